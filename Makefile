@@ -1,0 +1,57 @@
+# Everything a newcomer needs is `make`, `make demo` and `make test`. All of it runs without a container engine.
+SHELL := bash
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.stamp
+PACKAGES := contracts libs/common $(sort $(wildcard services/*)) cli
+SERVICES := $(notdir $(sort $(wildcard services/*)))
+
+# uv is some ten times faster than pip; where only pip knows the way to the packages, pip does it.
+install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(BIN)/pip install --quiet $(1)
+compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links \
+	--python-version 3.11 --universal --custom-compile-command "make lock" $(UPGRADE)
+
+.PHONY: help setup demo test lint format schemas bench lock
+.DEFAULT_GOAL := help
+
+help: ## list these targets
+	@grep -hE '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: $(STAMP) ## make .venv with everything in it (PYTHON=python3.11 chooses the interpreter)
+
+$(STAMP): requirements/build.txt requirements/all.txt $(PACKAGES:%=%/pyproject.toml)
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Rota needs Python 3.11 or newer, $(PYTHON) is %d.%d: try make PYTHON=python3.11" % sys.version_info[:2])'
+	@test -x $(BIN)/python || { echo "making .venv"; $(PYTHON) -m venv .venv; }
+	@echo "installing what requirements/all.txt pins"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	@$(call install,--require-hashes -r requirements/all.txt)
+	@$(call install,--no-deps --no-build-isolation $(PACKAGES:%=-e %))
+	@touch $@
+
+demo: setup ## run five robots once and show what happens
+	@$(BIN)/rota demo
+
+test: setup ## run all tests
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: setup ## check style, types and the borders between the parts
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: setup ## put the style right
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+schemas: setup ## write contracts/schemas and docs/channels.md from the catalog
+	$(BIN)/python -m rota_contracts.export
+
+bench: setup ## measure, beside the floor
+	$(BIN)/python -m bench
+
+lock: setup ## pin again what requirements/*.in ask for (UPGRADE=--upgrade takes the newest)
+	$(compile) requirements/dev.in -o requirements/all.txt
+	for name in build $(SERVICES); do \
+		$(compile) -c requirements/all.txt requirements/$$name.in -o requirements/$$name.txt || exit 1; \
+	done

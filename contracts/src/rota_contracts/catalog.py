@@ -1,0 +1,122 @@
+"""The map: every channel of the system is one line here. Who sends, who reads, which stream keeps it."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from rota_contracts import activity, agent, delivery, execution, learning, memory, notification, robot, trigger, validation
+from rota_contracts.model import Part, Payload
+
+P = TypeVar("P", bound=Payload)
+Q = TypeVar("Q", bound=Part)
+A = TypeVar("A", bound=Part)
+
+ROOT = "rota.v1"
+ANYONE = "anyone"
+SERVICES = ("trigger-gateway", "scheduler", "executor", "validator", "delivery-center", "learner", "memory")
+
+
+@dataclass(frozen=True)
+class Channel(Generic[P]):
+    """A fact: `rota.v1.<noun>.<past-tense verb>.<team>.<member>`. `stream` is None for plain publishes."""
+
+    name: str
+    payload: type[P]
+    stream: str | None
+    producers: frozenset[str]
+    consumers: frozenset[str]
+
+    @property
+    def type(self) -> str:
+        """The CloudEvents type: noun, verb and version, as in the subject."""
+        return f"{ROOT}.{self.name}"
+
+    @property
+    def pattern(self) -> str:
+        """What a consumer filters by."""
+        return f"{self.type}.*.*"
+
+    @property
+    def summary(self) -> str:
+        return (self.payload.__doc__ or "").strip().split("\n")[0]
+
+    def subject(self, team: str, member: str) -> str:
+        return f"{self.type}.{team}.{member}"
+
+    def durable(self, service: str) -> str:
+        """The name of a service's durable consumer of this channel."""
+        return f"{service}-{self.name.replace('.', '-')}"
+
+
+@dataclass(frozen=True)
+class Question(Generic[Q, A]):
+    """A request that one service answers: `rota.v1.rpc.<service>.<verb>`. `timeout` in seconds."""
+
+    name: str
+    request: type[Q]
+    answer: type[A]
+    answered_by: str
+    asked_by: frozenset[str]
+    timeout: float
+
+    @property
+    def subject(self) -> str:
+        return f"{ROOT}.rpc.{self.name}"
+
+
+CHANNELS: dict[str, Channel[Payload]] = {}
+QUESTIONS: dict[str, Question[Part, Part]] = {}
+
+
+def channel(name: str, payload: type[P], *, stream: str | None, producers: str, consumers: str) -> Channel[P]:
+    made = Channel(name, payload, stream, frozenset(producers.split()), frozenset(consumers.split()))
+    CHANNELS[name] = made  # type: ignore[assignment]  # a dict can't say that each value has its own payload
+    return made
+
+
+def question(verb: str, request: type[Q], answer: type[A], *, to: str, asked_by: str, timeout: float = 5) -> Question[Q, A]:
+    made = Question(f"{to.replace('-', '_')}.{verb}", request, answer, to, frozenset(asked_by.split()), timeout)
+    QUESTIONS[made.name] = made  # type: ignore[assignment]  # as above
+    return made
+
+
+# fmt: off
+TRIGGER_RECEIVED     = channel("trigger.received",     trigger.TriggerReceivedV1,          stream="TRIGGERS",   producers="trigger-gateway", consumers="scheduler")
+TRIGGER_ADMITTED     = channel("trigger.admitted",     trigger.TriggerAdmittedV1,          stream="FACTS",      producers="scheduler",       consumers="anyone")
+TRIGGER_REJECTED     = channel("trigger.rejected",     trigger.TriggerRejectedV1,          stream="FACTS",      producers="scheduler",       consumers="anyone")
+ROBOT_CHANGED        = channel("robot.changed",        robot.RobotChangedV1,               stream="FACTS",      producers="trigger-gateway", consumers="memory")
+ROBOT_DELETED        = channel("robot.deleted",        robot.RobotDeletedV1,               stream="FACTS",      producers="trigger-gateway", consumers="scheduler executor delivery-center learner memory")
+NOTIFICATION_POSTED  = channel("notification.posted",  notification.NotificationPostedV1,  stream="FACTS",      producers="delivery-center", consumers="anyone")
+EXECUTION_REQUESTED  = channel("execution.requested",  execution.ExecutionRequestedV1,     stream="EXECUTIONS", producers="scheduler",       consumers="executor")
+EXECUTION_STARTED    = channel("execution.started",    execution.ExecutionStartedV1,       stream="EXECUTIONS", producers="executor",        consumers="scheduler")
+EXECUTION_FINISHED   = channel("execution.finished",   execution.ExecutionFinishedV1,      stream="EXECUTIONS", producers="executor",        consumers="scheduler")
+VALIDATION_REQUESTED = channel("validation.requested", validation.ValidationRequestedV1,   stream="EXECUTIONS", producers="executor",        consumers="validator")
+VALIDATION_COMPLETED = channel("validation.completed", validation.ValidationCompletedV1,   stream="EXECUTIONS", producers="validator",       consumers="executor")
+DELIVERY_REQUESTED   = channel("delivery.requested",   delivery.DeliveryRequestedV1,       stream="EXECUTIONS", producers="executor",        consumers="delivery-center")
+DELIVERY_ACCEPTED    = channel("delivery.accepted",    delivery.DeliveryAcceptedV1,        stream="EXECUTIONS", producers="delivery-center", consumers="executor")
+DELIVERY_ATTEMPTED   = channel("delivery.attempted",   delivery.DeliveryAttemptedV1,       stream="DELIVERIES", producers="delivery-center", consumers="anyone")
+DELIVERY_COMPLETED   = channel("delivery.completed",   delivery.DeliveryCompletedV1,       stream="DELIVERIES", producers="delivery-center", consumers="anyone")
+DELIVERY_SETTLED     = channel("delivery.settled",     delivery.DeliverySettledV1,         stream="DELIVERIES", producers="delivery-center", consumers="anyone")
+DELIVERY_FAILED      = channel("delivery.failed",      delivery.DeliveryFailedV1,          stream="DELIVERIES", producers="delivery-center", consumers="anyone")
+LEARNING_REQUESTED   = channel("learning.requested",   learning.LearningRequestedV1,       stream="EXECUTIONS", producers="executor",        consumers="learner")
+LEARNING_COMPLETED   = channel("learning.completed",   learning.LearningCompletedV1,       stream="EXECUTIONS", producers="learner",         consumers="executor")
+ACTIVITY             = channel("activity.observed",    activity.ActivityV1,                stream=None,         producers="executor",        consumers="anyone")
+
+READ_TRIGGER    = question("read_trigger",    execution.ReadTrigger,    execution.TriggerRead,      to="scheduler", asked_by="trigger-gateway")
+READ_EXECUTION  = question("read_execution",  execution.ReadExecution,  execution.ExecutionRead,    to="executor",  asked_by="trigger-gateway")
+LIST_EXECUTIONS = question("list_executions", execution.ListExecutions, execution.ExecutionsListed, to="executor",  asked_by="trigger-gateway")
+CALL_AGENT      = question("call_agent",      agent.CallAgent,          agent.AgentAnswered,        to="executor",  asked_by="validator learner", timeout=agent.DEFAULT_TIMEOUT_S)
+CHECK_RULES     = question("check_rules",     validation.CheckRules,    validation.RulesChecked,    to="validator", asked_by="executor")
+REMEMBER        = question("remember",        memory.Remember,          memory.Remembered,          to="memory",    asked_by="learner", timeout=10)
+RECALL          = question("recall",          memory.Recall,            memory.Recalled,            to="memory",    asked_by="executor validator")
+FORGET          = question("forget",          memory.Forget,            memory.Forgotten,           to="memory",    asked_by="learner", timeout=10)
+# fmt: on
+
+
+def process_subject(team: str, name: str) -> str:
+    """Where a process of a team is answered, by anyone: `rota.v1.process.<team>.<name>`, dots allowed in the name."""
+    return f"{ROOT}.process.{team}.{name}"
+
+
+def dead_subject(subject: str) -> str:
+    """Where a message of this subject is buried."""
+    return f"{ROOT}.dead.{subject}"

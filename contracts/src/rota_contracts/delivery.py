@@ -1,0 +1,120 @@
+"""Delivering a result: the executor hands over content, the delivery-center decides where it goes (DC-01)."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from rota_contracts.model import Instant, Json, Name, Part, Payload
+from rota_contracts.text import Text
+from rota_contracts.trigger import ExecutorMode, TriggerType
+
+
+class DeliveryType(StrEnum):
+    EMAIL = "email"
+    WEBHOOK = "webhook"
+    PROCESS = "process"
+    NOTIFY = "notify"
+
+
+class Attachment(Part):
+    """DC-04. `file` is a wrapper `__<uploader>://<fileID>`."""
+
+    title: str
+    description: str | None = None
+    task_id: str | None = None
+    file: str = Field(pattern=r"^__[A-Za-z0-9_.-]+://.+$")
+
+
+class DeliveryContent(Part):
+    """What the delivery agent wrote (DC-03)."""
+
+    summary: str = Field(description="one or two sentences")
+    body: Text = Field(description="the whole report, markdown")
+    attachments: list[Attachment] = []
+
+
+class DeliveryContext(Part):
+    """DC-06: whose result this is."""
+
+    member_id: Name
+    execution_id: str
+    trigger_type: TriggerType
+    team_id: Name
+
+
+class DeliveryRequestedV1(Payload):
+    """DC-02. There is no channels field: the robot's preferences decide."""
+
+    request_id: str
+    content: DeliveryContent
+    context: DeliveryContext
+    executor_mode: ExecutorMode = ExecutorMode.STANDARD
+
+
+class ChannelResult(Part):
+    """DC-14: how one target fared, so far."""
+
+    type: DeliveryType
+    target: str = Field(description="address, URL without its query, process or channel")
+    success: bool
+    recipients: list[str] = []
+    details: Json = None
+    error: str | None = None
+    sent_at: Instant | None = None
+    delivery_id: str = Field(description="same at every attempt: the receiver's idempotency key")
+    attempts: int = Field(default=1, ge=0)
+    final: bool = Field(default=True, description="false: it will be tried again")
+
+
+class DeliveryResult(Part):
+    """DC-13."""
+
+    request_id: str
+    content: DeliveryContent
+    results: list[ChannelResult] = []
+    success: bool = Field(description="every target has been reached; true if there is none")
+    error: str | None = None
+    sent_at: Instant | None = None
+
+
+class DeliveryAcceptedV1(Payload):
+    """The delivery-center has stored the delivery with its first attempts; the execution may go on."""
+
+    request_id: str
+    execution_id: str
+    result: DeliveryResult
+
+
+class DeliveryCompletedV1(Payload):
+    """For the outside world: the content and the first outcome at every target."""
+
+    request_id: str
+    context: DeliveryContext
+    result: DeliveryResult
+
+
+class DeliveryAttemptedV1(Payload):
+    """One attempt at one target. `error` is empty when it succeeded."""
+
+    request_id: str
+    context: DeliveryContext
+    attempt: int = Field(ge=1)
+    result: ChannelResult
+    latency_ms: int = Field(ge=0)
+
+
+class DeliverySettledV1(Payload):
+    """Every target is final: reached, or given up."""
+
+    request_id: str
+    context: DeliveryContext
+    results: list[ChannelResult]
+    success: bool
+
+
+class DeliveryFailedV1(Payload):
+    """One target was given up; the reason is in its result."""
+
+    request_id: str
+    context: DeliveryContext
+    result: ChannelResult

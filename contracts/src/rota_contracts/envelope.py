@@ -1,0 +1,80 @@
+"""CloudEvents 1.0 in binary mode: `ce-*` headers say what a message is, its body is the payload's JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Generic, TypeVar
+
+from rota_contracts.model import Payload
+
+P_co = TypeVar("P_co", bound=Payload, covariant=True)
+
+MSG_ID = "Nats-Msg-Id"
+TRACEPARENT = "traceparent"
+CONTENT_TYPE = "application/json"
+
+
+class EnvelopeError(ValueError):
+    """The headers are not those of a CloudEvent of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Generic[P_co]):
+    """One fact. `id` is derived from its cause, so the same fact always has the same id."""
+
+    id: str
+    type: str
+    source: str
+    time: datetime
+    data: P_co
+    cause: str = ""
+    traceparent: str = ""
+
+    def headers(self) -> dict[str, str]:
+        """The message's headers; `Nats-Msg-Id` equals the id unless somebody sends it again on purpose."""
+        headers = {
+            "ce-specversion": "1.0",
+            "ce-id": self.id,
+            "ce-type": self.type,
+            "ce-source": self.source,
+            "ce-time": self.time.astimezone(UTC).isoformat(),
+            "content-type": CONTENT_TYPE,
+            MSG_ID: self.id,
+        }
+        if self.cause:
+            headers["ce-causationid"] = self.cause
+        if self.traceparent:
+            headers[TRACEPARENT] = self.traceparent
+        return headers
+
+    def body(self) -> bytes:
+        return self.data.model_dump_json(exclude_defaults=False).encode()
+
+
+def parse_event(payload: type[P_co], headers: Mapping[str, str] | None, body: bytes, *, expected: str) -> Event[P_co]:
+    """The event in a message.
+
+    Raises EnvelopeError when a header is missing or the type is not `expected`, and pydantic's ValidationError
+    when the body is not a `payload`.
+    """
+    headers = {key.lower(): value for key, value in (headers or {}).items()}
+    missing = [name for name in ("ce-id", "ce-type", "ce-source", "ce-time") if not headers.get(name)]
+    if missing:
+        raise EnvelopeError(f"expected the CloudEvents headers {', '.join(missing)}: they are missing")
+    if headers["ce-type"] != expected:
+        raise EnvelopeError(f"expected type {expected}, got {headers['ce-type']}: this reader knows no other version")
+    try:
+        time = datetime.fromisoformat(headers["ce-time"])
+    except ValueError as error:
+        raise EnvelopeError(f"expected ce-time as RFC 3339, got {headers['ce-time']!r}") from error
+    if time.tzinfo is None:
+        raise EnvelopeError(f"expected ce-time with an offset, like 2026-03-02T09:14:07Z, got {headers['ce-time']!r}")
+    return Event(
+        id=headers["ce-id"],
+        type=headers["ce-type"],
+        source=headers["ce-source"],
+        time=time,
+        data=payload.model_validate_json(body),
+        cause=headers.get("ce-causationid", ""),
+        traceparent=headers.get(TRACEPARENT, ""),
+    )

@@ -1,0 +1,63 @@
+"""Learning from a run: what worked, what failed, what to remember (LE-01 to LE-05)."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from rota_contracts.model import Instant, Part, Payload
+
+
+class LessonType(StrEnum):
+    EXECUTION = "execution"
+    FEEDBACK = "feedback"
+    INSIGHT = "insight"
+
+
+class Lesson(Part):
+    """One entry of a robot's private knowledge base, and the run it comes from."""
+
+    id: str
+    type: LessonType
+    content: str
+    execution_id: str
+    learnt_at: Instant
+
+
+class TaskSummary(Part):
+    description: str
+    status: str
+    output: str = Field(default="", description="its beginning, at most 2,000 characters")
+    issues: list[str] = []
+
+
+class RunSummary(Part):
+    """P5's input: the run in short."""
+
+    role: str
+    trigger: str = Field(description="what woke the robot, in words")
+    status: str
+    error: str | None = None
+    goals: str = ""
+    tasks: list[TaskSummary] = []
+    delivered: str = Field(default="", description="the summary that was delivered")
+
+
+class LearningRequestedV1(Payload):
+    """A run is over, well or badly: learn from it."""
+
+    execution_id: str
+    summary: RunSummary
+    on: bool = True
+    types: list[LessonType] = list(LessonType)
+    keep_days: int = Field(default=0, ge=0, description="0 = for ever")
+    agent: str = "rota.learning"
+    dryrun: bool = False
+
+
+class LearningCompletedV1(Payload):
+    """What was learnt; `skipped` says why nothing was, `error` why nothing could be."""
+
+    execution_id: str
+    lessons: list[Lesson] = []
+    skipped: str | None = None
+    error: str | None = None

@@ -1,0 +1,212 @@
+"""The definition of a robot: the member record (TG-53) and its configuration (CL-01 to CL-04)."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from rota_contracts.clock_config import Clock, Duration
+from rota_contracts.learning import LessonType
+from rota_contracts.model import Json, Name, Part, Payload
+from rota_contracts.preferences import DeliveryPreferences
+from rota_contracts.trigger import ExecutorMode, InterventionAction, TriggerType
+
+
+class Phase(StrEnum):
+    """EX-02, in order. `inspiration` runs for clock triggers alone."""
+
+    INSPIRATION = "inspiration"
+    GOALS = "goals"
+    TASKS = "tasks"
+    RUN = "run"
+    DELIVERY = "delivery"
+    LEARNING = "learning"
+
+
+ALL_PHASES: tuple[Phase, ...] = tuple(Phase)
+
+
+class RobotStatus(StrEnum):
+    """`working` is derived when a robot is read and is never written."""
+
+    IDLE = "idle"
+    WORKING = "working"
+    PAUSED = "paused"
+    ERROR = "error"
+    MAINTENANCE = "maintenance"
+
+
+class Trigger(Part):
+    """One kind of trigger: on unless switched off (TG-02)."""
+
+    enabled: bool = True
+
+
+class InterveneTrigger(Trigger):
+    actions: list[InterventionAction] = Field(default=[], description="allow-list; empty = all (TG-04)")
+
+
+class Triggers(Part):
+    clock: Trigger = Trigger()
+    intervene: InterveneTrigger = InterveneTrigger()
+    event: Trigger = Trigger()
+
+
+class Identity(Part):
+    role: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    duties: list[str] = []
+    rules: list[str] = []
+
+
+class Quota(Part):
+    """SC-10: how much of the pool one robot may take."""
+
+    max: int = Field(default=2, ge=1, le=1000, description="executions running at once")
+    queue: int = Field(default=10, ge=0, le=100_000, description="executions waiting")
+    priority: int = Field(default=5, ge=1, le=10, description="10 goes first")
+
+
+class SharedKB(Part):
+    collections: list[str] = []
+    options: dict[str, Json] = {}
+
+
+class SharedDB(Part):
+    models: list[str] = []
+    options: dict[str, Json] = {}
+
+
+class Learn(Part):
+    """What a robot keeps of its runs (LE-03)."""
+
+    on: bool = True
+    types: list[LessonType] = list(LessonType)
+    keep: int = Field(default=0, ge=0, description="days; 0 = for ever")
+
+
+class MCPServer(Part):
+    id: str
+    tools: list[str] = Field(default=[], description="empty = all tools of the server")
+
+
+PhaseAgents = dict[Literal["inspiration", "goals", "tasks", "run", "validation", "delivery", "learning"], str]
+
+
+class Resources(Part):
+    """What a robot may use: nothing else (EX-26)."""
+
+    phases: PhaseAgents = Field(default={}, description="the agent of a phase; default rota.<phase>")
+    agents: list[str] = []
+    mcp: list[MCPServer] = []
+
+
+class EventFilter(Part):
+    event_types: list[str] = Field(default=[], description="webhook: empty = every type")
+    trigger: str | None = Field(default=None, description="database: insert, update, delete")
+
+
+class EventSubscription(Part):
+    """TG-12. A webhook's `source` may be written as its path: `/webhook/leads` is the source `leads`."""
+
+    type: Literal["webhook", "database"]
+    source: str
+    filter: EventFilter = EventFilter()
+
+    def wants(self, source: str, event_type: str | None) -> bool:
+        """Is a webhook event of this source and type for this robot?"""
+        if self.type != "webhook" or self.source.removeprefix("/webhook/") != source:
+            return False
+        return not self.filter.event_types or event_type in self.filter.event_types
+
+
+class Executor(Part):
+    mode: ExecutorMode = ExecutorMode.STANDARD
+    max_duration: Duration = "30m"
+
+
+class RobotConfig(Part):
+    """The specification's `robot_config` (robot-agent §5.1)."""
+
+    triggers: Triggers = Triggers()
+    clock: Clock | None = None
+    identity: Identity
+    quota: Quota = Quota()
+    kb: SharedKB | None = None
+    db: SharedDB | None = None
+    learn: Learn = Learn()
+    resources: Resources = Resources()
+    delivery: DeliveryPreferences = DeliveryPreferences()
+    events: list[EventSubscription] = []
+    executor: Executor = Executor()
+    default_locale: str | None = None
+
+
+class RobotDefinition(Part):
+    """What an owner writes: a robot without the fields that Rota keeps itself."""
+
+    member_id: Name | None = Field(default=None, description="made up when missing")
+    member_type: Literal["robot"] = "robot"
+    display_name: str = ""
+    autonomous_mode: bool = Field(default=True, description="false: the robot never runs")
+    system_prompt: str = ""
+    robot_email: str | None = Field(default=None, description="From address of its mails")
+    manager_id: str | None = None
+    agents: list[str] = Field(default=[], description="same as resources.agents")
+    mcp_servers: list[str] = Field(default=[], description="same as resources.mcp")
+    robot_config: RobotConfig
+
+
+class Robot(RobotDefinition):
+    """A robot as it is stored and read: `rev` grows with every change; readers ignore a lower one."""
+
+    member_id: Name
+    team_id: Name
+    robot_status: RobotStatus = RobotStatus.IDLE
+    rev: int = Field(default=1, ge=1)
+    deleted: bool = False
+
+    @model_validator(mode="after")
+    def _status_is_never_working(self) -> Self:
+        if self.robot_status is RobotStatus.WORKING:
+            raise ValueError("'working' is derived when a robot is read; store idle, paused, error or maintenance")
+        return self
+
+    def allowed_agents(self) -> set[str]:
+        """Every assistant this robot may use."""
+        return {*self.agents, *self.robot_config.resources.agents}
+
+    def phase_agent(self, phase: str) -> str:
+        """The agent of a phase, or of `validation`; `__yao.` is an alias of `rota.`."""
+        chosen = self.robot_config.resources.phases.get(phase, f"rota.{phase}")  # type: ignore[call-overload]
+        return f"rota.{chosen.removeprefix('__yao.')}" if chosen.startswith("__yao.") else str(chosen)
+
+    def trigger(self, kind: TriggerType) -> Trigger:
+        """The switch that decides about triggers of this kind; an answer from outside counts as an event."""
+        triggers = self.robot_config.triggers
+        switches: Mapping[TriggerType, Trigger] = {
+            TriggerType.CLOCK: triggers.clock,
+            TriggerType.HUMAN: triggers.intervene,
+        }
+        return switches.get(kind, triggers.event)
+
+
+class RobotChangedV1(Payload):
+    """A robot was created or changed; its definition is in the `robots` bucket under `<team>.<member>`."""
+
+    rev: int
+    created: bool = False
+
+
+class RobotDeletedV1(Payload):
+    """A robot is gone: its executions stop, what it has learnt is removed."""
+
+    rev: int
+
+
+def parse_definition(raw: Mapping[str, Any]) -> RobotDefinition:
+    """An owner's definition, strictly: an unknown field is an error, because it is most likely a typing error.
+
+    Raises pydantic's ValidationError, whose `errors()` name each field.
+    """
+    return RobotDefinition.model_validate(raw, extra="forbid")

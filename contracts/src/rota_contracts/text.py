@@ -1,0 +1,32 @@
+"""Text that may be too long for a message: inline up to 256 KB, a reference into the object store above."""
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from rota_contracts.model import Part
+
+INLINE_LIMIT = 256 * 1024
+"""Bytes of UTF-8. A NATS message holds 1 MB and a MongoDB document 16 MB; outputs add up."""
+
+
+class BlobRef(Part):
+    """Where a long text lies: an object of the NATS object store."""
+
+    bucket: str
+    name: str
+    size: int = Field(ge=0, description="bytes of UTF-8")
+    sha256: str
+
+
+class Text(Part):
+    """Either `inline` or `ref` is set, never both."""
+
+    inline: str | None = None
+    ref: BlobRef | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.inline is None) == (self.ref is None):
+            raise ValueError("expected exactly one of inline and ref")
+        return self

@@ -1,0 +1,1 @@
+"""What every service shares: the bus, the failure policy, logs, metrics, health."""

@@ -1,0 +1,72 @@
+"""The connection to NATS, made by FastStream's broker with the settings that it needs to be reliable."""
+
+import asyncio
+import logging
+from typing import Any
+
+from faststream.nats import NatsBroker
+from nats.aio.client import Client
+from nats.errors import ConnectionReconnectingError
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+
+from rota_common.logs import logger
+
+GRACE_S = 20
+RECONNECT_WAIT_S = 0.5
+
+
+class Bus:
+    """One connection for a whole service. `broker` answers questions; `jetstream` carries facts."""
+
+    def __init__(self, url: str, *, name: str) -> None:
+        # -1: with a limit, FastStream's loops spin on the closed connection for ever once it is reached.
+        self.broker = NatsBroker(
+            url,
+            name=name,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=RECONNECT_WAIT_S,  # type: ignore[arg-type]  # seconds; nats-py takes a float
+            connect_timeout=2,
+            graceful_timeout=GRACE_S,
+            logger=None,
+            error_cb=self._on_error,
+        )
+        self._log = logger(service=name)
+        self._client: Client | None = None
+        self._jetstream: JetStreamContext | None = None
+        logging.getLogger("nats.aio.client").setLevel(logging.CRITICAL)
+
+    async def connect(self) -> None:
+        self._client = await self.broker.connect()
+        self._jetstream = self.client.jetstream(timeout=5)
+
+    async def listen(self) -> None:
+        """Let the broker's subscribers, which answer questions, take requests."""
+        await self.broker.start()
+
+    async def stop(self) -> None:
+        if self._client is None:
+            return
+        try:
+            await asyncio.wait_for(self.broker.stop(), GRACE_S)
+        except (ConnectionReconnectingError, NatsError, TimeoutError):
+            await self._client.close()
+
+    @property
+    def connected(self) -> bool:
+        return self._client is not None and self._client.is_connected
+
+    @property
+    def client(self) -> Client:
+        if self._client is None:
+            raise NatsError("not connected to NATS yet")
+        return self._client
+
+    @property
+    def jetstream(self) -> JetStreamContext:
+        if self._jetstream is None:
+            raise NatsError("not connected to NATS yet")
+        return self._jetstream
+
+    async def _on_error(self, error: Exception) -> Any:
+        self._log.debug("nats", error=repr(error))

@@ -1,0 +1,110 @@
+"""What becomes of a message whose handler failed. Decided here and nowhere else.
+
+`Transient` goes back with a growing, jittered delay, for a day at most; `Permanent` and unreadable messages are buried
+at once; anything else is a bug, tried 5 times and then buried. Burying is: copy to the dead letters, then TERM.
+"""
+
+import traceback
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+
+from nats.aio.msg import Msg
+from nats.js import JetStreamContext
+from pydantic import ValidationError
+
+from rota_common.errors import Permanent, Transient
+from rota_common.retries import backoff
+from rota_contracts.catalog import dead_subject
+from rota_contracts.envelope import MSG_ID, EnvelopeError
+
+MAX_BUG_DELIVERIES = 5
+PATIENCE = timedelta(days=1)
+"""How long a message may fail for reasons that pass before it is buried after all."""
+
+RETRY_CAP_S = 30.0
+DEAD_STREAM = "DEAD"
+DEAD_PREFIX = "rota-dead-"
+REASON_LIMIT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Hand the message back; it returns after `delay` seconds."""
+
+    delay: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bury:
+    """Into the dead letters."""
+
+    reason: str
+    trace: str
+
+
+def decide(
+    error: Exception, *, deliveries: int, age: timedelta, random: Random, outages: tuple[type[Exception], ...] = ()
+) -> Later | Bury:
+    """What to do about `error` at the `deliveries`-th delivery of a message that is `age` old.
+
+    `outages` are the errors by which the service's own store says that it can't be reached: they count as transient.
+    """
+    if isinstance(error, (Permanent, EnvelopeError, ValidationError)):
+        return Bury(_reason(error), _last_line(error))
+    passing = isinstance(error, (Transient, *outages))
+    if age > PATIENCE if passing else deliveries >= MAX_BUG_DELIVERIES:
+        return Bury(_reason(error), _last_line(error))
+    asked = error.after if isinstance(error, Transient) else None
+    delay = asked if asked is not None else backoff(deliveries, random=random, cap=RETRY_CAP_S)
+    return Later(delay, _reason(error))
+
+
+async def acknowledge(message: Msg) -> None:
+    """Say that the message is done with, and wait until the server knows: a plain ack can be lost with the process."""
+    await message.ack_sync(timeout=5)
+
+
+async def hand_back(message: Msg, delay: float | None = None) -> None:
+    """Let the message be delivered again, to any worker, after `delay` seconds."""
+    await message.nak(delay=delay)
+
+
+async def still_working(message: Msg) -> None:
+    """Tell the server that the handler is alive, so that nobody else gets the message."""
+    await message.in_progress()
+
+
+async def bury(message: Msg, jetstream: JetStreamContext, *, consumer: str, verdict: Bury, at: datetime) -> None:
+    """Copy the message to the dead letters, then take it off its stream. The copy first: nothing is lost between."""
+    meta = message.metadata
+    headers = {key: value for key, value in (message.headers or {}).items() if not key.startswith("Nats-Expected")}
+    headers |= {
+        MSG_ID: f"dead:{meta.stream}:{meta.sequence.stream}:{consumer}",
+        f"{DEAD_PREFIX}subject": message.subject,
+        f"{DEAD_PREFIX}consumer": consumer,
+        f"{DEAD_PREFIX}reason": _header_text(verdict.reason),
+        f"{DEAD_PREFIX}traceback": _header_text(verdict.trace),
+        f"{DEAD_PREFIX}deliveries": str(meta.num_delivered),
+        f"{DEAD_PREFIX}at": at.isoformat(),
+    }
+    await jetstream.publish(
+        dead_subject(message.subject), message.data, headers=headers, stream=DEAD_STREAM, timeout=5
+    )
+    await message.term()
+
+
+def _reason(error: Exception) -> str:
+    kind = "" if isinstance(error, (Permanent, Transient)) else f"{type(error).__name__}: "
+    return f"{kind}{error}"[:REASON_LIMIT]
+
+
+def _last_line(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno} in {frames[-1].name}" if frames else ""
+
+
+def _header_text(text: str) -> str:
+    """Header values are one line of ASCII."""
+    return " ".join(text.split()).encode("ascii", "backslashreplace").decode()

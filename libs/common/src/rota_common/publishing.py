@@ -1,0 +1,85 @@
+"""Publishing facts: the id is derived from the cause, so publishing twice is publishing once."""
+
+from typing import TypeVar
+
+from nats.aio.client import Client
+from nats.js import JetStreamContext
+
+from rota_common import metrics, traces
+from rota_common.bus import Bus
+from rota_common.clock import Clock
+from rota_contracts.catalog import Channel
+from rota_contracts.envelope import MSG_ID, Event
+from rota_contracts.ids import fact_id
+from rota_contracts.model import Payload
+
+P = TypeVar("P", bound=Payload)
+
+TIMEOUT_S = 5.0
+"""How long to wait for JetStream's acknowledgement; its own default is 0.5 s."""
+
+
+class NotInCatalog(ValueError):
+    """A service does what the catalog doesn't say it does."""
+
+
+class Publish:
+    """`await publish(CHANNEL, payload, caused_by=event)`, for one service."""
+
+    def __init__(self, bus: Bus, *, source: str, clock: Clock) -> None:
+        self._bus, self._source, self._clock = bus, source, clock
+
+    async def __call__(
+        self, channel: Channel[P], data: P, *, caused_by: Event[Payload] | str, step: str = "", again: int = 0, trace: str = ""
+    ) -> Event[P]:
+        """Publish `data` and wait until the stream has it; returns the event.
+
+        `caused_by` is the event handled just now, or the id of what is its cause. `step` tells several facts of one
+        channel and cause apart. `again` > 0 sends the same fact on purpose, past JetStream's own memory of ids.
+        `trace` is the traceparent to go on with when the cause is an id.
+        Raises nats.errors.Error when the stream didn't take it.
+        """
+        self._check(channel)
+        cause, traceparent = (caused_by, trace) if isinstance(caused_by, str) else (caused_by.id, caused_by.traceparent)
+        subject = channel.subject(data.team_id, data.member_id)
+        event = Event(
+            id=fact_id(cause, subject, step),
+            type=channel.type,
+            source=self._source,
+            time=self._clock(),
+            data=data,
+            cause=cause,
+            traceparent=traces.child(traceparent),
+        )
+        headers = event.headers()
+        if again:
+            headers[MSG_ID] = f"{event.id}:{again}"
+        await self._jetstream().publish(
+            subject, event.body(), timeout=TIMEOUT_S, stream=channel.stream, headers=headers
+        )
+        metrics.PUBLISHED.labels(self._source, channel.name).inc()
+        return event
+
+    async def observe(self, channel: Channel[P], data: P) -> None:
+        """Plain publish of something whose loss does no harm."""
+        self._check(channel)
+        event = Event(
+            id=fact_id("observed", channel.name, data.model_dump_json()),
+            type=channel.type,
+            source=self._source,
+            time=self._clock(),
+            data=data,
+        )
+        await self._client().publish(
+            channel.subject(data.team_id, data.member_id), event.body(), headers=event.headers()
+        )
+
+    def _check(self, channel: Channel[P]) -> None:
+        if self._source not in channel.producers:
+            raise NotInCatalog(f"{self._source} is not a producer of {channel.type}: add it to rota_contracts.catalog")
+
+    def _client(self) -> Client:
+        return self._bus.client
+
+    def _jetstream(self) -> JetStreamContext:
+        return self._bus.jetstream

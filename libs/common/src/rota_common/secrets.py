@@ -1,0 +1,20 @@
+"""Secrets by reference: `$ENV.NAME` stands for an environment variable and is resolved where it is used."""
+
+from collections.abc import Mapping
+
+PREFIX = "$ENV."
+
+
+class MissingSecret(ValueError):
+    """The referenced environment variable isn't set. Names the variable, never a value."""
+
+
+def resolve(text: str, environ: Mapping[str, str]) -> str:
+    """`text` itself, or what the variable it refers to holds."""
+    if not text.startswith(PREFIX):
+        return text
+    name = text.removeprefix(PREFIX)
+    value = environ.get(name)
+    if not value:
+        raise MissingSecret(f"expected the environment variable {name} (referred to as {text}): it is not set")
+    return value

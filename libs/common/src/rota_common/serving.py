@@ -1,0 +1,60 @@
+"""HTTP for a service: `/health/live`, `/health/ready`, `/metrics`; and the process around it."""
+
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import uvicorn
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from rota_common import logs
+from rota_common.service import Service
+from rota_common.settings import ServiceSettings
+
+
+def health_routes(service: Service) -> list[Route]:
+    """Live: the process answers. Ready: all it needs is there; if not, 503 with the reasons."""
+
+    async def live(_: Request) -> Response:
+        return JSONResponse({"service": service.name, "live": True})
+
+    async def ready(_: Request) -> Response:
+        problems = await service.problems()
+        body = {"service": service.name, "ready": not problems, "problems": problems}
+        return JSONResponse(body, status_code=503 if problems else 200)
+
+    async def metrics(_: Request) -> Response:
+        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+    return [Route("/health/live", live), Route("/health/ready", ready), Route("/metrics", metrics)]
+
+
+def lifespan(service: Service, *, stop_timeout: float) -> Callable[[object], AbstractAsyncContextManager[None]]:
+    """Start the service with the HTTP server and drain it with it."""
+
+    @asynccontextmanager
+    async def run(_: object) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop(stop_timeout)
+
+    return run
+
+
+def health_app(service: Service, *, stop_timeout: float = 25.0) -> Starlette:
+    """The HTTP side of a service that has no API of its own."""
+    return Starlette(routes=health_routes(service), lifespan=lifespan(service, stop_timeout=stop_timeout))
+
+
+def serve(app: ASGIApp, settings: ServiceSettings) -> None:
+    """Run until SIGTERM or SIGINT; what is in hand is finished first."""
+    logs.configure(level=settings.log_level)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    uvicorn.run(app, host=settings.http_host, port=settings.http_port, log_config=None, access_log=False)

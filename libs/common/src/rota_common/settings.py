@@ -1,0 +1,17 @@
+"""Settings that every service has. Built once in `__main__`, from variables that begin with ROTA_."""
+
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class ServiceSettings(BaseSettings):
+    """`nats_url` and `mongo_url` are the two servers; the HTTP port serves health and metrics."""
+
+    model_config = SettingsConfigDict(env_prefix="ROTA_", frozen=True, extra="ignore")
+
+    nats_url: str = "nats://localhost:4222"
+    mongo_url: str = "mongodb://localhost:27017"
+    mongo_prefix: str = "rota"
+    http_host: str = "0.0.0.0"  # noqa: S104  # a container listens to its pod; the laptop commands pass 127.0.0.1
+    http_port: int = 8080
+    log_level: str = "INFO"
+    stop_timeout: float = 25.0

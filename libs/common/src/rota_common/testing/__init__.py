@@ -1,0 +1,1 @@
+"""A kit for tests: real servers, seeded chaos, and a look at what is on the bus."""

@@ -1,0 +1,63 @@
+"""A look at what is on the bus, as an outside party sees it."""
+
+import asyncio
+from typing import TypeVar
+
+import nats
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from rota_contracts.catalog import Channel
+from rota_contracts.envelope import Event, parse_event
+from rota_contracts.model import Payload
+
+P = TypeVar("P", bound=Payload)
+
+
+class Listener:
+    """Hears every message under `subject` from now on; `await heard(n)` waits for the n-th."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.messages: list[Msg] = []
+        self._more = asyncio.Condition()
+
+    @classmethod
+    async def to(cls, url: str, subject: str) -> "Listener":
+        listener = cls(await nats.connect(url))
+        await listener._client.subscribe(subject, cb=listener._hear)
+        await listener._client.flush()
+        return listener
+
+    async def _hear(self, message: Msg) -> None:
+        async with self._more:
+            self.messages.append(message)
+            self._more.notify_all()
+
+    async def heard(self, count: int = 1, *, timeout: float = 20) -> list[Msg]:
+        """The messages, once there are at least `count`; TimeoutError says how many came."""
+        try:
+            async with self._more:
+                await asyncio.wait_for(self._more.wait_for(lambda: len(self.messages) >= count), timeout)
+        except TimeoutError:
+            raise TimeoutError(f"expected {count} messages within {timeout} s, heard {len(self.messages)}") from None
+        return self.messages
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+async def stored(url: str, channel: Channel[P]) -> list[Event[P]]:
+    """Every event of a channel that its stream holds, oldest first."""
+    client = await nats.connect(url)
+    jetstream = client.jetstream()
+    events: list[Event[P]] = []
+    try:
+        source = await jetstream.pull_subscribe(channel.pattern, stream=channel.stream)
+        pending = (await source.consumer_info()).num_pending or 0
+        while len(events) < pending:
+            for message in await source.fetch(pending - len(events), timeout=2):
+                events.append(parse_event(channel.payload, message.headers, message.data, expected=channel.type))
+    finally:
+        await client.close()
+    return events

@@ -1,0 +1,102 @@
+"""Makes the streams, consumers and buckets what the catalog says. Run it before the services: `python -m rota_common.topology`."""
+
+import argparse
+import asyncio
+import sys
+from typing import Any
+
+import nats
+from nats.js import JetStreamContext
+from nats.js.api import ConsumerConfig, DiscardPolicy, KeyValueConfig, RetentionPolicy, StorageType, StreamConfig
+from nats.js.errors import BucketNotFoundError, NotFoundError
+
+from rota_common.settings import ServiceSettings
+from rota_contracts.streams import MIB, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, Consumer, Stream, consumers
+
+MAX_DELIVER = -1
+"""No limit on the server: the failure policy counts, and it never leaves a message stuck and unburied."""
+
+
+async def apply(jetstream: JetStreamContext, *, replicas: int = 1) -> list[str]:
+    """Create or update everything; running it again changes nothing. Returns what it looked after."""
+    done = [await _stream(jetstream, stream, replicas) for stream in STREAMS]
+    done += [await _consumer(jetstream, consumer) for consumer in consumers()]
+    done += [await _robots(jetstream, replicas), await _outputs(jetstream, replicas)]
+    return done
+
+
+async def _stream(jetstream: JetStreamContext, stream: Stream, replicas: int) -> str:
+    retention = RetentionPolicy.WORK_QUEUE if stream.retention == "workqueue" else RetentionPolicy.LIMITS
+    config = StreamConfig(
+        name=stream.name,
+        subjects=list(stream.subjects),
+        retention=retention,
+        storage=StorageType.FILE,
+        discard=DiscardPolicy.NEW,
+        max_age=stream.max_age,
+        max_bytes=stream.max_bytes,
+        duplicate_window=stream.duplicate_window,
+        num_replicas=replicas,
+        allow_direct=True,
+    )
+    try:
+        await jetstream.stream_info(stream.name)
+    except NotFoundError:
+        await jetstream.add_stream(config)
+    else:
+        await jetstream.update_stream(config)
+    return f"stream {stream.name}"
+
+
+async def _consumer(jetstream: JetStreamContext, consumer: Consumer) -> str:
+    config = ConsumerConfig(
+        durable_name=consumer.durable,
+        filter_subject=consumer.filter_subject,
+        ack_wait=consumer.ack_wait,
+        max_ack_pending=consumer.max_ack_pending,
+        max_deliver=MAX_DELIVER,
+    )
+    await jetstream.add_consumer(consumer.stream, config)
+    return f"consumer {consumer.stream}/{consumer.durable}"
+
+
+async def _robots(jetstream: JetStreamContext, replicas: int) -> str:
+    try:
+        await jetstream.key_value(ROBOTS_BUCKET)
+    except BucketNotFoundError:
+        await jetstream.create_key_value(
+            KeyValueConfig(bucket=ROBOTS_BUCKET, history=1, max_bytes=512 * MIB, replicas=replicas, direct=True)
+        )
+    return f"bucket {ROBOTS_BUCKET}"
+
+
+async def _outputs(jetstream: JetStreamContext, replicas: int) -> str:
+    try:
+        await jetstream.object_store(OUTPUTS_BUCKET)
+    except BucketNotFoundError:
+        options: dict[str, Any] = {"max_bytes": 1024 * MIB, "replicas": replicas, "storage": StorageType.FILE}
+        await jetstream.create_object_store(OUTPUTS_BUCKET, **options)
+    return f"bucket {OUTPUTS_BUCKET}"
+
+
+async def apply_to(url: str, *, replicas: int = 1) -> list[str]:
+    """As `apply`, over a connection of its own."""
+    client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3)
+    try:
+        return await apply(client.jetstream(timeout=10), replicas=replicas)
+    finally:
+        await client.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m rota_common.topology", description=__doc__)
+    parser.add_argument("--nats-url", default=ServiceSettings().nats_url, help="default: $ROTA_NATS_URL")
+    parser.add_argument("--replicas", type=int, default=1, help="copies of each stream: 3 on a NATS cluster of 3")
+    given = parser.parse_args()
+    for line in asyncio.run(apply_to(given.nats_url, replicas=given.replicas)):
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

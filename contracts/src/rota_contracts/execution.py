@@ -187,7 +187,7 @@ class ExecutionRead(Part):
 
 
 class ListExecutions(Part):
-    """Question to the executor: the runs of a team, or of one of its robots, newest first."""
+    """Question to the executor: the runs of a team, or of one of its robots."""
 
     team_id: Name
     member_id: Name | None = None

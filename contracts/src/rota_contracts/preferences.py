@@ -92,7 +92,7 @@ class DeliveryPreferences(Part):
     @classmethod
     def _short_form(cls, raw: Any) -> Any:
         if isinstance(raw, dict) and "type" in raw:
-            kind, unknown = raw["type"], sorted(set(raw) - {"type", "opts"})
+            kind, unknown = raw["type"], [str(key) for key in raw if key not in ("type", "opts")]
             if kind not in tuple(Channels.model_fields):
                 raise ValueError(f"expected type email, webhook, process or notify, not {kind!r}")
             if unknown:

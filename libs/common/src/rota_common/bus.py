@@ -1,12 +1,12 @@
 """The connection to NATS, made by FastStream's broker with the settings that it needs to be reliable."""
 
 import asyncio
+import contextlib
 import logging
 from typing import Any
 
 from faststream.nats import NatsBroker
 from nats.aio.client import Client
-from nats.errors import ConnectionReconnectingError
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 
@@ -45,12 +45,14 @@ class Bus:
         await self.broker.start()
 
     async def stop(self) -> None:
+        """Let the answers in hand be finished, then close. Not `broker.stop()`: it drains, and that waits for
+        pull subscriptions that have nothing to drain."""
         if self._client is None:
             return
-        try:
-            await asyncio.wait_for(self.broker.stop(), GRACE_S)
-        except (ConnectionReconnectingError, NatsError, TimeoutError):
-            await self._client.close()
+        with contextlib.suppress(NatsError, TimeoutError):  # the server may be away: nothing to flush to then
+            await asyncio.wait_for(asyncio.gather(*(s.stop() for s in self.broker.subscribers)), GRACE_S)
+            await self._client.flush(timeout=2)
+        await self._client.close()
 
     @property
     def connected(self) -> bool:

@@ -1,8 +1,8 @@
 """HTTP for a service: `/health/live`, `/health/ready`, `/metrics`; and the process around it."""
 
-import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 
 import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -15,6 +15,14 @@ from starlette.types import ASGIApp
 from rota_common import logs
 from rota_common.service import Service
 from rota_common.settings import ServiceSettings
+
+
+@dataclass(frozen=True)
+class App:
+    """What a service's `build` returns: the service, and its HTTP side, whose lifespan starts and stops it."""
+
+    service: Service
+    http: ASGIApp
 
 
 def health_routes(service: Service) -> list[Route]:
@@ -48,13 +56,13 @@ def lifespan(service: Service, *, stop_timeout: float) -> Callable[[object], Abs
     return run
 
 
-def health_app(service: Service, *, stop_timeout: float = 25.0) -> Starlette:
-    """The HTTP side of a service that has no API of its own."""
-    return Starlette(routes=health_routes(service), lifespan=lifespan(service, stop_timeout=stop_timeout))
+def plain_app(service: Service, settings: ServiceSettings) -> App:
+    """A service that has no HTTP API of its own."""
+    run = lifespan(service, stop_timeout=settings.stop_timeout)
+    return App(service, Starlette(routes=health_routes(service), lifespan=run))
 
 
-def serve(app: ASGIApp, settings: ServiceSettings) -> None:
+def serve(app: App, settings: ServiceSettings) -> None:
     """Run until SIGTERM or SIGINT; what is in hand is finished first."""
     logs.configure(level=settings.log_level)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    uvicorn.run(app, host=settings.http_host, port=settings.http_port, log_config=None, access_log=False)
+    uvicorn.run(app.http, host=settings.http_host, port=settings.http_port, log_config=None, access_log=False)

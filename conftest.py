@@ -1,3 +1,16 @@
-"""Fixtures for every suite: real servers, one nats-server per test."""
+"""Fixtures for every suite, and loopback for the tests that speak to real servers: all others have no network."""
+
+from pathlib import Path
+
+import pytest
 
 pytest_plugins = ["rota_common.testing.fixtures"]
+
+LOOPBACK = ["127.0.0.1", "localhost", "::1"]
+WHOLE_SYSTEM = Path(__file__).parent / "tests"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("integration") or WHOLE_SYSTEM in item.path.parents:
+            item.add_marker(pytest.mark.allow_hosts(LOOPBACK))

@@ -3,7 +3,18 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from rota_contracts import activity, agent, delivery, execution, learning, memory, notification, robot, trigger, validation
+from rota_contracts import (
+    activity,
+    agent,
+    delivery,
+    execution,
+    learning,
+    memory,
+    notification,
+    robot,
+    trigger,
+    validation,
+)
 from rota_contracts.model import Part, Payload
 
 P = TypeVar("P", bound=Payload)
@@ -73,7 +84,9 @@ def channel(name: str, payload: type[P], *, stream: str | None, producers: str, 
     return made
 
 
-def question(verb: str, request: type[Q], answer: type[A], *, to: str, asked_by: str, timeout: float = 5) -> Question[Q, A]:
+def question(
+    verb: str, request: type[Q], answer: type[A], *, to: str, asked_by: str, timeout: float = 5
+) -> Question[Q, A]:
     made = Question(f"{to.replace('-', '_')}.{verb}", request, answer, to, frozenset(asked_by.split()), timeout)
     QUESTIONS[made.name] = made  # type: ignore[assignment]  # as above
     return made

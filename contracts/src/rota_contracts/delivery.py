@@ -43,7 +43,7 @@ class DeliveryContext(Part):
 
 
 class DeliveryRequestedV1(Payload):
-    """DC-02. There is no channels field: the robot's preferences decide."""
+    """A result to deliver (DC-02). There is no channels field: the robot's preferences decide where it goes."""
 
     request_id: str
     content: DeliveryContent

@@ -4,7 +4,10 @@ from rota_contracts.model import Instant, Payload
 
 
 class NotificationPostedV1(Payload):
-    """`notification_id` is the delivery's id at this target: the same one again is the same notification."""
+    """News for whoever subscribes to `channel`.
+
+    `notification_id` is the delivery's id at this target: the same one again is the same notification.
+    """
 
     notification_id: str
     execution_id: str

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, AliasChoices, Field, HttpUrl, TypeAdapter, 
 from rota_contracts.model import Json, Part
 
 _URL = TypeAdapter(HttpUrl)
-_SECRET_PREFIX = "$ENV."
+_REFERENCE = "$ENV."
 
 
 def _url_text(text: str) -> str:
@@ -16,7 +16,7 @@ def _url_text(text: str) -> str:
 
 
 def _secret_reference(text: str) -> str:
-    name = text.removeprefix(_SECRET_PREFIX)
+    name = text.removeprefix(_REFERENCE)
     if name == text or not name.isidentifier():
         raise ValueError("expected a reference like $ENV.SLACK_SECRET: a secret is never written into a definition")
     return text

@@ -72,15 +72,17 @@ def _accept_aliases(schema: Schema, model: type[Part]) -> None:
 
 def _with_short_form(preferences: Schema) -> Schema:
     """`{type, opts}` beside `{preferences}` (Decision 11); `opts` is one target of that type."""
-    short_forms = [
-        {
-            "type": "object",
-            "properties": {"type": {"const": kind}, "opts": {"$ref": f"#/$defs/{target.__name__}"}},
-            "required": ["type", "opts"] if any(field.is_required() for field in target.model_fields.values()) else ["type"],
-        }
-        for kind, target in TARGETS.items()
-    ]
+    short_forms = [_short_form(kind, target) for kind, target in TARGETS.items()]
     return {"description": preferences.pop("description"), "anyOf": [preferences, *short_forms]}
+
+
+def _short_form(kind: str, target: type[Part]) -> Schema:
+    needs_opts = any(field.is_required() for field in target.model_fields.values())
+    return {
+        "type": "object",
+        "properties": {"type": {"const": kind}, "opts": {"$ref": f"#/$defs/{target.__name__}"}},
+        "required": ["type", "opts"] if needs_opts else ["type"],
+    }
 
 
 def _close(schema: Any) -> None:

@@ -68,6 +68,7 @@ def listen(bus: Bus, service: str, answering: Answering, outages: tuple[type[Exc
     if service != question.answered_by:
         raise NotInCatalog(f"{service} doesn't answer {question.subject}: see rota_contracts.catalog")
     log = logger(service=service, question=question.name)
+    passing: tuple[type[Exception], ...] = (Transient, NatsError, *outages)
 
     async def answer(message: NatsMessage) -> NatsResponse:
         try:
@@ -75,7 +76,7 @@ def listen(bus: Bus, service: str, answering: Answering, outages: tuple[type[Exc
             reply, error = (await answering.handler(request)).model_dump_json().encode(), None
         except (Permanent, ValidationError) as refusal:
             reply, error = str(refusal).encode(), PERMANENT
-        except (Transient, NatsError, *outages) as failure:
+        except passing as failure:
             reply, error = f"{service} can't answer now: {failure}".encode(), TRANSIENT
         except Exception as bug:  # the asker must hear of it, or it would wait for its timeout
             log.exception("answering failed")

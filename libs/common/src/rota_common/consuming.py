@@ -91,7 +91,8 @@ class Worker:
             else:
                 task = asyncio.create_task(self._settle(message))
                 self._running.add(task)
-                task.add_done_callback(lambda done: (self._running.discard(done), free.release()))
+                task.add_done_callback(self._running.discard)
+                task.add_done_callback(lambda _: free.release())
 
     async def stop(self, timeout: float) -> None:
         """Take nothing new; give what runs `timeout` seconds, then hand it back."""
@@ -108,7 +109,7 @@ class Worker:
     async def _next(self, source: JetStreamContext.PullSubscription) -> Msg | None:
         try:
             return (await source.fetch(1, timeout=self.fetch_timeout))[0]
-        except (NatsTimeout, asyncio.TimeoutError):
+        except (TimeoutError, NatsTimeout):
             return None
 
     async def _gate_open(self) -> None:
@@ -149,7 +150,9 @@ class Worker:
         try:
             event = parse_event(channel.payload, message.headers, message.data, expected=channel.type)
             facts |= {"event_id": event.id, "trace_id": traces.trace_id(event.traceparent)}
-            facts |= {key: getattr(event.data, key) for key in ("execution_id", "trigger_id") if hasattr(event.data, key)}
+            facts |= {
+                key: getattr(event.data, key) for key in ("execution_id", "trigger_id") if hasattr(event.data, key)
+            }
             await self.subscription.handler(event)
         except Exception as error:
             return await self._failed(message, event, error, facts)
@@ -163,7 +166,7 @@ class Worker:
             deliveries=meta.num_delivered,
             age=self.clock() - meta.timestamp,
             random=self.random,
-            outages=(NatsError, *self.outages),
+            outages=self.outages,
         )
         facts["reason"] = verdict.reason
         match verdict:
@@ -173,9 +176,7 @@ class Worker:
             case Bury():
                 if event is not None and self.subscription.when_buried is not None:
                     await self.subscription.when_buried(event, verdict.reason)
-                await bury(
-                    message, self.bus.jetstream, consumer=self.config.durable, verdict=verdict, at=self.clock()
-                )
+                await bury(message, self.bus.jetstream, consumer=self.config.durable, verdict=verdict, at=self.clock())
                 metrics.DEAD_LETTERS.labels(self.service, self.subscription.channel.name).inc()
                 return "buried"
 

@@ -89,9 +89,7 @@ async def bury(message: Msg, jetstream: JetStreamContext, *, consumer: str, verd
         f"{DEAD_PREFIX}deliveries": str(meta.num_delivered),
         f"{DEAD_PREFIX}at": at.isoformat(),
     }
-    await jetstream.publish(
-        dead_subject(message.subject), message.data, headers=headers, stream=DEAD_STREAM, timeout=5
-    )
+    await jetstream.publish(dead_subject(message.subject), message.data, headers=headers, stream=DEAD_STREAM, timeout=5)
     await message.term()
 
 

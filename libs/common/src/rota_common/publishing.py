@@ -30,7 +30,14 @@ class Publish:
         self._bus, self._source, self._clock = bus, source, clock
 
     async def __call__(
-        self, channel: Channel[P], data: P, *, caused_by: Event[Payload] | str, step: str = "", again: int = 0, trace: str = ""
+        self,
+        channel: Channel[P],
+        data: P,
+        *,
+        caused_by: Event[Payload] | str,
+        step: str = "",
+        again: int = 0,
+        trace: str = "",
     ) -> Event[P]:
         """Publish `data` and wait until the stream has it; returns the event.
 

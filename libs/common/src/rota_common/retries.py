@@ -9,5 +9,5 @@ JITTER = 0.2
 
 def backoff(attempt: int, *, random: Random, base: float = BASE_S, cap: float = CAP_S) -> float:
     """Seconds before the next attempt, after `attempt` (1, 2, …) have failed: base · 2^(attempt-1), ± 20 %."""
-    delay = min(cap, base * 2 ** min(attempt - 1, 32))
+    delay = min(cap, base * float(2 ** min(attempt - 1, 32)))
     return delay * random.uniform(1 - JITTER, 1 + JITTER)

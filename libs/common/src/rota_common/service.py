@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from nats.errors import Error as NatsError
@@ -27,7 +27,7 @@ class Runtime:
     """What differs between production and a test."""
 
     clock: Clock = now
-    random: Random = Random()
+    random: Random = field(default_factory=Random)
     middlewares: Sequence[Middleware] = ()
     fetch_timeout: float = 2.0
 
@@ -38,7 +38,8 @@ class Service:
     def __init__(
         self, name: str, nats_url: str, *, runtime: Runtime | None = None, outages: tuple[type[Exception], ...] = ()
     ) -> None:
-        self.name, self.runtime, self._outages = name, runtime or Runtime(), outages
+        self.name, self.runtime = name, runtime or Runtime()
+        self._outages: tuple[type[Exception], ...] = (NatsError, *outages)
         self.bus = Bus(nats_url, name=name)
         self.publish = Publish(self.bus, source=name, clock=self.runtime.clock)
         self.ask = Ask(self.bus, by=name)
@@ -165,7 +166,7 @@ class Service:
             try:
                 await loop()
                 return
-            except (NatsError, *self._outages) as error:
+            except self._outages as error:
                 self._log.warning("loop waits", loop=name, reason=repr(error))
             except Exception:
                 self._log.exception("loop failed", loop=name)

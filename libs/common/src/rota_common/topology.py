@@ -1,4 +1,4 @@
-"""Makes the streams, consumers and buckets what the catalog says. Run it before the services: `python -m rota_common.topology`."""
+"""Makes streams, consumers and buckets what the catalog says: `python -m rota_common.topology`, before the services."""
 
 import argparse
 import asyncio

@@ -1,0 +1,28 @@
+# The image of one service: docker build --build-arg SERVICE=executor -t rota/executor .
+FROM python:3.11-slim AS build
+ARG SERVICE
+WORKDIR /app
+COPY requirements/build.txt requirements/
+RUN pip install --quiet --require-hashes -r requirements/build.txt
+COPY requirements/${SERVICE}.txt requirements/
+RUN uv venv --quiet --python "$(command -v python)" .venv
+RUN uv pip install --quiet --python .venv/bin/python --require-hashes -r requirements/${SERVICE}.txt
+COPY contracts contracts
+COPY libs/common libs/common
+COPY services/${SERVICE} services/${SERVICE}
+# Wheels, not links: what runs is exactly what the packages hold, data files too.
+RUN pip wheel --quiet --no-deps --no-build-isolation -w wheels ./contracts ./libs/common ./services/${SERVICE}
+RUN uv pip install --quiet --python .venv/bin/python --no-deps wheels/*.whl
+# A package's name has underscores where the service's has dashes.
+RUN printf '#!/bin/sh\nexec python -m %s\n' "$(echo ${SERVICE} | tr - _)" > .venv/bin/serve && chmod +x .venv/bin/serve
+
+FROM python:3.11-slim
+RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin rota
+WORKDIR /app
+COPY --from=build /app/.venv .venv
+ENV PATH=/app/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+USER 10001
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
+    CMD python -c "import os, urllib.request as r; r.urlopen('http://127.0.0.1:' + os.environ.get('ROTA_HTTP_PORT', '8080') + '/health/live', timeout=2)"
+CMD ["serve"]

@@ -1,0 +1,1 @@
+"""The command `rota`: the whole system in one process, and what its operators type."""

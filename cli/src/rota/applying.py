@@ -1,0 +1,31 @@
+"""Creating or replacing robots through the API, and saying which of the two happened."""
+
+from collections.abc import Sequence
+
+from rota.client import Api, ApiError, Json
+from rota.definitions import wire
+from rota_contracts.robot import RobotDefinition
+
+CONFLICT = 409
+
+
+async def apply_all(api: Api, definitions: Sequence[RobotDefinition]) -> list[Json]:
+    """`{member_id, outcome: created | changed | unchanged, rev}` of each, in their order."""
+    return [await apply_one(api, definition) for definition in definitions]
+
+
+async def apply_one(api: Api, definition: RobotDefinition) -> Json:
+    member = str(definition.member_id)
+    try:
+        return _told(member, "created", await api.create_robot(wire(definition)))
+    except ApiError as error:
+        if error.status != CONFLICT:
+            raise
+    stored = await api.robot(member)
+    if RobotDefinition.model_validate(stored) == definition:
+        return _told(member, "unchanged", stored)
+    return _told(member, "changed", await api.replace_robot(member, wire(definition)))
+
+
+def _told(member: str, outcome: str, robot: Json) -> Json:
+    return {"member_id": member, "outcome": outcome, "rev": robot.get("rev")}

@@ -1,0 +1,154 @@
+"""The gateway's HTTP API, as the commands and the demo use it."""
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+from httpx_sse import SSEError, aconnect_sse
+
+from rota.errors import CliError
+
+Json = dict[str, Any]
+TIMEOUT_S = 15.0
+
+
+class ApiError(CliError):
+    """The gateway refused; `status` is the HTTP status, `code` the gateway's own word for it."""
+
+    def __init__(self, what: str, *, status: int, code: str, hint: str = "", details: list[str] | None = None) -> None:
+        super().__init__(what, hint=hint, details=details)
+        self.status, self.code = status, code
+
+
+class Api:
+    """One team's API: `async with Api(url, team, key) as api:`. Every method raises CliError when it fails."""
+
+    def __init__(self, url: str, team: str, key: str) -> None:
+        self.url, self._team = url, f"/v1/teams/{team}"
+        self._http = httpx.AsyncClient(
+            base_url=url, headers={"Authorization": f"Bearer {key}"} if key else {}, timeout=TIMEOUT_S, trust_env=False
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.aclose()
+
+    async def create_team(self, team: str) -> Json:
+        return await self._json("POST", "/v1/teams", json={"team_id": team})
+
+    async def robots(self) -> list[Json]:
+        return _items(await self._json("GET", f"{self._team}/robots"), "robots")
+
+    async def robot(self, member: str) -> Json:
+        return await self._json("GET", f"{self._team}/robots/{member}")
+
+    async def create_robot(self, definition: Json) -> Json:
+        return await self._json("POST", f"{self._team}/robots", json=definition)
+
+    async def replace_robot(self, member: str, definition: Json) -> Json:
+        return await self._json("PUT", f"{self._team}/robots/{member}", json=definition)
+
+    async def delete_robot(self, member: str) -> None:
+        await self._json("DELETE", f"{self._team}/robots/{member}")
+
+    async def sources(self) -> list[Json]:
+        return _items(await self._json("GET", f"{self._team}/sources"), "sources")
+
+    async def add_source(self, name: str, secret: str) -> Json:
+        return await self._json("POST", f"{self._team}/sources", json={"name": name, "secret": secret})
+
+    async def trigger(self, member: str, request: Json) -> Json:
+        return await self._json("POST", f"{self._team}/robots/{member}/trigger", json=request)
+
+    async def intervene(self, member: str, request: Json) -> Json:
+        return await self._json("POST", f"{self._team}/robots/{member}/intervene", json=request)
+
+    async def trigger_state(self, trigger_id: str) -> Json:
+        return await self._json("GET", f"{self._team}/triggers/{trigger_id}")
+
+    async def executions(self, params: dict[str, str | int]) -> Json:
+        return await self._json("GET", f"{self._team}/executions", params=params)
+
+    async def execution(self, execution_id: str) -> Json:
+        return await self._json("GET", f"{self._team}/executions/{execution_id}")
+
+    async def dead(self) -> list[Json]:
+        return _items(await self._json("GET", "/v1/dead"), "dead")
+
+    async def dead_letter(self, seq: int) -> Json:
+        return await self._json("GET", f"/v1/dead/{seq}")
+
+    async def redrive(self, seq: int) -> Json:
+        return await self._json("POST", f"/v1/dead/{seq}/redrive")
+
+    async def hook(self, team: str, source: str, body: bytes, headers: dict[str, str]) -> Json:
+        return await self._json("POST", f"/v1/hooks/{team}/{source}", content=body, headers=headers)
+
+    async def ready(self) -> tuple[bool, Json]:
+        """Is the gateway ready, and what it says about it."""
+        answer = await self._send("GET", "/health/ready")
+        return answer.is_success, answer.json()
+
+    async def events(self, params: dict[str, str]) -> AsyncIterator[Json]:
+        """The team's live events, until the gateway ends the stream."""
+        try:
+            async with aconnect_sse(
+                self._http, "GET", f"{self._team}/stream", params=params, timeout=httpx.Timeout(TIMEOUT_S, read=None)
+            ) as source:
+                if not source.response.is_success:
+                    await source.response.aread()
+                    raise _refused(source.response)
+                async for event in source.aiter_sse():
+                    if event.data:
+                        yield event.json()
+        except (httpx.HTTPError, SSEError) as error:
+            raise _unreachable(self.url, error) from error
+
+    async def _json(self, method: str, path: str, **request: Any) -> Any:
+        answer = await self._send(method, path, **request)
+        if not answer.is_success:
+            raise _refused(answer)
+        return answer.json() if answer.content else {}
+
+    async def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
+        try:
+            return await self._http.request(method, path, **request)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _unreachable(self.url, error) from error
+
+
+def _items(answer: Any, name: str) -> list[Json]:
+    items: list[Json] = answer[name] if isinstance(answer, dict) else answer
+    return items
+
+
+def _unreachable(url: str, error: Exception) -> CliError:
+    return CliError(
+        f"no answer from {url}: {error or type(error).__name__}",
+        hint="is it running? `rota up` starts it here; ROTA_URL says where else it is; `rota doctor` looks around",
+    )
+
+
+def _refused(answer: httpx.Response) -> ApiError:
+    try:
+        told = answer.json()["error"]
+    except (ValueError, KeyError, TypeError):
+        told = {"code": str(answer.status_code), "message": answer.text[:300] or answer.reason_phrase}
+    hints = {
+        401: "check ROTA_API_KEY (or ROTA_ADMIN_KEY for this command), or start `rota up` again",
+        403: "this key may not do that: team commands need the team's key, `rota dead` the administrator's",
+        429: "wait a little, then try again",
+        503: "a part of Rota is away: `rota doctor` says which",
+    }
+    return ApiError(
+        f"{told.get('message', '')} ({answer.status_code} {told.get('code', '')})",
+        status=answer.status_code,
+        code=str(told.get("code", "")),
+        hint=hints.get(answer.status_code, ""),
+        details=[f"{field.get('field')}: {field.get('message')}" for field in told.get("fields") or []],
+    )

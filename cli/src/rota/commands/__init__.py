@@ -1,0 +1,1 @@
+"""One module per group of commands; each has a function that typer turns into a command."""

@@ -1,0 +1,28 @@
+"""`rota apply`: make the robots what the files say."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rota.applying import apply_all
+from rota.definitions import read_definitions
+from rota.output import JsonFlag, say, say_json
+from rota.running import with_api
+
+
+def register(app: typer.Typer) -> None:
+    app.command("apply", epilog="Example: `rota apply -f examples/robots/lead-processor.yaml`")(apply)
+
+
+def apply(
+    file: Annotated[list[Path], typer.Option("--file", "-f", help="A YAML file of robots, - for standard input.")],
+    json: JsonFlag = False,
+) -> None:
+    """Create the robots in these files, or change them to what the files say."""
+    definitions = [definition for path in file for definition in read_definitions(path)]
+    for outcome in with_api(lambda api: apply_all(api, definitions)):
+        if json:
+            say_json(outcome)
+        else:
+            say(f"{outcome['member_id']}: {outcome['outcome']}" + (f" (rev {outcome['rev']})" if outcome["rev"] else ""))

@@ -1,0 +1,53 @@
+"""`rota executions`: list the runs, show one from trigger to lessons."""
+
+from typing import Annotated
+
+import typer
+
+from rota.output import JsonFlag, say, say_json, table
+from rota.report import report
+from rota.running import with_api
+from rota_contracts.execution import Execution, ExecStatus
+
+app = typer.Typer(help="List the team's runs, or show one.", invoke_without_command=True)
+
+
+@app.callback(epilog="Example: `rota executions --member lead-processor --status failed`")
+def listed(
+    context: typer.Context,
+    member: Annotated[str, typer.Option(help="Only this robot's.")] = "",
+    status: Annotated[ExecStatus | None, typer.Option(help="Only those with this status.")] = None,
+    page: Annotated[int, typer.Option(min=1, help="10 to a page, the newest first.")] = 1,
+    json: JsonFlag = False,
+) -> None:
+    """List the team's runs, or show one."""
+    if context.invoked_subcommand is not None:
+        return
+    wanted: dict[str, str | int] = {"page": page}
+    if member:
+        wanted["member_id"] = member
+    if status:
+        wanted["status"] = status.value
+    found = with_api(lambda api: api.executions(wanted))
+    if json:
+        say_json(found)
+        return
+    rows = [
+        (one["execution_id"], one["member_id"], one["trigger_type"], one["status"], one["phase"], one["created_at"])
+        for one in found["executions"]
+    ]
+    table(("EXECUTION", "MEMBER", "TRIGGER", "STATUS", "PHASE", "CREATED"), rows)
+    say(f"page {found['page']}, {found['total']} in all")
+
+
+@app.command(epilog="Example: `rota executions show 0c6f…`, the id as listed")
+def show(
+    execution_id: Annotated[str, typer.Argument(help="As in `rota executions`.")], json: JsonFlag = False
+) -> None:
+    """Show one run: its phases, tasks, verdicts, deliveries and lessons."""
+    found = with_api(lambda api: api.execution(execution_id))
+    if json:
+        say_json(found)
+        return
+    for line in report(Execution.model_validate(found)):
+        say(line)

@@ -1,0 +1,90 @@
+"""`rota trigger`: wake a robot by hand, and wait for it if wanted."""
+
+import asyncio
+import json as jsonlib
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rota.client import Api, Json
+from rota.errors import CliError
+from rota.output import JsonFlag, say, say_json
+from rota.running import with_api
+from rota.waiting import until_over
+from rota_contracts.trigger import InterventionAction
+
+
+class Kind(StrEnum):
+    HUMAN = "human"
+    EVENT = "event"
+    CLOCK = "clock"
+
+
+def register(app: typer.Typer) -> None:
+    app.command("trigger", epilog='Example: `rota trigger sales-assistant --message "Prepare for BigCorp" --wait`')(
+        trigger
+    )
+
+
+def trigger(
+    member: Annotated[str, typer.Argument(help="The robot's member_id.")],
+    type: Annotated[Kind, typer.Option(help="What kind of trigger this is.")] = Kind.HUMAN,
+    action: Annotated[
+        InterventionAction | None, typer.Option(help="Intervene with this action instead, with --message.")
+    ] = None,
+    message: Annotated[str, typer.Option("--message", "-m", help="What a person says to the robot.")] = "",
+    event_type: Annotated[str, typer.Option(help="For --type event, for example lead.created.")] = "",
+    data: Annotated[str, typer.Option(help="For --type event: JSON, or @FILE.")] = "{}",
+    dryrun: Annotated[bool, typer.Option("--dryrun", help="Go through all steps, call no model, send nothing.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Until the run is over; exit 1 if it didn't complete.")] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds to --wait at most.")] = 600,
+    json: JsonFlag = False,
+) -> None:
+    """Wake a robot now."""
+    request = _request(type, action, message, event_type, data, dryrun)
+
+    async def wake(api: Api) -> tuple[Json, Json | None]:
+        answer = await (api.trigger if action is None else api.intervene)(member, request)
+        if not json:
+            say(f"execution {answer.get('execution_id')}: {answer.get('status')} {answer.get('message') or ''}".rstrip())
+        over = await until_over(api, str(answer["execution_id"]), timeout=timeout) if wait else None
+        return answer, over
+
+    answer, over = with_api(wake)
+    if json:
+        say_json(over or answer)
+    elif over is not None:
+        summary = (over.get("content") or {}).get("summary") or over.get("error") or ""
+        say(f"{over['status']}: {summary}")
+    if over is not None and over["status"] != "completed":
+        raise CliError(f"the run {over['status']}: {over.get('error') or 'no reason was given'}")
+
+
+def read_data(text: str) -> Json:
+    """The JSON object in `text`, or in the file after an @."""
+    try:
+        raw = Path(text[1:]).read_text() if text.startswith("@") else text
+        value: Any = jsonlib.loads(raw)
+    except OSError as error:
+        raise CliError(f"can't read {text[1:]}: {error.strerror}", hint="give --data JSON, or --data @FILE") from error
+    except ValueError as error:
+        raise CliError(f"expected JSON in --data: {error}", hint='like --data \'{"name": "John"}\'') from error
+    if not isinstance(value, dict):
+        raise CliError(f"expected a JSON object in --data, not {raw[:60]}", hint='like --data \'{"name": "John"}\'')
+    return value
+
+
+def _request(
+    kind: Kind, action: InterventionAction | None, message: str, event_type: str, data: str, dryrun: bool
+) -> Json:
+    mode: Json = {"executor_mode": "dryrun"} if dryrun else {}
+    messages: Json = {"messages": [{"role": "user", "content": message}]} if message else {}
+    if action is not None:
+        return {"action": action.value} | messages | mode
+    if kind is Kind.EVENT:
+        if not event_type:
+            raise typer.BadParameter("--type event needs --event-type, for example lead.created")
+        return {"type": kind.value, "event_type": event_type, "data": read_data(data)} | mode
+    return {"type": kind.value} | messages | mode

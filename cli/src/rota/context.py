@@ -1,0 +1,86 @@
+"""Which Rota the commands talk to, and with which keys: a file that `rota up` writes, overridden by ROTA_* variables."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import typer
+
+from rota.errors import CliError
+
+VARIABLES = {
+    "url": "ROTA_URL",
+    "team": "ROTA_TEAM",
+    "api_key": "ROTA_API_KEY",
+    "admin_key": "ROTA_ADMIN_KEY",
+    "nats_url": "ROTA_NATS_URL",
+    "mongo_url": "ROTA_MONGO_URL",
+}
+
+
+@dataclass(frozen=True)
+class Context:
+    """An empty field is one that nobody gave. The two servers are only for `rota doctor` and for subscribers."""
+
+    url: str = ""
+    team: str = ""
+    api_key: str = ""
+    admin_key: str = ""
+    nats_url: str = ""
+    mongo_url: str = ""
+
+    def need(self, *names: str) -> "Context":
+        """Itself; CliError when one of these fields is empty."""
+        for name in names:
+            if not getattr(self, name):
+                raise CliError(
+                    f"expected {VARIABLES[name]}, or a {name} in {context_file()}: neither is there",
+                    hint="start Rota here with `rota up`, or set the variable for one that runs elsewhere",
+                )
+        return self
+
+
+def context_file() -> Path:
+    return Path(typer.get_app_dir("rota")) / "context.json"
+
+
+def load(environ: Mapping[str, str] = os.environ) -> Context:
+    """The file's fields, each replaced by its variable where that is set. CliError when the file is unreadable."""
+    from_file = _read(context_file())
+    given = {name: environ.get(variable) or from_file.get(name, "") for name, variable in VARIABLES.items()}
+    return Context(**given)
+
+
+def save(context: Context) -> Path:
+    """Write the file, readable by its owner alone, as it holds keys."""
+    write_private(context_file(), json.dumps(asdict(context), indent=2))
+    return context_file()
+
+
+def forget(context: Context) -> None:
+    """Remove the file if it still speaks of this Rota, which is gone."""
+    if _read(context_file()).get("url") == context.url:
+        context_file().unlink(missing_ok=True)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace the file at once, with mode 0600 from its first byte on."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(".new")
+    beside.unlink(missing_ok=True)
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text + "\n")
+    beside.replace(path)
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        held = json.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise CliError(f"can't read {path}: {error}", hint="remove it, or start `rota up` again") from error
+    known = {field.name for field in fields(Context)}
+    return {name: str(value) for name, value in held.items() if name in known} if isinstance(held, dict) else {}

@@ -1,0 +1,47 @@
+"""Shows a team's live events while the demo goes on."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from rota.client import Api
+from rota.demo.screen import Screen
+from rota.lines import is_of
+from rota_contracts.catalog import EXECUTION_FINISHED
+
+GRACE_S = 3
+
+
+class Follower:
+    """Knows which runs the stream has shown to their end, and how many events there were."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        self._finished: dict[str, asyncio.Event] = {}
+
+    async def until_shown(self, execution_id: str) -> bool:
+        """Wait a moment for the stream's last words about a run that is over; False if they didn't come."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._of(execution_id).wait(), GRACE_S)
+        return self._of(execution_id).is_set()
+
+    async def follow(self, api: Api, screen: Screen) -> None:
+        async for event in api.events({}):
+            self.events += 1
+            screen.event(event)
+            if is_of(event, EXECUTION_FINISHED):
+                self._of(str(event["data"]["execution_id"])).set()
+
+    def _of(self, execution_id: str) -> asyncio.Event:
+        return self._finished.setdefault(execution_id, asyncio.Event())
+
+
+@contextlib.asynccontextmanager
+async def following(api: Api, screen: Screen) -> AsyncIterator[Follower]:
+    follower = Follower()
+    task = asyncio.create_task(follower.follow(api, screen), name="live events")
+    try:
+        yield follower
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,58 @@
+"""The gateway's HTTP side inside this process: uvicorn on loopback, without its own signal handlers."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+
+import uvicorn
+from starlette.types import ASGIApp
+
+CLOSE_TIMEOUT_S = 2
+"""How long an open stream of events may hold up the end."""
+
+
+class PortTaken(RuntimeError):
+    """Something else listens on the port; says which."""
+
+
+class _Server(uvicorn.Server):
+    """Who runs the process decides what a signal does."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextlib.asynccontextmanager
+async def serving(app: ASGIApp, *, port: int) -> AsyncIterator[str]:
+    """Serve `app` (and run its lifespan) on 127.0.0.1:`port`, 0 for any free one. Yields the URL.
+
+    Raises PortTaken, or RuntimeError when the lifespan failed.
+    """
+    with _listening(port) as listener:
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=CLOSE_TIMEOUT_S
+        )
+        server = _Server(config)
+        running = asyncio.create_task(server.serve(sockets=[listener]), name="http")
+        try:
+            while not server.started:
+                if running.done():
+                    raise RuntimeError("the HTTP server ended while it started: see the log")
+                await asyncio.sleep(0.01)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await running
+
+
+def _listening(port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as error:
+        listener.close()
+        raise PortTaken(f"can't listen on 127.0.0.1:{port}: {error.strerror}") from error
+    return listener

@@ -1,0 +1,47 @@
+"""The command `rota`: its groups of commands, and how their failures are told."""
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from rota.commands import apply, dead, demo, doctor, executions, robots, sources, trigger, up, watch, webhook
+from rota.errors import CliError
+from rota.output import complain
+
+FAILED, INTERRUPTED = 1, 130
+
+app = typer.Typer(
+    name="rota",
+    help="Rota runs robot agents. `rota up` starts everything here; the other commands speak to a running Rota.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for group in (up, demo, apply, trigger, watch, doctor):
+    group.register(app)
+for name, commands in (
+    ("robots", robots.app),
+    ("sources", sources.app),
+    ("executions", executions.app),
+    ("dead", dead.app),
+    ("webhook", webhook.app),
+):
+    app.add_typer(commands, name=name)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Exit codes: 0 it worked, 1 it failed, 2 the command was written wrong, 130 Ctrl+C."""
+    try:
+        app(arguments)
+    except CliError as error:
+        complain(error)
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

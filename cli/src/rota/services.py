@@ -1,0 +1,103 @@
+"""The seven services in this process: built with their settings, started together, drained in the order of the work."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import delivery_center.app
+import delivery_center.settings
+import executor.app
+import executor.settings
+import learner.app
+import learner.settings
+import memory.app
+import memory.settings
+import scheduler.app
+import scheduler.settings
+import trigger_gateway.app
+import trigger_gateway.settings
+import validator.app
+import validator.settings
+
+from rota_common.service import Runtime
+from rota_common.serving import App
+from rota_common.settings import ServiceSettings
+
+START_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 10.0
+
+GATEWAY = "trigger-gateway"
+DRAIN_ORDER = (("scheduler",), ("executor",), ("validator", "delivery-center", "learner"), ("memory",))
+"""Who answers questions goes after those who ask them. Before all of them goes the gateway, with its HTTP side."""
+
+
+class NotStarted(RuntimeError):
+    """A service didn't become ready; says which, and what it waits for."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What differs from one whole system to another. `folder` holds what the services keep in files."""
+
+    nats_url: str
+    mongo_url: str
+    folder: Path
+    admin_key: str
+    connector: str
+    smtp_url: str = ""
+    allow_private_targets: str = ""
+
+
+def build_all(chosen: Choices, runtime: Runtime, environ: Mapping[str, str]) -> dict[str, App]:
+    """Service name → the service, not started yet. `environ` is where `$ENV.NAME` is looked up."""
+    everyone = ServiceSettings(
+        nats_url=chosen.nats_url, mongo_url=chosen.mongo_url, http_host="127.0.0.1", stop_timeout=STOP_TIMEOUT_S
+    ).model_dump()
+    return {
+        GATEWAY: trigger_gateway.app.build(
+            trigger_gateway.settings.Settings(**everyone, admin_key=chosen.admin_key), runtime=runtime, environ=environ
+        ),
+        "scheduler": scheduler.app.build(scheduler.settings.Settings(**everyone), runtime=runtime),
+        "executor": executor.app.build(
+            executor.settings.Settings(**everyone, connector=chosen.connector), runtime=runtime, environ=environ
+        ),
+        "validator": validator.app.build(validator.settings.Settings(**everyone), runtime=runtime),
+        "delivery-center": delivery_center.app.build(
+            delivery_center.settings.Settings(
+                **everyone, smtp_url=chosen.smtp_url, allow_private_targets=chosen.allow_private_targets
+            ),
+            runtime=runtime,
+            environ=environ,
+        ),
+        "learner": learner.app.build(learner.settings.Settings(**everyone), runtime=runtime),
+        "memory": memory.app.build(
+            memory.settings.Settings(**everyone, qdrant_path=chosen.folder / "qdrant"), runtime=runtime
+        ),
+    }
+
+
+async def wait_until_ready(apps: Mapping[str, App]) -> None:
+    """Return when every service has all it needs; raise NotStarted after 30 s with what is missing."""
+    try:
+        async with asyncio.timeout(START_TIMEOUT_S):
+            for app in apps.values():
+                await app.service.started.wait()
+    except TimeoutError as error:
+        waiting = "\n".join(f"  {name}: {reason}" for name, reason in (await problems(apps)).items())
+        raise NotStarted(f"not everything was ready after {START_TIMEOUT_S:g} s:\n{waiting}") from error
+
+
+async def stop_all(apps: Mapping[str, App]) -> None:
+    """Let what is in hand be finished (10 s at most for each), and close the connections.
+
+    The gateway isn't among them: it starts and stops with its HTTP side.
+    """
+    for together in DRAIN_ORDER:
+        await asyncio.gather(*(apps[name].service.stop(STOP_TIMEOUT_S) for name in together))
+
+
+async def problems(apps: Mapping[str, App]) -> dict[str, str]:
+    """Service → why it isn't ready; empty when all are."""
+    found = {name: await app.service.problems() for name, app in apps.items()}
+    return {name: "; ".join(f"{part}: {why}" for part, why in parts.items()) for name, parts in found.items() if parts}

@@ -1,0 +1,98 @@
+"""The whole system in one process: NATS, MongoDB, the seven services and the gateway's HTTP. Same code as in a cluster."""
+
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rota.http import serving
+from rota.servers import Progress, start_servers
+from rota.services import GATEWAY, Choices, build_all, problems, stop_all, wait_until_ready
+from rota_common.service import Runtime
+from rota_common.serving import App
+
+FETCH_TIMEOUT_S = 0.5
+"""How long a pull waits for a message, and so how long an idle consumer takes to stop."""
+
+
+def silent(part: str, state: str) -> None:
+    """The Progress of a test: nobody watches."""
+
+
+class Stack:
+    """`async with Stack(folder) as stack:` runs everything and ends it all, also when a start fails half way.
+
+    `folder` keeps the data. Without `nats_url` or `mongo_url` a server of its own is started. `http_port` 0 takes any
+    free port. Private addresses that webhooks may go to are `allow_private_targets`, CIDRs with commas between.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        nats_url: str | None = None,
+        mongo_url: str | None = None,
+        connector: str = "rehearsal",
+        http_port: int = 0,
+        admin_key: str = "",
+        smtp_url: str = "",
+        allow_private_targets: str = "",
+        environ: Mapping[str, str] = os.environ,
+        runtime: Runtime | None = None,
+        progress: Progress = silent,
+    ) -> None:
+        self.admin_key = admin_key or secrets.token_urlsafe(32)
+        self.url, self.nats_url, self.mongo_url = "", "", ""
+        self.apps: dict[str, App] = {}
+        self._folder, self._given_nats, self._given_mongo, self._port = folder, nats_url, mongo_url, http_port
+        self._connector, self._smtp_url, self._allowed = connector, smtp_url, allow_private_targets
+        self._environ, self._progress = environ, progress
+        self._runtime = runtime or Runtime(fetch_timeout=FETCH_TIMEOUT_S)
+        self._ends = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._start()
+        except BaseException:  # a broken-off start too must leave no process
+            await self._ends.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._ends.aclose()
+
+    async def problems(self) -> dict[str, str]:
+        """Service → why it isn't ready; empty when all are."""
+        return await problems(self.apps)
+
+    async def _start(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        servers = await start_servers(
+            self._ends, self._folder, nats_url=self._given_nats, mongo_url=self._given_mongo, progress=self._progress
+        )
+        self.nats_url, self.mongo_url = servers.nats_url, servers.mongo_url
+        self.apps = build_all(self._choices(), self._runtime, self._environ)
+        others = {name: app for name, app in self.apps.items() if name != GATEWAY}
+        self._ends.push_async_callback(stop_all, others)
+        for app in others.values():
+            await app.service.start()
+        # The lifespan of its HTTP side starts and stops the gateway.
+        self.url = await self._ends.enter_async_context(serving(self.apps[GATEWAY].http, port=self._port))
+        await wait_until_ready(self.apps)
+        self._progress("services", f"{len(self.apps)} ready: {', '.join(self.apps)}")
+
+    def _choices(self) -> Choices:
+        return Choices(
+            nats_url=self.nats_url,
+            mongo_url=self.mongo_url,
+            folder=self._folder,
+            admin_key=self.admin_key,
+            connector=self._connector,
+            smtp_url=self._smtp_url,
+            allow_private_targets=self._allowed,
+        )

@@ -1,0 +1,182 @@
+"""The exported schemas say what the models do, and are up to date."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+
+from rota_contracts.asyncapi import EVENT_HEADERS, asyncapi
+from rota_contracts.catalog import CHANNELS, DELIVERY_COMPLETED, QUESTIONS
+from rota_contracts.envelope import Event
+from rota_contracts.export import exported, main, repository_root, stale, write
+from rota_contracts.robot import RobotDefinition, parse_definition
+from rota_contracts.schemas import robot_schema, schemas
+
+ROOT = Path(__file__).parents[2]
+ROLE = {"identity": {"role": "Sales Analyst"}}
+
+
+def references(document: Any) -> Iterator[str]:
+    if isinstance(document, dict):
+        if isinstance(document.get("$ref"), str):
+            yield document["$ref"]
+        for part in document.values():
+            yield from references(part)
+    elif isinstance(document, list):
+        for part in document:
+            yield from references(part)
+
+
+def resolve(document: Any, reference: str) -> Any:
+    for step in reference.removeprefix("#/").split("/"):
+        document = document[step]
+    return document
+
+
+def accepts(schema: Any, value: Any) -> bool:
+    return bool(Draft202012Validator(schema).is_valid(value))
+
+
+def test_the_exported_files_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--check", "--root", str(ROOT)]) == 0, capsys.readouterr().out
+
+
+def test_the_same_models_give_the_same_bytes() -> None:
+    assert exported("1.2.3") == exported("1.2.3")
+
+
+def test_every_file_ends_with_a_newline() -> None:
+    assert [path for path, text in exported("1.2.3").items() if not text.endswith("\n")] == []
+
+
+def test_every_schema_has_a_name_of_its_own_a_title_and_a_description() -> None:
+    made = schemas()
+    assert len({schema["$id"] for schema in made.values()}) == len(made)
+    assert [name for name, schema in made.items() if not (schema["title"] and schema["description"])] == []
+
+
+def test_a_schema_is_named_after_its_channel() -> None:
+    assert schemas()["delivery.completed.v1.json"]["$id"] == "urn:rota:schema:rota.v1.delivery.completed"
+
+
+def test_a_stale_a_missing_and_a_left_over_file_are_named(tmp_path: Path) -> None:
+    files = exported("1.2.3")
+    write(tmp_path, files)
+    assert stale(tmp_path, files) == []
+    folder = tmp_path / "contracts/schemas"
+    (folder / "robot.json").write_text("{}")
+    (folder / "trigger.received.v1.json").unlink()
+    (folder / "rpc/gone.request.json").write_text("{}")
+    assert [path.name for path in stale(tmp_path, files)] == [
+        "robot.json",
+        "gone.request.json",
+        "trigger.received.v1.json",
+    ]
+    write(tmp_path, files)
+    assert stale(tmp_path, files) == []
+
+
+def test_the_check_names_the_stale_file_and_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "contracts").mkdir()
+    (tmp_path / "contracts/pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
+    assert main(["--root", str(tmp_path)]) == 0
+    (tmp_path / "docs/channels.md").write_text("out of date")
+    capsys.readouterr()
+    assert main(["--check", "--root", str(tmp_path)]) == 1
+    assert capsys.readouterr().out == "not up to date: docs/channels.md\nrun: python -m rota_contracts.export\n"
+
+
+def test_the_root_is_found_from_a_folder_inside() -> None:
+    assert repository_root(ROOT / "contracts" / "src") == ROOT
+
+
+def test_a_folder_outside_any_repository_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"expected contracts/pyproject\.toml"):
+        repository_root(tmp_path)
+
+
+def test_the_page_of_channels_names_every_channel_and_question() -> None:
+    page = (ROOT / "docs/channels.md").read_text(encoding="utf-8")
+    subjects = [question.subject for question in QUESTIONS.values()]
+    assert [name for name in (*CHANNELS, *subjects) if f"[`{name}`]" not in page] == []
+
+
+def test_the_page_of_channels_links_to_files_that_exist() -> None:
+    page = (ROOT / "docs/channels.md").read_text(encoding="utf-8")
+    links = [part.partition(")")[0] for part in page.split("](")[1:]]
+    assert links
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+
+
+# Decision 11, DC-09, DC-11
+@pytest.mark.parametrize(
+    ("robot", "good"),
+    [
+        ({"robot_config": ROLE}, True),
+        ({"robot_config": ROLE | {"delivery": {"type": "email", "opts": {"to": ["a@b.example"]}}}}, True),
+        ({"robot_config": ROLE | {"delivery": {"type": "process", "opts": {"name": "a.b"}}}}, True),
+        ({"robot_config": ROLE | {"delivery": {"type": "notify"}}}, True),
+        ({"robot_config": ROLE | {"delivery": {"preferences": {"process": {"targets": [{"process": "a"}]}}}}}, True),
+        ({"robot_config": ROLE | {"delivery": {"type": "email"}}}, False),
+        ({"robot_config": ROLE | {"delivery": {"type": "fax", "opts": {}}}}, False),
+        ({"robot_config": ROLE | {"delivery": {"type": "notify", "opts": {"chanel": "x"}}}}, False),
+        ({"robot_config": ROLE | {"delivery": {"preferences": {"process": {"targets": [{"args": []}]}}}}}, False),
+        ({"robot_config": ROLE | {"clock": {"mode": "times", "times": ["9am"]}}}, False),
+        ({"robot_config": ROLE | {"clock": {"mode": "times", "times": ["09:00"], "days": ["Monday"]}}}, False),
+        ({"robot_config": ROLE | {"executor": {"max_duration": "soon"}}}, False),
+        ({"robot_config": ROLE | {"clokc": {}}}, False),
+        ({"robot_config": ROLE, "robot_status": "idle"}, False),
+        ({"robot_config": {}}, False),
+        ({}, False),
+    ],
+)
+def test_the_schema_for_editors_agrees_with_the_model(robot: dict[str, Any], *, good: bool) -> None:
+    assert accepts(robot_schema(), robot) is good
+    if good:
+        assert isinstance(parse_definition(robot), RobotDefinition)
+    else:
+        with pytest.raises(ValidationError):
+            parse_definition(robot)
+
+
+def test_no_object_of_the_schema_for_editors_is_open() -> None:
+    schema = robot_schema()
+    named = [part for part in [schema, *schema["$defs"].values()] if "properties" in part]
+    assert [part["title"] for part in named if part["additionalProperties"] is not False] == []
+
+
+def test_every_reference_of_the_asyncapi_document_leads_somewhere() -> None:
+    document = asyncapi("1.2.3")
+    found = set(references(document))
+    assert len(found) > len(CHANNELS)
+    for reference in found:
+        assert resolve(document, reference)
+
+
+def test_the_asyncapi_document_has_every_channel_with_its_address() -> None:
+    channels = asyncapi("1.2.3")["channels"]
+    addresses = {name: f"rota.v1.{name}.{{team}}.{{member}}" for name in CHANNELS}
+    addresses |= {f"rpc.{name}": f"rota.v1.rpc.{name}" for name in QUESTIONS}
+    assert {name: channels[name]["address"] for name in addresses} == addresses
+
+
+def test_the_asyncapi_document_says_who_sends_and_who_receives() -> None:
+    operations = asyncapi("1.2.3")["operations"]
+    wanted = {f"{p}.send.{name}" for name, channel in CHANNELS.items() for p in channel.producers}
+    wanted |= {f"{c}.receive.{name}" for name, channel in CHANNELS.items() for c in channel.consumers if c != "anyone"}
+    wanted |= {f"{asker}.ask.{name}" for name, question in QUESTIONS.items() for asker in question.asked_by}
+    wanted |= {f"{question.answered_by}.answer.{name}" for name, question in QUESTIONS.items()}
+    assert set(operations) == wanted
+
+
+def test_the_headers_of_an_event_are_those_of_the_asyncapi_document() -> None:
+    example = json.loads((ROOT / "contracts/examples/delivery.completed/lead.json").read_text(encoding="utf-8"))
+    data = DELIVERY_COMPLETED.payload.model_validate(example["data"])
+    now = datetime(2026, 3, 2, tzinfo=UTC)
+    event = Event("i", DELIVERY_COMPLETED.type, "delivery-center", now, data, cause="c", traceparent="t")
+    assert set(event.headers()) == set(EVENT_HEADERS["properties"])

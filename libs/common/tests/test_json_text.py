@@ -1,0 +1,64 @@
+"""Models wrap their JSON in all sorts of things."""
+
+import time
+
+import pytest
+
+from rota_common.json_text import extract_json, parse_json
+from rota_contracts.model import Json
+
+MISSING = object()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("  [1, 2]\n", [1, 2]),
+        ("42", 42),
+        ('"text"', "text"),
+        ('```json\n{"a": 1}\n```', {"a": 1}),
+        ('```\n{"a": 1}\n```', {"a": 1}),
+        ('Sure!\n```JSON title=x\n{"a": 1}\n```\nAnything else?', {"a": 1}),
+        ('```python\nx = {}\n```\n```json\n{"a": 1}\n```', {"a": 1}),
+        ('```json\n{"code": "```py\\nx\\n```"}\n```', {"code": "```py\nx\n```"}),
+        ('```json\n{"a": 1}', {"a": 1}),
+        ('The answer is {"a": {"b": [1, {"c": 2}]}}, I think.', {"a": {"b": [1, {"c": 2}]}}),
+        ('Look: {"text": "a } brace and a \\" quote"} done', {"text": 'a } brace and a " quote'}),
+        ('As [1] says, {"a": 1}', {"a": 1}),
+        ('Use {curly} words, then {"a": 1}', {"a": 1}),
+        ('First {"a": 1}, then {"b": 2}', {"a": 1}),
+        ('The list: [{"a": 1}, {"b": 2}]', [{"a": 1}, {"b": 2}]),
+        ("only [1, 2] here", [1, 2]),
+        ('{"ä": "ö"} und Schluss', {"ä": "ö"}),
+    ],
+)
+def test_json_is_found_wherever_a_model_puts_it(text: str, expected: Json) -> None:  # CL-22
+    assert extract_json(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no json", "{not: json}", "{'single': 'quotes'}", "[1, 2", "NaN", '{"a": NaN}', "}{"]
+)
+def test_text_without_json_gives_the_default(text: str) -> None:
+    assert extract_json(text) is None
+    assert extract_json(text, MISSING) is MISSING
+
+
+def test_null_can_be_told_from_nothing() -> None:
+    assert extract_json("null", MISSING) is None
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[1," * 50_000, '{"a":' * 50_000, "{[" * 50_000, "```\n" * 20_000])
+def test_hostile_text_is_given_up_soon(text: str) -> None:
+    started = time.perf_counter()
+    assert extract_json(text) is None
+    assert time.perf_counter() - started < 2
+
+
+def test_strict_parsing_takes_the_whole_text_only() -> None:
+    assert parse_json("[1]") == [1]
+    with pytest.raises(ValueError, match="Extra data"):
+        parse_json("[1] and more")
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parse_json("[" * 100_000)

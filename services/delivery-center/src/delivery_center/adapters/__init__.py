@@ -1,0 +1,1 @@
+"""The channels and the store, each named after its technology."""

@@ -1,0 +1,98 @@
+"""The store in memory, held to the same tests as the real one; channels and a bulletin that a test looks into."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from delivery_center.domain import Delivery
+from delivery_center.facts import Fact
+from delivery_center.ports import Parcel, Sent
+from rota_contracts.robot import Robot
+from rota_contracts.text import Text
+
+
+class MemoryDeliveries:
+    def __init__(self) -> None:
+        self._stored: dict[str, Delivery] = {}
+
+    async def find(self, request_id: str) -> Delivery | None:
+        return self._stored.get(request_id)
+
+    async def insert(self, delivery: Delivery) -> Delivery:
+        return self._stored.setdefault(delivery.request_id, delivery)
+
+    async def claim_due(self, now: datetime, until: datetime) -> Delivery | None:
+        return self._claim(lambda delivery: delivery.due_at is not None and delivery.due_at <= now, until)
+
+    async def claim_of(self, team: str, member: str, now: datetime, until: datetime) -> Delivery | None:
+        return self._claim(
+            lambda delivery: (
+                _pending_of(delivery, team, member)
+                and (not delivery.claimed or (delivery.due_at is not None and delivery.due_at <= now))
+            ),
+            until,
+        )
+
+    async def has_pending(self, team: str, member: str) -> bool:
+        return any(_pending_of(delivery, team, member) for delivery in self._stored.values())
+
+    async def save(self, delivery: Delivery) -> bool:
+        stored = self._stored.get(delivery.request_id)
+        if stored is None or stored.revision != delivery.revision:
+            return False
+        written = {name: getattr(delivery, name) for name in ("targets", "due_at", "claimed")}
+        self._stored[delivery.request_id] = stored.model_copy(update=written)
+        return True
+
+    def _claim(self, wanted: Callable[[Delivery], bool], until: datetime) -> Delivery | None:
+        found = sorted(filter(wanted, self._stored.values()), key=lambda delivery: delivery.due_at or until)
+        if not found:
+            return None
+        update = {"due_at": until, "claimed": True, "revision": found[0].revision + 1}
+        claimed = self._stored[found[0].request_id] = found[0].model_copy(update=update)
+        return claimed
+
+
+class MemoryRobots:
+    def __init__(self, *robots: Robot) -> None:
+        self.stored = {(robot.team_id, robot.member_id): robot for robot in robots}
+
+    async def find(self, team: str, member: str) -> Robot | None:
+        return self.stored.get((team, member))
+
+
+class InlineTexts:
+    async def read(self, text: Text) -> str:
+        return text.inline or ""
+
+
+class ScriptedChannel:
+    """Does what `script` says, one entry per attempt; after its end every attempt succeeds."""
+
+    def __init__(self, *script: Sent | Exception) -> None:
+        self._script = list(script)
+        self.parcels: list[Parcel] = []
+
+    async def send(self, target: object, parcel: Parcel) -> Sent:
+        self.parcels.append(parcel)
+        answer = self._script.pop(0) if self._script else Sent()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class MemoryBulletin:
+    """Remembers what was published; `failures` are raised first."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self._failures = list(failures)
+        self.facts: list[Fact] = []
+
+    async def publish(self, facts: Sequence[Fact], *, of: Delivery) -> None:
+        if self._failures:
+            raise self._failures.pop(0)
+        self.facts += facts
+
+
+def _pending_of(delivery: Delivery, team: str, member: str) -> bool:
+    owner = (delivery.context.team_id, delivery.context.member_id)
+    return owner == (team, member) and delivery.due_at is not None

@@ -1,0 +1,165 @@
+"""Webhooks over HTTP, signed as Standard Webhooks are, and only to addresses that were checked first."""
+
+import asyncio
+import binascii
+import contextlib
+import json
+import re
+import ssl
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx
+from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
+
+from delivery_center.ports import Parcel, Rejected, Sent, TriedInVain
+from rota_common.errors import Permanent, Transient
+from rota_common.secrets import MissingSecret, resolve
+from rota_common.urls import Network, Resolver, Target, checked_target
+from rota_common.urls import resolve as system_resolver
+from rota_contracts.preferences import WebhookTarget
+
+EXCERPT_BYTES = 2048
+EXCERPT_S = 1.0
+"""How long to wait for the body of an answer: its status alone decides."""
+
+OURS = frozenset({"host", "content-length", "transfer-encoding", "connection"})
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+def webhook_client(timeout: float, *, verify: ssl.SSLContext | bool = True) -> httpx.AsyncClient:
+    """A client for all receivers.
+
+    Connections aren't kept: the pool tells them apart by address, and one that was opened (and verified) for one name
+    would serve another name at the same address.
+    """
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+    return httpx.AsyncClient(timeout=timeout, limits=limits, verify=verify, trust_env=False, follow_redirects=False)
+
+
+class HttpxWebhook:
+    """`environ` is what `$ENV.NAME` in secrets and header values refers to."""
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        *,
+        environ: Mapping[str, str],
+        allowed: Sequence[Network] = (),
+        resolver: Resolver = system_resolver,
+    ) -> None:
+        self._client, self._environ, self._allowed, self._resolver = client, environ, allowed, resolver
+
+    async def send(self, target: WebhookTarget, parcel: Parcel) -> Sent:
+        body = payload(parcel)
+        headers = self._headers(target, parcel, body)
+        where = await checked_target(target.url, allowed=self._allowed, resolver=self._resolver)
+        try:
+            request = self._request(target, where, headers, body)
+            response = await self._client.send(request, stream=True)
+            try:
+                return judge(response, await _excerpt(response), now=parcel.at)
+            finally:
+                await response.aclose()
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
+            raise Permanent(f"expected a request that HTTP allows: {error}") from error
+        except httpx.TimeoutException as error:
+            raise Transient(f"{where.host} didn't answer in time ({type(error).__name__})") from error
+        except httpx.HTTPError as error:
+            raise Transient(f"can't reach {where.host}: {type(error).__name__} {error}".strip()) from error
+
+    def _request(self, target: WebhookTarget, where: Target, headers: dict[str, str], body: str) -> httpx.Request:
+        """To the address that was checked, in the name of the host that was asked for."""
+        url = httpx.URL(target.url)
+        return self._client.build_request(
+            target.method,
+            url.copy_with(host=where.address, fragment=None),
+            headers={**headers, "host": url.netloc.decode()},
+            content=body.encode(),
+            extensions={"sni_hostname": url.raw_host.decode()},
+        )
+
+    def _headers(self, target: WebhookTarget, parcel: Parcel, body: str) -> dict[str, str]:
+        headers = {"content-type": "application/json", "user-agent": "rota-delivery/1", "accept-encoding": "identity"}
+        if parcel.traceparent:
+            headers["traceparent"] = parcel.traceparent
+        headers |= {name.lower(): self._value(name, value) for name, value in target.headers.items()}
+        headers |= {"webhook-id": parcel.delivery_id, "webhook-timestamp": str(int(parcel.at.timestamp()))}
+        if target.secret is not None:
+            headers["webhook-signature"] = self._signature(target.secret, parcel, body)
+        return headers
+
+    def _value(self, name: str, value: str) -> str:
+        if not _TOKEN.fullmatch(name) or name.lower() in OURS or name.lower().startswith("webhook-"):
+            raise Permanent(f"expected a header of the owner's own, not {name!r}: remove it from the target's headers")
+        resolved = self._secret(value)
+        if not (resolved.isascii() and resolved.isprintable()):
+            raise Permanent(f"expected one line of ASCII as the value of header {name}")
+        return resolved
+
+    def _signature(self, reference: str, parcel: Parcel, body: str) -> str:
+        """One signature per secret. Two secrets, a space between them, let a receiver change from one to the other."""
+        try:
+            signers = [Webhook(secret) for secret in self._secret(reference).split()]
+        except (binascii.Error, EmptyWebhookSecretError) as error:
+            raise Permanent(f"expected a secret like whsec_<base64> in {reference}") from error
+        return " ".join(signer.sign(parcel.delivery_id, parcel.at.astimezone(UTC), body) for signer in signers)
+
+    def _secret(self, text: str) -> str:
+        try:
+            return resolve(text, self._environ)
+        except MissingSecret as error:
+            raise Permanent(str(error)) from error
+
+
+def payload(parcel: Parcel) -> str:
+    """The body, the same at every attempt."""
+    content = parcel.content
+    data: dict[str, Any] = {
+        "request_id": parcel.request_id,
+        "summary": content.summary,
+        "body": parcel.body,
+        "attachments": [attachment.model_dump(mode="json") for attachment in content.attachments],
+        "context": parcel.context.model_dump(mode="json"),
+    }
+    created = parcel.created_at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return json.dumps({"type": "delivery.completed", "timestamp": created, "data": data}, ensure_ascii=False)
+
+
+def judge(response: httpx.Response, excerpt: str, *, now: datetime) -> Sent:
+    """What an answer means: 2xx is delivered; 408, 429 and 5xx may pass; anything else never will."""
+    status = response.status_code
+    details = {"status": status, "body": excerpt}
+    if response.is_success:
+        return Sent(details=details)
+    if response.is_redirect or 300 <= status < 400:
+        raise Rejected(f"answered {status}: redirects are not followed, set the URL it leads to", details=details)
+    if status in (408, 429) or status >= 500:
+        after = retry_after(response.headers.get("retry-after", ""), now=now)
+        raise TriedInVain(f"answered {status}", after=after, details=details)
+    raise Rejected(f"answered {status}", details=details)
+
+
+def retry_after(text: str, *, now: datetime) -> float | None:
+    """Seconds that `Retry-After` asks for, written as a number or as a date; None if it is neither."""
+    if re.fullmatch(r"\d{1,9}", text.strip()):
+        return float(text)
+    try:
+        until = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - now).total_seconds())
+
+
+async def _excerpt(response: httpx.Response) -> str:
+    """The beginning of the body, as far as it comes soon; not decompressed, so it stays as small as it is."""
+    raw = b""
+    with contextlib.suppress(httpx.HTTPError, TimeoutError):
+        async with asyncio.timeout(EXCERPT_S):
+            async for chunk in response.aiter_raw():
+                raw += chunk
+                if len(raw) >= EXCERPT_BYTES:
+                    break
+    return raw[:EXCERPT_BYTES].decode(errors="replace")

@@ -1,0 +1,120 @@
+"""The composition root: which adapter stands behind which port."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from delivery_center.adapters.aiosmtplib_email import AiosmtplibEmail, mail_server
+from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
+from delivery_center.adapters.mongo_deliveries import MongoDeliveries
+from delivery_center.adapters.nats_bulletin import NatsBulletin
+from delivery_center.adapters.nats_notify import NatsNotify
+from delivery_center.adapters.nats_process import NatsProcess
+from delivery_center.adapters.recording import RecordingChannel
+from delivery_center.attempt_targets import AttemptTargets
+from delivery_center.deliver import Deliver
+from delivery_center.domain import Schedule
+from delivery_center.ports import Channel, Deliveries
+from delivery_center.retry import Finish, Retry
+from delivery_center.settings import Settings
+from delivery_center.stop_retries import StopRetries
+from delivery_center.subscribers import build_router
+from delivery_center.sweep import Sweep
+from rota_common import mongo
+from rota_common.blobs import Blobs
+from rota_common.mongo import Mongo
+from rota_common.robots import Robots
+from rota_common.service import Runtime, Service
+from rota_common.serving import App, plain_app
+from rota_common.urls import networks
+from rota_contracts.delivery import DeliveryType
+
+SERVICE = "delivery-center"
+OWN_VARIABLES = "ROTA_"
+LEASE_MARGIN_S = 30.0
+
+
+def build(
+    settings: Settings,
+    *,
+    runtime: Runtime | None = None,
+    deliveries: Deliveries | None = None,
+    channels: Mapping[DeliveryType, Channel[Any]] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> App:
+    """`deliveries` and `channels` replace the real ones; `environ` is what `$ENV.NAME` refers to."""
+    service = Service(SERVICE, settings.nats_url, runtime=runtime, outages=mongo.OUTAGES)
+    store = deliveries or _mongo_deliveries(service, settings)
+    environ = os.environ if environ is None else environ
+    parts = _Parts(service, settings, store, channels or _channels(service, settings, environ))
+    service.include(build_router(parts.deliver(), parts.stop_retries(), service.publish))
+    service.background("retries", parts.sweep())
+    return plain_app(service, settings)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The use cases over one set of adapters."""
+
+    service: Service
+    settings: Settings
+    deliveries: Deliveries
+    channels: Mapping[DeliveryType, Channel[Any]]
+
+    def attempt(self) -> AttemptTargets:
+        runtime = self.service.runtime
+        return AttemptTargets(
+            channels=self.channels,
+            recording=RecordingChannel(),
+            texts=Blobs(self.service.bus),
+            clock=runtime.clock,
+            schedule=Schedule(self.settings.retry_schedule, runtime.random),
+            timeout=self.settings.attempt_timeout,
+        )
+
+    def deliver(self) -> Deliver:
+        bulletin, robots = NatsBulletin(self.service.publish), Robots(self.service.bus)
+        return Deliver(self.deliveries, robots, self.attempt(), bulletin, self.service.runtime.clock)
+
+    def sweep(self) -> Sweep:
+        robots, clock = Robots(self.service.bus), self.service.runtime.clock
+        retry = Retry(self.deliveries, robots, self.attempt(), self.finish(), clock, self.lease())
+        return Sweep(retry, self.settings.sweep_interval)
+
+    def stop_retries(self) -> StopRetries:
+        return StopRetries(self.deliveries, self.finish(), self.service.runtime.clock, self.lease())
+
+    def finish(self) -> Finish:
+        return Finish(self.deliveries, NatsBulletin(self.service.publish))
+
+    def lease(self) -> timedelta:
+        return timedelta(seconds=self.settings.attempt_timeout + LEASE_MARGIN_S)
+
+
+def _mongo_deliveries(service: Service, settings: Settings) -> Deliveries:
+    connection = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_delivery")
+    deliveries = MongoDeliveries(connection.database)
+    service.on_start(deliveries.prepare)
+    service.on_stop(connection.close)
+    service.probe("mongo", connection.ping)
+    return deliveries
+
+
+def _channels(service: Service, settings: Settings, environ: Mapping[str, str]) -> Mapping[DeliveryType, Channel[Any]]:
+    client = webhook_client(settings.attempt_timeout)
+    service.on_stop(client.aclose)
+    # A robot's owner names variables freely; our own (addresses, passwords) must not leave in a header.
+    theirs = {name: value for name, value in environ.items() if not name.startswith(OWN_VARIABLES)}
+    return {
+        DeliveryType.EMAIL: AiosmtplibEmail(
+            mail_server(settings.smtp_url, environ),
+            timeout=settings.attempt_timeout,
+            default_from=settings.default_from,
+            templates=settings.mail_templates,
+        ),
+        DeliveryType.WEBHOOK: HttpxWebhook(client, environ=theirs, allowed=networks(settings.allow_private_targets)),
+        DeliveryType.PROCESS: NatsProcess(service.bus, timeout=settings.attempt_timeout),
+        DeliveryType.NOTIFY: NatsNotify(service.publish),
+    }

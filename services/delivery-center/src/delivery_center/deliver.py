@@ -1,0 +1,64 @@
+"""A request to deliver: attempt every target once, store the delivery with the outcomes in one insert, say so."""
+
+import asyncio
+from dataclasses import dataclass
+
+from delivery_center.attempt_targets import AttemptTargets
+from delivery_center.domain import Delivery, told, with_targets
+from delivery_center.expansion import expand
+from delivery_center.facts import of_first_attempts
+from delivery_center.ports import Bulletin, Deliveries, Robots
+from rota_common.clock import Clock
+from rota_contracts.delivery import DeliveryRequestedV1
+from rota_contracts.robot import Robot
+
+
+@dataclass(frozen=True)
+class Deliver:
+    """Safe to repeat: what is stored already is published again and not sent again.
+
+    A crash between sending and storing sends again, with the same delivery ids; one write less on every delivery is
+    worth that.
+    """
+
+    deliveries: Deliveries
+    robots: Robots
+    attempt: AttemptTargets
+    bulletin: Bulletin
+    clock: Clock
+
+    async def __call__(self, request: DeliveryRequestedV1, *, trace: str = "") -> None:
+        context = request.context
+        stored, robot = await asyncio.gather(
+            self.deliveries.find(request.request_id), self.robots.find(context.team_id, context.member_id)
+        )
+        if stored is None:
+            stored = await self.deliveries.insert(await self._first(request, robot, trace))
+        await self.bulletin.publish(of_first_attempts(stored), of=stored)
+
+    async def _first(self, request: DeliveryRequestedV1, robot: Robot | None, trace: str) -> Delivery:
+        now = self.clock()
+        delivery = Delivery(
+            request_id=request.request_id,
+            content=request.content,
+            context=request.context,
+            mode=request.executor_mode,
+            created_at=now,
+            accepted_at=now,
+            traceparent=trace,
+        )
+        gone = why_gone(robot, request.context.member_id)
+        if robot is None or gone:
+            return delivery.model_copy(update={"error": gone})
+        targets = expand(robot.robot_config.delivery, request_id=request.request_id)
+        planned = delivery.model_copy(update={"targets": targets})
+        if targets:
+            planned = with_targets(planned, await self.attempt(planned, targets, robot))
+        return told(planned).model_copy(update={"accepted_at": self.clock()})
+
+
+def why_gone(robot: Robot | None, member: str) -> str | None:
+    """Why nothing is sent for a robot that isn't there any more."""
+    if robot is None:
+        return f"there is no robot {member}: nobody says where its results go"
+    return f"the robot {member} was deleted" if robot.deleted else None

@@ -1,0 +1,183 @@
+"""A delivery and its targets: what is recorded about them, and what an attempt makes of them. No I/O, no clock."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from random import Random
+from typing import assert_never
+
+from rota_common.retries import JITTER
+from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryType
+from rota_contracts.model import Instant, Json, Part
+from rota_contracts.trigger import ExecutorMode
+
+AT_ONCE = 8
+"""Attempts that one delivery makes at the same time."""
+
+
+class TargetState(StrEnum):
+    DELIVERED = "delivered"
+    RETRYING = "retrying"
+    FAILED = "failed"
+
+
+class Attempt(Part):
+    """One try at one target. `final`: nothing more was to be tried after it."""
+
+    at: Instant
+    ok: bool
+    final: bool
+    latency_ms: int
+    error: str | None = None
+    recipients: list[str] = []
+    details: Json = None
+
+
+class Target(Part):
+    """One place a delivery goes to. `delivery_id` is the same at every attempt: the receiver's idempotency key.
+
+    `label` is how people see it. `config` is the owner's target as it was when the delivery was made. `untold`: its
+    last change hasn't been published yet. `given_up` says why it was dropped between two attempts.
+    """
+
+    delivery_id: str
+    type: DeliveryType
+    label: str
+    config: dict[str, Json]
+    state: TargetState = TargetState.RETRYING
+    attempts: list[Attempt] = []
+    next_attempt_at: Instant | None = None
+    untold: bool = False
+    given_up: str | None = None
+
+
+class Delivery(Part):
+    """All that is kept of one delivery.
+
+    `due_at` is when a sweeper has to look at it: at its next attempt, or at the end of a claim whose owner may have
+    died. `claimed` is true in between. `revision` grows with every claim and fences what an earlier owner writes.
+    """
+
+    request_id: str
+    content: DeliveryContent
+    context: DeliveryContext
+    mode: ExecutorMode
+    created_at: Instant
+    accepted_at: Instant
+    targets: list[Target] = []
+    error: str | None = None
+    traceparent: str = ""
+    due_at: Instant | None = None
+    claimed: bool = False
+    revision: int = 0
+
+    @property
+    def settled(self) -> bool:
+        return all(target.state is not TargetState.RETRYING for target in self.targets)
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The receiver has it."""
+
+    recipients: tuple[str, ...] = ()
+    details: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unreached:
+    """It may work later; `after` is the least delay in seconds the receiver asked for."""
+
+    error: str
+    after: float | None = None
+    details: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """It will never work."""
+
+    error: str
+    details: Json = None
+
+
+Outcome = Reached | Unreached | Refused
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """`delays` in seconds, after the first, second … failed attempt; jittered, so that retries come spread out."""
+
+    delays: tuple[float, ...]
+    random: Random
+
+    def wait(self, failed: int, after: float | None) -> float | None:
+        """Seconds until the next attempt, after `failed` of them; None when there is none.
+
+        What the receiver asked for is kept, up to the longest delay of the schedule.
+        """
+        if failed > len(self.delays):
+            return None
+        jittered = self.delays[failed - 1] * self.random.uniform(1 - JITTER, 1 + JITTER)
+        return max(jittered, min(after or 0.0, max(self.delays)))
+
+
+def record(
+    target: Target, outcome: Outcome, *, at: datetime, latency_ms: int, now: datetime, schedule: Schedule
+) -> Target:
+    """The target after an attempt that began `at` and is over `now`."""
+    failed = len(target.attempts) + 1
+    state, wait = TargetState.FAILED, None
+    match outcome:
+        case Reached(recipients, details):
+            state = TargetState.DELIVERED
+            attempt = Attempt(
+                at=at, ok=True, final=True, latency_ms=latency_ms, recipients=list(recipients), details=details
+            )
+        case Refused(error, details):
+            attempt = Attempt(at=at, ok=False, final=True, latency_ms=latency_ms, error=error, details=details)
+        case Unreached(error, after, details):
+            wait = schedule.wait(failed, after)
+            if wait is None:
+                error = f"{error} (given up after {failed} attempts)"
+            else:
+                state = TargetState.RETRYING
+            attempt = Attempt(at=at, ok=False, final=wait is None, latency_ms=latency_ms, error=error, details=details)
+        case other:
+            assert_never(other)
+    return target.model_copy(
+        update={
+            "state": state,
+            "attempts": [*target.attempts, attempt],
+            "next_attempt_at": None if wait is None else now + timedelta(milliseconds=round(wait * 1000)),
+            "untold": True,
+        }
+    )
+
+
+def due(delivery: Delivery, now: datetime) -> list[Target]:
+    """What to attempt now: as many as run at once, so that one claim lasts no longer than one timeout."""
+    return [t for t in delivery.targets if t.next_attempt_at is not None and t.next_attempt_at <= now][:AT_ONCE]
+
+
+def with_targets(delivery: Delivery, changed: Sequence[Target]) -> Delivery:
+    """The delivery with these targets in place of the ones with their ids."""
+    by_id = {target.delivery_id: target for target in changed}
+    return delivery.model_copy(update={"targets": [by_id.get(t.delivery_id, t) for t in delivery.targets]})
+
+
+def give_up(delivery: Delivery, reason: str) -> Delivery:
+    """No more attempts at what is still being tried."""
+    end = {"state": TargetState.FAILED, "next_attempt_at": None, "untold": True, "given_up": reason}
+    dropped = [t.model_copy(update=end) for t in delivery.targets if t.state is TargetState.RETRYING]
+    return with_targets(delivery, dropped)
+
+
+def told(delivery: Delivery) -> Delivery:
+    """Everything is published: nobody's claim, due again at the next attempt."""
+    instants = [target.next_attempt_at for target in delivery.targets if target.next_attempt_at is not None]
+    targets = [t.model_copy(update={"untold": False}) if t.untold else t for t in delivery.targets]
+    return delivery.model_copy(
+        update={"targets": targets, "claimed": False, "due_at": min(instants) if instants else None}
+    )

@@ -1,0 +1,154 @@
+"""What is said on the bus. The same delivery always gives the same facts, so saying them twice is safe."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from delivery_center.domain import Delivery, Target, TargetState
+from rota_contracts.catalog import (
+    DELIVERY_ACCEPTED,
+    DELIVERY_ATTEMPTED,
+    DELIVERY_COMPLETED,
+    DELIVERY_FAILED,
+    DELIVERY_SETTLED,
+    Channel,
+)
+from rota_contracts.delivery import (
+    ChannelResult,
+    DeliveryAcceptedV1,
+    DeliveryAttemptedV1,
+    DeliveryCompletedV1,
+    DeliveryFailedV1,
+    DeliveryRequestedV1,
+    DeliveryResult,
+    DeliverySettledV1,
+)
+from rota_contracts.model import Payload
+
+ERROR_LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A payload and its channel; `step` tells several of one delivery apart."""
+
+    channel: Channel[Any]
+    data: Payload
+    step: str = ""
+
+
+def of_first_attempts(delivery: Delivery) -> list[Fact]:
+    """Everything that follows from the first attempts; `delivery.accepted` is the last of them.
+
+    Later attempts don't change it: a request that is delivered again gets the same answer.
+    """
+    results = [_result(target, attempts=1) for target in delivery.targets]
+    facts = [_attempted(delivery, target, attempts=1) for target in delivery.targets]
+    facts += [_failed(delivery, result) for result in results if result.final and not result.success]
+    outcome = _outcome(delivery, results)
+    context = delivery.context
+    owner = {"team_id": context.team_id, "member_id": context.member_id, "request_id": delivery.request_id}
+    facts.append(Fact(DELIVERY_COMPLETED, DeliveryCompletedV1(**owner, context=context, result=outcome)))
+    if all(result.final for result in results):
+        facts.append(_settled(delivery, results))
+    accepted = DeliveryAcceptedV1(**owner, execution_id=context.execution_id, result=outcome)
+    return [*facts, Fact(DELIVERY_ACCEPTED, accepted)]
+
+
+def of_last_changes(delivery: Delivery) -> list[Fact]:
+    """What follows from the changes that haven't been published yet."""
+    facts: list[Fact] = []
+    untold = [target for target in delivery.targets if target.untold]
+    for target in untold:
+        if target.given_up is None:
+            facts.append(_attempted(delivery, target, attempts=len(target.attempts)))
+        if target.state is TargetState.FAILED:
+            facts.append(_failed(delivery, result_of(target)))
+    if untold and delivery.settled:
+        facts.append(_settled(delivery, [result_of(target) for target in delivery.targets]))
+    return facts
+
+
+def refused(request: DeliveryRequestedV1, reason: str) -> DeliveryAcceptedV1:
+    """The answer for a request that couldn't be handled, so that no execution waits for ever."""
+    result = DeliveryResult(request_id=request.request_id, content=request.content, success=False, error=reason)
+    return DeliveryAcceptedV1(
+        team_id=request.team_id,
+        member_id=request.member_id,
+        request_id=request.request_id,
+        execution_id=request.context.execution_id,
+        result=result,
+    )
+
+
+def result_of(target: Target) -> ChannelResult:
+    """How a target has fared so far (DC-14)."""
+    result = _result(target, attempts=len(target.attempts))
+    if target.given_up is None:
+        return result
+    return result.model_copy(update={"error": target.given_up, "final": True})
+
+
+def _result(target: Target, *, attempts: int) -> ChannelResult:
+    attempt = target.attempts[attempts - 1]
+    return ChannelResult(
+        type=target.type,
+        target=target.label,
+        success=attempt.ok,
+        recipients=attempt.recipients,
+        details=attempt.details,
+        error=attempt.error,
+        sent_at=attempt.at if attempt.ok else None,
+        delivery_id=target.delivery_id,
+        attempts=attempts,
+        final=attempt.final,
+    )
+
+
+def _outcome(delivery: Delivery, results: Sequence[ChannelResult]) -> DeliveryResult:
+    failures = [f"{result.type} {result.target}: {result.error}" for result in results if not result.success]
+    error = delivery.error or "; ".join(failures)[:ERROR_LIMIT] or None
+    return DeliveryResult(
+        request_id=delivery.request_id,
+        content=delivery.content,
+        results=list(results),
+        success=error is None,
+        error=error,
+        sent_at=None if delivery.error else delivery.accepted_at,
+    )
+
+
+def _attempted(delivery: Delivery, target: Target, *, attempts: int) -> Fact:
+    data = DeliveryAttemptedV1(
+        team_id=delivery.context.team_id,
+        member_id=delivery.context.member_id,
+        request_id=delivery.request_id,
+        context=delivery.context,
+        attempt=attempts,
+        result=_result(target, attempts=attempts),
+        latency_ms=target.attempts[attempts - 1].latency_ms,
+    )
+    return Fact(DELIVERY_ATTEMPTED, data, step=f"{target.delivery_id}:{attempts}")
+
+
+def _failed(delivery: Delivery, result: ChannelResult) -> Fact:
+    data = DeliveryFailedV1(
+        team_id=delivery.context.team_id,
+        member_id=delivery.context.member_id,
+        request_id=delivery.request_id,
+        context=delivery.context,
+        result=result,
+    )
+    return Fact(DELIVERY_FAILED, data, step=result.delivery_id)
+
+
+def _settled(delivery: Delivery, results: Sequence[ChannelResult]) -> Fact:
+    data = DeliverySettledV1(
+        team_id=delivery.context.team_id,
+        member_id=delivery.context.member_id,
+        request_id=delivery.request_id,
+        context=delivery.context,
+        results=list(results),
+        success=delivery.error is None and all(result.success for result in results),
+    )
+    return Fact(DELIVERY_SETTLED, data)

@@ -1,0 +1,32 @@
+"""The channels this service listens to."""
+
+from delivery_center.deliver import Deliver
+from delivery_center.facts import refused
+from delivery_center.stop_retries import StopRetries
+from rota_common.publishing import Publish
+from rota_common.router import Router
+from rota_contracts.catalog import DELIVERY_ACCEPTED, DELIVERY_REQUESTED, ROBOT_DELETED
+from rota_contracts.delivery import DeliveryRequestedV1
+from rota_contracts.envelope import Event
+from rota_contracts.robot import RobotDeletedV1
+
+SLOTS = 64
+"""Handlers wait for receivers most of their time: a few slow receivers must not hold up the rest."""
+
+
+def build_router(deliver: Deliver, stop_retries: StopRetries, publish: Publish) -> Router:
+    router = Router()
+
+    async def refuse(event: Event[DeliveryRequestedV1], reason: str) -> None:
+        answer = refused(event.data, reason)
+        await publish(DELIVERY_ACCEPTED, answer, caused_by=event.data.request_id, trace=event.traceparent)
+
+    @router.consume(DELIVERY_REQUESTED, slots=SLOTS, when_buried=refuse)
+    async def on_delivery_requested(event: Event[DeliveryRequestedV1]) -> None:
+        await deliver(event.data, trace=event.traceparent)
+
+    @router.consume(ROBOT_DELETED)
+    async def on_robot_deleted(event: Event[RobotDeletedV1]) -> None:
+        await stop_retries(event.data.team_id, event.data.member_id)
+
+    return router

@@ -1,0 +1,1 @@
+"""What the executor talks to, one module per technology."""

@@ -1,0 +1,35 @@
+"""What a prompt says, as data: for the rehearsal model, which answers from facts and not from prose."""
+
+from typing import Any
+
+from executor.plan import allowed
+from executor.run import Run
+from executor.tasks import result_of
+from executor.wording import about
+from rota_contracts.execution import Task
+
+
+def facts(run: Run, kind: str, *, task: Task | None = None) -> dict[str, Any]:
+    """`kind`: the phase, or `run` with the task that is done, or `validation`."""
+    execution = run.execution
+    found: dict[str, Any] = {
+        "kind": kind,
+        "role": run.robot.robot_config.identity.role,
+        "about": about(execution.trigger),
+        "data": execution.trigger.input.data,
+        "agents": allowed(run.robot),
+        "dryrun": execution.executor_mode != "standard",
+        "lessons": [lesson.content for lesson in execution.recalled],
+        "goals": execution.goals.content if execution.goals else "",
+        "tasks": [
+            {
+                "description": each.description,
+                "status": str(result.status) if (result := result_of(run, each.id)) else "",
+            }
+            for each in execution.tasks or []
+        ],
+        "failed": execution.error,
+    }
+    if task is not None:
+        found |= {"agent": task.executor_id, "task": task.description}
+    return found

@@ -1,0 +1,69 @@
+"""From an agent's words to what was asked for. An answer that can't be used says what was expected."""
+
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from rota_common.json_text import extract_json
+from rota_contracts.delivery import Attachment
+from rota_contracts.execution import DeliveryTarget, Goals
+
+
+class UnusableAnswer(ValueError):
+    """What was expected and what came, in words that the agent can act on."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """P4's content before its body is put where it belongs."""
+
+    summary: str
+    body: str
+    attachments: list[Attachment]
+
+
+def goals(text: str) -> Goals:
+    """`{"content": markdown, "delivery": …}`, or the markdown alone."""
+    found = extract_json(text)
+    if isinstance(found, dict) and isinstance(found.get("content"), str) and found["content"].strip():
+        return Goals(content=found["content"], delivery=_target(found.get("delivery")))
+    if not text.strip():
+        raise UnusableAnswer("expected the goals as markdown, got an empty answer")
+    return Goals(content=text.strip())
+
+
+def report(text: str) -> str:
+    """P0's markdown (EX-10)."""
+    found = extract_json(text)
+    if isinstance(found, dict) and isinstance(found.get("content"), str):
+        text = found["content"]
+    if not text.strip():
+        raise UnusableAnswer("expected the report as markdown, got an empty answer")
+    return text.strip()
+
+
+def draft(text: str) -> Draft:
+    """`{"content": {"summary", "body", "attachments"}}`; the outer `content` may be missing."""
+    found = extract_json(text)
+    if isinstance(found, dict) and isinstance(found.get("content"), dict):
+        found = found["content"]
+    if not isinstance(found, dict):
+        raise UnusableAnswer('expected JSON like {"content": {"summary": "…", "body": "…"}}, got text without it')
+    summary, body = found.get("summary"), found.get("body")
+    if not isinstance(summary, str) or not summary.strip():
+        raise UnusableAnswer("expected content.summary, one or two sentences, as a text: it is missing")
+    if not isinstance(body, str) or not body.strip():
+        raise UnusableAnswer("expected content.body, the whole report in markdown, as a text: it is missing")
+    try:
+        attachments = [Attachment.model_validate(each) for each in found.get("attachments") or []]
+    except (ValidationError, TypeError) as error:
+        raise UnusableAnswer(f"expected attachments as a list of {{title, file: __uploader://id}}: {error}") from error
+    return Draft(summary.strip(), body, attachments)
+
+
+def _target(raw: object) -> DeliveryTarget | None:
+    """A wish; one that can't be read is none (Decision 32: it decides nothing)."""
+    try:
+        return DeliveryTarget.model_validate(raw) if isinstance(raw, dict) else None
+    except ValidationError:
+        return None

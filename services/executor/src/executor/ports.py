@@ -1,0 +1,83 @@
+"""What the executor needs from outside, in its own words."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from executor.connectors import Connector
+from executor.run import Run
+from rota_contracts.agent import AgentAnswered
+from rota_contracts.execution import ExecutionsListed, ListExecutions
+from rota_contracts.trigger import Message
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One call of a model. `facts` say in data what the messages say in words; only rehearsal reads them."""
+
+    messages: list[Message]
+    connector: Connector
+    timeout: float
+    step_id: str
+    options: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class Model(Protocol):
+    async def complete(self, prompt: Prompt) -> str:
+        """The model's answer. Transient for timeouts, rate limits and outages; Permanent for refused requests."""
+        ...
+
+
+class Fenced(Exception):
+    """Somebody else holds the run by now; what this worker still wanted to write must not be written."""
+
+
+class Runs(Protocol):
+    """The ledger. A claim gives the right to write, until it ends; its `epoch` fences: every write names it and raises
+    Fenced when it isn't the current one any more. Control goes into an inbox of its own, which writes never touch: an
+    intervention and a finished step can't overwrite each other."""
+
+    async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
+        """Insert a new run, claimed; its epoch, or None if there is one with this id."""
+        ...
+
+    async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:
+        """The run and the epoch of this worker's claim; None if there is none, it is over, or another's claim lives."""
+        ...
+
+    async def find(self, run_id: str) -> Run | None: ...
+
+    async def save(self, run: Run, epoch: int, *, durable: bool) -> Run:
+        """Write and keep the claim; returns the run with what came into its inbox meanwhile.
+
+        `durable`: wait for the majority; False is allowed only for what can be lost without harm.
+        """
+        ...
+
+    async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
+        """Write and give the claim back; `look_at` is when a sweeper must look at it."""
+        ...
+
+    async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None: ...
+
+    def overdue(self, now: datetime, *, limit: int) -> AsyncIterator[str]:
+        """Ids of runs that somebody should have looked at by now."""
+        ...
+
+    async def cancel_all(self, team: str, member: str, reason: str) -> list[str]:
+        """Note in the inbox of every run of this robot that it is to stop; returns the ids of those not over."""
+        ...
+
+    async def list(self, wanted: ListExecutions) -> ExecutionsListed: ...
+
+
+class Calls(Protocol):
+    """Answers of agent calls by call id, kept for a while."""
+
+    async def find(self, call_id: str) -> AgentAnswered | None: ...
+
+    async def remember(self, call_id: str, answer: AgentAnswered, *, at: datetime) -> AgentAnswered:
+        """The first answer wins: returns the one that is stored."""
+        ...

@@ -1,0 +1,74 @@
+"""What the executor listens to and what it answers."""
+
+from executor.call_agent import CallAnAgent
+from executor.drive import Drive
+from executor.ports import Runs
+from executor.start_execution import StartExecution
+from executor.steps import DeliveryTaken, Learnt, VerdictGiven
+from executor.stop_robot import StopRobot
+from rota_common.router import Router
+from rota_contracts import catalog
+from rota_contracts.agent import AgentAnswered, CallAgent
+from rota_contracts.delivery import DeliveryAcceptedV1
+from rota_contracts.envelope import Event
+from rota_contracts.execution import (
+    ExecutionRead,
+    ExecutionRequestedV1,
+    ExecutionsListed,
+    LearningResult,
+    ListExecutions,
+    ReadExecution,
+)
+from rota_contracts.learning import LearningCompletedV1
+from rota_contracts.robot import RobotDeletedV1
+from rota_contracts.validation import ValidationCompletedV1
+
+
+def build_router(*, start: StartExecution, drive: Drive, stop: StopRobot, slots: int) -> Router:
+    router = Router()
+
+    @router.consume(catalog.EXECUTION_REQUESTED, slots=slots, when_buried=start.give_up)
+    async def on_execution_requested(event: Event[ExecutionRequestedV1]) -> None:
+        await start(event)
+
+    @router.consume(catalog.VALIDATION_COMPLETED, slots=slots)
+    async def on_validation_completed(event: Event[ValidationCompletedV1]) -> None:
+        data = event.data
+        verdict = VerdictGiven(data.validation_id, data.task_id, data.verdict, data.error)
+        await drive.resume(data.execution_id, verdict)
+
+    @router.consume(catalog.DELIVERY_ACCEPTED, slots=slots)
+    async def on_delivery_accepted(event: Event[DeliveryAcceptedV1]) -> None:
+        await drive.resume(event.data.execution_id, DeliveryTaken(event.data.result))
+
+    @router.consume(catalog.LEARNING_COMPLETED, slots=slots)
+    async def on_learning_completed(event: Event[LearningCompletedV1]) -> None:
+        data = event.data
+        result = LearningResult(lessons=data.lessons, skipped=data.skipped, error=data.error)
+        await drive.resume(data.execution_id, Learnt(result))
+
+    @router.consume(catalog.ROBOT_DELETED)
+    async def on_robot_deleted(event: Event[RobotDeletedV1]) -> None:
+        await stop(event.data)
+
+    return router
+
+
+def build_answers(*, runs: Runs, call: CallAnAgent) -> Router:
+    router = Router()
+
+    @router.answer(catalog.CALL_AGENT)
+    async def on_call_agent(call_wanted: CallAgent) -> AgentAnswered:
+        return await call(call_wanted)
+
+    @router.answer(catalog.READ_EXECUTION)
+    async def on_read_execution(question: ReadExecution) -> ExecutionRead:
+        run = await runs.find(question.execution_id)
+        mine = run is not None and run.execution.team_id == question.team_id
+        return ExecutionRead(execution=run.execution if run is not None and mine else None)
+
+    @router.answer(catalog.LIST_EXECUTIONS)
+    async def on_list_executions(question: ListExecutions) -> ExecutionsListed:
+        return await runs.list(question)
+
+    return router

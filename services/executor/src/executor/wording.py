@@ -1,0 +1,81 @@
+"""What woke the robot and what has happened so far, in words for agents and people."""
+
+import json
+
+from executor.run import Run
+from rota_contracts.execution import excerpt
+from rota_contracts.trigger import TriggerReceivedV1, TriggerType
+
+DATA_LIMIT = 20_000
+RESULT_LIMIT = 8_000
+
+
+def about(trigger: TriggerReceivedV1) -> str:
+    """One line: what this run is about."""
+    given = trigger.input
+    match trigger.type:
+        case TriggerType.HUMAN:
+            action = f"{given.action}: " if given.action else ""
+            return excerpt(action + " ".join(message.text() for message in given.messages), 300)
+        case TriggerType.CLOCK:
+            clock = given.clock
+            return f"clock: {clock.day_of_week} {clock.now:%H:%M} ({clock.tz})" if clock else "clock"
+        case _:
+            values = ", ".join(str(value) for value in given.data.values() if isinstance(value, str | int | float))
+            return excerpt(f"{given.event_type or given.source or trigger.type}: {values}", 300)
+
+
+def given_input(trigger: TriggerReceivedV1) -> str:
+    """All that came with the trigger, for the goals agent."""
+    given = trigger.input
+    lines = []
+    if given.action:
+        lines.append(f"Action: {given.action}")
+    lines += [message.text() for message in given.messages]
+    if given.event_type or given.source:
+        lines.append(f"Event: {given.event_type or 'unnamed'} from {given.source or 'outside'}")
+    if given.data:
+        lines.append(excerpt(json.dumps(given.data, ensure_ascii=False, indent=2), DATA_LIMIT))
+    if given.clock:
+        lines.append(clock_text(trigger))
+    return "\n".join(lines)
+
+
+def clock_text(trigger: TriggerReceivedV1) -> str:
+    """The clock context as a list, flags in words (EX-11)."""
+    clock = trigger.input.clock
+    if clock is None:
+        return ""
+    flags = [
+        name
+        for name, on in (
+            ("weekend", clock.is_weekend),
+            ("start of the month", clock.is_month_start),
+            ("end of the month", clock.is_month_end),
+            ("end of the quarter", clock.is_quarter_end),
+        )
+        if on
+    ]
+    flagged = f" ({', '.join(flags)})" if flags else ""
+    return f"{clock.day_of_week} {clock.now:%Y-%m-%d %H:%M} {clock.tz}{flagged}"
+
+
+def lessons_text(run: Run) -> str:
+    """What earlier runs taught, as a list."""
+    lines = [f"- [{lesson.type}] {lesson.content}" for lesson in run.execution.recalled]
+    return "\n".join(lines) or "(nothing yet)"
+
+
+def previous_results(run: Run, texts: dict[str, str]) -> str:
+    """Results of the tasks that were completed (EX-22); failed ones don't feed later tasks.
+
+    `texts`: task id → the whole output, for those that are kept by reference.
+    """
+    tasks = {task.id: task for task in run.execution.tasks or []}
+    parts = []
+    for result in run.execution.results:
+        if result.status != "completed" or result.task_id not in texts:
+            continue
+        title = tasks[result.task_id].description or result.task_id
+        parts.append(f"### {title}\n{excerpt(texts[result.task_id], RESULT_LIMIT)}")
+    return "\n\n".join(parts) or "(none)"

@@ -1,0 +1,1 @@
+"""The scheduler: decides whether and when a robot runs."""

@@ -1,0 +1,1 @@
+"""What the scheduler talks to, one module per technology."""

@@ -1,0 +1,81 @@
+"""What the scheduler tells the others. Ids derive from the trigger, so telling it twice is telling it once."""
+
+import asyncio
+from collections.abc import Sequence
+
+from rota_common.clock import Clock
+from rota_common.publishing import Publish
+from rota_contracts import catalog
+from rota_contracts.execution import ExecutionRequestedV1
+from rota_contracts.trigger import TriggerAdmittedV1, TriggerRejectedV1
+from scheduler.domain import Refusal, State
+from scheduler.ports import Batch, Known
+
+
+class Announce:
+    def __init__(self, publish: Publish, clock: Clock) -> None:
+        self._publish, self._clock = publish, clock
+
+    async def batch(self, batch: Batch, earlier: Sequence[Known]) -> None:
+        """What a turn decided, and `earlier` entries: admitted by it, or whose trigger came again."""
+        fresh = [
+            Known(
+                decided.execution_id,
+                State.REJECTED if isinstance(decided.verdict, Refusal) else _state(admitted=decided.admitted),
+                decided.trigger,
+                decided.traceparent,
+                refusal=decided.verdict if isinstance(decided.verdict, Refusal) else None,
+            )
+            for decided in batch.decided
+        ]
+        requests = [known for known in [*fresh, *earlier] if known.state is State.ADMITTED]
+        await asyncio.gather(*(self.requested(known) for known in requests), *(self._decision(each) for each in fresh))
+        await asyncio.gather(*(self._decision(each) for each in earlier if each.state is not State.DONE))
+
+    async def requested(self, known: Known, *, again: int = 0) -> None:
+        trigger = known.trigger
+        request = ExecutionRequestedV1(
+            execution_id=known.execution_id,
+            team_id=trigger.team_id,
+            member_id=trigger.member_id,
+            trigger=trigger,
+            requested_at=self._clock(),
+        )
+        await self._publish(
+            catalog.EXECUTION_REQUESTED,
+            request,
+            caused_by=trigger.trigger_id,
+            again=again,
+            trace=known.traceparent,
+        )
+
+    async def _decision(self, known: Known) -> None:
+        """The visible answer to a trigger: it has its place, or this is why not."""
+        trigger = known.trigger
+        if known.refusal is not None:
+            rejected = TriggerRejectedV1(
+                trigger_id=trigger.trigger_id,
+                team_id=trigger.team_id,
+                member_id=trigger.member_id,
+                type=trigger.type,
+                reason=known.refusal.reason,
+                message=known.refusal.message,
+                rejected_at=self._clock(),
+            )
+            await self._publish(
+                catalog.TRIGGER_REJECTED, rejected, caused_by=trigger.trigger_id, trace=known.traceparent
+            )
+            return
+        admitted = TriggerAdmittedV1(
+            trigger_id=trigger.trigger_id,
+            execution_id=known.execution_id,
+            team_id=trigger.team_id,
+            member_id=trigger.member_id,
+            type=trigger.type,
+            admitted_at=self._clock(),
+        )
+        await self._publish(catalog.TRIGGER_ADMITTED, admitted, caused_by=trigger.trigger_id, trace=known.traceparent)
+
+
+def _state(*, admitted: bool) -> State:
+    return State.ADMITTED if admitted else State.QUEUED

@@ -1,0 +1,173 @@
+"""The dispatcher: one replica at a time holds its lease, and admits in batches what came in and what waits."""
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from time import monotonic
+
+from rota_common.clock import Clock
+from rota_common.errors import Transient
+from rota_common.logs import logger
+from rota_common.robots import Robots
+from scheduler.announce import Announce
+from scheduler.decide import News, decide, look_up
+from scheduler.domain import Board, pick
+from scheduler.ports import LeaseLost, Queue
+
+MAX_BATCH = 256
+
+
+@dataclass
+class Item:
+    """A message in hand, and the promise that its handler waits for before it is acknowledged."""
+
+    event: News
+    settled: asyncio.Future[None]
+
+
+class Dispatcher:
+    """`held` is set while this replica dispatches: only then do its consumers take messages."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        robots: Robots,
+        announce: Announce,
+        *,
+        owner: str,
+        pool: int,
+        lease: float,
+        republish_after: float,
+        clock: Clock,
+    ) -> None:
+        self._queue, self._robots, self._announce, self._clock = queue, robots, announce, clock
+        self._owner, self._pool, self._lease = owner, pool, lease
+        self._republish_after = timedelta(seconds=republish_after)
+        self.held = asyncio.Event()
+        self._inbox: list[Item] = []
+        self._news = asyncio.Event()
+        self._epoch = 0
+        self._board = Board()
+        self._again: dict[str, int] = {}
+        self._log = logger(service="scheduler")
+
+    async def take(self, event: News) -> None:
+        """Return once the message has been dealt with, together with whatever else came in; raise if it wasn't."""
+        if not self.held.is_set():
+            raise Transient("another replica dispatches", after=0.2)
+        item = Item(event, asyncio.get_running_loop().create_future())
+        self._inbox.append(item)
+        self._news.set()
+        await item.settled
+
+    async def run(self) -> None:
+        """For ever: wait for the lease, dispatch while it holds."""
+        try:
+            while True:
+                epoch = await self._queue.acquire(self._owner)
+                if epoch is None:
+                    await asyncio.sleep(self._lease / 4)
+                else:
+                    await self._dispatch(epoch)
+        finally:
+            self._drop("the scheduler stops")
+            with contextlib.suppress(Exception):  # if the database is away, the lease ends by itself
+                await asyncio.wait_for(self._queue.release(self._owner), 1)
+
+    async def _dispatch(self, epoch: int) -> None:
+        self._epoch, self._board, self._again = epoch, await self._queue.board(), {}
+        self._log.info("dispatching", epoch=epoch, queued=len(self._board.queued), active=len(self._board.active))
+        try:
+            await self._publish_admitted()
+            self.held.set()
+            renewed = monotonic()
+            while True:
+                await self._wait(self._lease / 3 - (monotonic() - renewed))
+                if self._inbox:
+                    self._news.clear()
+                    await self._turn()
+                if monotonic() - renewed >= self._lease / 3:
+                    renewed = monotonic()
+                    if await self._queue.acquire(self._owner) != epoch:
+                        return
+                    await self._publish_overdue()
+        except LeaseLost as lost:
+            self._log.warning("another replica dispatches now", reason=str(lost))
+        finally:
+            self.held.clear()
+            self._drop("another replica dispatches")
+
+    async def _wait(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), max(seconds, 0.001))
+
+    async def _turn(self) -> None:
+        """One batch: decide, write it all or nothing, tell the others, let the handlers acknowledge."""
+        items, self._inbox = self._inbox[:MAX_BATCH], self._inbox[MAX_BATCH:]
+        if self._inbox:
+            self._news.set()
+        try:
+            await self._settle(items)
+        except BaseException as error:
+            reason = error if isinstance(error, Exception) else Transient("the scheduler stops")
+            _settle_all(items, reason)
+            raise
+        _settle_all(items, None)
+
+    async def _settle(self, items: list[Item]) -> None:
+        events = [item.event for item in items]
+        seen = await look_up(events, self._queue, self._robots)
+        now = self._clock()
+        board = Board(dict(self._board.queued), dict(self._board.active))
+        batch = decide(events, seen, board, now=now)
+        chosen = pick(board, pool=self._pool, now=now)
+        ids = {entry.execution_id for entry in chosen}
+        for entry in chosen:
+            del board.queued[entry.execution_id]
+            board.active[entry.execution_id] = replace(entry, admitted_at=now)
+        batch.decided = [replace(each, admitted=each.execution_id in ids) for each in batch.decided]
+        batch.admitted = sorted(ids - {each.execution_id for each in batch.decided})
+        batch.at = now
+        if batch:
+            await self._queue.write(batch, owner=self._owner, epoch=self._epoch)
+        self._board = board
+        older = await self._queue.known(batch.admitted) if batch.admitted else {}
+        await self._announce.batch(batch, [*seen.repeated(events), *older.values()])
+
+    async def _publish_admitted(self) -> None:
+        """What the last dispatcher admitted may not have been published: the executor drops what it has already."""
+        waiting = [entry.execution_id for entry in self._board.active.values() if not entry.running]
+        for known in (await self._queue.known(waiting)).values():
+            await self._announce.requested(known)
+
+    async def _publish_overdue(self) -> None:
+        """Requests that no executor has begun for long: sent again, past the stream's memory of ids."""
+        limit = self._clock() - self._republish_after
+        late = [
+            entry.execution_id
+            for entry in self._board.active.values()
+            if not entry.running and entry.admitted_at is not None and entry.admitted_at < limit
+        ]
+        if not late:
+            return
+        for known in (await self._queue.known(late)).values():
+            again = self._again.get(known.execution_id, 0) + 1
+            self._again[known.execution_id] = again
+            await self._announce.requested(known, again=again)
+            entry = self._board.active[known.execution_id]
+            self._board.active[known.execution_id] = replace(entry, admitted_at=self._clock())
+
+    def _drop(self, reason: str) -> None:
+        items, self._inbox = self._inbox, []
+        _settle_all(items, Transient(reason, after=0.2))
+
+
+def _settle_all(items: list[Item], error: Exception | None) -> None:
+    for item in items:
+        if item.settled.done():
+            continue
+        if error is None:
+            item.settled.set_result(None)
+        else:
+            item.settled.set_exception(error)

@@ -1,0 +1,14 @@
+"""`python -m trigger_gateway`: run the gateway until SIGTERM."""
+
+from rota_common.serving import serve
+from trigger_gateway.app import build
+from trigger_gateway.settings import Settings
+
+
+def main() -> None:
+    settings = Settings()
+    serve(build(settings), settings)
+
+
+if __name__ == "__main__":
+    main()

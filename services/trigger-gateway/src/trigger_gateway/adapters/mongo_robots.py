@@ -1,0 +1,87 @@
+"""The gateway's records of robots in MongoDB.
+
+The definition is kept as the JSON text that everybody else reads: an owner's free fields may hold names that MongoDB
+doesn't take. What robots are found by stands beside it.
+"""
+
+from pymongo.errors import DuplicateKeyError
+
+from rota_common.mongo import Database, Document
+from rota_contracts.robot import Robot
+from trigger_gateway.domain import RobotRecord, Subscriber, subscriber, webhook_sources
+
+
+class MongoRobots:
+    """`_id` is `<team>/<member>`; neither can hold a slash."""
+
+    def __init__(self, database: Database) -> None:
+        self._robots = database["robots"]
+
+    async def prepare(self) -> None:
+        await self._robots.create_index([("team", 1), ("deleted", 1), ("member", 1)])
+        await self._robots.create_index([("team", 1), ("sources", 1)])
+        await self._robots.create_index("changed_at", partialFilterExpression={"synced": False}, name="unsynced")
+
+    async def find(self, team: str, member: str) -> RobotRecord | None:
+        found = await self._robots.find_one({"_id": f"{team}/{member}"})
+        return _record(found) if found else None
+
+    async def insert(self, record: RobotRecord) -> bool:
+        try:
+            await self._robots.insert_one(_document(record))
+        except DuplicateKeyError:
+            return False
+        return True
+
+    async def replace(self, record: RobotRecord, *, expected_rev: int) -> bool:
+        document = _document(record)
+        done = await self._robots.replace_one({"_id": document["_id"], "rev": expected_rev}, document)
+        return done.matched_count == 1
+
+    async def mark_synced(self, robot: Robot, *, confirmed: bool) -> None:
+        now_true = {"synced": True, "announced": True} | ({"confirmed": True} if confirmed else {})
+        await self._robots.update_one(
+            {"_id": f"{robot.team_id}/{robot.member_id}", "rev": robot.rev}, {"$set": now_true}
+        )
+
+    async def unsynced(self, limit: int) -> list[RobotRecord]:
+        cursor = self._robots.find({"synced": False}).sort("changed_at", 1).limit(limit)
+        return [_record(document) async for document in cursor]
+
+    async def page(self, team: str, *, page: int, page_size: int) -> tuple[list[Robot], int]:
+        those = {"team": team, "deleted": False}
+        cursor = self._robots.find(those).sort("member", 1).skip((page - 1) * page_size).limit(page_size)
+        robots = [_record(document).robot async for document in cursor]
+        return robots, await self._robots.count_documents(those)
+
+    async def subscribers(self, team: str, source: str) -> list[Subscriber]:
+        cursor = self._robots.find({"team": team, "sources": source})
+        return [subscriber(_record(document).robot) async for document in cursor]
+
+
+def _document(record: RobotRecord) -> Document:
+    robot = record.robot
+    return {
+        "_id": f"{robot.team_id}/{robot.member_id}",
+        "team": robot.team_id,
+        "member": robot.member_id,
+        "rev": robot.rev,
+        "deleted": robot.deleted,
+        "deleted_at": record.changed_at if robot.deleted else None,
+        "sources": [] if robot.deleted else webhook_sources(robot),
+        "robot": robot.model_dump_json(),
+        "changed_at": record.changed_at,
+        "synced": record.synced,
+        "announced": record.announced,
+        "confirmed": record.confirmed,
+    }
+
+
+def _record(document: Document) -> RobotRecord:
+    return RobotRecord(
+        robot=Robot.model_validate_json(document["robot"]),
+        changed_at=document["changed_at"],
+        synced=document["synced"],
+        announced=document["announced"],
+        confirmed=document["confirmed"],
+    )

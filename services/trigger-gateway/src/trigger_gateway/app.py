@@ -1,0 +1,79 @@
+"""The composition root: which adapter stands behind which port."""
+
+import os
+import secrets
+from collections.abc import Mapping
+from uuid import uuid4
+
+from rota_common import mongo
+from rota_common.mongo import Mongo
+from rota_common.service import Runtime, Service
+from rota_common.serving import App, health_routes, lifespan
+from rota_common.watching import Watch
+from trigger_gateway.adapters.mongo_inbound import MongoInboundLog, MongoRequests
+from trigger_gateway.adapters.mongo_robots import MongoRobots
+from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoSources, MongoTeams
+from trigger_gateway.adapters.nats_definitions import NatsDefinitions
+from trigger_gateway.adapters.nats_triggers import NatsOutcomes, NatsTriggers
+from trigger_gateway.adapters.standard_webhooks import StandardWebhooks
+from trigger_gateway.authenticate import Authenticate
+from trigger_gateway.http.api import build_api
+from trigger_gateway.http.parts import Parts
+from trigger_gateway.manage_teams import ManageSources, ManageTeams
+from trigger_gateway.ports import Definitions
+from trigger_gateway.receive_webhook import ReceiveWebhook
+from trigger_gateway.request_run import RequestRun
+from trigger_gateway.routes import Routes
+from trigger_gateway.save_robot import SaveRobot
+from trigger_gateway.settings import Settings, own_variables
+from trigger_gateway.sweeping import forgetting, sweeping
+from trigger_gateway.sync_robots import SyncRobots
+
+NAME = "trigger-gateway"
+
+
+def build(
+    settings: Settings,
+    *,
+    runtime: Runtime | None = None,
+    environ: Mapping[str, str] | None = None,
+    definitions: Definitions | None = None,
+) -> App:
+    """`environ` is where the sources' secrets are looked up: the process's environment, unless given."""
+    service = Service(NAME, settings.nats_url, runtime=runtime, outages=mongo.OUTAGES)
+    store, clock = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_gateway"), service.runtime.clock
+    robots, sources, keys = MongoRobots(store.database), MongoSources(store.database), MongoKeys(store.database)
+    inbound, requests = MongoInboundLog(store.database, service=NAME), MongoRequests(store.database, clock)
+    teams, watch = MongoTeams(store.database), Watch(service.bus, service=NAME)
+    routes = Routes(sources, robots, clock)
+    triggers = NatsTriggers(service.bus, service.publish)
+    sync = SyncRobots(robots, definitions or NatsDefinitions(service.bus, service.publish))
+    signatures = StandardWebhooks(os.environ if environ is None else environ, service=NAME)
+    outcomes = NatsOutcomes(service.bus, watch, service.ask)
+    admin_key = settings.admin_key.get_secret_value() if settings.admin_key else None
+    parts = Parts(
+        authenticate=Authenticate(teams, keys, admin_key=admin_key or None),
+        teams=ManageTeams(teams, keys, clock, _new_id, secrets.token_urlsafe),
+        sources=ManageSources(sources, routes, clock, forbidden=own_variables()),
+        robots=robots,
+        save_robot=SaveRobot(robots, sync, routes, clock, _new_id),
+        receive_webhook=ReceiveWebhook(routes, signatures, triggers, inbound, clock),
+        request_run=RequestRun(robots, triggers, outcomes, requests, clock, _new_id),
+        inbound=inbound,
+        ask=service.ask,
+        watch=watch,
+        bus=service.bus,
+        heartbeat=settings.heartbeat,
+    )
+    for collection in (robots, sources, keys, inbound, requests):
+        service.on_start(collection.prepare)
+    service.on_stop(store.close)
+    service.probe("mongo", store.ping)
+    service.background("sync robots", sweeping(sync, interval=settings.sweep_interval))
+    service.background("forget routes", forgetting(watch, routes))
+    run = lifespan(service, stop_timeout=settings.stop_timeout)
+    return App(service, build_api(parts, service=NAME, health=health_routes(service), lifespan=run))
+
+
+def _new_id() -> str:
+    return str(uuid4())

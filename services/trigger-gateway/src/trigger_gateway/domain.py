@@ -1,0 +1,196 @@
+"""What the gateway knows of robots, sources and events, and the decisions about them: no I/O, no clock."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from rota_contracts.ids import event_trigger_id, execution_id
+from rota_contracts.robot import EventSubscription, Robot, RobotDefinition, RobotStatus, parse_definition
+from rota_contracts.trigger import TriggerInput, TriggerReceivedV1, TriggerType
+from trigger_gateway.problems import FieldProblem, Invalid, Malformed
+
+SETTABLE = (RobotStatus.IDLE, RobotStatus.PAUSED, RobotStatus.MAINTENANCE)
+"""What an owner may set; `working` is derived and `error` comes from a run."""
+
+EVENT_ID_LIMIT = 256
+
+
+@dataclass(frozen=True)
+class RobotRecord:
+    """A robot as the gateway keeps it.
+
+    `synced`: everybody else has been told of this `rev`. `announced`: they have been told of its creation.
+    `confirmed`: whoever created it has been told that it worked; until then a repeat of the creation is welcome.
+    """
+
+    robot: Robot
+    changed_at: datetime
+    synced: bool = False
+    announced: bool = False
+    confirmed: bool = False
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a team's events come from. `secret` is a reference to an environment variable, never a secret."""
+
+    team: str
+    name: str
+    secret: str
+    created_at: datetime
+    event_type_field: str | None = None
+
+
+@dataclass(frozen=True)
+class Subscriber:
+    """A robot that subscribes to a source."""
+
+    member: str
+    rev: int
+    subscriptions: tuple[EventSubscription, ...]
+
+    def wants(self, source: str, event_type: str | None) -> bool:
+        return any(subscription.wants(source, event_type) for subscription in self.subscriptions)
+
+
+@dataclass(frozen=True)
+class InboundEvent:
+    """An event of a source; `id` is its sender's own."""
+
+    team: str
+    source: str
+    id: str
+    type: str | None
+    data: Mapping[str, Any]
+    received_at: datetime
+
+
+@dataclass(frozen=True)
+class Woken:
+    """A trigger that an event became, and the execution it will be."""
+
+    trigger_id: str
+    member_id: str
+
+    @property
+    def execution_id(self) -> str:
+        return execution_id(self.trigger_id)
+
+
+def webhook_sources(robot: Robot) -> list[str]:
+    """The names of the sources that a robot subscribes to: what its record is found by."""
+    found = {s.source.removeprefix("/webhook/") for s in robot.robot_config.events if s.type == "webhook"}
+    return sorted(found)
+
+
+def subscriber(robot: Robot) -> Subscriber:
+    return Subscriber(robot.member_id, robot.rev, tuple(robot.robot_config.events))
+
+
+def read_event(source: Source, event_id: str, body: bytes, received_at: datetime) -> InboundEvent:
+    """The event in a webhook's body.
+
+    Standard Webhooks write `{"type": …, "data": {…}}`. A source with `event_type_field` names its type there, and its
+    whole body is the data, as it is where there is no type or no data.
+    """
+    if len(event_id) > EVENT_ID_LIMIT:
+        raise Malformed("malformed_event", f"expected a webhook-id of at most {EVENT_ID_LIMIT} characters")
+    try:
+        raw = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise Malformed("malformed_json", f"expected a JSON object as the body: {error}") from error
+    if not isinstance(raw, dict):
+        raise Malformed("malformed_json", f"expected a JSON object as the body, not {_json_kind(raw)}")
+    named = raw.get(source.event_type_field or "type")
+    event_type = named if isinstance(named, str) else None
+    inner = raw.get("data")
+    standard = source.event_type_field is None and event_type is not None and isinstance(inner, dict)
+    return InboundEvent(source.team, source.name, event_id, event_type, inner if standard else raw, received_at)
+
+
+def triggers_of(event: InboundEvent, subscribers: Iterable[Subscriber]) -> list[TriggerReceivedV1]:
+    """One trigger for each robot that wants the event, with an id that a repeat of the event has too."""
+    given = TriggerInput(source=event.source, event_type=event.type, data=dict(event.data))
+    return [
+        TriggerReceivedV1(
+            team_id=event.team,
+            member_id=robot.member,
+            trigger_id=event_trigger_id(event.team, event.source, event.id, robot.member),
+            type=TriggerType.EVENT,
+            input=given,
+            received_at=event.received_at,
+            robot_rev=robot.rev,
+        )
+        for robot in subscribers
+        if robot.wants(event.source, event.type)
+    ]
+
+
+def definition(raw: Mapping[str, Any]) -> RobotDefinition:
+    """An owner's definition; raises Invalid, which names every field that is wrong."""
+    try:
+        return parse_definition(raw)
+    except ValidationError as error:
+        raise invalid("invalid_robot", "the robot's definition is not valid", error) from error
+
+
+def owners_part(robot: Robot) -> RobotDefinition:
+    """What its owner wrote of a robot."""
+    return RobotDefinition.model_validate(robot.model_dump(include=set(RobotDefinition.model_fields)))
+
+
+def replaced(robot: Robot, new: RobotDefinition) -> Robot:
+    """The robot with a new definition; its name stays."""
+    if new.member_id not in (None, robot.member_id):
+        raise _misplaced("member_id", f"expected {robot.member_id} or nothing: a robot keeps its member_id")
+    return Robot.model_validate(
+        {**robot.model_dump(), **new.model_dump(), "member_id": robot.member_id, "rev": robot.rev + 1}
+    )
+
+
+def changed(robot: Robot, patch: Mapping[str, Any]) -> Robot:
+    """The robot with the given top-level fields replaced; `robot_status` may be one of SETTABLE (TG-17)."""
+    fields = dict(patch)
+    status = _status(fields.pop("robot_status")) if "robot_status" in fields else robot.robot_status
+    written = owners_part(robot).model_dump(mode="json")
+    return replaced(robot, definition({**written, **fields})).model_copy(update={"robot_status": status})
+
+
+def same(left: Robot, right: Robot) -> bool:
+    """Do they differ in their revision alone?"""
+    return left.model_copy(update={"rev": right.rev}) == right
+
+
+def next_record(record: RobotRecord, robot: Robot, at: datetime) -> RobotRecord:
+    """The record after a change of the robot."""
+    return replace(record, robot=robot, changed_at=at, synced=False)
+
+
+def invalid(code: str, message: str, error: ValidationError) -> Invalid:
+    """Pydantic's errors as ours."""
+    fields = [FieldProblem(".".join(str(part) for part in e["loc"]), plain(e["msg"])) for e in error.errors()]
+    return Invalid(code, message, fields)
+
+
+def plain(message: str) -> str:
+    """Pydantic's sentence without its own prefix."""
+    return message.removeprefix("Value error, ")
+
+
+def _status(raw: Any) -> RobotStatus:
+    if raw not in SETTABLE:
+        raise _misplaced("robot_status", f"expected one of {', '.join(SETTABLE)}, not {raw!r}")
+    return RobotStatus(raw)
+
+
+def _misplaced(field: str, message: str) -> Invalid:
+    return Invalid("invalid_robot", "the change of the robot is not valid", [FieldProblem(field, message)])
+
+
+def _json_kind(raw: Any) -> str:
+    kinds = {list: "an array", str: "a string", bool: "true or false", type(None): "null"}
+    return kinds.get(type(raw), "a number")

@@ -1,0 +1,57 @@
+"""The whole HTTP application: its routes, its errors, its limits."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.routing import Route
+
+from trigger_gateway.http import dead, executions, hooks, robots, runs, stream, teams
+from trigger_gateway.http.errors import handle_errors
+from trigger_gateway.http.parts import Parts
+from trigger_gateway.http.tracking import Tracking
+
+BODY_LIMIT = 768 * 1024
+"""A message of the bus holds 1 MB, and JSON may grow a little on its way. Webhooks have a smaller limit."""
+
+ROUTERS = (
+    *(teams.admin, teams.team_keys, teams.sources, robots.router, hooks.router),
+    *(runs.router, executions.router, stream.router, dead.router),
+)
+
+
+def build_api(
+    parts: Parts, *, service: str, health: list[Route], lifespan: Callable[[Any], AbstractAsyncContextManager[None]]
+) -> FastAPI:
+    app = FastAPI(
+        title="Rota: trigger-gateway",
+        description="The way in: robots and teams, webhooks, interventions, executions, live events.",
+        version="1",
+        lifespan=lifespan,
+        max_body_size=BODY_LIMIT,
+        separate_input_output_schemas=False,
+    )
+    app.state.parts = parts
+    app.add_middleware(Tracking, service=service)
+    handle_errors(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.router.routes.extend(health)
+    app.add_api_route("/", _index, include_in_schema=False)
+    return app
+
+
+async def _index() -> dict[str, Any]:
+    return {
+        "service": "trigger-gateway",
+        "links": {
+            "docs": "/docs",
+            "openapi": "/openapi.json",
+            "live": "/health/live",
+            "ready": "/health/ready",
+            "metrics": "/metrics",
+            "teams": "/v1/teams",
+            "hooks": "/v1/hooks/{team}/{source}",
+        },
+    }

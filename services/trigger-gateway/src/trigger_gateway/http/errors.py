@@ -1,0 +1,91 @@
+"""Every error as `{"error": {"code", "message", "fields"}}` with its status; none tells a path, address or secret."""
+
+from collections.abc import Sequence
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from nats.errors import Error as NatsError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from rota_common.errors import Transient
+from rota_common.mongo import OUTAGES
+from trigger_gateway import problems
+from trigger_gateway.domain import plain
+from trigger_gateway.problems import FieldProblem, Problem
+
+RETRY_AFTER_S = 2
+
+STATUS: dict[type[Problem], int] = {
+    problems.Malformed: 400,
+    problems.Unauthenticated: 401,
+    problems.Forbidden: 403,
+    problems.NotFound: 404,
+    problems.Conflict: 409,
+    problems.Invalid: 422,
+    problems.StoredNotApplied: 503,
+}
+
+FRAMEWORK_ERRORS = {
+    404: ("not_found", "there is nothing at this path: see /docs"),
+    405: ("method_not_allowed", "this path doesn't take this method: see /docs"),
+    413: ("too_large", "the body is larger than this path takes"),
+}
+
+
+def error_response(
+    status: int, code: str, message: str, fields: Sequence[FieldProblem] = (), headers: dict[str, str] | None = None
+) -> JSONResponse:
+    error: dict[str, object] = {"code": code, "message": message}
+    if fields:
+        error["fields"] = [{"field": each.field, "message": each.message} for each in fields]
+    headers = headers or {}
+    if status == 503:
+        headers["retry-after"] = str(RETRY_AFTER_S)
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    return JSONResponse({"error": error}, status_code=status, headers=headers)
+
+
+async def on_problem(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Problem)
+    return error_response(STATUS[type(error)], error.code, error.message, error.fields)
+
+
+async def on_transient(_: Request, error: Exception) -> JSONResponse:
+    """Whoever raises it in this service words it for the caller."""
+    return error_response(503, "unavailable", str(error))
+
+
+async def on_mongo_outage(_: Request, error: Exception) -> JSONResponse:
+    return error_response(503, "unavailable", f"MongoDB: {type(error).__name__}")
+
+
+async def on_nats_error(_: Request, error: Exception) -> JSONResponse:
+    return error_response(503, "unavailable", f"NATS: {type(error).__name__}")
+
+
+async def on_invalid_request(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    if any(each["type"] == "json_invalid" for each in found):
+        return error_response(400, "malformed_json", "the body is not JSON")
+    fields = [FieldProblem(".".join(str(part) for part in each["loc"][1:]), plain(each["msg"])) for each in found]
+    return error_response(422, "invalid_request", "the request is not valid", fields)
+
+
+async def on_http_exception(_: Request, error: Exception) -> JSONResponse:
+    """What the framework itself refuses."""
+    assert isinstance(error, HTTPException)
+    code, message = FRAMEWORK_ERRORS.get(error.status_code, ("refused", "the request is refused"))
+    return error_response(error.status_code, code, message, headers=dict(error.headers or {}))
+
+
+def handle_errors(app: FastAPI) -> None:
+    app.add_exception_handler(Problem, on_problem)
+    app.add_exception_handler(Transient, on_transient)
+    app.add_exception_handler(NatsError, on_nats_error)
+    app.add_exception_handler(RequestValidationError, on_invalid_request)
+    app.add_exception_handler(HTTPException, on_http_exception)
+    for outage in OUTAGES:
+        app.add_exception_handler(outage, on_mongo_outage)

@@ -1,0 +1,36 @@
+"""Reading executions (TG-21): the executor keeps them and is asked."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+from rota_contracts.catalog import LIST_EXECUTIONS, READ_EXECUTION
+from rota_contracts.execution import ExecStatus, Execution, ExecutionsListed, ListExecutions, ReadExecution
+from rota_contracts.model import Name
+from trigger_gateway.http.guarded import team_router
+from trigger_gateway.http.parts import PartsDep, asked
+from trigger_gateway.problems import NotFound
+
+router = team_router("executions")
+
+
+@router.get("/executions", summary="List executions, of the team or of one robot")
+async def list_executions(
+    team: Name,
+    parts: PartsDep,
+    member_id: Name | None = None,
+    status: ExecStatus | None = None,
+    page: Annotated[int, Query(ge=1, le=100_000)] = 1,
+    page_size: Annotated[int, Query(ge=1, le=100)] = 10,
+) -> ExecutionsListed:
+    question = ListExecutions(team_id=team, member_id=member_id, status=status, page=page, page_size=page_size)
+    return await asked(parts, LIST_EXECUTIONS, question)
+
+
+@router.get("/executions/{execution_id}", summary="Read all that is kept of an execution")
+async def read_execution(team: Name, execution_id: str, parts: PartsDep) -> Execution:
+    read = await asked(parts, READ_EXECUTION, ReadExecution(team_id=team, execution_id=execution_id))
+    if read.execution is None:
+        text = f"team {team} has no execution {execution_id}: it may not have been given its slot yet"
+        raise NotFound("execution_not_found", text)
+    return read.execution

@@ -1,0 +1,55 @@
+"""What the endpoints use: made once by `app.py`, found through the request."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, cast
+
+from fastapi import Depends, Request
+
+from rota_common.asking import Ask
+from rota_common.bus import Bus
+from rota_common.errors import Permanent, Transient
+from rota_common.watching import Watch
+from rota_contracts.catalog import Question
+from rota_contracts.model import Part
+from trigger_gateway.authenticate import Authenticate
+from trigger_gateway.manage_teams import ManageSources, ManageTeams
+from trigger_gateway.ports import InboundLog, RobotRecords
+from trigger_gateway.problems import Invalid
+from trigger_gateway.receive_webhook import ReceiveWebhook
+from trigger_gateway.request_run import RequestRun
+from trigger_gateway.save_robot import SaveRobot
+
+A = TypeVar("A", bound=Part)
+
+
+@dataclass(frozen=True)
+class Parts:
+    authenticate: Authenticate
+    teams: ManageTeams
+    sources: ManageSources
+    robots: RobotRecords
+    save_robot: SaveRobot
+    receive_webhook: ReceiveWebhook
+    request_run: RequestRun
+    inbound: InboundLog
+    ask: Ask
+    watch: Watch
+    bus: Bus
+    heartbeat: float
+
+
+def parts_of(request: Request) -> Parts:
+    return cast(Parts, request.app.state.parts)
+
+
+PartsDep = Annotated[Parts, Depends(parts_of)]
+
+
+async def asked(parts: Parts, question: Question[Any, A], request: Part) -> A:
+    """A service's answer; its failures are worded for the caller, who must not read its addresses."""
+    try:
+        return await parts.ask(question, request)
+    except Transient as error:
+        raise Transient(f"the {question.answered_by} doesn't answer now") from error
+    except Permanent as error:
+        raise Invalid("refused", f"the {question.answered_by} refuses this question") from error

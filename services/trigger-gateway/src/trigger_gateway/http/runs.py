@@ -1,0 +1,159 @@
+"""People's interventions (TG-06), triggers by hand (TG-13), and what became of a trigger."""
+
+import asyncio
+from typing import Any, Literal
+
+from fastapi import Request, Response
+from pydantic import BaseModel, Field
+
+from rota_contracts.catalog import READ_TRIGGER
+from rota_contracts.execution import ExecStatus, ReadTrigger, TriggerRead, TriggerState
+from rota_contracts.model import Instant, Name
+from rota_contracts.trigger import ExecutorMode, InterventionAction, Message, TriggerType
+from trigger_gateway.http.guarded import team_router
+from trigger_gateway.http.headers import idempotency_key
+from trigger_gateway.http.hooks import TRACEPARENT, WokenView, trigger_url, woken_view
+from trigger_gateway.http.parts import Parts, PartsDep, asked
+from trigger_gateway.http.teams import Strict
+from trigger_gateway.problems import FieldProblem, Invalid, NotFound
+from trigger_gateway.request_run import RunRequest
+
+router = team_router("runs")
+
+ASKED_AT_ONCE = 16
+
+
+class Intervention(Strict):
+    """`execution_id` and `plan_time` are known, but a running execution can't be changed or planned yet."""
+
+    action: InterventionAction
+    messages: list[Message] = []
+    executor_mode: ExecutorMode | None = None
+    locale: str | None = None
+    plan_time: Instant | None = None
+    execution_id: str | None = None
+    request_id: str | None = Field(default=None, description="same as the header Idempotency-Key")
+
+
+class ManualTrigger(Strict):
+    """A trigger by hand: what a clock, a person or an event would have been."""
+
+    type: Literal[TriggerType.CLOCK, TriggerType.HUMAN, TriggerType.EVENT]
+    messages: list[Message] = []
+    source: str | None = None
+    event_type: str | None = None
+    data: dict[str, Any] = {}
+    executor_mode: ExecutorMode | None = None
+    locale: str | None = None
+    request_id: str | None = Field(default=None, description="same as the header Idempotency-Key")
+
+
+class ExecutionResult(BaseModel):
+    """TG-15. 202 the first time, 200 for a repeat with the same idempotency key."""
+
+    execution_id: str
+    trigger_id: str
+    status: ExecStatus
+    message: str
+    status_url: str
+
+
+class TriggerView(TriggerRead):
+    """`state` is `unknown` until the scheduler has seen the trigger, and for one that never was."""
+
+    execution_url: str | None = None
+
+
+class EventTrigger(WokenView):
+    state: TriggerState
+
+
+class EventView(BaseModel):
+    event_id: str
+    source: str
+    type: str | None
+    received_at: Instant
+    triggers: list[EventTrigger]
+
+
+@router.post("/robots/{member}/intervene", status_code=202, summary="Tell a robot what to do")
+async def intervene(
+    team: Name, member: Name, body: Intervention, request: Request, response: Response, parts: PartsDep
+) -> ExecutionResult:
+    for field in ("execution_id", "plan_time"):
+        if getattr(body, field) is not None:
+            text = "not available yet: an intervention starts a run of its own, at once"
+            raise Invalid("not_available", text, [FieldProblem(field, text)])
+    wanted = RunRequest(
+        type=TriggerType.HUMAN,
+        action=body.action,
+        messages=body.messages,
+        executor_mode=body.executor_mode,
+        locale=body.locale,
+        key=idempotency_key(request.headers, body.request_id),
+    )
+    return await _run(parts, team, member, wanted, request, response)
+
+
+@router.post("/robots/{member}/trigger", status_code=202, summary="Trigger a robot by hand")
+async def trigger(
+    team: Name, member: Name, body: ManualTrigger, request: Request, response: Response, parts: PartsDep
+) -> ExecutionResult:
+    wanted = RunRequest(
+        type=body.type,
+        messages=body.messages,
+        source=body.source,
+        event_type=body.event_type,
+        data=body.data,
+        executor_mode=body.executor_mode,
+        locale=body.locale,
+        key=idempotency_key(request.headers, body.request_id),
+    )
+    return await _run(parts, team, member, wanted, request, response)
+
+
+@router.get("/triggers/{trigger_id}", summary="What has become of a trigger")
+async def read_trigger(team: Name, trigger_id: str, parts: PartsDep) -> TriggerView:
+    read = await asked(parts, READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))
+    url = f"/v1/teams/{team}/executions/{read.execution_id}" if read.execution_id else None
+    return TriggerView(**read.model_dump(), execution_url=url)
+
+
+@router.get("/events/{source}/{event_id:path}", summary="What has become of an event of a source")
+async def read_event(team: Name, source: Name, event_id: str, parts: PartsDep) -> EventView:
+    entry = await parts.inbound.find(team, source, event_id)
+    if entry is None:
+        text = f"no event {event_id} of source {source} is on record: it is noted a moment after it was accepted"
+        raise NotFound("event_not_found", text)
+    turns = asyncio.Semaphore(ASKED_AT_ONCE)
+
+    async def state(trigger_id: str) -> TriggerState:
+        async with turns:
+            return (await asked(parts, READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))).state
+
+    states = await asyncio.gather(*(state(woken.trigger_id) for woken in entry.woken))
+    return EventView(
+        event_id=event_id,
+        source=source,
+        type=entry.event.type,
+        received_at=entry.event.received_at,
+        triggers=[
+            EventTrigger(**woken_view(team, woken), state=state)
+            for woken, state in zip(entry.woken, states, strict=True)
+        ],
+    )
+
+
+async def _run(
+    parts: Parts, team: str, member: str, wanted: RunRequest, request: Request, response: Response
+) -> ExecutionResult:
+    answer = await parts.request_run(team, member, wanted, trace=request.headers.get(TRACEPARENT, ""))
+    if answer.repeated:
+        response.status_code = 200
+    return ExecutionResult(
+        execution_id=answer.execution_id,
+        trigger_id=answer.trigger_id,
+        status=answer.status,
+        message=answer.message,
+        status_url=trigger_url(team, answer.trigger_id),
+    )

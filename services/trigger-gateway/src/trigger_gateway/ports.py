@@ -1,0 +1,156 @@
+"""What the gateway needs from elsewhere, in its own words. All raise `Transient` when NATS is away."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from rota_contracts.execution import TriggerRead
+from rota_contracts.robot import Robot
+from rota_contracts.trigger import TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
+from trigger_gateway.api_keys import ApiKey
+from trigger_gateway.domain import InboundEvent, RobotRecord, Source, Subscriber, Woken
+
+
+class Teams(Protocol):
+    async def add(self, team: str, name: str) -> bool:
+        """False if there is a team of this name already."""
+        ...
+
+    async def exists(self, team: str) -> bool: ...
+
+
+class Keys(Protocol):
+    async def add(self, key: ApiKey) -> None: ...
+
+    async def find(self, key_id: str) -> ApiKey | None: ...
+
+    async def of_team(self, team: str) -> list[ApiKey]:
+        """The oldest first."""
+        ...
+
+    async def remove(self, team: str, key_id: str) -> bool:
+        """False if the team has no such key."""
+        ...
+
+
+class Sources(Protocol):
+    async def add(self, source: Source) -> bool:
+        """False if the team has a source of this name already."""
+        ...
+
+    async def find(self, team: str, name: str) -> Source | None: ...
+
+    async def of_team(self, team: str) -> list[Source]:
+        """By name."""
+        ...
+
+    async def remove(self, team: str, name: str) -> bool:
+        """False if the team has no such source."""
+        ...
+
+
+class RobotRecords(Protocol):
+    """The gateway's own truth about robots; a deleted one stays, so that its `rev` goes on growing."""
+
+    async def find(self, team: str, member: str) -> RobotRecord | None:
+        """Also one that was deleted."""
+        ...
+
+    async def insert(self, record: RobotRecord) -> bool:
+        """False if there is a record of this robot already."""
+        ...
+
+    async def replace(self, record: RobotRecord, *, expected_rev: int) -> bool:
+        """False if the record isn't at `expected_rev` any more."""
+        ...
+
+    async def mark_synced(self, robot: Robot, *, confirmed: bool) -> None:
+        """Everybody knows this `rev`. `confirmed`: its owner is about to be told. Nothing if it has moved on."""
+        ...
+
+    async def unsynced(self, limit: int) -> list[RobotRecord]:
+        """The longest waiting first."""
+        ...
+
+    async def page(self, team: str, *, page: int, page_size: int) -> tuple[list[Robot], int]:
+        """The robots that aren't deleted, by member_id, and how many there are in all."""
+        ...
+
+    async def subscribers(self, team: str, source: str) -> list[Subscriber]:
+        """The robots that aren't deleted and name this source."""
+        ...
+
+
+class Definitions(Protocol):
+    """Where everybody else reads robots."""
+
+    def check(self) -> None:
+        """Raise Transient if nothing can be told to anybody now."""
+        ...
+
+    async def put(self, robot: Robot) -> None:
+        """Make this the robot that is read; nothing if a newer one is there already."""
+        ...
+
+    async def announce(self, robot: Robot, *, created: bool) -> None:
+        """Say that it has changed, or is gone; the same `rev` is the same fact, however often it is said."""
+        ...
+
+
+class Triggers(Protocol):
+    async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> None:
+        """Return once the stream has it; the same trigger_id is the same message."""
+        ...
+
+
+Outcome = TriggerAdmittedV1 | TriggerRejectedV1
+
+
+class Hearing(Protocol):
+    async def outcome(self, trigger_id: str, *, within: float) -> Outcome | None:
+        """What the scheduler said of the trigger; None if nothing came within so many seconds."""
+        ...
+
+
+class Outcomes(Protocol):
+    def hearing(self, team: str, member: str) -> AbstractAsyncContextManager[Hearing]:
+        """Hear what becomes of triggers from now on."""
+        ...
+
+    async def read(self, team: str, trigger_id: str) -> TriggerRead | None:
+        """Ask the scheduler; None if it doesn't answer."""
+        ...
+
+
+class Signatures(Protocol):
+    def verify(self, source: Source, headers: Mapping[str, str], body: bytes) -> str:
+        """The sender's id of the event.
+
+        Raise Forbidden when the signature is missing, stale or wrong; Transient when the source's secret isn't there.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Logged:
+    """An event that was accepted, and what became of it."""
+
+    event: InboundEvent
+    woken: Sequence[Woken]
+
+
+class InboundLog(Protocol):
+    async def add(self, entry: Logged) -> None:
+        """Never raises: the log may miss an event. The event's data is not kept."""
+        ...
+
+    async def find(self, team: str, source: str, event_id: str) -> Logged | None: ...
+
+
+class Requests(Protocol):
+    """The idempotency keys that requests came with."""
+
+    async def remember(self, request_id: str, digest: str) -> str | None:
+        """The digest that this id came with the first time; None if this is the first time."""
+        ...

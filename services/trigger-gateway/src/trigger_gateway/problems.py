@@ -1,0 +1,56 @@
+"""What a request can be refused for. The HTTP side gives each its status; nothing else knows about HTTP."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FieldProblem:
+    """What is wrong with one field, named by its path: `robot_config.clock.times.0`."""
+
+    field: str
+    message: str
+
+
+class Problem(Exception):
+    """`code` is for programs, `message` for people; neither may hold a path, an address or a secret."""
+
+    def __init__(self, code: str, message: str, fields: Sequence[FieldProblem] = ()) -> None:
+        super().__init__(message)
+        self.code, self.message, self.fields = code, message, tuple(fields)
+
+
+class Malformed(Problem):
+    """The body can't be read."""
+
+
+class Unauthenticated(Problem):
+    """Nobody knows who asks."""
+
+
+class Forbidden(Problem):
+    """It is known who asks, and that one may not; or a signature is wrong."""
+
+
+class NotFound(Problem):
+    """There is none."""
+
+
+class Conflict(Problem):
+    """It contradicts what is already there."""
+
+
+class Invalid(Problem):
+    """The body can be read, but makes no sense; `fields` say where."""
+
+
+class StoredNotApplied(Problem):
+    """The change is saved and will be applied without further ado, but the rest of the system doesn't know it yet."""
+
+
+def no_robot(team: str, member: str) -> NotFound:
+    return NotFound("robot_not_found", f"team {team} has no robot {member}")
+
+
+def no_source(team: str, name: str) -> NotFound:
+    return NotFound("source_not_found", f"team {team} has no source {name}")

@@ -1,0 +1,1 @@
+"""The validator: does a task's result hold what was asked of it?"""

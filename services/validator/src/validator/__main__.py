@@ -1,0 +1,9 @@
+"""`python -m validator` runs the service."""
+
+from rota_common.serving import serve
+from validator.app import build
+from validator.settings import Settings
+
+if __name__ == "__main__":
+    settings = Settings()
+    serve(build(settings), settings)

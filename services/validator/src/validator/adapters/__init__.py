@@ -1,0 +1,1 @@
+"""What the validator needs of the outside world."""

@@ -1,0 +1,30 @@
+"""What the validator needs of the outside world."""
+
+from typing import Protocol
+
+from rota_contracts.agent import AgentAnswered, CallAgent
+from rota_contracts.text import Text
+
+
+class Outputs(Protocol):
+    """Where outputs too long for a message lie."""
+
+    async def read(self, text: Text) -> str:
+        """The whole text. Raises Permanent when what is stored isn't what was kept."""
+        ...
+
+
+class Patterns(Protocol):
+    """Regular expressions from outside, which may be wrong or run for ever."""
+
+    async def search(self, pattern: str, text: str) -> bool:
+        """Does `text` hold `pattern`, as `re.search` sees it? Raises Unusable for a pattern that is wrong or too slow."""
+        ...
+
+
+class Agents(Protocol):
+    """The agents, which live in the executor."""
+
+    async def answer(self, call: CallAgent) -> AgentAnswered:
+        """Raises Transient when the executor can't be reached, Permanent when it refuses the call."""
+        ...

@@ -1,0 +1,234 @@
+"""The rule layer: which outputs hold which assertions, and what is said when they don't."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rota_contracts.text import Text
+from rota_contracts.validation import Assertion, CheckRules, RulesChecked, ValidationResult
+from validator.adapters.fakes import InlineOutputs, InlinePatterns
+from validator.check_output import CheckOutput
+
+REPORT = "# Report\n\nThe total is 42 [1]."
+DATA = json.dumps({"data": {"count": 10, "name": "Ada", "ok": True, "none": None, "items": [{"id": 7}, {"id": 8}]}})
+DEEP = "[" * 700 + "]" * 700
+FENCED = f"Here you are:\n```json\n{DATA}\n```"
+
+
+async def checked(output: str, *rules: Any) -> RulesChecked:
+    return await CheckOutput(InlineOutputs(), InlinePatterns())(CheckRules(rules=list(rules), output=Text(inline=output)))
+
+
+async def verdict(output: str, **rule: Any) -> ValidationResult:
+    return (await checked(output, Assertion.model_validate(rule))).verdict
+
+
+@pytest.mark.parametrize(
+    ("output", "value", "holds"),
+    [
+        # VA-02, Decision 25
+        ("success", "success", True),
+        ("success.", "success", False),
+        ("Success", "success", False),
+        ('"success"', "success", True),
+        ("42", 42, True),
+        ("42", 42.0, True),
+        ("42.0", 42, True),
+        ("42", "42", True),
+        ("forty-two", 42, False),
+        ("true", True, True),
+        ("true", 1, False),
+        ("1", True, False),
+        ("0", False, False),
+        ("[true]", [1], False),
+        ('{"a": 1, "b": [1, 2]}', {"b": [1.0, 2], "a": 1}, True),
+        ('{"a": 1, "b": [1, 2]}', {"b": [2, 1], "a": 1}, False),
+        ('{"a": 1}', {"a": 1, "b": None}, False),
+        ("[1]", [1, 1], False),
+        ('```json\n{"a": 1}\n```', {"a": 1}, True),
+        ("null", None, True),
+        ("nothing at all", None, False),
+    ],
+)
+async def test_equals_is_json_equality(output: str, value: Any, holds: bool) -> None:
+    assert (await verdict(output, type="equals", value=value)).passed is holds
+    assert (await verdict(output, type="equals", value=value, negate=True)).passed is not holds
+
+
+@pytest.mark.parametrize(
+    ("rule", "holds"),
+    [
+        # VA-03, VA-04
+        ({"type": "contains", "value": "total"}, True),
+        ({"type": "contains", "value": "Total"}, False),
+        ({"type": "contains", "value": 42}, True),
+        ({"type": "not_contains", "value": "error"}, True),
+        ({"type": "not_contains", "value": "total"}, False),
+        ({"type": "not_contains", "value": "total", "negate": True}, True),
+        # VA-06
+        ({"type": "regex", "value": "^# [A-Z]"}, True),
+        ({"type": "regex", "value": r"is \d+ "}, True),
+        ({"type": "regex", "value": "^The"}, False),
+        ({"type": "regex", "value": "(?m)^The"}, True),
+        ({"type": "regex", "value": "^The", "negate": True}, True),
+    ],
+)
+async def test_text_is_searched(rule: dict[str, Any], holds: bool) -> None:
+    assert (await verdict(REPORT, **rule)).passed is holds
+
+
+@pytest.mark.parametrize("output", [DATA, FENCED])
+@pytest.mark.parametrize(
+    ("path", "value", "holds"),
+    [
+        # VA-05, Decision 26
+        ("data.count", 10, True),
+        ("data.count", 10.0, True),
+        ("data.count", "10", False),
+        ("$.data.count", 10, True),
+        ("data.ok", True, True),
+        ("data.ok", 1, False),
+        ("data.items[1].id", 8, True),
+        ("data.items.1.id", 8, True),
+        ("$['data']['items'][0]['id']", 7, True),
+        ("data.items[0]", {"id": 7}, True),
+        ("data.items[2]", None, True),
+        ("data.items[2].id", 7, False),
+        ("data.items[-1]", {"id": 8}, False),
+        (f"data.items[{'9' * 5000}]", None, True),
+        ("data.none", None, True),
+        ("data.missing", None, True),
+        ("data.missing.deeper", None, True),
+        ("data.missing", "", False),
+        ("data.count.deeper", None, True),
+    ],
+)
+async def test_json_path_compares_what_lies_at_the_path(output: str, path: str, value: Any, holds: bool) -> None:
+    assert (await verdict(output, type="json_path", path=path, value=value)).passed is holds
+
+
+async def test_the_path_of_the_whole_is_a_dollar_sign() -> None:
+    assert (await verdict("[1]", type="json_path", path="$", value=[1])).passed
+    assert (await verdict('{"$id": 1}', type="json_path", path="$id", value=1)).passed
+
+
+@pytest.mark.parametrize(
+    ("output", "name"),
+    [
+        # VA-07
+        (REPORT, "string"),
+        ('"text"', "string"),
+        ("", "string"),
+        ("42", "number"),
+        ("4.2", "number"),
+        ("true", "boolean"),
+        ("[1]", "array"),
+        ("```\n[1]\n```", "array"),
+        (DATA, "object"),
+        ("null", "null"),
+    ],
+)
+async def test_every_json_type_is_told_apart(output: str, name: str) -> None:
+    others = {"string", "number", "boolean", "array", "object", "null"} - {name}
+    assert (await verdict(output, type="type", value=name)).passed
+    if output != REPORT and not output.startswith("```"):  # these are also texts, or hold JSON
+        assert not any([(await verdict(output, type="type", value=other)).passed for other in others])
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "holds"),
+    [
+        ("data.count", "number", True),
+        ("data.ok", "number", False),
+        ("data.ok", "boolean", True),
+        ("data.items", "array", True),
+        ("data.none", "null", True),
+        ("data.name", "string", True),
+        ("data.name", "object", False),
+        ("data.missing", "null", False),
+    ],
+)
+async def test_type_looks_at_a_part(path: str, name: str, holds: bool) -> None:  # VA-07, Decision 26
+    assert (await verdict(DATA, type="type", path=path, value=name)).passed is holds
+
+
+@pytest.mark.parametrize(
+    ("rule", "holds"),
+    [
+        ({"type": "equals", "path": "data.name", "value": "Ada"}, True),
+        ({"type": "equals", "path": "data.missing", "value": None}, True),
+        ({"type": "contains", "path": "data.name", "value": "Ad"}, True),
+        ({"type": "contains", "path": "data.name", "value": "count"}, False),
+        ({"type": "contains", "path": "data.items", "value": '{"id":7}'}, True),
+        ({"type": "not_contains", "path": "data.missing", "value": "null"}, True),
+        ({"type": "regex", "path": "data.name", "value": "^A.a$"}, True),
+    ],
+)
+async def test_every_type_can_look_at_a_part(rule: dict[str, Any], holds: bool) -> None:
+    assert (await verdict(DATA, **rule)).passed is holds
+
+
+@pytest.mark.parametrize(
+    ("output", "rule", "said"),
+    [
+        (REPORT, {"type": "script", "script": "scripts.validate"}, "assertion type 'script' isn't available in this version"),
+        (REPORT, {"type": "agent", "use": "validator"}, "assertion type 'agent' isn't available in this version"),
+        (REPORT, {"type": "regex", "value": "(unclosed"}, "match the pattern \"(unclosed\", but the pattern can't be used"),
+        (REPORT, {"type": "regex", "value": 42}, "a regular expression in a text, not 42"),
+        (REPORT, {"type": "contains"}, "no `value`"),
+        (REPORT, {"type": "type", "value": "integer"}, "one of string, number, boolean, array, object, null, not"),
+        (REPORT, {"type": "json_path", "value": 1}, "no `path`"),
+        ("no JSON", {"type": "json_path", "path": "a", "value": None}, "the output holds no JSON"),
+        (DATA, {"type": "type", "path": "data.missing", "value": "null"}, "nothing is at `data.missing`"),
+        (DEEP, {"type": "equals", "value": json.loads(DEEP)}, "the output is nested too deeply"),
+    ],
+)
+@pytest.mark.parametrize("negate", [False, True])
+async def test_what_cannot_be_tried_fails_and_says_why(output: str, rule: dict[str, Any], said: str, negate: bool) -> None:
+    found = await verdict(output, **{"negate": negate, **rule})  # VA-10
+    assert not found.passed
+    assert said in found.issues[0]
+
+
+async def test_an_issue_says_what_was_expected_and_what_came() -> None:
+    found = await verdict(DATA, type="json_path", path="data.count", value=11)
+    assert found.issues == ["expected `data.count` of the output to equal 11, got 10"]
+    assert found.suggestions == ["Make `data.count` of the output equal 11."]
+
+
+async def test_a_negated_issue_says_so() -> None:
+    found = await verdict(REPORT, type="contains", value="total", negate=True)
+    assert found.issues[0].startswith('expected the output not to contain "total", got "# Report')
+    assert found.suggestions == ['Make the output not contain "total".']
+
+
+async def test_a_long_output_is_quoted_by_its_beginning() -> None:
+    found = await verdict("x" * 10_000, type="contains", value="y")
+    assert len(found.issues[0]) < 400
+    assert "(10002 characters)" in found.issues[0]
+
+
+async def test_a_rules_own_message_is_said_instead() -> None:
+    found = await verdict(REPORT, type="contains", value="profit", message="Name the profit, please.")
+    assert found.issues == ["Name the profit, please."]
+
+
+async def test_the_verdict_counts_the_rules_that_hold() -> None:  # VA-11
+    rules = [{"type": "contains", "value": word} for word in ("total", "42", "profit", "Report")]
+    found = (await checked(REPORT, *rules)).verdict
+    assert (found.passed, found.complete, found.score, found.need_reply) == (False, False, 0.75, False)
+    assert found.details.startswith("**Rules: 3 of 4 hold.**\n\n- [x] the output to contain \"total\"")
+    assert "- [ ] expected the output to contain \"profit\"" in found.details
+
+
+async def test_no_rules_pass() -> None:
+    found = (await checked(REPORT)).verdict
+    assert (found.passed, found.complete, found.score, found.issues) == (True, True, 1.0, [])
+
+
+async def test_assertions_in_texts_count_and_sentences_stay_open() -> None:  # VA-01
+    rules = ['{"type": "contains", "value": "profit"}', "Be polite.", '{"type": "unknown"}', "42", '["a"]']
+    found = await checked(REPORT, *rules)
+    assert found.open_rules == ["Be polite.", '{"type": "unknown"}', "42", '["a"]']
+    assert len(found.verdict.issues) == 1

@@ -1,0 +1,75 @@
+"""The project's Python files, parsed once, for the checks in this folder."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = {
+    path.name: path
+    for pattern in ("contracts/src/*", "libs/common/src/*", "services/*/src/*", "cli/src/*")
+    for path in sorted(ROOT.glob(pattern))
+    if path.is_dir() and path.name != "__pycache__"
+}
+"""Import name → folder of every package that is installed."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """`name` is the path below the repository, `package` the import name of what it belongs to, or nothing."""
+
+    name: str
+    package: str
+    tree: ast.Module
+    text: str
+
+    @property
+    def stem(self) -> str:
+        return Path(self.name).stem
+
+
+def _read(path: Path, package: str) -> Source:
+    text = path.read_text()
+    return Source(str(path.relative_to(ROOT)), package, ast.parse(text), text)
+
+
+@cache
+def installed() -> tuple[Source, ...]:
+    """What runs in production."""
+    return tuple(_read(path, package) for package, folder in PACKAGES.items() for path in sorted(folder.rglob("*.py")))
+
+
+@cache
+def all_sources() -> tuple[Source, ...]:
+    """The above, and tests, benchmarks and examples."""
+    rest = [
+        path
+        for pattern in ("*.py", "contracts/tests", "libs/*/tests", "services/*/tests", "cli/tests", "tests", "bench")
+        for found in sorted(ROOT.glob(pattern))
+        for path in ([found] if found.is_file() else sorted(found.rglob("*.py")))
+    ]
+    return installed() + tuple(_read(path, "") for path in rest)
+
+
+def calls(source: Source) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of whatever is called: `self.bus.broker.subscriber` for `self.bus.broker.subscriber(…)`."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call):
+            yield node.lineno, dotted(node.func)
+
+
+def dotted(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "()"
+
+
+def imports(source: Source) -> Iterator[tuple[int, str]]:
+    """Line and full name of whatever is imported, at the top or anywhere."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.lineno, node.module

@@ -1,0 +1,62 @@
+"""docker-compose.yml: every service is built, checked and started after what it needs."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rota_contracts.catalog import SERVICES
+
+from tests.deploy.variables import read_by
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docker-compose.yml").read_text()
+COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)["services"]
+OF_CONNECTORS = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"}
+ONE_SHOT = "topology"
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_every_service_of_the_catalog_is_built_from_the_dockerfile(service: str) -> None:
+    build = COMPOSE[service]["build"]
+    assert (ROOT / build["context"] / "Dockerfile").is_file()
+    assert build["args"] == {"SERVICE": service}
+
+
+@pytest.mark.parametrize("name", sorted(set(COMPOSE) - {ONE_SHOT}))
+def test_everything_that_stays_up_has_a_healthcheck_and_an_image_of_a_version(name: str) -> None:
+    part = COMPOSE[name]
+    assert part["healthcheck"]["test"][0] == "CMD"
+    assert part["restart"] == "unless-stopped"
+    assert "build" in part or re.search(r":v?\d+\.\d+", part["image"]), f"{part['image']}: name a version"
+
+
+@pytest.mark.parametrize("name", COMPOSE)
+def test_what_is_waited_for_can_happen(name: str) -> None:
+    for needed, how in COMPOSE[name].get("depends_on", {}).items():
+        if needed == ONE_SHOT:
+            assert how["condition"] == "service_completed_successfully"
+            assert COMPOSE[needed]["restart"] == "on-failure", "what must complete must not be started for ever"
+        else:
+            assert how["condition"] == "service_healthy"
+            assert "test" in COMPOSE[needed]["healthcheck"]
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_starts_only_after_the_streams_are_declared(service: str) -> None:
+    assert ONE_SHOT in COMPOSE[service]["depends_on"]
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_is_given_only_variables_that_it_reads(service: str) -> None:
+    assert set(COMPOSE[service]["environment"]) - OF_CONNECTORS <= read_by(service)
+
+
+def test_every_variable_that_the_file_takes_is_explained_in_the_example() -> None:
+    passed_on = {
+        key for part in COMPOSE.values() for key, value in part.get("environment", {}).items() if value is None
+    }
+    explained = set(re.findall(r"^(?:# )?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+    assert set(re.findall(r"\$\{(\w+)", TEXT)) | passed_on == explained

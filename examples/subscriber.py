@@ -1,6 +1,6 @@
-"""Reads what a team's robots deliver; stopped and started again, it goes on where it was. Needs only `pip install nats-py`.
+"""Reads what a team's robots deliver; started again, it goes on where it was. Needs only `pip install nats-py`.
 
-    python subscriber.py nats://127.0.0.1:4222 main
+python subscriber.py nats://127.0.0.1:4222 main
 """
 
 import asyncio
@@ -19,7 +19,9 @@ async def main(url: str, team: str) -> None:
         with contextlib.suppress(TimeoutError):  # nothing new within 30 s
             for message in await source.fetch(10, timeout=30):
                 result = json.loads(message.data)["result"]
-                print(message.headers["ce-id"], message.subject, result["content"]["summary"], flush=True)
+                # What is delivered twice has the same ce-id.
+                sys.stdout.write(f"{message.headers['ce-id']} {message.subject} {result['content']['summary']}\n")
+                sys.stdout.flush()
                 await message.ack()
 
 

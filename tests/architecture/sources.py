@@ -46,7 +46,16 @@ def all_sources() -> tuple[Source, ...]:
     """The above, and tests, benchmarks and examples."""
     rest = [
         path
-        for pattern in ("*.py", "contracts/tests", "libs/*/tests", "services/*/tests", "cli/tests", "tests", "bench")
+        for pattern in (
+            "*.py",
+            "contracts/tests",
+            "libs/*/tests",
+            "services/*/tests",
+            "cli/tests",
+            "tests",
+            "bench",
+            "examples",
+        )
         for found in sorted(ROOT.glob(pattern))
         for path in ([found] if found.is_file() else sorted(found.rglob("*.py")))
     ]

@@ -14,7 +14,9 @@ CLOCKS = ("datetime.now", "datetime.utcnow", "datetime.today", "date.today", "ti
 
 BUS = "libs/common/src/rota_common/"
 CLI = "cli/src/rota/"
-ELSEWHERE: dict[tuple[str, str], str] = {}
+ELSEWHERE: dict[tuple[str, str], str] = {
+    (f"{CLI}demo/parties.py", "subscribe"): "plays a program outside, which sees what any subscriber sees",
+}
 """(file, what it calls) → why this one file may."""
 
 

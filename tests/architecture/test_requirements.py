@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from rota_contracts.catalog import SERVICES
-
 from tests.architecture.sources import PACKAGES, ROOT, imports, installed
 
 REQUIREMENTS = ROOT / "requirements"

@@ -30,9 +30,17 @@ async def impatient() -> AsyncIterator[PatternProcess]:
 
 @pytest.mark.parametrize(
     ("pattern", "text", "found"),
-    [("^# [A-Z]", "# Report", True), ("^a", "b\na", False), ("(?m)^a", "b\na", True), ("ö+", "Möön\u2028", True), ("", "", True)],
+    [
+        ("^# [A-Z]", "# Report", True),
+        ("^a", "b\na", False),
+        ("(?m)^a", "b\na", True),
+        ("ö+", "Möön\u2028", True),
+        ("", "", True),
+    ],
 )
-async def test_a_pattern_is_searched_anywhere(patterns: Patterns, pattern: str, text: str, found: bool) -> None:  # VA-06
+async def test_a_pattern_is_searched_anywhere(
+    patterns: Patterns, pattern: str, text: str, found: bool
+) -> None:  # VA-06
     assert await patterns.search(pattern, text) is found
 
 

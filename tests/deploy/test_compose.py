@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from rota_contracts.catalog import SERVICES
-
 from tests.deploy.variables import read_by
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,6 @@ import pytest
 
 from rota_common.embedded import free_port
 from rota_contracts.catalog import SERVICES
-
 from tests.deploy.dockerfile import Stage, build
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,6 @@ import yaml
 
 from rota_common.embedded import find_nats_server
 from rota_contracts.catalog import SERVICES
-
 from tests.deploy.variables import read_by
 
 with warnings.catch_warnings():

@@ -21,10 +21,10 @@ async def apply_one(api: Api, definition: RobotDefinition) -> Json:
     except ApiError as error:
         if error.status != CONFLICT:
             raise
-    stored = await api.robot(member)
-    if RobotDefinition.model_validate(stored) == definition:
-        return _told(member, "unchanged", stored)
-    return _told(member, "changed", await api.replace_robot(member, wire(definition)))
+    before = await api.robot(member)
+    after = await api.replace_robot(member, wire(definition))
+    # A replacement that changes nothing makes no new revision.
+    return _told(member, "unchanged" if after["rev"] == before["rev"] else "changed", after)
 
 
 def _told(member: str, outcome: str, robot: Json) -> Json:

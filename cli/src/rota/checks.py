@@ -1,6 +1,7 @@
 """What `rota doctor` looks at: each check says what it found, and how to mend it."""
 
 import asyncio
+import platform
 import stat
 import sys
 from collections.abc import Mapping
@@ -55,15 +56,13 @@ async def look_around(given: Context, environ: Mapping[str, str]) -> list[Findin
 
 
 def _python() -> Finding:
-    version = ".".join(str(part) for part in sys.version_info[:3])
-    if sys.version_info >= (3, 11):
-        return Finding("python", Level.OK, version)
-    return Finding("python", Level.MISSING, version, "install Python 3.11 or newer")
+    # An older one can't even install Rota.
+    return Finding("python", Level.OK, f"{platform.python_version()}, {sys.executable}")
 
 
 def _binaries(given: Context) -> list[Finding]:
-    found = []
-    for part, find, url in (("nats-server", find_nats_server, given.nats_url), ("mongod", find_mongod, given.mongo_url)):
+    found, nats_server, mongod = [], ("nats-server", find_nats_server), ("mongod", find_mongod)
+    for (part, find), url in ((nats_server, given.nats_url), (mongod, given.mongo_url)):
         try:
             found.append(Finding(part, Level.OK, find()))
         except EmbeddedError as error:
@@ -77,7 +76,7 @@ def _context(given: Context) -> Finding:
     if not path.exists():
         if given.url:
             return Finding("context", Level.OK, "from ROTA_* variables")
-        return Finding("context", Level.NOTE, f"{path} isn't there", "`rota up` writes it, or set ROTA_URL and the keys")
+        return Finding("context", Level.NOTE, f"there is no {path}", "`rota up` writes it, or set ROTA_URL")
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         return Finding("context", Level.MISSING, f"{path} has mode {mode:o}: others can read keys", f"chmod 600 {path}")
@@ -101,7 +100,8 @@ async def _bus(url: str) -> list[Finding]:
     try:
         client = await nats.connect(url, connect_timeout=TIMEOUT_S, allow_reconnect=False)
     except (OSError, nats.errors.Error, TimeoutError) as error:
-        return [Finding("nats", Level.MISSING, f"no answer from {shown}: {error!r}", "start it, or correct ROTA_NATS_URL")]
+        mend = "start it, or correct ROTA_NATS_URL"
+        return [Finding("nats", Level.MISSING, f"no answer from {shown}: {error!r}", mend)]
     try:
         jetstream = client.jetstream(timeout=TIMEOUT_S)
         found = [Finding("nats", Level.OK, shown)]
@@ -110,8 +110,11 @@ async def _bus(url: str) -> list[Finding]:
             infos = [await jetstream.consumer_info(one.stream, one.durable) for one in durables]
             busy = any(info.num_waiting or info.num_ack_pending for info in infos)
             waiting = sum(info.num_pending or 0 for info in infos)
-            told = f"{'takes' if busy else 'nobody takes'} messages, {waiting} waiting"
-            found.append(Finding(service, Level.OK if busy else Level.MISSING, told, "" if busy else "start the service"))
+            if busy:
+                found.append(Finding(service, Level.OK, f"takes messages, {waiting} waiting"))
+            else:
+                told = f"nobody takes its messages, {waiting} waiting"
+                found.append(Finding(service, Level.MISSING, told, "start the service"))
     except (NotFoundError, nats.errors.Error, TimeoutError) as error:
         mend = "declare the streams: python -m rota_common.topology"
         return [Finding("nats", Level.MISSING, f"{shown}: streams or consumers are missing: {error!r}", mend)]
@@ -125,7 +128,8 @@ async def _mongo(url: str) -> Finding:
     try:
         hello = await mongo.client.admin.command("hello")
     except OUTAGES as error:
-        return Finding("mongodb", Level.MISSING, f"no answer from {shown}: {error!s:.120}", "start it, or correct ROTA_MONGO_URL")
+        told = f"no answer from {shown}: {error!s:.120}"
+        return Finding("mongodb", Level.MISSING, told, "start it, or correct ROTA_MONGO_URL")
     finally:
         await mongo.close()
     if "setName" not in hello:
@@ -138,7 +142,7 @@ async def _qdrant(environ: Mapping[str, str]) -> Finding:
     if not url:
         return Finding("qdrant", Level.OK, "inside the process, in the data folder")
     try:
-        async with httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False) as http:
+        async with httpx.AsyncClient(timeout=TIMEOUT_S) as http:
             (await http.get(f"{url.rstrip('/')}/readyz")).raise_for_status()
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         return Finding("qdrant", Level.MISSING, f"{url}: {error!r}", "start it, or correct ROTA_QDRANT_URL")
@@ -160,7 +164,9 @@ def _model(environ: Mapping[str, str]) -> Finding:
 async def _smtp(environ: Mapping[str, str]) -> Finding:
     url = environ.get("ROTA_SMTP_URL", "")
     if not url:
-        return Finding("smtp", Level.NOTE, "no mail server", "set ROTA_SMTP_URL or `rota up --smtp-url smtp://host:port`")
+        return Finding(
+            "smtp", Level.NOTE, "no mail server", "set ROTA_SMTP_URL or `rota up --smtp-url smtp://host:port`"
+        )
     parts = urlsplit(url)
     port = parts.port or {"smtps": 465}.get(parts.scheme, 587)
     try:
@@ -168,5 +174,6 @@ async def _smtp(environ: Mapping[str, str]) -> Finding:
         _, writer = await asyncio.wait_for(opening, TIMEOUT_S)
         writer.close()
     except (OSError, TimeoutError) as error:
-        return Finding("smtp", Level.MISSING, f"no answer from {parts.hostname}:{port}: {error!r}", "correct ROTA_SMTP_URL")
+        told = f"no answer from {parts.hostname}:{port}: {error!r}"
+        return Finding("smtp", Level.MISSING, told, "correct ROTA_SMTP_URL")
     return Finding("smtp", Level.OK, f"{parts.hostname}:{port}")

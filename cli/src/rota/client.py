@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import httpx
 from httpx_sse import SSEError, aconnect_sse
@@ -11,6 +12,9 @@ from rota.errors import CliError
 
 Json = dict[str, Any]
 TIMEOUT_S = 15.0
+PAGE_SIZE = 100
+DROPPED = "rota.dropped"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class ApiError(CliError):
@@ -24,10 +28,13 @@ class ApiError(CliError):
 class Api:
     """One team's API: `async with Api(url, team, key) as api:`. Every method raises CliError when it fails."""
 
-    def __init__(self, url: str, team: str, key: str) -> None:
+    def __init__(self, url: str, team: str, key: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self.url, self._team = url, f"/v1/teams/{team}"
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        # A proxy from the environment is for the world outside, not for this machine.
+        outside = urlsplit(url).hostname not in LOOPBACK
         self._http = httpx.AsyncClient(
-            base_url=url, headers={"Authorization": f"Bearer {key}"} if key else {}, timeout=TIMEOUT_S, trust_env=False
+            base_url=url, headers=headers, timeout=TIMEOUT_S, transport=transport, trust_env=outside
         )
 
     async def __aenter__(self) -> Self:
@@ -42,7 +49,14 @@ class Api:
         return await self._json("POST", "/v1/teams", json={"team_id": team})
 
     async def robots(self) -> list[Json]:
-        return _items(await self._json("GET", f"{self._team}/robots"), "robots")
+        """All of them, page by page."""
+        found: list[Json] = []
+        while True:
+            params = {"page": len(found) // PAGE_SIZE + 1, "page_size": PAGE_SIZE}
+            answer = await self._json("GET", f"{self._team}/robots", params=params)
+            found += answer["robots"]
+            if not answer["robots"] or len(found) >= answer["total"]:
+                return found
 
     async def robot(self, member: str) -> Json:
         return await self._json("GET", f"{self._team}/robots/{member}")
@@ -57,7 +71,8 @@ class Api:
         await self._json("DELETE", f"{self._team}/robots/{member}")
 
     async def sources(self) -> list[Json]:
-        return _items(await self._json("GET", f"{self._team}/sources"), "sources")
+        found: list[Json] = (await self._json("GET", f"{self._team}/sources"))["sources"]
+        return found
 
     async def add_source(self, name: str, secret: str) -> Json:
         return await self._json("POST", f"{self._team}/sources", json={"name": name, "secret": secret})
@@ -78,7 +93,9 @@ class Api:
         return await self._json("GET", f"{self._team}/executions/{execution_id}")
 
     async def dead(self) -> list[Json]:
-        return _items(await self._json("GET", "/v1/dead"), "dead")
+        """The oldest 1,000."""
+        found: list[Json] = (await self._json("GET", "/v1/dead", params={"limit": 1000}))["dead"]
+        return found
 
     async def dead_letter(self, seq: int) -> Json:
         return await self._json("GET", f"/v1/dead/{seq}")
@@ -95,7 +112,7 @@ class Api:
         return answer.is_success, answer.json()
 
     async def events(self, params: dict[str, str]) -> AsyncIterator[Json]:
-        """The team's live events, until the gateway ends the stream."""
+        """The team's live events, until the gateway ends the stream. Who reads too slowly is told by a DROPPED."""
         try:
             async with aconnect_sse(
                 self._http, "GET", f"{self._team}/stream", params=params, timeout=httpx.Timeout(TIMEOUT_S, read=None)
@@ -104,27 +121,25 @@ class Api:
                     await source.response.aread()
                     raise _refused(source.response)
                 async for event in source.aiter_sse():
-                    if event.data:
+                    if event.event == DROPPED:
+                        yield {"type": DROPPED, "data": event.json()}
+                    elif event.data:
                         yield event.json()
         except (httpx.HTTPError, SSEError) as error:
             raise _unreachable(self.url, error) from error
 
-    async def _json(self, method: str, path: str, **request: Any) -> Any:
+    async def _json(self, method: str, path: str, **request: Any) -> Json:
         answer = await self._send(method, path, **request)
         if not answer.is_success:
             raise _refused(answer)
-        return answer.json() if answer.content else {}
+        told: Json = answer.json() if answer.content else {}
+        return told
 
     async def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
         try:
             return await self._http.request(method, path, **request)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _unreachable(self.url, error) from error
-
-
-def _items(answer: Any, name: str) -> list[Json]:
-    items: list[Json] = answer[name] if isinstance(answer, dict) else answer
-    return items
 
 
 def _unreachable(url: str, error: Exception) -> CliError:
@@ -139,6 +154,7 @@ def _refused(answer: httpx.Response) -> ApiError:
         told = answer.json()["error"]
     except (ValueError, KeyError, TypeError):
         told = {"code": str(answer.status_code), "message": answer.text[:300] or answer.reason_phrase}
+    code, by_code = str(told.get("code", "")), {"bad_signature": "sign with the secret that the source was added with"}
     hints = {
         401: "check ROTA_API_KEY (or ROTA_ADMIN_KEY for this command), or start `rota up` again",
         403: "this key may not do that: team commands need the team's key, `rota dead` the administrator's",
@@ -146,9 +162,9 @@ def _refused(answer: httpx.Response) -> ApiError:
         503: "a part of Rota is away: `rota doctor` says which",
     }
     return ApiError(
-        f"{told.get('message', '')} ({answer.status_code} {told.get('code', '')})",
+        f"{told.get('message', '')} ({answer.status_code} {code})",
         status=answer.status_code,
-        code=str(told.get("code", "")),
-        hint=hints.get(answer.status_code, ""),
+        code=code,
+        hint=by_code.get(code) or hints.get(answer.status_code, ""),
         details=[f"{field.get('field')}: {field.get('message')}" for field in told.get("fields") or []],
     )

@@ -1,4 +1,4 @@
-"""Which Rota the commands talk to, and with which keys: a file that `rota up` writes, overridden by ROTA_* variables."""
+"""Which Rota the commands talk to, with which keys: a file that `rota up` writes, overridden by ROTA_* variables."""
 
 import json
 import os

@@ -8,12 +8,10 @@ from collections.abc import AsyncIterator, Iterator
 import uvicorn
 from starlette.types import ASGIApp
 
+from rota.errors import CliError
+
 CLOSE_TIMEOUT_S = 2
 """How long an open stream of events may hold up the end."""
-
-
-class PortTaken(RuntimeError):
-    """Something else listens on the port; says which."""
 
 
 class _Server(uvicorn.Server):
@@ -28,7 +26,7 @@ class _Server(uvicorn.Server):
 async def serving(app: ASGIApp, *, port: int) -> AsyncIterator[str]:
     """Serve `app` (and run its lifespan) on 127.0.0.1:`port`, 0 for any free one. Yields the URL.
 
-    Raises PortTaken, or RuntimeError when the lifespan failed.
+    CliError when the port is taken, or the lifespan failed.
     """
     with _listening(port) as listener:
         config = uvicorn.Config(
@@ -39,7 +37,7 @@ async def serving(app: ASGIApp, *, port: int) -> AsyncIterator[str]:
         try:
             while not server.started:
                 if running.done():
-                    raise RuntimeError("the HTTP server ended while it started: see the log")
+                    raise CliError("the HTTP server ended while it started", hint="the log says why")
                 await asyncio.sleep(0.01)
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
@@ -54,5 +52,6 @@ def _listening(port: int) -> socket.socket:
         listener.bind(("127.0.0.1", port))
     except OSError as error:
         listener.close()
-        raise PortTaken(f"can't listen on 127.0.0.1:{port}: {error.strerror}") from error
+        what = f"can't listen on 127.0.0.1:{port}: {error.strerror}"
+        raise CliError(what, hint="stop what uses the port, or choose another: --port 0 takes any free one") from error
     return listener

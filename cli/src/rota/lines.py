@@ -1,9 +1,9 @@
 """One line of text for each event of the live stream."""
 
+from collections.abc import Callable
 from typing import Any
 
 from rota_contracts import catalog
-from rota_contracts.model import Payload
 
 Event = dict[str, Any]
 
@@ -14,48 +14,73 @@ MARKS = {
     "task.finished": "  ✓",
     "verdict": "  ⚖",
 }
-
-
-def name_of(event: Event) -> str:
-    """The channel's name: `execution.started` for the type `rota.v1.execution.started`."""
-    return str(event.get("type", "")).removeprefix(f"{catalog.ROOT}.")
-
-
-def is_of(event: Event, channel: catalog.Channel[Payload]) -> bool:
-    return event.get("type") == channel.type
+TEXT_LIMIT = 120
 
 
 def line_of(event: Event) -> str:
     """What happened, in words. An event of a kind that this program doesn't know is named by its type."""
-    data, name = event.get("data") or {}, name_of(event)
-    whose = f"{data.get('member_id', '?'):<16}"
-    return f"{whose} {_told(name, data)}"
+    data, name = event.get("data") or {}, str(event.get("type", "")).removeprefix(f"{catalog.ROOT}.")
+    tell = TOLD.get(name) or (_delivery if name.startswith("delivery.") else _unknown)
+    return f"{data.get('member_id', ''):<16} {tell(name, data)}"
 
 
-def _told(name: str, data: Event) -> str:
-    if name == catalog.ACTIVITY.name:
-        return _activity(data)
-    if name.startswith("delivery."):
-        return _delivery(name, data)
-    if name == catalog.TRIGGER_REJECTED.name:
-        return f"✗ not run: {data.get('message') or data.get('reason')}"
-    if name == catalog.EXECUTION_FINISHED.name:
-        return f"■ run {data.get('status')}" + (f": {data['error']}" if data.get("error") else "")
-    if name == catalog.EXECUTION_STARTED.name:
-        return f"● run {data.get('execution_id')} started"
-    if name == catalog.NOTIFICATION_POSTED.name:
-        return f"✉ notify {data.get('channel')}: {data.get('title')}"
-    return f"· {name}"
-
-
-def _activity(data: Event) -> str:
+def _activity(name: str, data: Event) -> str:
     kind, where = str(data.get("kind")), str(data.get("task_id") or data.get("phase") or "")
-    text = " ".join(str(data.get("text") or "").split())
-    return f"{MARKS.get(kind, '·')} {kind.partition('.')[0]} {where}" + (f": {text[:160]}" if text else "")
+    return f"{MARKS.get(kind, '·')} {kind.partition('.')[0]} {where}{_after_colon(data.get('text'))}"
+
+
+def _verdict(name: str, data: Event) -> str:
+    verdict = data.get("verdict") or {}
+    word = "passed" if verdict.get("passed") else "not passed"
+    return f"  ⚖ verdict {data.get('task_id')}: {data.get('error') or word}, score {verdict.get('score')}"
 
 
 def _delivery(name: str, data: Event) -> str:
     result = data.get("result") or {}
     outcomes = result.get("results") or data.get("results") or ([result] if result.get("target") else [])
     targets = [f"{'✓' if one.get('success') else '✗'} {one.get('type')} {one.get('target')}" for one in outcomes]
-    return f"✉ {name}" + (f": {', '.join(targets)}" if targets else "")
+    return f"✉ {name}{_after_colon(', '.join(targets))}"
+
+
+def _learning(name: str, data: Event) -> str:
+    lessons = [str(lesson.get("content")) for lesson in data.get("lessons") or []]
+    return (
+        f"✎ learnt {len(lessons)} lessons{_after_colon(data.get('error') or data.get('skipped') or '; '.join(lessons))}"
+    )
+
+
+def _started(name: str, data: Event) -> str:
+    return f"● run {data.get('execution_id')} started"
+
+
+def _finished(name: str, data: Event) -> str:
+    return f"■ run {data.get('status')}{_after_colon(data.get('error'))}"
+
+
+def _rejected(name: str, data: Event) -> str:
+    return f"✗ not run{_after_colon(data.get('message') or data.get('reason'))}"
+
+
+def _dropped(name: str, data: Event) -> str:
+    return f"… {data.get('dropped')} events were left out: this reader was too slow"
+
+
+def _unknown(name: str, data: Event) -> str:
+    return f"· {name}"
+
+
+def _after_colon(text: object) -> str:
+    """The text on one line, cut to its beginning; nothing where there is none."""
+    line = " ".join(str(text or "").split())
+    return f": {line if len(line) <= TEXT_LIMIT else line[: TEXT_LIMIT - 1] + '…'}" if line else ""
+
+
+TOLD: dict[str, Callable[[str, Event], str]] = {
+    catalog.ACTIVITY.name: _activity,
+    catalog.TRIGGER_REJECTED.name: _rejected,
+    catalog.EXECUTION_STARTED.name: _started,
+    catalog.EXECUTION_FINISHED.name: _finished,
+    catalog.VALIDATION_COMPLETED.name: _verdict,
+    catalog.LEARNING_COMPLETED.name: _learning,
+    "rota.dropped": _dropped,
+}

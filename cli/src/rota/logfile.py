@@ -8,30 +8,19 @@ from pathlib import Path
 LOUD = ("warning", "error", "critical")
 
 
-class LogFile(io.TextIOBase):
-    """A text stream that `rota_common.logs.configure` can write to."""
+class LogFile(io.TextIOWrapper):
+    """A text stream that `rota_common.logs.configure` can write to; `tell` gets the warnings, in words."""
 
     def __init__(self, path: Path, *, tell: Callable[[str], None]) -> None:
-        self._file, self._tell, self._line = path.open("a", encoding="utf-8"), tell, ""
+        super().__init__(path.open("ab"), encoding="utf-8", line_buffering=True)
+        self._tell, self._line = tell, ""
 
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        self._file.write(text)
+    def write(self, text: str, /) -> int:
         *lines, self._line = (self._line + text).split("\n")
         for line in lines:
             if told := _short(line):
                 self._tell(told)
-        return len(text)
-
-    def flush(self) -> None:
-        if not self._file.closed:
-            self._file.flush()
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+        return super().write(text)
 
 
 def _short(line: str) -> str:

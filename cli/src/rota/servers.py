@@ -1,12 +1,16 @@
 """NATS and MongoDB for the whole system: those that are configured, else child processes of our own."""
 
+import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import nats.errors
+
+from rota.errors import CliError
 from rota_common import topology
-from rota_common.embedded import EmbeddedServer, mongod, nats_server
+from rota_common.embedded import EmbeddedError, EmbeddedServer, mongod, nats_server
 
 Progress = Callable[[str, str], None]
 """Told the name of a part and what became of it."""
@@ -19,12 +23,32 @@ class Servers:
 
 
 async def start_servers(
-    ends: AsyncExitStack, folder: Path, *, nats_url: str | None, mongo_url: str | None, progress: Progress
+    ends: AsyncExitStack,
+    folder: Path,
+    *,
+    nats_url: str | None,
+    nats_port: int | None,
+    mongo_url: str | None,
+    progress: Progress,
 ) -> Servers:
-    """Both servers, with all streams and consumers declared. `ends` stops what was started here."""
-    nats_at = await _given_or_started(ends, "nats", nats_url, lambda: nats_server(folder / "nats"), progress)
-    mongo_at = await _given_or_started(ends, "mongodb", mongo_url, lambda: mongod(folder / "mongo"), progress)
-    declared = await topology.apply_to(nats_at)
+    """Both servers, with all streams and consumers declared. `ends` stops what was started here.
+
+    CliError when one of them doesn't start or answer.
+    """
+
+    def our_nats() -> EmbeddedServer:
+        return nats_server(folder / "nats", port=nats_port)
+
+    def our_mongod() -> EmbeddedServer:
+        return mongod(folder / "mongo")
+
+    nats_at = await _given_or_started(ends, "nats", nats_url, our_nats, progress)
+    mongo_at = await _given_or_started(ends, "mongodb", mongo_url, our_mongod, progress)
+    try:
+        declared = await topology.apply_to(nats_at)
+    except (nats.errors.Error, OSError) as error:
+        what = f"expected a NATS with JetStream at {without_password(nats_at)}: {error!r}"
+        raise CliError(what, hint="start it with -js, correct --nats-url, or leave that out") from error
     progress("streams", f"{len(declared)} streams, consumers and buckets are there")
     return Servers(nats_at, mongo_at)
 
@@ -35,12 +59,29 @@ async def _given_or_started(
     if url:
         progress(name, f"using {without_password(url)}")
         return url
-    server = make()
+    try:
+        server = make()
+    except EmbeddedError as error:
+        raise CliError(str(error), hint="`rota doctor` looks for the programs") from error
     # Registered before the start, so that a start that is broken off leaves no process either.
     ends.push_async_callback(server.stop)
-    await server.start()
+    try:
+        await server.start()
+    except EmbeddedError as error:
+        raise CliError(str(error), hint="two can't share a --data folder; `rota doctor` looks around") from error
     progress(name, f"started, {without_password(server.url)}")
     return server.url
+
+
+def free_or_none(port: int) -> int | None:
+    """The port if nothing on loopback has it, or None."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return None
+    return port
 
 
 def without_password(url: str) -> str:

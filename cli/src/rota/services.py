@@ -1,9 +1,11 @@
-"""The seven services in this process: built with their settings, started together, drained in the order of the work."""
+"""The seven services in one process: built with their settings, started together, drained in the order of the work."""
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import SecretStr
 
 import delivery_center.app
 import delivery_center.settings
@@ -19,7 +21,7 @@ import trigger_gateway.app
 import trigger_gateway.settings
 import validator.app
 import validator.settings
-
+from rota.errors import CliError
 from rota_common.service import Runtime
 from rota_common.serving import App
 from rota_common.settings import ServiceSettings
@@ -30,10 +32,6 @@ STOP_TIMEOUT_S = 10.0
 GATEWAY = "trigger-gateway"
 DRAIN_ORDER = (("scheduler",), ("executor",), ("validator", "delivery-center", "learner"), ("memory",))
 """Who answers questions goes after those who ask them. Before all of them goes the gateway, with its HTTP side."""
-
-
-class NotStarted(RuntimeError):
-    """A service didn't become ready; says which, and what it waits for."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,9 @@ def build_all(chosen: Choices, runtime: Runtime, environ: Mapping[str, str]) -> 
     ).model_dump()
     return {
         GATEWAY: trigger_gateway.app.build(
-            trigger_gateway.settings.Settings(**everyone, admin_key=chosen.admin_key), runtime=runtime, environ=environ
+            trigger_gateway.settings.Settings(**everyone, admin_key=SecretStr(chosen.admin_key)),
+            runtime=runtime,
+            environ=environ,
         ),
         "scheduler": scheduler.app.build(scheduler.settings.Settings(**everyone), runtime=runtime),
         "executor": executor.app.build(
@@ -72,20 +72,21 @@ def build_all(chosen: Choices, runtime: Runtime, environ: Mapping[str, str]) -> 
         ),
         "learner": learner.app.build(learner.settings.Settings(**everyone), runtime=runtime),
         "memory": memory.app.build(
-            memory.settings.Settings(**everyone, qdrant_path=chosen.folder / "qdrant"), runtime=runtime
+            memory.settings.Settings(**everyone, qdrant_path=str(chosen.folder / "qdrant")), runtime=runtime
         ),
     }
 
 
 async def wait_until_ready(apps: Mapping[str, App]) -> None:
-    """Return when every service has all it needs; raise NotStarted after 30 s with what is missing."""
+    """Return when every service has all it needs; CliError after 30 s with what is missing."""
     try:
         async with asyncio.timeout(START_TIMEOUT_S):
             for app in apps.values():
                 await app.service.started.wait()
     except TimeoutError as error:
-        waiting = "\n".join(f"  {name}: {reason}" for name, reason in (await problems(apps)).items())
-        raise NotStarted(f"not everything was ready after {START_TIMEOUT_S:g} s:\n{waiting}") from error
+        waiting = [f"{name}: {reason}" for name, reason in (await problems(apps)).items()]
+        what = f"expected every service to be ready within {START_TIMEOUT_S:g} s; these wait:"
+        raise CliError(what, details=waiting, hint="look after the part that is named; the log tells more") from error
 
 
 async def stop_all(apps: Mapping[str, App]) -> None:

@@ -1,4 +1,4 @@
-"""The whole system in one process: NATS, MongoDB, the seven services and the gateway's HTTP. Same code as in a cluster."""
+"""The whole system in one process: NATS, MongoDB, the seven services, the gateway's HTTP. Same code as in a cluster."""
 
 import os
 import secrets
@@ -25,8 +25,9 @@ def silent(part: str, state: str) -> None:
 class Stack:
     """`async with Stack(folder) as stack:` runs everything and ends it all, also when a start fails half way.
 
-    `folder` keeps the data. Without `nats_url` or `mongo_url` a server of its own is started. `http_port` 0 takes any
-    free port. Private addresses that webhooks may go to are `allow_private_targets`, CIDRs with commas between.
+    `folder` keeps the data. Without `nats_url` or `mongo_url` a server of its own is started. `http_port` 0 and
+    `nats_port` None take any free port. `allow_private_targets` are networks that webhooks may go to although they are
+    private, as CIDRs with commas between; `environ` is where `$ENV.NAME` is looked up.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Stack:
         folder: Path,
         *,
         nats_url: str | None = None,
+        nats_port: int | None = None,
         mongo_url: str | None = None,
         connector: str = "rehearsal",
         http_port: int = 0,
@@ -47,7 +49,8 @@ class Stack:
         self.admin_key = admin_key or secrets.token_urlsafe(32)
         self.url, self.nats_url, self.mongo_url = "", "", ""
         self.apps: dict[str, App] = {}
-        self._folder, self._given_nats, self._given_mongo, self._port = folder, nats_url, mongo_url, http_port
+        self._folder, self._port, self._nats_port = folder, http_port, nats_port
+        self._given_nats, self._given_mongo = nats_url, mongo_url
         self._connector, self._smtp_url, self._allowed = connector, smtp_url, allow_private_targets
         self._environ, self._progress = environ, progress
         self._runtime = runtime or Runtime(fetch_timeout=FETCH_TIMEOUT_S)
@@ -73,7 +76,12 @@ class Stack:
     async def _start(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         servers = await start_servers(
-            self._ends, self._folder, nats_url=self._given_nats, mongo_url=self._given_mongo, progress=self._progress
+            self._ends,
+            self._folder,
+            nats_url=self._given_nats,
+            nats_port=self._nats_port,
+            mongo_url=self._given_mongo,
+            progress=self._progress,
         )
         self.nats_url, self.mongo_url = servers.nats_url, servers.mongo_url
         self.apps = build_all(self._choices(), self._runtime, self._environ)

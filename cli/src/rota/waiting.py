@@ -5,33 +5,39 @@ import time
 
 from rota.client import Api, ApiError, Json
 from rota.errors import CliError
-from rota_contracts.execution import ExecStatus
+from rota_contracts.execution import ExecStatus, TriggerState
 
 POLL_S = 0.3
 NOT_FOUND = 404
 
 
-async def until_over(api: Api, execution_id: str, *, timeout: float) -> Json:
-    """The execution, once it has ended. CliError after `timeout` seconds, with how far it has come."""
+async def until_over(api: Api, woken: Json, *, timeout: float) -> Json:
+    """The execution that a trigger started, once it has ended. `woken` holds its `trigger_id` and `execution_id`.
+
+    CliError when the trigger was rejected, and after `timeout` seconds, with how far it has come.
+    """
     deadline, seen = time.monotonic() + timeout, "not taken up yet"
     while time.monotonic() < deadline:
-        found = await _find(api, execution_id)
+        found = await _find(api, woken)
         if found is not None:
             if ExecStatus(found["status"]).over:
                 return found
-            seen = f"{found['status']} in phase {found.get('phase')}"
+            seen = f"{found['status']} in phase {found['phase']}"
         await asyncio.sleep(POLL_S)
     raise CliError(
-        f"expected execution {execution_id} to end within {timeout:g} s: it is {seen}",
-        hint=f"`rota executions show {execution_id}` and `rota dead list` tell more",
+        f"expected execution {woken['execution_id']} to end within {timeout:g} s: it is {seen}",
+        hint=f"`rota executions show {woken['execution_id']}` and `rota dead list` tell more",
     )
 
 
-async def _find(api: Api, execution_id: str) -> Json | None:
-    """None while it only stands in the queue."""
+async def _find(api: Api, woken: Json) -> Json | None:
+    """None while it stands in the queue."""
     try:
-        return await api.execution(execution_id)
+        return await api.execution(woken["execution_id"])
     except ApiError as error:
-        if error.status == NOT_FOUND:
-            return None
-        raise
+        if error.status != NOT_FOUND:
+            raise
+    trigger = await api.trigger_state(woken["trigger_id"])
+    if trigger["state"] == TriggerState.REJECTED:
+        raise CliError(f"the trigger was rejected: {trigger['message']}", hint="see the robot's triggers and quota")
+    return None

@@ -17,7 +17,9 @@ FENCED = f"Here you are:\n```json\n{DATA}\n```"
 
 
 async def checked(output: str, *rules: Any) -> RulesChecked:
-    return await CheckOutput(InlineOutputs(), InlinePatterns())(CheckRules(rules=list(rules), output=Text(inline=output)))
+    return await CheckOutput(InlineOutputs(), InlinePatterns())(
+        CheckRules(rules=list(rules), output=Text(inline=output))
+    )
 
 
 async def verdict(output: str, **rule: Any) -> ValidationResult:
@@ -172,9 +174,17 @@ async def test_every_type_can_look_at_a_part(rule: dict[str, Any], holds: bool) 
 @pytest.mark.parametrize(
     ("output", "rule", "said"),
     [
-        (REPORT, {"type": "script", "script": "scripts.validate"}, "assertion type 'script' isn't available in this version"),
+        (
+            REPORT,
+            {"type": "script", "script": "scripts.validate"},
+            "assertion type 'script' isn't available in this version",
+        ),
         (REPORT, {"type": "agent", "use": "validator"}, "assertion type 'agent' isn't available in this version"),
-        (REPORT, {"type": "regex", "value": "(unclosed"}, "match the pattern \"(unclosed\", but the pattern can't be used"),
+        (
+            REPORT,
+            {"type": "regex", "value": "(unclosed"},
+            'match the pattern "(unclosed", but the pattern can\'t be used',
+        ),
         (REPORT, {"type": "regex", "value": 42}, "a regular expression in a text, not 42"),
         (REPORT, {"type": "contains"}, "no `value`"),
         (REPORT, {"type": "type", "value": "integer"}, "one of string, number, boolean, array, object, null, not"),
@@ -185,7 +195,9 @@ async def test_every_type_can_look_at_a_part(rule: dict[str, Any], holds: bool) 
     ],
 )
 @pytest.mark.parametrize("negate", [False, True])
-async def test_what_cannot_be_tried_fails_and_says_why(output: str, rule: dict[str, Any], said: str, negate: bool) -> None:
+async def test_what_cannot_be_tried_fails_and_says_why(
+    output: str, rule: dict[str, Any], said: str, negate: bool
+) -> None:
     found = await verdict(output, **{"negate": negate, **rule})  # VA-10
     assert not found.passed
     assert said in found.issues[0]
@@ -218,8 +230,8 @@ async def test_the_verdict_counts_the_rules_that_hold() -> None:  # VA-11
     rules = [{"type": "contains", "value": word} for word in ("total", "42", "profit", "Report")]
     found = (await checked(REPORT, *rules)).verdict
     assert (found.passed, found.complete, found.score, found.need_reply) == (False, False, 0.75, False)
-    assert found.details.startswith("**Rules: 3 of 4 hold.**\n\n- [x] the output to contain \"total\"")
-    assert "- [ ] expected the output to contain \"profit\"" in found.details
+    assert found.details.startswith('**Rules: 3 of 4 hold.**\n\n- [x] the output to contain "total"')
+    assert '- [ ] expected the output to contain "profit"' in found.details
 
 
 async def test_no_rules_pass() -> None:

@@ -29,14 +29,14 @@ def request(**fields: Any) -> ValidationRequestedV1:
 
 async def judged(answer: Any, **fields: Any) -> ValidationCompletedV1:
     content = answer if isinstance(answer, str) else json.dumps(answer)
-    return await JudgeOutput(InlineOutputs(), SayingAgents(content))(request(**fields))
+    return await JudgeOutput(InlineOutputs(), SayingAgents(content), timeout=60)(request(**fields))
 
 
 async def test_the_agent_is_asked_once_per_validation() -> None:  # VA-01
     agents = SayingAgents('{"passed": true, "score": 0.9}')
-    fact = await JudgeOutput(InlineOutputs(), agents)(request())
+    fact = await JudgeOutput(InlineOutputs(), agents, timeout=60)(request())
     (call,) = agents.calls
-    assert (call.call_id, call.assistant_id, call.execution_id) == ("v1", "rota.validation", "e1")
+    assert (call.call_id, call.assistant_id, call.execution_id, call.timeout) == ("v1", "rota.validation", "e1", 60)
     for part in ("Write a haiku about rain", "three lines", "- Name no colours.", "Rain on the tin roof", '"score"'):
         assert part in call.messages[0].text()
     assert (fact.validation_id, fact.execution_id, fact.task_id, fact.error) == ("v1", "e1", "t1", None)
@@ -44,7 +44,7 @@ async def test_the_agent_is_asked_once_per_validation() -> None:  # VA-01
 
 async def test_a_long_output_is_shown_in_part_and_said_to_be() -> None:
     agents = SayingAgents('{"passed": true}')
-    await JudgeOutput(InlineOutputs(), agents)(request(output=Text(inline="x" * 100_000)))
+    await JudgeOutput(InlineOutputs(), agents, timeout=60)(request(output=Text(inline="x" * 100_000)))
     text = agents.calls[0].messages[0].text()
     assert text.count("x" * 100) == OUTPUT_LIMIT // 100
     assert "its first 60000 of 100000 characters" in text
@@ -66,7 +66,9 @@ async def test_a_long_output_is_shown_in_part_and_said_to_be() -> None:
         ('My verdict:\n```json\n{"passed": true, "score": 1}\n```', 0.6, True, 1.0),
     ],
 )
-async def test_it_passes_with_the_agents_word_and_the_score(answer: Any, threshold: float, passed: bool, score: float) -> None:
+async def test_it_passes_with_the_agents_word_and_the_score(
+    answer: Any, threshold: float, passed: bool, score: float
+) -> None:
     fact = await judged(answer, threshold=threshold)
     assert (fact.verdict.passed, fact.verdict.complete, fact.verdict.score) == (passed, passed, score)
     assert fact.error is None
@@ -74,7 +76,13 @@ async def test_it_passes_with_the_agents_word_and_the_score(answer: Any, thresho
 
 
 async def test_the_agents_notes_are_kept() -> None:
-    answer = {"passed": False, "score": 0.2, "issues": ["only one line", 3, " "], "suggestions": "add two", "details": "## Bad"}
+    answer = {
+        "passed": False,
+        "score": 0.2,
+        "issues": ["only one line", 3, " "],
+        "suggestions": "add two",
+        "details": "## Bad",
+    }
     verdict = (await judged(answer)).verdict
     assert (verdict.issues, verdict.suggestions, verdict.details) == (["only one line"], ["add two"], "## Bad")
 
@@ -95,6 +103,6 @@ async def test_an_unreadable_answer_is_no_verdict(answer: str) -> None:
 
 async def test_an_agents_failure_is_no_verdict() -> None:
     agents = SayingAgents('{"passed": true}', error="out of budget")
-    fact = await JudgeOutput(InlineOutputs(), agents)(request())
+    fact = await JudgeOutput(InlineOutputs(), agents, timeout=60)(request())
     assert fact.error == "the validation agent rota.validation failed: out of budget"
     assert not fact.verdict.passed

@@ -1,5 +1,6 @@
 """The validator on a real bus, beside a stub of the executor."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -9,10 +10,9 @@ import pytest
 
 from rota_common.asking import Ask
 from rota_common.blobs import Blobs
-from rota_common.bus import Bus
 from rota_common.embedded import EmbeddedServer
-from rota_common.errors import Permanent
-from rota_common.publishing import Publish
+from rota_common.errors import Permanent, Transient
+from rota_common.middlewares import AnyHandler
 from rota_common.router import Router
 from rota_common.service import Runtime, Service
 from rota_common.testing.bus import Listener, stored
@@ -32,7 +32,9 @@ class Executor:
 
     def __init__(self, url: str) -> None:
         self.calls: list[CallAgent] = []
-        self.says: Answer = lambda call: AgentAnswered(agent_id=call.assistant_id, content='{"passed": true, "score": 0.8}')
+        self.says: Answer = lambda call: AgentAnswered(
+            agent_id=call.assistant_id, content='{"passed": true, "score": 0.8}'
+        )
         self.service = Service("executor", url, runtime=Runtime(fetch_timeout=0.3))
         router = Router()
         router.answer(CALL_AGENT)(self._answer)
@@ -94,13 +96,12 @@ async def test_an_output_too_long_for_a_message_is_read_from_the_store(
 
 
 async def completed(url: str, count: int = 1) -> list[Any]:
-    """The first `count` verdicts."""
+    """The verdicts, once there are `count`."""
     listener = await Listener.to(url, VALIDATION_COMPLETED.pattern)
-    try:
-        if not await stored(url, VALIDATION_COMPLETED):
-            await listener.heard(count)
-    finally:
-        await listener.close()
+    have = len(await stored(url, VALIDATION_COMPLETED))
+    if have < count:
+        await listener.heard(count - have)
+    await listener.close()
     return [event.data for event in await stored(url, VALIDATION_COMPLETED)]
 
 
@@ -111,24 +112,10 @@ async def test_a_request_is_answered_with_one_verdict_however_often_it_comes(
         await asker.request()
         (fact,) = await completed(nats.url)
         await asker.request(validation_id="v2")
-        await Listening(nats.url).until(2)
+        verdicts = await completed(nats.url, 2)
     assert (fact.verdict.passed, fact.verdict.score, fact.error) == (True, 0.8, None)
-    assert [event.data.validation_id for event in await stored(nats.url, VALIDATION_COMPLETED)] == ["v1", "v2"]
+    assert [verdict.validation_id for verdict in verdicts] == ["v1", "v2"]
     assert {call.call_id for call in asker.calls} == {"v1", "v2"}
-
-
-class Listening:
-    """Waits until the stream holds so many verdicts."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    async def until(self, count: int) -> None:
-        listener = await Listener.to(self._url, VALIDATION_COMPLETED.pattern)
-        have = len(await stored(self._url, VALIDATION_COMPLETED))
-        if have < count:
-            await listener.heard(count - have)
-        await listener.close()
 
 
 async def test_the_verdict_continues_the_trace_of_its_request(
@@ -143,18 +130,25 @@ async def test_the_verdict_continues_the_trace_of_its_request(
 
 
 async def test_a_verdict_waits_for_an_executor_that_is_away(nats: EmbeddedServer) -> None:
-    bus = Bus(nats.url, name="test")
-    await bus.connect()
-    given = {"validation_id": "v1", "execution_id": "e1", "task_id": "t1", "description": "x", "output": Text(inline="y")}
-    request = ValidationRequestedV1.model_validate(given | {"team_id": "acme", "member_id": "writer"})
-    listener = await Listener.to(nats.url, f"{CALL_AGENT.subject}")
-    async with validator(nats.url):
-        await Publish(bus, source="executor", clock=Runtime().clock)(VALIDATION_REQUESTED, request, caused_by="v1")
-        await listener.heard()  # it asks, and this listener never answers
-        await listener.close()
-        async with Executor(nats.url).running():
+    asked_in_vain = asyncio.Event()
+
+    def noting(handler: AnyHandler) -> AnyHandler:
+        async def noted(message: Any) -> Any:
+            try:
+                return await handler(message)
+            except Transient:
+                asked_in_vain.set()
+                raise
+
+        return noted
+
+    executor = Executor(nats.url)
+    await executor.service.bus.connect()
+    async with validator(nats.url, middlewares=[noting]):
+        await executor.request()
+        await asyncio.wait_for(asked_in_vain.wait(), 10)
+        async with executor.running():
             assert (await completed(nats.url))[0].verdict.passed
-    await bus.stop()
 
 
 async def test_a_refused_call_still_gets_an_answer(

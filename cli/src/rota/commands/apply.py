@@ -25,4 +25,4 @@ def apply(
         if json:
             say_json(outcome)
         else:
-            say(f"{outcome['member_id']}: {outcome['outcome']}" + (f" (rev {outcome['rev']})" if outcome["rev"] else ""))
+            say(f"{outcome['member_id']}: {outcome['outcome']} (rev {outcome['rev']})")

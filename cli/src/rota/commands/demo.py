@@ -15,7 +15,6 @@ from rota.logfile import LogFile
 from rota.output import JsonFlag, warn
 from rota.running import run
 from rota_common import logs
-from rota_common.embedded import EmbeddedError
 
 DEADLINE_S = 60
 REAL_MODEL_DEADLINE_S = 300
@@ -29,14 +28,12 @@ def register(app: typer.Typer) -> None:
 def demo(json: JsonFlag = False) -> None:
     """Start everything, post two leads, show who hears of the results. Ends by itself; exit code 0 if all went well."""
     screen, started = Screen(json=json), time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="rota-demo-") as folder, LogFile(
-        Path(folder) / "rota.log", tell=warn
-    ) as log:
+    with (
+        tempfile.TemporaryDirectory(prefix="rota-demo-") as folder,
+        LogFile(Path(folder) / "rota.log", tell=warn) as log,
+    ):
         logs.configure(stream=log)
-        try:
-            ok = run(_within_the_deadline(Path(folder), screen, os.environ))
-        except (EmbeddedError, RuntimeError) as error:
-            raise CliError(str(error), hint="`rota doctor` says what is missing") from error
+        ok = run(_within_the_deadline(Path(folder), screen, os.environ))
     screen.end(ok=ok, seconds=time.monotonic() - started)
     raise typer.Exit(0 if ok else 1)
 

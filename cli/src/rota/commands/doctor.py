@@ -6,7 +6,6 @@ from dataclasses import asdict
 import typer
 
 from rota import context
-from rota.checks import Level, look_around
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import run
 
@@ -17,6 +16,9 @@ def register(app: typer.Typer) -> None:
 
 def doctor(json: JsonFlag = False) -> None:
     """Look at all that Rota needs. Exit code 1 if something needed is missing."""
+    # The clients of NATS and MongoDB take half a second to import, and the other commands don't need them.
+    from rota.checks import Level, look_around
+
     findings = run(look_around(context.load(), os.environ))
     missing = [finding for finding in findings if finding.level is Level.MISSING]
     if json:

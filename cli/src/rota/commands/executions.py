@@ -7,7 +7,7 @@ import typer
 from rota.output import JsonFlag, say, say_json, table
 from rota.report import report
 from rota.running import with_api
-from rota_contracts.execution import Execution, ExecStatus
+from rota_contracts.execution import ExecStatus, Execution
 
 app = typer.Typer(help="List the team's runs, or show one.", invoke_without_command=True)
 
@@ -41,9 +41,7 @@ def listed(
 
 
 @app.command(epilog="Example: `rota executions show 0c6f…`, the id as listed")
-def show(
-    execution_id: Annotated[str, typer.Argument(help="As in `rota executions`.")], json: JsonFlag = False
-) -> None:
+def show(execution_id: Annotated[str, typer.Argument(help="As in `rota executions`.")], json: JsonFlag = False) -> None:
     """Show one run: its phases, tasks, verdicts, deliveries and lessons."""
     found = with_api(lambda api: api.execution(execution_id))
     if json:

@@ -1,6 +1,5 @@
 """`rota trigger`: wake a robot by hand, and wait for it if wanted."""
 
-import asyncio
 import json as jsonlib
 from enum import StrEnum
 from pathlib import Path
@@ -37,7 +36,7 @@ def trigger(
     message: Annotated[str, typer.Option("--message", "-m", help="What a person says to the robot.")] = "",
     event_type: Annotated[str, typer.Option(help="For --type event, for example lead.created.")] = "",
     data: Annotated[str, typer.Option(help="For --type event: JSON, or @FILE.")] = "{}",
-    dryrun: Annotated[bool, typer.Option("--dryrun", help="Go through all steps, call no model, send nothing.")] = False,
+    dryrun: Annotated[bool, typer.Option("--dryrun", help="All steps, but call no model and send nothing.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Until the run is over; exit 1 if it didn't complete.")] = False,
     timeout: Annotated[float, typer.Option(help="Seconds to --wait at most.")] = 600,
     json: JsonFlag = False,
@@ -48,8 +47,8 @@ def trigger(
     async def wake(api: Api) -> tuple[Json, Json | None]:
         answer = await (api.trigger if action is None else api.intervene)(member, request)
         if not json:
-            say(f"execution {answer.get('execution_id')}: {answer.get('status')} {answer.get('message') or ''}".rstrip())
-        over = await until_over(api, str(answer["execution_id"]), timeout=timeout) if wait else None
+            say(f"execution {answer['execution_id']}: {answer['message']}")
+        over = await until_over(api, answer, timeout=timeout) if wait else None
         return answer, over
 
     answer, over = with_api(wake)

@@ -12,13 +12,14 @@ import typer
 
 from rota import context
 from rota.context import Context
-from rota.errors import CliError
 from rota.firsttime import admin_key_of, first_team
 from rota.logfile import LogFile
 from rota.output import JsonFlag, say, say_json, warn
 from rota.running import run
 from rota_common import logs
-from rota_common.embedded import EmbeddedError
+
+NATS_PORT = 4222
+"""Where subscribers expect a NATS: taken if nothing else has it."""
 
 REHEARSAL, OPENAI = "rehearsal", "openai"
 
@@ -54,7 +55,8 @@ def up(
         str | None, typer.Option(envvar="ROTA_MONGO_URL", help="A running replica set. Default: start one.")
     ] = None,
     connector: Annotated[
-        str, typer.Option(envvar="ROTA_CONNECTOR", help="Which model answers. Default: openai with a key, else rehearsal.")
+        str,
+        typer.Option(envvar="ROTA_CONNECTOR", help="The model. Default: openai if its key is set, else rehearsal."),
     ] = "",
     smtp_url: Annotated[str, typer.Option(envvar="ROTA_SMTP_URL", help="Where mails go: smtp://host:port.")] = "",
     allow_private_targets: Annotated[
@@ -76,18 +78,18 @@ def up(
             run(_up(wishes))
         except KeyboardInterrupt:
             _progress(wishes, "rota", "stopped")
-        except (EmbeddedError, RuntimeError) as error:
-            raise CliError(str(error), hint=f"the log is {wishes.folder / 'rota.log'}; `rota doctor` looks around") from error
 
 
 async def _up(wishes: Wishes) -> None:
     # The seven services take a second to import, and no other command needs them.
+    from rota.servers import free_or_none
     from rota.stack import Stack
 
     keys = admin_key_of(wishes.folder, os.environ.get("ROTA_ADMIN_KEY", ""))
     async with Stack(
         wishes.folder,
         nats_url=wishes.nats_url,
+        nats_port=free_or_none(NATS_PORT),
         mongo_url=wishes.mongo_url,
         connector=wishes.connector,
         http_port=wishes.port,
@@ -118,9 +120,9 @@ def _ready(wishes: Wishes, here: Context) -> None:
         say_json({"part": "rota", "state": "ready", "context_file": str(context.context_file())} | shown)
         return
     kept = "a temporary folder, gone when this ends (--data keeps it)" if wishes.temporary else str(wishes.folder)
-    model = {
-        REHEARSAL: "rehearsal: canned answers stand in for the model, all else is real; OPENAI_API_KEY brings a real one"
-    }.get(wishes.connector, wishes.connector)
+    model = wishes.connector
+    if model == REHEARSAL:
+        model += ": canned answers stand in for the model, all else is real; OPENAI_API_KEY brings a real one"
     say("")
     say(f"Rota is ready: {here.url}", style="bold green")
     say(f"  API docs   {here.url}/docs")

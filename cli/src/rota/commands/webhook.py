@@ -50,9 +50,8 @@ def send(
     if json:
         say_json(answer)
         return
-    triggers = answer.get("triggers") or []
-    say(f"accepted as {answer.get('event_id')}: {len(triggers)} robots woken")
-    for one in triggers:
+    say(f"{answer['event_id']}: {answer['message']}")
+    for one in answer["triggers"]:
         say(f"  {one['member_id']}: execution {one['execution_id']}")
 
 

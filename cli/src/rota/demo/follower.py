@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 
 from rota.client import Api
 from rota.demo.screen import Screen
-from rota.lines import is_of
 from rota_contracts.catalog import EXECUTION_FINISHED
 
 GRACE_S = 3
@@ -29,7 +28,7 @@ class Follower:
         async for event in api.events({}):
             self.events += 1
             screen.event(event)
-            if is_of(event, EXECUTION_FINISHED):
+            if event.get("type") == EXECUTION_FINISHED.type:
                 self._of(str(event["data"]["execution_id"])).set()
 
     def _of(self, execution_id: str) -> asyncio.Event:

@@ -1,4 +1,4 @@
-"""The outside parties of the demo: a webhook receiver, a mailbox and a NATS subscriber. None of them knows Rota's code."""
+"""The outside parties of the demo: a webhook receiver, a mailbox and a NATS subscriber. None knows Rota's code."""
 
 import asyncio
 import contextlib

@@ -23,7 +23,7 @@ from rota.stack import Stack
 from rota.waiting import until_over
 from rota_common.clock import now
 from rota_contracts.catalog import DELIVERY_COMPLETED
-from rota_contracts.execution import Execution, ExecStatus
+from rota_contracts.execution import ExecStatus, Execution
 
 TEAM, SOURCE = "demo", "leads"
 EVENT_TYPE = "lead.created"
@@ -117,11 +117,11 @@ async def _lead(cast: Cast, screen: Screen, lead: dict[str, Any]) -> Execution:
     )
     screen.line(f"{EVENT_TYPE}: {lead['name']}, {lead['company']}: {lead['message']}")
     answer = await cast.api.hook(TEAM, SOURCE, body, headers)
-    woken = answer.get("triggers") or []
-    if len(woken) != 1:
-        raise CliError(f"expected the lead to wake one robot, it woke {len(woken)}", hint="see the robot's events")
-    cast.accepted.append(str(woken[0]["execution_id"]))
-    run = Execution.model_validate(await until_over(cast.api, cast.accepted[-1], timeout=RUN_TIMEOUT_S))
+    if len(answer["triggers"]) != 1:
+        raise CliError(f"expected the lead to wake one robot: {answer['message']}", hint="see the robot's events")
+    woken = answer["triggers"][0]
+    cast.accepted.append(woken["execution_id"])
+    run = Execution.model_validate(await until_over(cast.api, woken, timeout=RUN_TIMEOUT_S))
     await cast.follower.until_shown(run.execution_id)
     if run.status is not ExecStatus.COMPLETED:
         raise CliError(f"the run {run.status.value}: {run.error or 'no reason was given'}")

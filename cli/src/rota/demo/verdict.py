@@ -50,7 +50,7 @@ def of_subscriber(facts: list[Fact], runs: list[Execution]) -> Verdict:
     """A delivery.completed for each run, that parses as the contract says."""
     told = [(fact, DeliveryCompletedV1.model_validate_json(fact.body)) for fact in facts]
     heard = [event.context.execution_id for _, event in told]
-    lines = [line for fact, event in told for line in (f"{fact.subject}, ce-id {fact.id}", event.result.content.summary)]
+    lines = [f"{fact.subject}, ce-id {fact.id}: {event.result.content.summary}" for fact, event in told]
     return Verdict("Subscriber: feed on NATS", sorted(heard) == sorted(run.execution_id for run in runs), lines)
 
 
@@ -60,8 +60,9 @@ def of_memory(first: Execution, second: Execution, *, must_mention: bool) -> Ver
     goals = second.goals.content if second.goals else ""
     mentioned = any(lesson.content in goals for lesson in recalled)
     lines = [f"recalled: {lesson.content}" for lesson in recalled]
-    lines.append(f"the second run's goals {'say so' if mentioned else 'do not quote it'}: {' '.join(goals.split())[:200]}")
-    return Verdict("Memory: the second run knows of the first", bool(recalled) and (mentioned or not must_mention), lines)
+    lines.append(f"its goals {'say so' if mentioned else 'do not quote it'}: {' '.join(goals.split())[:200]}")
+    ok = bool(recalled) and (mentioned or not must_mention)
+    return Verdict("Memory: the second run knows of the first", ok, lines)
 
 
 def _mail(mail: EmailMessage) -> Iterator[str]:

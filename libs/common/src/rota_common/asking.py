@@ -36,6 +36,8 @@ class Ask:
         """Raise Transient when nobody answers in time (seconds), Permanent when the question is refused."""
         if self._by not in question.asked_by:
             raise NotInCatalog(f"{self._by} may not ask {question.subject}: add it to rota_contracts.catalog")
+        if not self._bus.connected:  # the client would keep the question and wait for its server
+            raise Transient(f"can't ask {question.subject}: not connected to NATS")
         body, seconds = request.model_dump_json().encode(), timeout or question.timeout
         try:
             reply = await self._bus.client.request(question.subject, body, timeout=seconds)

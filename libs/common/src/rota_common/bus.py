@@ -43,6 +43,7 @@ class Bus:
     async def listen(self) -> None:
         """Let the broker's subscribers, which answer questions, take requests."""
         await self.broker.start()
+        await self.client.flush()  # or the first question could be faster than the news that we take questions
 
     async def stop(self) -> None:
         """Let the answers in hand be finished, then close. Not `broker.stop()`: it drains, and that waits for
@@ -52,7 +53,8 @@ class Bus:
         with contextlib.suppress(NatsError, TimeoutError):  # the server may be away: nothing to flush to then
             await asyncio.wait_for(asyncio.gather(*(s.stop() for s in self.broker.subscribers)), GRACE_S)
             await self._client.flush(timeout=2)
-        await self._client.close()
+        with contextlib.suppress(NatsError, OSError):  # or the connection breaks while it is closed
+            await self._client.close()
 
     @property
     def connected(self) -> bool:

@@ -10,6 +10,7 @@ import socket
 import sysconfig
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import nats
 from motor.motor_asyncio import AsyncIOMotorClient
@@ -159,14 +160,18 @@ def mongod(folder: Path, *, port: int | None = None) -> EmbeddedServer:
 
 async def _primary(port: int) -> None:
     """Return once the server is the primary of its own replica set, making it so the first time."""
-    client: AsyncIOMotorClient[dict[str, object]] = AsyncIOMotorClient(
+    client: AsyncIOMotorClient[dict[str, Any]] = AsyncIOMotorClient(
         "127.0.0.1", port, directConnection=True, serverSelectionTimeoutMS=300
     )
     try:
         member = {"_id": 0, "host": f"127.0.0.1:{port}"}
         config = {"_id": REPLICA_SET, "members": [member], "settings": {"electionTimeoutMillis": 1000}}
-        with contextlib.suppress(OperationFailure):  # it was made a set before, in the same folder
+        try:
             await client.admin.command("replSetInitiate", config)
+        except OperationFailure:  # it was made a set before, in the same folder, perhaps on another port
+            held = (await client.admin.command("replSetGetConfig"))["config"]
+            if held["members"][0]["host"] != member["host"]:
+                await client.admin.command("replSetReconfig", config | {"version": held["version"] + 1}, force=True)
         if not (await client.admin.command("hello"))["isWritablePrimary"]:
             raise OSError("not the primary yet")
     finally:

@@ -22,7 +22,7 @@ def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool 
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.PrintLoggerFactory(out),
-        cache_logger_on_first_use=False,
+        cache_logger_on_first_use=True,
     )
     logging.basicConfig(
         level=max(number, logging.WARNING), stream=out, force=True, format="%(levelname)s %(name)s %(message)s"
@@ -30,5 +30,5 @@ def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool 
 
 
 def logger(**facts: Any) -> Any:
-    """A logger that adds `facts` to each of its lines."""
-    return structlog.get_logger().bind(**facts)
+    """A logger that adds `facts` to each of its lines. It takes its settings when it is first used, not here."""
+    return structlog.get_logger(**facts)

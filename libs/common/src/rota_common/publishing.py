@@ -1,9 +1,10 @@
 """Publishing facts: the id is derived from the cause, so publishing twice is publishing once."""
 
+import contextlib
 from typing import TypeVar
+from uuid import uuid4
 
-from nats.aio.client import Client
-from nats.js import JetStreamContext
+from nats.errors import Error as NatsError
 
 from rota_common import metrics, traces
 from rota_common.bus import Bus
@@ -61,32 +62,26 @@ class Publish:
         headers = event.headers()
         if again:
             headers[MSG_ID] = f"{event.id}:{again}"
-        await self._jetstream().publish(
+        await self._bus.jetstream.publish(
             subject, event.body(), timeout=TIMEOUT_S, stream=channel.stream, headers=headers
         )
         metrics.PUBLISHED.labels(self._source, channel.name).inc()
         return event
 
     async def observe(self, channel: Channel[P], data: P) -> None:
-        """Plain publish of something whose loss does no harm."""
+        """Plain publish of something whose loss does no harm: when it fails, it is lost."""
         self._check(channel)
         event = Event(
-            id=fact_id("observed", channel.name, data.model_dump_json()),
+            id=str(uuid4()),
             type=channel.type,
             source=self._source,
             time=self._clock(),
             data=data,
         )
-        await self._client().publish(
-            channel.subject(data.team_id, data.member_id), event.body(), headers=event.headers()
-        )
+        with contextlib.suppress(NatsError):
+            subject = channel.subject(data.team_id, data.member_id)
+            await self._bus.client.publish(subject, event.body(), headers=event.headers())
 
     def _check(self, channel: Channel[P]) -> None:
         if self._source not in channel.producers:
             raise NotInCatalog(f"{self._source} is not a producer of {channel.type}: add it to rota_contracts.catalog")
-
-    def _client(self) -> Client:
-        return self._bus.client
-
-    def _jetstream(self) -> JetStreamContext:
-        return self._bus.jetstream

@@ -16,6 +16,9 @@ from rota_common import logs
 from rota_common.service import Service
 from rota_common.settings import ServiceSettings
 
+KEEP_ALIVE_S = 75
+"""Longer than a load balancer keeps an idle connection: it, not we, closes first, so no request meets a closed one."""
+
 
 @dataclass(frozen=True)
 class App:
@@ -65,4 +68,11 @@ def plain_app(service: Service, settings: ServiceSettings) -> App:
 def serve(app: App, settings: ServiceSettings) -> None:
     """Run until SIGTERM or SIGINT; what is in hand is finished first."""
     logs.configure(level=settings.log_level)
-    uvicorn.run(app.http, host=settings.http_host, port=settings.http_port, log_config=None, access_log=False)
+    uvicorn.run(
+        app.http,
+        host=settings.http_host,
+        port=settings.http_port,
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+    )

@@ -11,6 +11,7 @@ from delivery_center.ports import Bulletin, Deliveries, Robots
 from rota_common.clock import Clock
 from rota_contracts.delivery import DeliveryRequestedV1
 from rota_contracts.robot import Robot
+from rota_contracts.trigger import ExecutorMode
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,17 @@ class Deliver:
     async def __call__(self, request: DeliveryRequestedV1, *, trace: str = "") -> None:
         context = request.context
         stored, robot = await asyncio.gather(
-            self.deliveries.find(request.request_id), self.robots.find(context.team_id, context.member_id)
+            self._stored(request), self.robots.find(context.team_id, context.member_id)
         )
         if stored is None:
             stored = await self.deliveries.insert(await self._first(request, robot, trace))
         await self.bulletin.publish(of_first_attempts(stored), of=stored)
+
+    async def _stored(self, request: DeliveryRequestedV1) -> Delivery | None:
+        """Outside of standard mode nothing is sent, so nobody has to look first: inserting finds out as well."""
+        if request.executor_mode is not ExecutorMode.STANDARD:
+            return None
+        return await self.deliveries.find(request.request_id)
 
     async def _first(self, request: DeliveryRequestedV1, robot: Robot | None, trace: str) -> Delivery:
         now = self.clock()

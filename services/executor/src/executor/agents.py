@@ -9,6 +9,7 @@ import yaml
 
 BUILT_IN = Path(__file__).parent / "agents"
 FENCE = "---"
+FRONT = ("connector", "options")
 
 
 class AgentFileError(ValueError):
@@ -55,14 +56,27 @@ def _load(folder: Path) -> list[Agent]:
 
 def parse(agent_id: str, text: str) -> Agent:
     """An agent from the text of its file. Raises AgentFileError."""
-    front: Any = {}
-    if text.startswith(FENCE):
-        _, head, text = text.split(FENCE, 2) if text.count(FENCE) >= 2 else ("", "", text)
-        try:
-            front = yaml.safe_load(head) or {}
-        except yaml.YAMLError as error:
-            raise AgentFileError(f"the front matter of {agent_id}.md is not YAML: {error}") from error
+    head, prompt = _halves(agent_id, text)
+    try:
+        front: Any = yaml.safe_load(head) or {}
+    except yaml.YAMLError as error:
+        raise AgentFileError(f"the front matter of {agent_id}.md is not YAML: {error}") from error
     if not isinstance(front, dict):
-        raise AgentFileError(f"expected the front matter of {agent_id}.md to be a mapping")
+        raise AgentFileError(f"expected the front matter of {agent_id}.md to be a mapping, got {front!r}")
+    if unknown := sorted(map(str, front.keys() - FRONT)):
+        raise AgentFileError(f"the front matter of {agent_id}.md may have {', '.join(FRONT)}, not {', '.join(unknown)}")
     options = front.get("options") or {}
-    return Agent(agent_id, Template(text), str(front.get("connector") or ""), options)
+    if not isinstance(options, dict):
+        raise AgentFileError(f"expected options in the front matter of {agent_id}.md to be a mapping, got {options!r}")
+    return Agent(agent_id, Template(prompt), str(front.get("connector") or ""), options)
+
+
+def _halves(agent_id: str, text: str) -> tuple[str, str]:
+    """The front matter, which stands between two lines of `---` at the very top, and the prompt below it."""
+    lines = text.splitlines(keepends=True)
+    fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE]
+    if not fences or fences[0] != 0:
+        return "", text
+    if len(fences) == 1:
+        raise AgentFileError(f"the front matter of {agent_id}.md has no end: expected a second line {FENCE}")
+    return "".join(lines[1 : fences[1]]), "".join(lines[fences[1] + 1 :])

@@ -3,7 +3,6 @@
 Every id derives from the execution, not from the message at hand, so a sweeper's repeat is the same fact.
 """
 
-import asyncio
 from typing import assert_never
 
 from executor.run import Run
@@ -38,7 +37,6 @@ from rota_contracts.validation import ValidationRequestedV1
 class Announce:
     def __init__(self, publish: Publish, blobs: Blobs, clock: Clock) -> None:
         self._publish, self._blobs, self._clock = publish, blobs, clock
-        self._watching: set[asyncio.Task[None]] = set()
         self._log = logger(service="executor")
 
     async def started(self, run: Run) -> None:
@@ -97,25 +95,25 @@ class Announce:
             case never:
                 assert_never(never)
 
-    def beginning(self, run: Run, step: Work) -> None:
-        """Tell whoever watches; nobody waits for it."""
-        self._log.info("step", execution_id=run.id, phase=run.execution.phase, step=type(step).__name__)
+    async def beginning(self, run: Run, step: Work) -> None:
+        """Tell whoever watches, and the log (EX-30)."""
         match step:
             case AskAgent(phase):
-                self._observe(run, ActivityKind.PHASE_STARTED, text=run.robot.phase_agent(phase))
+                await self._observe(run, ActivityKind.PHASE_STARTED, text=run.robot.phase_agent(phase))
             case RunTurn(task):
-                self._observe(run, ActivityKind.TASK_STARTED, task_id=task.id, text=task.description)
+                await self._observe(run, ActivityKind.TASK_STARTED, task_id=task.id, text=task.description)
 
-    def happened(self, run: Run, outcome: Outcome) -> None:
+    async def happened(self, run: Run, outcome: Outcome) -> None:
         match outcome:
             case TaskAnswered(task_id, output):
                 text = output.inline or f"{output.ref.size if output.ref else 0} bytes"
-                self._observe(run, ActivityKind.TASK_FINISHED, task_id=task_id, text=text)
+                await self._observe(run, ActivityKind.TASK_FINISHED, task_id=task_id, text=text)
             case Unusable(reason) | StepFailed(reason) | StepDelayed(reason):
-                self._observe(run, ActivityKind.PHASE_FINISHED, text=reason)
+                await self._observe(run, ActivityKind.PHASE_FINISHED, text=reason)
 
-    def _observe(self, run: Run, kind: ActivityKind, *, text: str, task_id: str | None = None) -> None:
+    async def _observe(self, run: Run, kind: ActivityKind, *, text: str, task_id: str | None = None) -> None:
         execution = run.execution
+        self._log.info("step", execution_id=run.id, phase=execution.phase, step=kind, task_id=task_id)
         activity = ActivityV1(
             execution_id=run.id,
             team_id=execution.team_id,
@@ -126,14 +124,7 @@ class Announce:
             text=excerpt(text, 500),
             at=self._clock(),
         )
-        task = asyncio.create_task(self._publish.observe(catalog.ACTIVITY, activity))
-        self._watching.add(task)
-        task.add_done_callback(self._forget)
-
-    def _forget(self, task: asyncio.Task[None]) -> None:
-        self._watching.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            self._log.debug("progress not shown", reason=repr(task.exception()))
+        await self._publish.observe(catalog.ACTIVITY, activity)
 
     def _validation(self, run: Run, question: RequestVerdict) -> ValidationRequestedV1:
         execution, task = run.execution, question.task

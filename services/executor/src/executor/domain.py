@@ -46,6 +46,12 @@ MAX_ATTEMPTS = 3
 MAX_FAILURES = 20
 """Calls of one step that may fail for passing reasons before the step fails: an hour or so, as the delays grow."""
 
+PRODUCED_BY: dict[type[Progressed], Phase] = {
+    Inspired: Phase.INSPIRATION,
+    GoalsSet: Phase.GOALS,
+    Planned: Phase.TASKS,
+}
+
 
 def begin(execution_id: str, trigger: TriggerReceivedV1, robot: Robot, *, now: datetime, traceparent: str) -> Run:
     """A new run: a clock starts at P0, a person and an event at P1 (EX-01)."""
@@ -96,20 +102,17 @@ def apply(run: Run, outcome: Outcome, *, now: datetime, retry_after: float = 0.0
 
     `retry_after`: seconds until a delayed step is tried again, if the other side asked for no delay of its own.
     """
+    if run.over:
+        return run
     match outcome:
         case Unusable(reason):
-            return _unusable(run, reason)
+            return _unusable(run, reason, now)
         case StepDelayed(reason, after):
-            return _delayed(run, reason, now + timedelta(seconds=retry_after if after is None else after))
+            return _delayed(run, reason, timedelta(seconds=retry_after if after is None else after), now)
         case StepFailed(reason):
             return _fail(_settled(run), reason, now)
-        case VerdictGiven() if not _awaited(run, outcome):
-            return run
-        case DeliveryTaken() if run.waiting is not Waiting.DELIVERY:
-            return run
-        case Learnt() if run.waiting is not Waiting.LEARNING:
-            return run
-    return _advance(_settled(run), outcome, now)
+        case progressed:
+            return _advance(_settled(run), progressed, now) if _awaited(run, progressed) else run
 
 
 def asking(run: Run, question: Question, *, now: datetime, patience: timedelta) -> Run:
@@ -174,26 +177,40 @@ def _settled(run: Run) -> Run:
     return run.model_copy(update={**fresh, "waiting": Waiting.NOTHING, "asked_at": None, "asks": 0})
 
 
-def _awaited(run: Run, answer: VerdictGiven) -> bool:
-    step = tasks.next_step(run) if run.execution.phase is Phase.RUN else None
-    return isinstance(step, RequestVerdict) and step.validation_id == answer.validation_id
+def _awaited(run: Run, outcome: Progressed) -> bool:
+    """Is this what the run's next step brings, and not something from before?"""
+    phase = run.execution.phase
+    match outcome:
+        case Recalled():
+            return not run.recalled
+        case Inspired() | GoalsSet() | Planned():
+            return phase is PRODUCED_BY[type(outcome)]
+        case Written():
+            return phase is Phase.DELIVERY and run.execution.content is None
+        case TaskAnswered() | RulesAnswered() | VerdictGiven():
+            return phase is Phase.RUN and tasks.awaited(run, outcome)
+        case DeliveryTaken():
+            return run.waiting is Waiting.DELIVERY
+        case Learnt():
+            return run.waiting is Waiting.LEARNING
+    assert_never(outcome)
 
 
-def _unusable(run: Run, reason: str) -> Run:
+def _unusable(run: Run, reason: str, now: datetime) -> Run:
     attempts = run.attempts + 1
     if attempts >= MAX_ATTEMPTS:
-        return _fail(_settled(run), f"{run.execution.phase}: {reason} ({attempts} attempts)", None)
+        return _fail(_settled(run), f"{run.execution.phase}: {reason} ({attempts} attempts)", now)
     return run.model_copy(update={"feedback": reason, "attempts": attempts, "retry_at": None})
 
 
-def _delayed(run: Run, reason: str, retry_at: datetime) -> Run:
+def _delayed(run: Run, reason: str, delay: timedelta, now: datetime) -> Run:
     failures = run.failures + 1
     if failures >= MAX_FAILURES:
-        return _fail(_settled(run), f"{run.execution.phase}: {reason} ({failures} attempts)", retry_at)
-    return run.model_copy(update={"failures": failures, "retry_at": retry_at})
+        return _fail(_settled(run), f"{run.execution.phase}: {reason} ({failures} attempts)", now)
+    return run.model_copy(update={"failures": failures, "retry_at": now + delay})
 
 
-def _fail(run: Run, reason: str, now: datetime | None) -> Run:
+def _fail(run: Run, reason: str, now: datetime) -> Run:
     """Nothing unvalidated is delivered: a run that failed goes on to learning (Decision 33)."""
     if run.execution.phase is Phase.RUN:
         run = tasks.fail_current(run, reason, now=now)

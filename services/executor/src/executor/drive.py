@@ -5,6 +5,7 @@ import contextlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
+from typing import cast
 
 from executor import domain
 from executor.announce import Announce
@@ -15,21 +16,22 @@ from executor.steps import (
     Done,
     Finish,
     Outcome,
-    Question,
+    Progressed,
     Recalled,
     RequestDelivery,
     RequestLearning,
     RequestVerdict,
     RulesAnswered,
-    StepDelayed,
+    Step,
+    Work,
 )
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.retries import backoff
 from rota_contracts.trigger import ExecutorMode
 
-BUSY_S = 0.2
-"""How soon to come back to a run that another worker holds: its answer may be the very next thing."""
+BUSY_S = 1.0
+"""How soon to come back to a run that another worker holds."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,12 @@ class Drive:
         if epoch is None:
             await self.resume(run.id)
             return
-        await self._announce.started(run)
-        await self._hold(run, epoch)
+        await asyncio.gather(self._announce.started(run), self._hold(run, epoch))
 
-    async def resume(self, run_id: str, answer: Outcome | None = None) -> None:
-        """Claim a run, apply an `answer` it waits for, and go on. Raises Transient while another worker holds it."""
+    async def resume(self, run_id: str, answer: Progressed | None = None) -> None:
+        """Apply an `answer` the run waits for, and go on. Raises Transient while another worker holds it."""
+        if answer is not None and await self._pass_on(run_id, answer):
+            return
         claimed = await self._runs.claim(run_id, owner=self._owner, until=self._until(), now=self._clock())
         if claimed is None:
             await self._unclaimed(run_id)
@@ -68,6 +71,18 @@ class Drive:
         if answer is not None:
             run = domain.apply(run, answer, now=self._clock())
         await self._hold(run, epoch)
+
+    async def _pass_on(self, run_id: str, answer: Progressed) -> bool:
+        """After most answers the run only asks the next service: one compare-and-set does then, without a claim."""
+        free = await self._runs.peek(run_id)
+        if free is None:
+            return False
+        run, epoch = free
+        run = domain.apply(run, answer, now=self._clock())
+        try:
+            return await self._leave(run, epoch, domain.next_step(run))
+        except Fenced:
+            return False
 
     async def _unclaimed(self, run_id: str) -> None:
         run = await self._runs.find(run_id)
@@ -88,40 +103,44 @@ class Drive:
             renewing.cancel()
 
     async def _go_on(self, run: Run, epoch: int) -> None:
-        while True:
-            match domain.next_step(run):
-                case Finish(status):
-                    over = await self._runs.release(domain.finish(run, status, now=self._clock()), epoch, look_at=None)
-                    await self._announce.finished(over)
-                    return
-                case Done():
-                    await self._announce.finished(run)
-                    return
-                case (RequestVerdict() | RequestDelivery() | RequestLearning()) as question:
-                    await self._let_go(run, epoch, question)
-                    return
-                case work:
-                    self._announce.beginning(run, work)
-                    outcome = await self._perform(run, work)
-                    retry_after = backoff(run.failures + 1, random=self._random)
-                    run = domain.apply(run, outcome, now=self._clock(), retry_after=retry_after)
-                    self._announce.happened(run, outcome)
-                    if isinstance(outcome, StepDelayed) and run.retry_at is not None:
-                        await self._runs.release(run, epoch, look_at=run.retry_at)
-                        return
-                    if _worth_saving(outcome) and not _writes_next(run):
-                        run = await self._runs.save(run, epoch, durable=_durable(run))
+        step = domain.next_step(run)
+        while not await self._leave(run, epoch, step):
+            work = cast(Work, step)
+            await self._announce.beginning(run, work)
+            outcome = await self._perform(run, work)
+            retry_after = backoff(run.failures + 1, random=self._random)
+            run = domain.apply(run, outcome, now=self._clock(), retry_after=retry_after)
+            await self._announce.happened(run, outcome)
+            if run.retry_at is not None:
+                await self._runs.release(run, epoch, look_at=run.retry_at)
+                return
+            step = domain.next_step(run)
+            if _worth_saving(run, outcome) and isinstance(step, Work):
+                run = await self._runs.save(run, epoch)
+                step = domain.next_step(run) if run.cancelled is not None else step
 
-    async def _let_go(self, run: Run, epoch: int, question: Question) -> None:
-        """Save that the run waits, then ask: if the asking fails, the message or the sweeper brings us back here."""
-        patience = timedelta(seconds=self._pace.patience)
-        waiting = domain.asking(run, question, now=self._clock(), patience=patience)
-        look_at = waiting.next_look(patience)
-        released = await self._runs.release(waiting, epoch, look_at=look_at)
-        if released.cancelled is not None:
-            await self.resume(run.id)
-            return
-        await self._announce.ask(waiting, question)
+    async def _leave(self, run: Run, epoch: int, step: Step) -> bool:
+        """Let go of a run that is over or another service's: saved first, told then. False if there is work to do.
+
+        If the telling fails, the message or the sweeper brings us back here, and the same is told again.
+        """
+        match step:
+            case Finish(status):
+                over = domain.finish(run, status, now=self._clock())
+                await self._announce.finished(await self._runs.release(over, epoch, look_at=None))
+            case Done():
+                await self._announce.finished(run)
+            case RequestVerdict() | RequestDelivery() | RequestLearning():
+                patience = timedelta(seconds=self._pace.patience)
+                waiting = domain.asking(run, step, now=self._clock(), patience=patience)
+                released = await self._runs.release(waiting, epoch, look_at=waiting.next_look(patience))
+                if released.cancelled is not None:
+                    await self.resume(run.id)
+                else:
+                    await self._announce.ask(waiting, step)
+            case _:
+                return False
+        return True
 
     async def _renew(self, run_id: str, epoch: int) -> None:
         with contextlib.suppress(Fenced):  # the next write will find out
@@ -133,16 +152,7 @@ class Drive:
         return self._clock() + timedelta(seconds=self._pace.lease)
 
 
-def _worth_saving(outcome: Outcome) -> bool:
-    """What costs nothing to ask again is saved with the next step."""
-    return not isinstance(outcome, (Recalled, RulesAnswered))
-
-
-def _writes_next(run: Run) -> bool:
-    """The next step writes the run anyway, before anything leaves."""
-    return isinstance(domain.next_step(run), (Finish, RequestVerdict, RequestDelivery, RequestLearning))
-
-
-def _durable(run: Run) -> bool:
-    """A dry run's interior can be done again without harm; everything else is written with majority."""
-    return run.execution.executor_mode is ExecutorMode.STANDARD
+def _worth_saving(run: Run, outcome: Outcome) -> bool:
+    """What costs nothing to do again is saved with the next step: questions, and all inside a dry run."""
+    standard = run.execution.executor_mode is ExecutorMode.STANDARD
+    return standard and not isinstance(outcome, (Recalled, RulesAnswered))

@@ -26,7 +26,8 @@ def plan(text: str, *, robot: Robot, trigger: TriggerType) -> tuple[list[Task], 
     notes: list[str] = []
     tasks: list[Task] = []
     for index, raw in enumerate(raw_tasks, start=1):
-        mended = _mend(dict(raw), index, taken={task.id for task in tasks}, robot=robot, notes=notes)
+        given = {key: value for key, value in raw.items() if value is not None}
+        mended = _mend(given, index, taken={task.id for task in tasks}, robot=robot, notes=notes)
         mended.setdefault("source", SOURCES.get(trigger, TaskSource.AUTO))
         try:
             tasks.append(Task.model_validate(mended))
@@ -45,7 +46,8 @@ def _raw_tasks(found: Any) -> list[dict[str, Any]]:
         raise UnusableAnswer(f"expected at least one task, like {SHAPE}, got an empty plan")
     if len(found) > MAX_TASKS:
         raise UnusableAnswer(f"expected at most {MAX_TASKS} tasks, got {len(found)}")
-    return found
+    numbered = all(isinstance(raw.get("order"), int) for raw in found)
+    return sorted(found, key=lambda raw: int(raw["order"])) if numbered else found
 
 
 def _mend(raw: dict[str, Any], index: int, *, taken: set[str], robot: Robot, notes: list[str]) -> dict[str, Any]:

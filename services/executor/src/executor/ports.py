@@ -47,17 +47,18 @@ class Runs(Protocol):
         """The run and the epoch of this worker's claim; None if there is none, it is over, or another's claim lives."""
         ...
 
+    async def peek(self, run_id: str) -> tuple[Run, int] | None:
+        """A run that nobody holds and that isn't over, with the epoch to `release` it under; None otherwise."""
+        ...
+
     async def find(self, run_id: str) -> Run | None: ...
 
-    async def save(self, run: Run, epoch: int, *, durable: bool) -> Run:
-        """Write and keep the claim; returns the run with what came into its inbox meanwhile.
-
-        `durable`: wait for the majority; False is allowed only for what can be lost without harm.
-        """
+    async def save(self, run: Run, epoch: int) -> Run:
+        """Write and keep the claim; returns the run with what came into its inbox meanwhile."""
         ...
 
     async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
-        """Write and give the claim back; `look_at` is when a sweeper must look at it."""
+        """Write and let go, which ends the epoch; `look_at` is when a sweeper must look at it."""
         ...
 
     async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None: ...

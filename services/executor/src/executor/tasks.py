@@ -48,6 +48,16 @@ def next_step(run: Run) -> RunTurn | CheckRules | RequestVerdict:
     return RequestVerdict(task, result.output, derived_id("validation", run.id, task.id))
 
 
+def awaited(run: Run, answer: TaskAnswered | RulesAnswered | VerdictGiven) -> bool:
+    """Is this what the current task needs next?"""
+    match next_step(run), answer:
+        case (RunTurn(task), TaskAnswered(task_id)) | (CheckRules(task), RulesAnswered(task_id)):
+            return task.id == task_id
+        case RequestVerdict(_, _, asked), VerdictGiven(answered):
+            return asked == answered
+    return False
+
+
 def apply(run: Run, outcome: TaskAnswered | RulesAnswered | VerdictGiven, *, now: datetime) -> Run:
     """The run after an answer about its current task."""
     match outcome:
@@ -70,7 +80,7 @@ def apply(run: Run, outcome: TaskAnswered | RulesAnswered | VerdictGiven, *, now
             return _judged(run, task_id, verdict, error, now=now)
 
 
-def fail_current(run: Run, reason: str, *, now: datetime | None) -> Run:
+def fail_current(run: Run, reason: str, *, now: datetime) -> Run:
     """The task in hand has failed for `reason`."""
     task = current(run)
     if task is None:

@@ -3,9 +3,11 @@
 import os
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
 from uuid import uuid4
 
 from rota_common import mongo
+from rota_common.clock import Clock
 from rota_common.mongo import Mongo
 from rota_common.service import Runtime, Service
 from rota_common.serving import App, health_routes, lifespan
@@ -20,7 +22,7 @@ from trigger_gateway.authenticate import Authenticate
 from trigger_gateway.http.api import build_api
 from trigger_gateway.http.parts import Parts
 from trigger_gateway.manage_teams import ManageSources, ManageTeams
-from trigger_gateway.ports import Definitions
+from trigger_gateway.ports import Definitions, Signatures
 from trigger_gateway.receive_webhook import ReceiveWebhook
 from trigger_gateway.request_run import RequestRun
 from trigger_gateway.routes import Routes
@@ -41,38 +43,74 @@ def build(
 ) -> App:
     """`environ` is where the sources' secrets are looked up: the process's environment, unless given."""
     service = Service(NAME, settings.nats_url, runtime=runtime, outages=mongo.OUTAGES)
-    store, clock = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_gateway"), service.runtime.clock
-    robots, sources, keys = MongoRobots(store.database), MongoSources(store.database), MongoKeys(store.database)
-    inbound, requests = MongoInboundLog(store.database, service=NAME), MongoRequests(store.database, clock)
-    teams, watch = MongoTeams(store.database), Watch(service.bus, service=NAME)
-    routes = Routes(sources, robots, clock)
-    triggers = NatsTriggers(service.bus, service.publish)
-    sync = SyncRobots(robots, definitions or NatsDefinitions(service.bus, service.publish))
+    stores = Stores.on(Mongo(settings.mongo_url, f"{settings.mongo_prefix}_gateway"), service.runtime.clock)
+    watch = Watch(service.bus, service=NAME)
+    routes = Routes(stores.sources, stores.robots, service.runtime.clock)
+    sync = SyncRobots(stores.robots, definitions or NatsDefinitions(service.bus, service.publish))
     signatures = StandardWebhooks(os.environ if environ is None else environ, service=NAME)
+    parts = _parts(settings, service, stores, routes, sync, signatures, watch)
+    for collection in (stores.robots, stores.sources, stores.keys, stores.inbound, stores.requests):
+        service.on_start(collection.prepare)
+    service.on_stop(stores.mongo.close)
+    service.probe("mongo", stores.mongo.ping)
+    service.background("sync robots", sweeping(sync, interval=settings.sweep_interval))
+    service.background("forget routes", forgetting(watch, routes))
+    run = lifespan(service, stop_timeout=settings.stop_timeout)
+    return App(service, build_api(parts, service=NAME, health=health_routes(service), lifespan=run))
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The collections of the gateway's database."""
+
+    mongo: Mongo
+    teams: MongoTeams
+    keys: MongoKeys
+    sources: MongoSources
+    robots: MongoRobots
+    inbound: MongoInboundLog
+    requests: MongoRequests
+
+    @classmethod
+    def on(cls, server: Mongo, clock: Clock) -> "Stores":
+        database = server.database
+        return cls(
+            server,
+            MongoTeams(database),
+            MongoKeys(database),
+            MongoSources(database),
+            MongoRobots(database),
+            MongoInboundLog(database, service=NAME),
+            MongoRequests(database, clock),
+        )
+
+
+def _parts(
+    settings: Settings,
+    service: Service,
+    stores: Stores,
+    routes: Routes,
+    sync: SyncRobots,
+    signatures: Signatures,
+    watch: Watch,
+) -> Parts:
+    clock, triggers = service.runtime.clock, NatsTriggers(service.bus, service.publish)
     outcomes = NatsOutcomes(service.bus, watch, service.ask)
     admin_key = settings.admin_key.get_secret_value() if settings.admin_key else None
-    parts = Parts(
-        authenticate=Authenticate(teams, keys, admin_key=admin_key or None),
-        teams=ManageTeams(teams, keys, clock, _new_id, secrets.token_urlsafe),
-        sources=ManageSources(sources, routes, clock, forbidden=own_variables()),
-        robots=robots,
-        save_robot=SaveRobot(robots, sync, routes, clock, _new_id),
-        receive_webhook=ReceiveWebhook(routes, signatures, triggers, inbound, clock),
-        request_run=RequestRun(robots, triggers, outcomes, requests, clock, _new_id),
-        inbound=inbound,
+    return Parts(
+        authenticate=Authenticate(stores.teams, stores.keys, admin_key=admin_key or None),
+        teams=ManageTeams(stores.teams, stores.keys, clock, _new_id, secrets.token_urlsafe),
+        sources=ManageSources(stores.sources, routes, clock, forbidden=own_variables()),
+        robots=stores.robots,
+        save_robot=SaveRobot(stores.robots, sync, routes, clock, _new_id),
+        receive_webhook=ReceiveWebhook(routes, signatures, triggers, stores.inbound, clock),
+        request_run=RequestRun(stores.robots, triggers, outcomes, stores.requests, clock, _new_id),
+        inbound=stores.inbound,
         ask=service.ask,
         watch=watch,
         bus=service.bus,
         heartbeat=settings.heartbeat,
     )
-    for collection in (robots, sources, keys, inbound, requests):
-        service.on_start(collection.prepare)
-    service.on_stop(store.close)
-    service.probe("mongo", store.ping)
-    service.background("sync robots", sweeping(sync, interval=settings.sweep_interval))
-    service.background("forget routes", forgetting(watch, routes))
-    run = lifespan(service, stop_timeout=settings.stop_timeout)
-    return App(service, build_api(parts, service=NAME, health=health_routes(service), lifespan=run))
 
 
 def _new_id() -> str:

@@ -18,6 +18,9 @@ SETTABLE = (RobotStatus.IDLE, RobotStatus.PAUSED, RobotStatus.MAINTENANCE)
 
 EVENT_ID_LIMIT = 256
 
+DEFINITION_LIMIT = 512 * 1024
+"""Bytes of JSON, with every default written out: everybody reads robots as messages, and those hold 1 MB."""
+
 
 @dataclass(frozen=True)
 class RobotRecord:
@@ -105,11 +108,11 @@ def read_event(source: Source, event_id: str, body: bytes, received_at: datetime
         raise Malformed("malformed_json", f"expected a JSON object as the body: {error}") from error
     if not isinstance(raw, dict):
         raise Malformed("malformed_json", f"expected a JSON object as the body, not {_json_kind(raw)}")
-    named = raw.get(source.event_type_field or "type")
+    named, data = raw.get(source.event_type_field or "type"), raw
     event_type = named if isinstance(named, str) else None
-    inner = raw.get("data")
-    standard = source.event_type_field is None and event_type is not None and isinstance(inner, dict)
-    return InboundEvent(source.team, source.name, event_id, event_type, inner if standard else raw, received_at)
+    if source.event_type_field is None and event_type is not None and isinstance(raw.get("data"), dict):
+        data = raw["data"]
+    return InboundEvent(source.team, source.name, event_id, event_type, data, received_at)
 
 
 def triggers_of(event: InboundEvent, subscribers: Iterable[Subscriber]) -> list[TriggerReceivedV1]:
@@ -133,9 +136,12 @@ def triggers_of(event: InboundEvent, subscribers: Iterable[Subscriber]) -> list[
 def definition(raw: Mapping[str, Any]) -> RobotDefinition:
     """An owner's definition; raises Invalid, which names every field that is wrong."""
     try:
-        return parse_definition(raw)
+        parsed = parse_definition(raw)
     except ValidationError as error:
         raise invalid("invalid_robot", "the robot's definition is not valid", error) from error
+    if (size := len(parsed.model_dump_json().encode())) > DEFINITION_LIMIT:
+        raise Invalid("too_large", f"expected a definition of at most {DEFINITION_LIMIT} bytes, not {size}")
+    return parsed
 
 
 def owners_part(robot: Robot) -> RobotDefinition:

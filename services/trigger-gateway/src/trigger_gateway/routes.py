@@ -1,9 +1,9 @@
 """Who gets the events of a source: the webhook's hot path, so the answer is kept in memory for a moment.
 
-A kept answer is at most `KEPT_FOR` old, and is dropped at once when this replica changes a robot or a source of the team
-and when it hears that another one has changed a robot. A source nobody knows is never kept, so a new one works at once
-on every replica. What a late answer can do: a source just removed elsewhere is accepted for 2 s more, and a robot just
-deleted elsewhere gets a trigger, which the scheduler refuses visibly.
+A kept answer is at most `KEPT_FOR` old. It is dropped at once when this replica changes a robot or a source of the
+team, and when it hears that another replica has changed a robot. A source nobody knows is never kept, so a new one
+works at once everywhere. What a late answer can do: a source just removed on another replica is accepted for 2 s more,
+and a robot just deleted there gets a trigger, which the scheduler refuses visibly.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class Routes:
         return route
 
     def forget(self, team: str) -> None:
-        """A robot or a source of the team has changed. An answer under way is dropped too: it may have come too early."""
+        """A robot or a source of the team has changed. An answer under way is dropped too: it may be the old one."""
         self._kept.pop(team, None)
 
     def _of_team(self, team: str) -> dict[str, _Kept]:

@@ -16,6 +16,6 @@ def build(settings: Settings, *, runtime: Runtime | None = None, agents: Agents 
     service = Service("validator", settings.nats_url, runtime=runtime)
     outputs, patterns = Blobs(service.bus), PatternProcess(seconds=settings.pattern_seconds)
     service.on_stop(patterns.close)
-    judge = JudgeOutput(outputs, agents or BusAgents(service.ask))
+    judge = JudgeOutput(outputs, agents or BusAgents(service.ask), timeout=settings.agent_timeout)
     service.include(build_router(CheckOutput(outputs, patterns), judge, service.publish))
     return plain_app(service, settings)

@@ -71,7 +71,7 @@ class Kind:
 def _equals(assertion: Assertion, output: Output) -> bool:
     if assertion.path:
         return _equals_at(assertion, output)
-    return output.text == assertion.value or same(output.json, assertion.value)
+    return same(output.text, assertion.value) or same(output.json, assertion.value)
 
 
 def _equals_at(assertion: Assertion, output: Output) -> bool:
@@ -101,9 +101,9 @@ def _matches(assertion: Assertion, output: Output) -> Search:
 
 def _has_type(assertion: Assertion, output: Output) -> bool:
     """Nothing has no type (Decision 26)."""
-    wanted = assertion.value
+    wanted = str(assertion.value)
     if wanted not in TYPE_NAMES:
-        raise Unusable(f"its `value` must be one of {', '.join(TYPE_NAMES)}, not {shown(wanted)}")
+        raise Unusable(f"its `value` must be one of {', '.join(TYPE_NAMES)}, not {shown(assertion.value)}")
     if assertion.path:
         value = output.at(assertion.path)
         if value is MISSING:

@@ -6,11 +6,11 @@ from validator.ports import Agents, Outputs
 
 
 class JudgeOutput:
-    """Asks the validation agent. The executor keeps its answer by the call's id, so asking again asks no model again."""
+    """Asks the validation agent. The executor keeps the answer by the call's id: asking again asks no model again."""
 
-    def __init__(self, outputs: Outputs, agents: Agents) -> None:
-        self._outputs, self._agents = outputs, agents
+    def __init__(self, outputs: Outputs, agents: Agents, *, timeout: float) -> None:
+        self._outputs, self._agents, self._timeout = outputs, agents, timeout
 
     async def __call__(self, request: ValidationRequestedV1) -> ValidationCompletedV1:
         output = await self._outputs.read(request.output)
-        return completed(request, await self._agents.answer(question(request, output)))
+        return completed(request, await self._agents.answer(question(request, output, timeout=self._timeout)))

@@ -20,7 +20,7 @@ Answer with one JSON object and nothing else:
  "details": "a short report in markdown"}"""
 
 
-def question(request: ValidationRequestedV1, output: str) -> CallAgent:
+def question(request: ValidationRequestedV1, output: str, *, timeout: float) -> CallAgent:
     """The call of the validation agent. Its id is the validation's, so the model answers it once."""
     return CallAgent(
         call_id=request.validation_id,
@@ -29,6 +29,7 @@ def question(request: ValidationRequestedV1, output: str) -> CallAgent:
         assistant_id=request.agent,
         messages=[Message(role="user", content=_text(request, output))],
         execution_id=request.execution_id,
+        timeout=timeout,
     )
 
 
@@ -64,7 +65,7 @@ def undecided(request: ValidationRequestedV1, reason: str) -> ValidationComplete
 
 
 def read_verdict(answer: Json, threshold: float) -> ValidationResult | None:
-    """The agent's verdict; None if it isn't one. It passes only with `passed` true and a score of at least `threshold`."""
+    """The agent's verdict; None if it isn't one. To pass it takes `passed` true and a score of `threshold` or more."""
     if not isinstance(answer, dict) or not isinstance(answer.get("passed"), bool):
         return None
     said: bool = answer["passed"]
@@ -99,7 +100,9 @@ def _notes(given: Json) -> list[str]:
     return texts[:NOTES]
 
 
-def _fact(request: ValidationRequestedV1, verdict: ValidationResult, *, error: str | None = None) -> ValidationCompletedV1:
+def _fact(
+    request: ValidationRequestedV1, verdict: ValidationResult, *, error: str | None = None
+) -> ValidationCompletedV1:
     return ValidationCompletedV1(
         team_id=request.team_id,
         member_id=request.member_id,

@@ -18,7 +18,7 @@ class Patterns(Protocol):
     """Regular expressions from outside, which may be wrong or run for ever."""
 
     async def search(self, pattern: str, text: str) -> bool:
-        """Does `text` hold `pattern`, as `re.search` sees it? Raises Unusable for a pattern that is wrong or too slow."""
+        """Does `re.search` find `pattern` in `text`? Raises Unusable for a pattern that is wrong or too slow."""
         ...
 
 

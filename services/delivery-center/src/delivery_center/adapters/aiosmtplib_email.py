@@ -1,10 +1,11 @@
 """Mail over SMTP."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from email.headerregistry import Address
 from email.message import EmailMessage
-from email.utils import format_datetime, parseaddr
+from email.utils import format_datetime
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -18,6 +19,10 @@ from rota_contracts.preferences import EmailTarget
 
 STARTTLS: Mapping[str, bool | None] = {"": None, "starttls": True, "none": False}
 ANSWER_LIMIT = 500
+_SPEC = r"[^@\s<>,;:]+@[^@\s<>,;:]+"
+_ADDRESS = re.compile(rf"(?P<name>[^<>\r\n]*)<(?P<named>{_SPEC})>|(?P<bare>{_SPEC})")
+"""`ann@example.org` or `Ann <ann@example.org>`."""
+
 EXPECTED = "expected ROTA_SMTP_URL as smtp://[user:password@]host[:port][?tls=starttls|none] or smtps://…"
 
 
@@ -118,14 +123,13 @@ def _addresses(texts: Sequence[str]) -> tuple[Address, ...]:
 
 
 def _address(text: str) -> Address:
-    name, spec = parseaddr(text)
-    try:
-        address = Address(name, addr_spec=spec)
-    except (ValueError, IndexError) as error:  # IndexError: what the parser says to an empty address
-        raise Permanent(f"expected one address like ann@example.org, not {text!r}") from error
-    if not address.username or not address.domain:
+    match = _ADDRESS.fullmatch(text.strip())
+    if match is None:
         raise Permanent(f"expected one address like ann@example.org, not {text!r}")
-    return address
+    try:
+        return Address((match["name"] or "").strip(' "'), addr_spec=match["named"] or match["bare"])
+    except ValueError as error:
+        raise Permanent(f"expected one address like ann@example.org, not {text!r}: {error}") from error
 
 
 def _readable(text: str) -> str:

@@ -61,7 +61,13 @@ class MemoryRobots:
 
 
 class InlineTexts:
+    """Reads what is inline; `spoilt` is raised instead once it is set."""
+
+    spoilt: Exception | None = None
+
     async def read(self, text: Text) -> str:
+        if self.spoilt is not None:
+            raise self.spoilt
         return text.inline or ""
 
 
@@ -69,12 +75,12 @@ class ScriptedChannel:
     """Does what `script` says, one entry per attempt; after its end every attempt succeeds."""
 
     def __init__(self, *script: Sent | Exception) -> None:
-        self._script = list(script)
+        self.script = list(script)
         self.parcels: list[Parcel] = []
 
     async def send(self, target: object, parcel: Parcel) -> Sent:
         self.parcels.append(parcel)
-        answer = self._script.pop(0) if self._script else Sent()
+        answer = self.script.pop(0) if self.script else Sent()
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -84,12 +90,12 @@ class MemoryBulletin:
     """Remembers what was published; `failures` are raised first."""
 
     def __init__(self, *failures: Exception) -> None:
-        self._failures = list(failures)
+        self.failures = list(failures)
         self.facts: list[Fact] = []
 
     async def publish(self, facts: Sequence[Fact], *, of: Delivery) -> None:
-        if self._failures:
-            raise self._failures.pop(0)
+        if self.failures:
+            raise self.failures.pop(0)
         self.facts += facts
 
 

@@ -22,7 +22,7 @@ class MongoDeliveries:
     async def prepare(self) -> None:
         await self._deliveries.create_index("due_at", sparse=True)
         await self._deliveries.create_index(
-            [("context.team_id", 1), ("context.member_id", 1)],
+            [("context.team_id", 1), ("context.member_id", 1), ("due_at", 1)],
             name="pending_of_robot",
             partialFilterExpression={"due_at": STAYS},
         )

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any
 
-from pymongo import ASCENDING, DESCENDING, ReturnDocument, WriteConcern
+from pymongo import ASCENDING, DESCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from executor.ports import Fenced
@@ -34,7 +34,6 @@ SUMMARY = {
 class MongoRuns:
     def __init__(self, database: Database) -> None:
         self._runs = database["executions"]
-        self._quick = database.get_collection("executions", write_concern=WriteConcern(w=1))
 
     async def prepare(self) -> None:
         """Make the indexes; making them again changes nothing."""
@@ -62,15 +61,19 @@ class MongoRuns:
         )
         return None if document is None else (_run(document), int(document["epoch"]))
 
+    async def peek(self, run_id: str) -> tuple[Run, int] | None:
+        document = await self._runs.find_one({"_id": run_id, "owner": None, "status": {"$nin": OVER}})
+        return None if document is None else (_run(document), int(document["epoch"]))
+
     async def find(self, run_id: str) -> Run | None:
         document = await self._runs.find_one({"_id": run_id})
         return None if document is None else _run(document)
 
-    async def save(self, run: Run, epoch: int, *, durable: bool) -> Run:
-        return _with_inbox(run, await self._write(run, epoch, {}, durable=durable))
+    async def save(self, run: Run, epoch: int) -> Run:
+        return _with_inbox(run, await self._write(run, epoch, {}))
 
     async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
-        return _with_inbox(run, await self._write(run, epoch, {"owner": None, "due_at": look_at}, durable=True))
+        return _with_inbox(run, await self._write(run, epoch, {"owner": None, "due_at": look_at}, ends=1))
 
     async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None:
         found = await self._runs.update_one(
@@ -105,12 +108,11 @@ class MongoRuns:
             page_size=wanted.page_size,
         )
 
-    async def _write(self, run: Run, epoch: int, state: Document, *, durable: bool) -> Document:
+    async def _write(self, run: Run, epoch: int, state: Document, *, ends: int = 0) -> Document:
         """Write within the claim's epoch; the answer holds the inbox, which isn't written."""
-        collection = self._runs if durable else self._quick
-        document = await collection.find_one_and_update(
-            {"_id": run.id, "epoch": epoch, "owner": {"$ne": None}},
-            {"$set": {**_written(run), **state}},
+        document = await self._runs.find_one_and_update(
+            {"_id": run.id, "epoch": epoch},
+            {"$set": {**_written(run), **state}, "$inc": {"epoch": ends}},
             projection={"inbox": 1},
             return_document=ReturnDocument.AFTER,
         )

@@ -9,11 +9,9 @@ from starlette.routing import Route
 
 from trigger_gateway.http import dead, executions, hooks, robots, runs, stream, teams
 from trigger_gateway.http.errors import handle_errors
+from trigger_gateway.http.limits import Limits
 from trigger_gateway.http.parts import Parts
 from trigger_gateway.http.tracking import Tracking
-
-BODY_LIMIT = 768 * 1024
-"""A message of the bus holds 1 MB, and JSON may grow a little on its way. Webhooks have a smaller limit."""
 
 ROUTERS = (
     *(teams.admin, teams.team_keys, teams.sources, robots.router, hooks.router),
@@ -29,11 +27,11 @@ def build_api(
         description="The way in: robots and teams, webhooks, interventions, executions, live events.",
         version="1",
         lifespan=lifespan,
-        max_body_size=BODY_LIMIT,
         separate_input_output_schemas=False,
     )
     app.state.parts = parts
-    app.add_middleware(Tracking, service=service)
+    app.add_middleware(Limits)
+    app.add_middleware(Tracking, service=service)  # added last, so it is the outermost
     handle_errors(app)
     for router in ROUTERS:
         app.include_router(router)

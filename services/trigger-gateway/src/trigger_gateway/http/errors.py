@@ -42,6 +42,8 @@ def error_response(
     headers = headers or {}
     if status == 503:
         headers["retry-after"] = str(RETRY_AFTER_S)
+    if status == 413:
+        headers["connection"] = "close"  # or the rest of the body would still be read, only to be thrown away
     if status == 401:
         headers["www-authenticate"] = "Bearer"
     return JSONResponse({"error": error}, status_code=status, headers=headers)
@@ -77,8 +79,12 @@ async def on_invalid_request(_: Request, error: Exception) -> JSONResponse:
 async def on_http_exception(_: Request, error: Exception) -> JSONResponse:
     """What the framework itself refuses."""
     assert isinstance(error, HTTPException)
-    code, message = FRAMEWORK_ERRORS.get(error.status_code, ("refused", "the request is refused"))
-    return error_response(error.status_code, code, message, headers=dict(error.headers or {}))
+    return framework_error(error.status_code, dict(error.headers or {}))
+
+
+def framework_error(status: int, headers: dict[str, str] | None = None) -> JSONResponse:
+    code, message = FRAMEWORK_ERRORS.get(status, ("refused", "the request is refused"))
+    return error_response(status, code, message, headers=headers)
 
 
 def handle_errors(app: FastAPI) -> None:

@@ -11,7 +11,6 @@ from trigger_gateway.domain import InboundEvent, Woken
 from trigger_gateway.http.parts import parts_of
 from trigger_gateway.receive_webhook import Received
 
-BODY_LIMIT = 65_536
 TRACEPARENT = "traceparent"
 
 router = APIRouter(prefix="/v1/hooks", tags=["hooks"])
@@ -53,7 +52,6 @@ class WebhookAccepted(BaseModel):
             },
         },
     },
-    max_body_size=BODY_LIMIT,
 )
 async def receive_webhook(team: str, source: str, request: Request) -> JSONResponse:
     receive, body = parts_of(request).receive_webhook, await request.body()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
+from nats.js import JetStreamContext
 
 from rota_common.asking import Ask
 from rota_common.bus import Bus
@@ -43,6 +44,13 @@ def parts_of(request: Request) -> Parts:
 
 
 PartsDep = Annotated[Parts, Depends(parts_of)]
+
+
+def jetstream_of(parts: Parts) -> JetStreamContext:
+    """Raises Transient when NATS is away, where the client would wait for it."""
+    if not parts.bus.connected:
+        raise Transient("NATS: not connected")
+    return parts.bus.jetstream
 
 
 async def asked(parts: Parts, question: Question[Any, A], request: Part) -> A:

@@ -27,7 +27,7 @@ class RobotPage(BaseModel):
 
 
 def _takes(*, required: bool) -> dict[str, Any]:
-    """The documentation of a body that is read as a robot's definition, which says more about its errors than FastAPI."""
+    """How such a body is documented; it is read strictly, by the contract itself, which FastAPI wouldn't do."""
     schema = RobotDefinition.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs")
     if not required:

@@ -5,11 +5,10 @@ from collections.abc import AsyncIterator
 from pydantic_core import to_json
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from rota_common.errors import Transient
 from rota_contracts.model import Name
 from trigger_gateway.follow_activity import as_cloud_event, execution_of, shown_channels
 from trigger_gateway.http.guarded import team_router
-from trigger_gateway.http.parts import Parts, PartsDep
+from trigger_gateway.http.parts import Parts, PartsDep, jetstream_of
 
 router = team_router("stream")
 
@@ -25,9 +24,8 @@ DROPPED = "rota.dropped"
 async def follow(
     team: Name, parts: PartsDep, execution_id: str | None = None, member_id: Name | None = None
 ) -> EventSourceResponse:
-    """A connection that reads too slowly loses the oldest of 256 waiting events and is told so: event `rota.dropped`."""
-    if not parts.bus.connected:
-        raise Transient("NATS: not connected")
+    """Whoever reads too slowly loses the oldest of 256 waiting events and is told so: event `rota.dropped`."""
+    jetstream_of(parts)  # before the answer begins: afterwards there is no status to say it with
     return EventSourceResponse(_events(parts, team, execution_id, member_id or "*"), ping=parts.heartbeat)
 
 

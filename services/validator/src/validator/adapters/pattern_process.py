@@ -1,4 +1,4 @@
-"""Regular expressions in a child process: `re` holds the interpreter's lock, so in ours a bad one would stop everything."""
+"""Regular expressions in a child process: `re` never lets go of the interpreter, so a bad one would stop us all."""
 
 import asyncio
 import contextlib

@@ -1,6 +1,6 @@
 """Runs regular expressions in a process of its own, which ends itself when one takes too long.
 
-Run as a script. A line in, `[pattern, text]` as JSON; a line out, whether it is found, or what is wrong with the pattern.
+Run as a script. A line in: `[pattern, text]` as JSON. A line out: whether it is found, or what is wrong with it.
 """
 
 import json

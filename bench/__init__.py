@@ -1,0 +1,1 @@
+"""Benchmarks: what Rota costs beside the bare parts it is made of, measured in one run."""

@@ -1,0 +1,69 @@
+"""The gateway's answers as the commands see them: values, or errors in words."""
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from rota.client import PAGE_SIZE, Api, ApiError
+from rota.errors import CliError
+
+
+def api(answer: Callable[[httpx.Request], httpx.Response]) -> Api:
+    return Api("http://gateway", "main", "key", transport=httpx.MockTransport(answer))
+
+
+async def test_the_key_goes_along_as_a_bearer_token() -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json={"execution_id": "e1"})
+
+    async with api(answer) as gateway:
+        assert await gateway.execution("e1") == {"execution_id": "e1"}
+    assert seen[0].headers["authorization"] == "Bearer key"
+    assert seen[0].url.path == "/v1/teams/main/executions/e1"
+
+
+async def test_a_refusal_keeps_its_words_code_and_fields() -> None:
+    error = {"code": "invalid_robot", "message": "it is not valid", "fields": [{"field": "a.b", "message": "missing"}]}
+    async with api(lambda _: httpx.Response(422, json={"error": error})) as gateway:
+        with pytest.raises(ApiError, match="it is not valid") as caught:
+            await gateway.create_robot({})
+    assert (caught.value.status, caught.value.code, caught.value.details) == (422, "invalid_robot", ["a.b: missing"])
+
+
+async def test_a_refusal_that_is_no_json_is_told_as_it_came() -> None:
+    async with api(lambda _: httpx.Response(502, text="bad gateway")) as gateway:
+        with pytest.raises(ApiError, match="bad gateway"):
+            await gateway.execution("e1")
+
+
+async def test_nobody_there_is_told_with_what_to_do() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused", request=request)
+
+    async with api(refuse) as gateway:
+        with pytest.raises(CliError, match="no answer from http://gateway") as caught:
+            await gateway.execution("e1")
+    assert "rota up" in caught.value.hint
+
+
+async def test_robots_are_read_page_by_page() -> None:
+    names = [{"member_id": f"r{number}"} for number in range(PAGE_SIZE + 1)]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        start = (int(request.url.params["page"]) - 1) * PAGE_SIZE
+        return httpx.Response(200, json={"robots": names[start : start + PAGE_SIZE], "total": len(names)})
+
+    async with api(answer) as gateway:
+        assert await gateway.robots() == names
+
+
+async def test_live_events_are_read_and_comments_are_not() -> None:
+    text = ': listening\n\nid: 1\ndata: {"type": "a"}\n\nevent: rota.dropped\ndata: {"dropped": 3}\n\n'
+    headers = {"content-type": "text/event-stream"}
+    async with api(lambda _: httpx.Response(200, text=text, headers=headers)) as gateway:
+        events = [event async for event in gateway.events({})]
+    assert events == [{"type": "a"}, {"type": "rota.dropped", "data": {"dropped": 3}}]

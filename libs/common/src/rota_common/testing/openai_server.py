@@ -1,0 +1,107 @@
+"""A model for tests: the OpenAI protocol over real HTTP on loopback, with answers that the test scripts."""
+
+import asyncio
+import contextlib
+import inspect
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as it arrived; the names of its headers in lower case."""
+
+    body: dict[str, Any]
+    headers: dict[str, str]
+
+    @property
+    def system(self) -> str:
+        return "\n".join(str(each["content"]) for each in self.body["messages"] if each["role"] == "system")
+
+    @property
+    def words(self) -> str:
+        """What the model is asked, without its system prompt."""
+        return "\n".join(str(each["content"]) for each in self.body["messages"] if each["role"] != "system")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer that isn't a completion: an HTTP status with OpenAI's form of an error."""
+
+    status: int
+    message: str = "refused by the script"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Answer = str | Reply
+Script = Callable[[Asked], Answer | Awaitable[Answer]]
+
+
+class OpenAIServer:
+    """`url` is the connector's host. `asked` holds every request that came, also those that were refused."""
+
+    def __init__(self, script: Script) -> None:
+        self.script, self.url = script, ""
+        self.asked: list[Asked] = []
+        self._more = asyncio.Condition()
+
+    async def heard(self, count: int = 1, *, timeout: float = 20) -> list[Asked]:
+        """The requests, once there are at least `count`; TimeoutError says how many came."""
+        try:
+            async with self._more:
+                await asyncio.wait_for(self._more.wait_for(lambda: len(self.asked) >= count), timeout)
+        except TimeoutError:
+            raise TimeoutError(f"expected {count} requests within {timeout} s, got {len(self.asked)}") from None
+        return self.asked
+
+    async def complete(self, request: Request) -> Response:
+        asked = Asked(await request.json(), dict(request.headers))
+        async with self._more:
+            self.asked.append(asked)
+            self._more.notify_all()
+        answer = self.script(asked)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if isinstance(answer, Reply):
+            error = {"message": answer.message, "type": "scripted", "code": str(answer.status)}
+            return JSONResponse({"error": error}, status_code=answer.status, headers=answer.headers)
+        choice = {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        made = {"id": "scripted", "object": "chat.completion", "created": 0, "model": asked.body["model"]}
+        return JSONResponse({**made, "choices": [choice], "usage": usage})
+
+
+class _Server(uvicorn.Server):
+    """Who runs the tests decides what a signal does."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextlib.asynccontextmanager
+async def openai_server(script: Script) -> AsyncIterator[OpenAIServer]:
+    """Serve on a free port of loopback; `script` may be exchanged at any time."""
+    server = OpenAIServer(script)
+    app = Starlette(routes=[Route("/v1/chat/completions", server.complete, methods=["POST"])])
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        server.url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        web = _Server(config)
+        running = asyncio.create_task(web.serve(sockets=[listener]))
+        while not web.started and not running.done():
+            await asyncio.sleep(0.01)
+        try:
+            yield server
+        finally:
+            web.should_exit = True
+            await running

@@ -1,0 +1,125 @@
+"""A robot, a request and a parcel, as tests want them; a clock that a test sets."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+
+from delivery_center.adapters.fakes import (
+    InlineTexts,
+    MemoryBulletin,
+    MemoryDeliveries,
+    MemoryRobots,
+    ScriptedChannel,
+)
+from delivery_center.attempt_targets import AttemptTargets
+from delivery_center.deliver import Deliver
+from delivery_center.domain import Delivery, Schedule
+from delivery_center.ports import Deliveries, Parcel
+from delivery_center.retry import Finish, Retry
+from delivery_center.stop_retries import StopRetries
+from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryRequestedV1, DeliveryType
+from rota_contracts.robot import Robot
+from rota_contracts.text import Text
+from rota_contracts.trigger import TriggerType
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+LEASE = timedelta(seconds=40)
+
+
+def make_robot(delivery: dict[str, Any] | None = None, **fields: Any) -> Robot:
+    config = {"identity": {"role": "analyst"}, "delivery": delivery or {}}
+    return Robot.model_validate({"team_id": "acme", "member_id": "ann", "robot_config": config} | fields)
+
+
+def make_request(**fields: Any) -> DeliveryRequestedV1:
+    context = {"team_id": "acme", "member_id": "ann", "execution_id": "e1", "trigger_type": "event"}
+    content = {"summary": "All done.", "body": {"inline": "# Report"}}
+    given = {"team_id": "acme", "member_id": "ann", "request_id": "r1", "content": content, "context": context}
+    return DeliveryRequestedV1.model_validate(given | fields)
+
+
+def make_parcel(**fields: Any) -> Parcel:
+    given: dict[str, Any] = {
+        "delivery_id": "d1",
+        "request_id": "r1",
+        "at": NOON,
+        "created_at": NOON,
+        "content": DeliveryContent(summary="All done.", body=Text(inline="# Report")),
+        "body": "# Report",
+        "context": DeliveryContext(team_id="acme", member_id="ann", execution_id="e1", trigger_type=TriggerType.EVENT),
+        "robot": make_robot(display_name="Ann", robot_email="ann@acme.example"),
+    }
+    return Parcel(**given | fields)
+
+
+class House:
+    """The use cases over fakes. `now` is the time; `channels` are scripted."""
+
+    def __init__(self, *robots: Robot, deliveries: Deliveries | None = None, timeout: float = 1) -> None:
+        self.now = NOON
+        self.deliveries = deliveries or MemoryDeliveries()
+        self.robots, self.bulletin, self.texts = MemoryRobots(*robots), MemoryBulletin(), InlineTexts()
+        self.channels = {kind: ScriptedChannel() for kind in DeliveryType}
+        self.recording = ScriptedChannel()
+        attempt = AttemptTargets(
+            channels=self.channels,
+            recording=self.recording,
+            texts=self.texts,
+            clock=self.clock,
+            schedule=Schedule((5, 30), Random(7)),
+            timeout=timeout,
+        )
+        self.deliver = Deliver(self.deliveries, self.robots, attempt, self.bulletin, self.clock)
+        finish = Finish(self.deliveries, self.bulletin)
+        self.retry = Retry(self.deliveries, self.robots, attempt, finish, self.clock, LEASE)
+        self.stop_retries = StopRetries(self.deliveries, finish, self.clock, LEASE)
+
+    def clock(self) -> datetime:
+        return self.now
+
+    @property
+    def webhook(self) -> ScriptedChannel:
+        return self.channels[DeliveryType.WEBHOOK]
+
+    def pass_time(self, **amount: float) -> None:
+        self.now += timedelta(**amount)
+
+    async def retry_what_is_due(self) -> int:
+        """How many deliveries were due."""
+        count = 0
+        while (delivery := await self.retry.claim()) is not None:
+            await self.retry(delivery)
+            count += 1
+        return count
+
+    async def stored(self) -> Delivery:
+        found = await self.deliveries.find("r1")
+        assert found is not None
+        return found
+
+    def told(self, name: str) -> list[Any]:
+        """The payloads published on a channel, oldest first."""
+        return [fact.data for fact in self.bulletin.facts if fact.channel.name == name]
+
+
+@pytest.fixture
+def robot() -> Callable[..., Robot]:
+    return make_robot
+
+
+@pytest.fixture
+def request_for() -> Callable[..., DeliveryRequestedV1]:
+    return make_request
+
+
+@pytest.fixture
+def parcel() -> Callable[..., Parcel]:
+    return make_parcel
+
+
+@pytest.fixture
+def house() -> type[House]:
+    return House

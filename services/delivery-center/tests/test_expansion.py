@@ -1,0 +1,94 @@
+"""Preferences become targets."""
+
+from typing import Any
+
+import pytest
+
+from delivery_center.expansion import config_of, expand
+from rota_contracts.preferences import DeliveryPreferences, EmailTarget, ProcessTarget, WebhookTarget
+
+
+def targets(preferences: dict[str, Any], request_id: str = "r1") -> Any:
+    return expand(DeliveryPreferences.model_validate(preferences), request_id=request_id)
+
+
+EVERYTHING: dict[str, Any] = {
+    "preferences": {
+        "notify": {"targets": [{"channel": "sales"}]},
+        "process": {"targets": [{"name": "orders.UpdateStatus", "args": ["completed"]}, {"name": "audit.Log"}]},
+        "webhook": {
+            "targets": [{"url": "https://a.example/x"}, {"url": "https://b.example/y", "headers": {"X-A": "1"}}]
+        },
+        "email": {"targets": [{"to": ["a@b.example"], "cc": ["c@b.example"]}, {"to": ["d@b.example", "e@b.example"]}]},
+    }
+}
+
+
+def test_every_channel_has_several_targets_in_a_fixed_order() -> None:  # DC-07, DC-08
+    assert [(str(made.type), made.label) for made in targets(EVERYTHING)] == [
+        ("email", "a@b.example"),
+        ("email", "d@b.example, e@b.example"),
+        ("webhook", "https://a.example/x"),
+        ("webhook", "https://b.example/y"),
+        ("process", "orders.UpdateStatus"),
+        ("process", "audit.Log"),
+        ("notify", "sales"),
+    ]
+
+
+def test_ids_depend_on_the_request_and_the_place_alone() -> None:
+    first, again, other = targets(EVERYTHING), targets(EVERYTHING), targets(EVERYTHING, "r2")
+    assert [made.delivery_id for made in first] == [made.delivery_id for made in again]
+    assert len({made.delivery_id for made in (*first, *other)}) == 14
+
+
+def test_a_channel_that_is_switched_off_has_no_targets() -> None:  # DC-12
+    made = targets(
+        {
+            "preferences": {
+                "webhook": {"enabled": False, "targets": [{"url": "https://a.example"}]},
+                "email": {"enabled": True, "targets": [{"to": ["a@b.example"]}]},
+            }
+        }
+    )
+    assert [str(each.type) for each in made] == ["email"]
+
+
+def test_no_preferences_make_no_targets() -> None:
+    assert targets({}) == []
+
+
+def test_the_short_form_makes_one_target() -> None:  # Decision 11
+    (made,) = targets({"type": "webhook", "opts": {"url": "https://hooks.example/leads"}})
+    assert made.label == "https://hooks.example/leads"
+
+
+def test_the_owners_target_survives_being_stored() -> None:  # DC-09, DC-10, DC-11
+    email, webhook, process = targets(
+        {
+            "preferences": {
+                "email": {
+                    "targets": [
+                        {"to": ["a@b.example"], "cc": ["c@b.example"], "subject_template": "S", "template": "t"}
+                    ]
+                },
+                "webhook": {"targets": [{"url": "https://a.example", "method": "PUT", "secret": "$ENV.HOOK"}]},
+                "process": {"targets": [{"name": "a.b", "args": [{"deep": [1, None]}]}]},
+            }
+        }
+    )
+    assert config_of(email) == EmailTarget(to=["a@b.example"], cc=["c@b.example"], subject="S", template="t")
+    assert config_of(webhook) == WebhookTarget(url="https://a.example", method="PUT", secret="$ENV.HOOK")
+    assert config_of(process) == ProcessTarget(process="a.b", args=[{"deep": [1, None]}])
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:pw@a.example:8443/in/x?token=secret#part", "https://a.example:8443/in/x"),
+        ("http://[2001:db8::1]:80/x?y", "http://[2001:db8::1]:80/x"),
+    ],
+)
+def test_a_url_is_shown_without_what_may_be_a_key(url: str, shown: str) -> None:  # DC-14
+    (made,) = targets({"preferences": {"webhook": {"targets": [{"url": url}]}}})
+    assert made.label == shown

@@ -1,0 +1,109 @@
+"""Runs at any point of their lives, made by the domain itself from the answers of everybody it asks."""
+
+from typing import Any
+
+from executor import domain
+from executor.run import Run
+from executor.steps import (
+    AskAgent,
+    CheckRules,
+    DeliveryTaken,
+    Finish,
+    GoalsSet,
+    Inspired,
+    Learnt,
+    Outcome,
+    Planned,
+    Progressed,
+    Recalled,
+    RecallLessons,
+    RequestDelivery,
+    RequestLearning,
+    RequestVerdict,
+    RulesAnswered,
+    RunTurn,
+    Step,
+    TaskAnswered,
+    VerdictGiven,
+    Written,
+)
+from rota_common.testing.samples import NOON, a_robot, a_trigger
+from rota_contracts.clock import clock_context
+from rota_contracts.delivery import DeliveryContent, DeliveryResult
+from rota_contracts.execution import Goals, InspirationReport, LearningResult, Task
+from rota_contracts.robot import Phase, Robot
+from rota_contracts.text import Text
+from rota_contracts.trigger import TriggerReceivedV1
+from rota_contracts.validation import RulesChecked, ValidationResult
+
+from datetime import timedelta
+
+PATIENCE = timedelta(seconds=60)
+GOOD = ValidationResult(passed=True, score=0.9)
+BAD = ValidationResult(passed=False, score=0.2, issues=["too short", "no figures"])
+CONTENT = DeliveryContent(summary="Done.", body=Text(inline="# Done"))
+DELIVERED = DeliveryResult(request_id="r1", content=CONTENT, success=True)
+
+
+def begun(type: str = "event", *, robot: Robot | None = None, **trigger: Any) -> Run:
+    given: TriggerReceivedV1 = a_trigger(type=type, **trigger)
+    return domain.begin("e1", given, robot or a_robot(), now=NOON, traceparent="00-trace")
+
+
+def a_task(number: int, **fields: Any) -> Task:
+    given = {"id": f"task-{number}", "description": f"Step {number}", "executor_id": "experts.writer", "order": number}
+    return Task.model_validate(given | fields)
+
+
+def answer(run: Run, step: Step, *, tasks: int = 2, expected: str = "") -> Progressed:
+    """What comes of a step when everything goes well."""
+    match step:
+        case RecallLessons():
+            return Recalled([], note="without lessons")
+        case AskAgent(Phase.INSPIRATION):
+            return Inspired(InspirationReport(clock=clock_context(NOON), content="## Summary\nquiet"))
+        case AskAgent(Phase.GOALS):
+            return GoalsSet(Goals(content="## Goals\n1. Score it"))
+        case AskAgent(Phase.TASKS):
+            return Planned([a_task(n, expected_output=expected) for n in range(1, tasks + 1)], ["mended"])
+        case AskAgent(Phase.DELIVERY):
+            return Written(CONTENT)
+        case RunTurn(task):
+            return TaskAnswered(task.id, Text(inline=f"result of {task.id}"))
+        case CheckRules(task):
+            return RulesAnswered(task.id, RulesChecked(verdict=GOOD))
+        case RequestVerdict(task, _, validation_id):
+            return VerdictGiven(validation_id, task.id, GOOD, None)
+        case RequestDelivery():
+            return DeliveryTaken(DELIVERED)
+        case RequestLearning():
+            return Learnt(LearningResult(skipped="nothing new"))
+    raise AssertionError(f"nobody answers {step}")
+
+
+def taken(run: Run, outcome: Outcome) -> Run:
+    """`outcome` applied, after the run has been put to wait if that is what its step does."""
+    step = domain.next_step(run)
+    if isinstance(step, RequestVerdict | RequestDelivery | RequestLearning):
+        run = domain.asking(run, step, now=NOON, patience=PATIENCE)
+    return domain.apply(run, outcome, now=NOON)
+
+
+def lived(run: Run, *, until: type[object] | Phase | None = None, **answers: Any) -> tuple[Run, list[Step]]:
+    """All goes well, until a step of this kind (or phase) is next; the run, and the steps that were taken."""
+    steps: list[Step] = []
+    while True:
+        step = domain.next_step(run)
+        if step == until or (isinstance(until, type) and isinstance(step, until)):
+            return run, steps
+        if isinstance(step, AskAgent) and step.phase == until:
+            return run, steps
+        steps.append(step)
+        if isinstance(step, Finish):
+            return domain.finish(run, step.status, now=NOON), steps
+        run = taken(run, answer(run, step, **answers))
+
+
+def at(until: type[object] | Phase, *, run: Run | None = None, **answers: Any) -> Run:
+    """A run that is about to take a step of this kind."""
+    return lived(run or begun(), until=until, **answers)[0]

@@ -1,0 +1,79 @@
+"""Agents are files: a front matter, then a prompt."""
+
+from pathlib import Path
+
+import pytest
+
+from executor.agents import AgentFileError, Agents, parse
+from rota_contracts.robot import ALL_PHASES
+
+
+@pytest.mark.parametrize("name", [*ALL_PHASES, "validation"])
+def test_every_phase_has_a_built_in_agent(name: str) -> None:  # EX-03
+    agent = Agents().find(f"rota.{name}")
+    assert agent is not None
+    assert agent.system_prompt({}) != ""
+
+
+def test_the_front_matter_names_a_connector_and_options() -> None:  # CL-10
+    agent = parse("x", "---\nconnector: local.small\noptions: {temperature: 0.1}\n---\nYou are $role. That costs $5.")
+    assert (agent.id, agent.connector, agent.options) == ("x", "local.small", {"temperature": 0.1})
+    assert agent.system_prompt({"role": "a clerk"}) == "You are a clerk. That costs $5."
+
+
+def test_a_prompt_needs_no_front_matter() -> None:
+    agent = parse("x", "You are a clerk.\n---\nBe kind.")
+    assert (agent.connector, agent.options) == ("", {})
+    assert agent.system_prompt({}) == "You are a clerk.\n---\nBe kind."
+
+
+def test_lines_and_tables_in_a_prompt_are_no_front_matter() -> None:
+    agent = parse("x", "---\nconnector: a---b\n---\n| a |\n|---|\n---\nthe end")
+    assert agent.connector == "a---b"
+    assert agent.system_prompt({}) == "| a |\n|---|\n---\nthe end"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("---\noptions: {temperature\n---\nprompt", r"the front matter of mine\.md is not YAML"),
+        ("---\n- a list\n---\nprompt", r"expected the front matter of mine\.md to be a mapping"),
+        ("---\noptions: [1]\n---\nprompt", r"expected options in the front matter of mine\.md to be a mapping"),
+        ("---\nconnecter: x\n---\nprompt", r"front matter of mine\.md .* connecter"),
+        ("---\nconnector: x\nprompt", r"the front matter of mine\.md has no end"),
+    ],
+)
+def test_a_file_that_can_not_be_read_is_named(text: str, reason: str) -> None:
+    with pytest.raises(AgentFileError, match=reason):
+        parse("mine", text)
+
+
+def test_the_files_of_a_folder_go_before_the_built_in_ones(tmp_path: Path) -> None:  # EX-03
+    (tmp_path / "rota.goals.md").write_text("My own goals.")
+    (tmp_path / "experts.writer.md").write_text("I write.")
+    (tmp_path / "notes.txt").write_text("not an agent")
+    agents = Agents(tmp_path)
+    found = {name: agents.find(name) for name in ("rota.goals", "experts.writer", "notes", "rota.tasks")}
+    assert {name: agent.system_prompt({}) for name, agent in found.items() if agent and name != "rota.tasks"} == {
+        "rota.goals": "My own goals.",
+        "experts.writer": "I write.",
+    }
+    assert found["rota.tasks"] is not None
+
+
+def test_a_broken_file_of_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.md").write_text("---\n: :\n  - x: [\n---\n")
+    with pytest.raises(AgentFileError, match=r"broken\.md"):
+        Agents(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AgentFileError, match="expected a folder of agent files"):
+        Agents(tmp_path / "nowhere")
+
+
+def test_an_assistant_without_a_file_gets_the_general_prompt(tmp_path: Path) -> None:
+    (tmp_path / "experts.writer.md").write_text("I write.")
+    agents = Agents(tmp_path)
+    assert agents.assistant("experts.writer").system_prompt({}) == "I write."
+    assert agents.assistant("experts.unknown") == agents.find("rota.run")

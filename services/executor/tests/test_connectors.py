@@ -1,0 +1,91 @@
+"""Connectors: which model, where, with which key."""
+
+from pathlib import Path
+
+import pytest
+
+from executor.connectors import ConnectorFileError, Connectors
+from rota_common.errors import Permanent
+
+KEY = "sk-very-secret"
+MINE = """
+label: Mine
+type: openai
+options:
+  model: $ENV.MY_MODEL
+  key: $ENV.MY_KEY
+  host: http://localhost:11434/v1
+  capabilities: {tool_calls: true, vision: openai}
+  parameters: {max_tokens: 100}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.yaml").write_text(MINE)
+    return tmp_path
+
+
+def test_references_to_the_environment_are_resolved(folder: Path) -> None:  # CL-10 CL-11
+    connector = Connectors("mine", environ={"MY_KEY": KEY, "MY_MODEL": "small"}, folder=folder).choose()
+    assert (connector.id, connector.label, connector.type) == ("mine", "Mine", "openai")
+    assert (connector.model, connector.key, connector.host) == ("small", KEY, "http://localhost:11434/v1")
+    assert connector.parameters == {"max_tokens": 100}
+
+
+def test_a_key_is_never_shown(folder: Path) -> None:
+    connector = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder).choose()
+    assert connector.key == KEY
+    assert KEY not in f"{connector!r} {connector}"
+
+
+def test_a_missing_key_is_named_when_the_connector_is_used(folder: Path) -> None:  # CL-10
+    connectors = Connectors("mine", environ={}, folder=folder)
+    with pytest.raises(Permanent, match=r"connector mine can't be used: expected the environment variable MY_KEY"):
+        connectors.choose()
+    assert connectors.choose("rehearsal").type == "rehearsal"  # the others work all the same
+
+
+def test_the_calls_connector_goes_before_the_agents_and_the_default(folder: Path) -> None:  # CL-10
+    environ = {"MY_KEY": KEY, "OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b"}
+    connectors = Connectors("mine", environ=environ, folder=folder)
+    assert connectors.choose("openai", "anthropic").id == "openai"
+    assert connectors.choose("", "anthropic").id == "anthropic"
+    assert connectors.choose("", "").id == "mine"
+
+
+def test_without_any_connector_the_reason_says_what_to_set() -> None:
+    with pytest.raises(Permanent, match="set ROTA_CONNECTOR to one of anthropic, openai, rehearsal"):
+        Connectors("", environ={}).choose("", "")
+
+
+def test_a_connector_that_is_not_there_is_refused_with_the_names() -> None:
+    with pytest.raises(Permanent, match="one of anthropic, openai, rehearsal, not 'gpt'"):
+        Connectors("rehearsal", environ={}).choose("gpt")
+
+
+def test_the_built_in_connectors_have_models_of_their_own() -> None:  # CL-11
+    connectors = Connectors("", environ={"OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b", "ANTHROPIC_MODEL": "chosen"})
+    assert connectors.choose("openai").model != ""
+    assert connectors.choose("openai").host == ""
+    assert connectors.choose("anthropic").model == "chosen"
+
+
+def test_the_files_of_a_folder_go_before_the_built_in_ones(folder: Path) -> None:
+    (folder / "openai.yaml").write_text("label: Ours\ntype: rehearsal\n")
+    assert Connectors("openai", environ={}, folder=folder).choose().label == "Ours"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["label: [", "", "label: X\ntype: telepathy\n", "label: X\ntype: openai\noptions: {kee: x}\n", "type: openai\n"],
+)
+def test_a_file_that_can_not_be_read_is_named(folder: Path, text: str) -> None:
+    (folder / "broken.yaml").write_text(text)
+    with pytest.raises(ConnectorFileError, match=r"connector file broken\.yaml can't be read"):
+        Connectors("mine", environ={}, folder=folder)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConnectorFileError, match="expected a folder of connector files"):
+        Connectors("mine", environ={}, folder=tmp_path / "nowhere")

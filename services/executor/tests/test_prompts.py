@@ -1,0 +1,173 @@
+"""What agents are told."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from executor import domain
+from executor.agents import BUILT_IN, Agents
+from executor.prompts import for_phase, for_task, system
+from executor.run import Run
+from executor.steps import Planned, RunTurn, Unusable
+from rota_common.testing.samples import NOON, a_robot
+from rota_contracts.execution import TaskResult, TaskStatus
+from rota_contracts.learning import Lesson, LessonType
+from rota_contracts.robot import Phase
+from rota_contracts.text import Text
+from rota_contracts.trigger import Message
+
+from services.executor.tests.lives import a_task, at, begun
+
+ROBOT = a_robot(
+    config={
+        "identity": {"role": "Sales Manager", "duties": ["Track KPIs", "Make reports"], "rules": ["Never guess"]},
+        "resources": {"agents": ["experts.writer", "experts.scorer"]},
+        "default_locale": "de-DE",
+    },
+    system_prompt="Mind the tone.",
+)
+AGENTS = Agents()
+
+
+def asked(run: Run, phase: Phase, texts: dict[str, str] | None = None) -> tuple[str, str]:
+    """The system prompt, and all that follows it."""
+    agent_id = run.robot.phase_agent(phase)
+    agent = AGENTS.find(agent_id)
+    assert agent is not None
+    first, *rest = for_phase(run, phase, agent, agent_id, texts or {})
+    assert first.role == "system"
+    return first.text(), "\n".join(message.text() for message in rest)
+
+
+@pytest.mark.parametrize("path", sorted(BUILT_IN.glob("*.md")), ids=lambda path: path.stem)
+def test_who_the_robot_is_stands_in_every_prompt(path: Path) -> None:  # EX-28
+    agent = AGENTS.find(path.stem)
+    assert agent is not None
+    text = system(agent, path.stem, ROBOT, locale="de-DE").text()
+    assert [
+        words for words in ("Sales Manager", "Track KPIs", "Make reports", "Never guess") if words not in text
+    ] == []
+    assert "$" not in text
+
+
+def test_a_robot_without_duties_and_rules_has_a_prompt_too() -> None:  # EX-28
+    agent = AGENTS.find("rota.goals")
+    assert agent is not None
+    text = system(agent, "rota.goals", a_robot(config={"identity": {"role": "Clerk"}}), locale="en-US").text()
+    assert "You are Clerk." in text
+    assert "as your role says" in text
+    assert "Rules that always hold" not in text
+
+
+def test_goals_are_made_from_the_role_the_duties_and_the_report() -> None:  # EX-15
+    system_prompt, question = asked(at(Phase.GOALS, run=begun("clock", robot=ROBOT)), Phase.GOALS)
+    assert system_prompt.startswith("You are Sales Manager. Your job:\n- Track KPIs\n- Make reports")
+    assert "Mind the tone." in system_prompt
+    assert question.startswith("## Report\n## Summary\nquiet")
+    assert question.endswith("Make today's goals.")
+
+
+def test_goals_of_a_run_that_somebody_wanted_are_made_from_what_was_said() -> None:  # EX-13
+    _, question = asked(at(Phase.GOALS, run=begun("human")), Phase.GOALS)
+    assert "Action: task.add\nLook at Globex" in question
+    assert "## Report" not in question
+
+
+def test_goals_of_an_event_are_made_from_its_data() -> None:  # EX-13
+    _, question = asked(at(Phase.GOALS), Phase.GOALS)
+    assert "Event: lead.created from leads" in question
+    assert '"company": "Globex"' in question
+
+
+def test_the_report_is_asked_for_with_the_time_of_the_robot() -> None:  # EX-11 CL-05
+    system_prompt, _ = asked(at(Phase.INSPIRATION, run=begun("clock", robot=ROBOT)), Phase.INSPIRATION)
+    assert "Monday 2026-03-02 12:00 UTC (start of the month)" in system_prompt
+
+
+def test_the_planner_is_told_the_goals_and_who_may_work() -> None:  # EX-26
+    system_prompt, question = asked(at(Phase.TASKS, run=begun(robot=ROBOT)), Phase.TASKS)
+    assert "- experts.scorer\n- experts.writer" in system_prompt
+    assert "## Goals\n## Goals\n1. Score it" in question
+
+
+def test_an_answer_that_could_not_be_used_comes_back_with_the_reason() -> None:
+    run = domain.apply(at(Phase.TASKS), Unusable("expected at least one task"), now=NOON)
+    assert "Your last answer couldn't be used: expected at least one task" in asked(run, Phase.TASKS)[1]
+    assert "couldn't be used" not in asked(at(Phase.TASKS), Phase.TASKS)[1]
+
+
+def test_lessons_of_earlier_runs_are_told() -> None:
+    lesson = Lesson(id="l1", type=LessonType.INSIGHT, content="Globex pays late", execution_id="e0", learnt_at=NOON)
+    run = at(Phase.GOALS).seen(recalled=[lesson])
+    assert "- [insight] Globex pays late" in asked(run, Phase.GOALS)[1]
+    assert "(nothing yet)" in asked(at(Phase.GOALS), Phase.GOALS)[1]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "config", "expected"),
+    [
+        ("fr-FR", {"default_locale": "de-DE"}, "fr-FR"),
+        (None, {"default_locale": "de-DE"}, "de-DE"),
+        (None, {}, "en-US"),
+    ],
+)
+def test_the_language_is_the_triggers_then_the_robots_then_english(trigger: Any, config: Any, expected: str) -> None:
+    run = at(Phase.GOALS, run=begun(robot=a_robot(config=config), locale=trigger))
+    assert f"in this language: {expected}" in asked(run, Phase.GOALS)[0]
+
+
+def task_messages(run: Run, number: int, texts: dict[str, str], **fields: Any) -> list[Message]:
+    task = a_task(number, **fields)
+    return for_task(run, task, AGENTS.assistant(task.executor_id), texts)
+
+
+def with_results(**statuses: TaskStatus) -> Run:
+    """A run with four tasks, some of which have gone one way or another."""
+    run = domain.apply(at(Phase.TASKS), Planned([a_task(n) for n in (1, 2, 3, 4)], []), now=NOON)
+    results = [
+        TaskResult(task_id=name.replace("_", "-"), step_id=name, status=status, output=Text(inline="x"))
+        for name, status in statuses.items()
+    ]
+    return run.seen(results=results)
+
+
+def test_a_task_is_told_the_results_of_the_completed_ones_before_it_and_no_others() -> None:  # EX-22
+    run = with_results(task_1=TaskStatus.COMPLETED, task_2=TaskStatus.FAILED, task_3=TaskStatus.VALIDATING)
+    texts = {"task-1": "fifteen leads", "task-2": "a wrong guess", "task-3": "unchecked"}
+    text = task_messages(run, 4, texts)[-1].text()
+    assert "## Results so far\n### Step 1\nfifteen leads" in text
+    assert "a wrong guess" not in text
+    assert "unchecked" not in text
+
+
+def test_the_first_task_is_told_that_there_are_no_results_yet() -> None:  # EX-22
+    assert task_messages(at(RunTurn), 1, {})[-1].text().endswith("## Results so far\n(none)")
+
+
+def test_a_long_result_is_told_in_its_beginning() -> None:  # EX-22
+    text = task_messages(with_results(task_1=TaskStatus.COMPLETED), 2, {"task-1": "x" * 9000})[-1].text()
+    assert "x" * 7999 + "…" in text
+    assert "x" * 8000 not in text
+
+
+def test_a_task_is_told_what_is_expected_of_it() -> None:  # EX-16 EX-18
+    given = {"description": "Write it", "expected_output": "two pages", "args": ["formal"]}
+    said = [Message(role="user", content="in blue, please")]
+    first, middle, last = task_messages(at(RunTurn, run=begun(robot=ROBOT)), 1, {}, messages=said, **given)
+    assert first.role == "system"
+    assert "You are experts.writer, an assistant of Sales Manager" in first.text()
+    assert middle == said[0]
+    for part in (
+        "## Task\nWrite it",
+        "## Arguments\n['formal']",
+        "## Expected output\ntwo pages",
+        '"company": "Globex"',
+    ):
+        assert part in last.text()
+
+
+def test_the_report_to_deliver_is_written_from_the_results() -> None:  # DC-03
+    run = with_results(task_1=TaskStatus.COMPLETED)
+    _, question = asked(run, Phase.DELIVERY, {"task-1": "fifteen leads"})
+    assert "## Results\n### Step 1\nfifteen leads" in question

@@ -1,0 +1,1 @@
+"""The memory: what each robot knows, kept and recalled by meaning."""

@@ -1,0 +1,9 @@
+"""`python -m memory` runs the service."""
+
+from memory.app import build
+from memory.settings import Settings
+from rota_common.serving import serve
+
+if __name__ == "__main__":
+    settings = Settings()
+    serve(build(settings), settings)

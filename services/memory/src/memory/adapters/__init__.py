@@ -1,0 +1,1 @@
+"""What the memory needs of the outside world."""

@@ -1,0 +1,78 @@
+"""The memory's ports in plain dictionaries, held to the same tests as the real ones."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from math import sqrt
+
+from memory.domain import KnowledgeBase, Owner
+from memory.ports import Vector
+from rota_contracts.memory import MemoryEntry, RecalledEntry
+from rota_contracts.robot import Robot
+
+
+class HashingEmbedder:
+    """Texts that share words lie close together."""
+
+    dimensions = 64
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> Vector:
+        vector = [0.0] * self.dimensions
+        for word in text.lower().split():
+            vector[zlib.crc32(word.encode()) % self.dimensions] += 1.0
+        length = sqrt(sum(number * number for number in vector)) or 1.0
+        return [number / length for number in vector]
+
+
+class DictKnowledge:
+    def __init__(self) -> None:
+        self._entries: dict[Owner, dict[str, tuple[MemoryEntry, Vector, int]]] = {}
+
+    async def keep(self, owner: Owner, entries: Sequence[tuple[MemoryEntry, Vector]], *, rev: int) -> None:
+        self._entries.setdefault(owner, {}).update({entry.id: (entry, vector, rev) for entry, vector in entries})
+
+    async def nearest(self, owner: Owner, vector: Vector, limit: int) -> list[RecalledEntry]:
+        scored = [
+            RecalledEntry(entry=entry, score=sum(one * other for one, other in zip(vector, its, strict=True)))
+            for entry, its, _ in self._entries.get(owner, {}).values()
+        ]
+        return sorted(scored, key=lambda found: -found.score)[:limit]
+
+    async def remove(self, owner: Owner, ids: Sequence[str]) -> int:
+        known = self._entries.get(owner, {})
+        return len([known.pop(one) for one in set(ids) & known.keys()])
+
+    async def clear(self, owner: Owner, *, up_to_rev: int | None = None) -> int:
+        known = self._entries.get(owner, {})
+        return await self.remove(
+            owner, [one for one, (_, _, rev) in known.items() if up_to_rev is None or rev <= up_to_rev]
+        )
+
+
+class DictKnowledgeBases:
+    def __init__(self) -> None:
+        self._bases: dict[Owner, KnowledgeBase] = {}
+
+    async def opened(self, owner: Owner, *, rev: int, at: datetime) -> None:
+        known = self._bases.get(owner, KnowledgeBase(owner, at))
+        self._bases[owner] = replace(known, rev=max(known.rev, rev))
+
+    async def closed(self, owner: Owner, *, rev: int, at: datetime) -> None:
+        await self.opened(owner, rev=0, at=at)
+        if self._bases[owner].deleted_rev < rev:
+            self._bases[owner] = replace(self._bases[owner], deleted_rev=rev, deleted_at=at)
+
+    async def find(self, owner: Owner) -> KnowledgeBase | None:
+        return self._bases.get(owner)
+
+
+class DictRobots:
+    def __init__(self) -> None:
+        self.robots: dict[Owner, Robot] = {}
+
+    async def find(self, team: str, member: str) -> Robot | None:
+        return self.robots.get(Owner(team, member))

@@ -1,0 +1,61 @@
+"""Whose knowledge it is, and of which life: a robot's name may be used again after the robot was deleted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rota_contracts.memory import MemoryEntry, private_kb
+from rota_contracts.robot import Robot
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A robot, as the owner of what it knows."""
+
+    team: str
+    member: str
+
+    @property
+    def tenant(self) -> str:
+        """The key of all that is this robot's. Names hold no dots, so no two robots share one (Decision 31)."""
+        return f"{self.team}.{self.member}"
+
+    @property
+    def label(self) -> str:
+        """For people (LE-04); two robots may share it, so nothing is found by it."""
+        return private_kb(self.team, self.member)
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeBase:
+    """`rev` is the highest revision of the robot heard of, `deleted_rev` that of its last deletion (0 = none)."""
+
+    owner: Owner
+    created_at: datetime
+    rev: int = 0
+    deleted_rev: int = 0
+    deleted_at: datetime | None = None
+
+    @property
+    def deleted(self) -> bool:
+        return self.deleted_rev > 0 and self.deleted_rev >= self.rev
+
+
+def revision(robot: Robot | None) -> int | None:
+    """The revision that new knowledge belongs to; None if the robot is deleted, 0 if nobody knows it."""
+    if robot is None:
+        return 0
+    return None if robot.deleted else robot.rev
+
+
+def acceptable(entries: Sequence[MemoryEntry], rev: int | None, known: KnowledgeBase | None) -> list[MemoryEntry]:
+    """The entries that may be kept: none of a deleted robot, and none that an earlier robot of that name learnt."""
+    if rev is None or outlived(known, rev):
+        return []
+    ended = known.deleted_at if known else None
+    return [entry for entry in entries if ended is None or entry.created_at > ended]
+
+
+def outlived(known: KnowledgeBase | None, rev: int) -> bool:
+    """Was the robot deleted at this revision or a later one?"""
+    return known is not None and known.deleted_rev > 0 and known.deleted_rev >= rev

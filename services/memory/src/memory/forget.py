@@ -1,0 +1,16 @@
+"""Removes entries of a robot, or all."""
+
+from memory.domain import Owner
+from memory.ports import Knowledge
+from rota_contracts.memory import Forget, Forgotten
+
+
+class ForgetEntries:
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+
+    async def __call__(self, asked: Forget) -> Forgotten:
+        owner = Owner(asked.team_id, asked.member_id)
+        if asked.ids is None:
+            return Forgotten(count=await self._knowledge.clear(owner))
+        return Forgotten(count=await self._knowledge.remove(owner, asked.ids))

@@ -1,0 +1,63 @@
+"""What the memory needs of the outside world."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from memory.domain import KnowledgeBase, Owner
+from rota_contracts.memory import MemoryEntry, RecalledEntry
+from rota_contracts.robot import Robot
+
+Vector = list[float]
+
+
+class Embedder(Protocol):
+    """Turns text into a vector; texts that mean the same lie close together."""
+
+    dimensions: int
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """A vector of length 1 for each text; all zeros for a text without a word."""
+        ...
+
+
+class Knowledge(Protocol):
+    """The entries of all robots. Every call is about one robot alone. Raises Transient when the store is away."""
+
+    async def keep(self, owner: Owner, entries: Sequence[tuple[MemoryEntry, Vector]], *, rev: int) -> None:
+        """Keep the entries, learnt at revision `rev` of the robot. An id that is there already is overwritten."""
+        ...
+
+    async def nearest(self, owner: Owner, vector: Vector, limit: int) -> list[RecalledEntry]:
+        """The entries closest to `vector` by cosine, best first."""
+        ...
+
+    async def remove(self, owner: Owner, ids: Sequence[str]) -> int:
+        """Remove these entries; how many there were."""
+        ...
+
+    async def clear(self, owner: Owner, *, up_to_rev: int | None = None) -> int:
+        """Remove all entries, or those learnt at `up_to_rev` and before; how many there were."""
+        ...
+
+
+class KnowledgeBases(Protocol):
+    """One record per robot: it has a knowledge base, and when that ended. Events come twice and in any order."""
+
+    async def opened(self, owner: Owner, *, rev: int, at: datetime) -> None:
+        """The robot exists at `rev`."""
+        ...
+
+    async def closed(self, owner: Owner, *, rev: int, at: datetime) -> None:
+        """The robot was deleted at `rev`; the first `at` told for a revision holds."""
+        ...
+
+    async def find(self, owner: Owner) -> KnowledgeBase | None: ...
+
+
+class Robots(Protocol):
+    """The robots' definitions as they are now."""
+
+    async def find(self, team: str, member: str) -> Robot | None:
+        """Also one that was deleted; None if nobody knows it."""
+        ...

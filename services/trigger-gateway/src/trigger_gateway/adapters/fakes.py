@@ -1,0 +1,192 @@
+"""The gateway's ports in memory, held to the same tests as the real ones."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from rota_common.errors import Transient
+from rota_contracts.execution import TriggerRead
+from rota_contracts.robot import Robot
+from rota_contracts.trigger import TriggerReceivedV1
+from trigger_gateway.api_keys import ApiKey
+from trigger_gateway.domain import RobotRecord, Source, Subscriber, subscriber, webhook_sources
+from trigger_gateway.ports import Hearing, Logged, Outcome
+
+
+class MemoryTeams:
+    def __init__(self) -> None:
+        self._teams: dict[str, str] = {}
+
+    async def add(self, team: str, name: str) -> bool:
+        new = team not in self._teams
+        self._teams.setdefault(team, name)
+        return new
+
+    async def exists(self, team: str) -> bool:
+        return team in self._teams
+
+
+class MemoryKeys:
+    def __init__(self) -> None:
+        self._keys: dict[str, ApiKey] = {}
+
+    async def add(self, key: ApiKey) -> None:
+        self._keys[key.key_id] = key
+
+    async def find(self, key_id: str) -> ApiKey | None:
+        return self._keys.get(key_id)
+
+    async def of_team(self, team: str) -> list[ApiKey]:
+        return sorted((key for key in self._keys.values() if key.team == team), key=lambda key: key.created_at)
+
+    async def remove(self, team: str, key_id: str) -> bool:
+        mine = self._keys.get(key_id)
+        return mine is not None and mine.team == team and self._keys.pop(key_id) is mine
+
+
+class MemorySources:
+    """`asked` counts the look-ups."""
+
+    def __init__(self) -> None:
+        self._sources: dict[tuple[str, str], Source] = {}
+        self.asked = 0
+
+    async def add(self, source: Source) -> bool:
+        new = (source.team, source.name) not in self._sources
+        self._sources.setdefault((source.team, source.name), source)
+        return new
+
+    async def find(self, team: str, name: str) -> Source | None:
+        self.asked += 1
+        return self._sources.get((team, name))
+
+    async def of_team(self, team: str) -> list[Source]:
+        return sorted((each for each in self._sources.values() if each.team == team), key=lambda each: each.name)
+
+    async def remove(self, team: str, name: str) -> bool:
+        return self._sources.pop((team, name), None) is not None
+
+
+class MemoryRobots:
+    def __init__(self) -> None:
+        self._records: dict[tuple[str, str], RobotRecord] = {}
+
+    async def find(self, team: str, member: str) -> RobotRecord | None:
+        return self._records.get((team, member))
+
+    async def insert(self, record: RobotRecord) -> bool:
+        new = _key(record.robot) not in self._records
+        self._records.setdefault(_key(record.robot), record)
+        return new
+
+    async def replace(self, record: RobotRecord, *, expected_rev: int) -> bool:
+        there = self._records.get(_key(record.robot))
+        if there is None or there.robot.rev != expected_rev:
+            return False
+        self._records[_key(record.robot)] = record
+        return True
+
+    async def mark_synced(self, robot: Robot, *, confirmed: bool) -> None:
+        there = self._records.get(_key(robot))
+        if there is not None and there.robot.rev == robot.rev:
+            marked = replace(there, synced=True, announced=True, confirmed=there.confirmed or confirmed)
+            self._records[_key(robot)] = marked
+
+    async def unsynced(self, limit: int) -> list[RobotRecord]:
+        waiting = [record for record in self._records.values() if not record.synced]
+        return sorted(waiting, key=lambda record: record.changed_at)[:limit]
+
+    async def page(self, team: str, *, page: int, page_size: int) -> tuple[list[Robot], int]:
+        mine = sorted(self._of_team(team), key=lambda robot: robot.member_id)
+        return mine[(page - 1) * page_size : page * page_size], len(mine)
+
+    async def subscribers(self, team: str, source: str) -> list[Subscriber]:
+        return [subscriber(robot) for robot in self._of_team(team) if source in webhook_sources(robot)]
+
+    def _of_team(self, team: str) -> list[Robot]:
+        robots = (record.robot for record in self._records.values())
+        return [robot for robot in robots if robot.team_id == team and not robot.deleted]
+
+
+class MemoryDefinitions:
+    """`away` makes it fail at once, `breaks` only after everything looked well."""
+
+    def __init__(self) -> None:
+        self.robots: dict[tuple[str, str], Robot] = {}
+        self.announced: list[tuple[str, int, bool]] = []
+        self.away = self.breaks = False
+
+    def check(self) -> None:
+        if self.away:
+            raise Transient("NATS: not connected")
+
+    async def put(self, robot: Robot) -> None:
+        if self.away or self.breaks:
+            raise Transient("NATS: gone")
+        there = self.robots.get(_key(robot))
+        if there is None or there.rev < robot.rev:
+            self.robots[_key(robot)] = robot
+
+    async def announce(self, robot: Robot, *, created: bool) -> None:
+        fact = (robot.member_id, robot.rev, created)
+        if fact not in self.announced:
+            self.announced.append(fact)
+
+
+class MemoryTriggers:
+    """Keeps what was published, each trigger once; `away` makes it fail."""
+
+    def __init__(self) -> None:
+        self.published: dict[str, TriggerReceivedV1] = {}
+        self.away = False
+
+    async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> None:
+        if self.away:
+            raise Transient("NATS: not connected")
+        self.published.setdefault(trigger.trigger_id, trigger)
+
+
+class ScriptedOutcomes:
+    """Says `says` of every trigger, and `knows` when it is asked."""
+
+    def __init__(self, says: Outcome | None = None, knows: TriggerRead | None = None) -> None:
+        self.says, self.knows = says, knows
+
+    @contextlib.asynccontextmanager
+    async def hearing(self, team: str, member: str) -> AsyncIterator[Hearing]:
+        yield self
+
+    async def outcome(self, trigger_id: str, *, within: float) -> Outcome | None:
+        return self.says
+
+    async def read(self, team: str, trigger_id: str) -> TriggerRead | None:
+        return self.knows
+
+
+class MemoryInboundLog:
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, str, str], Logged] = {}
+
+    async def add(self, entry: Logged) -> None:
+        event = replace(entry.event, data={})
+        key = (event.team, event.source, event.id)
+        first = self._entries.get(key, Logged(event, []))
+        more = [woken for woken in entry.woken if woken not in first.woken]
+        self._entries[key] = Logged(first.event, [*first.woken, *more])
+
+    async def find(self, team: str, source: str, event_id: str) -> Logged | None:
+        return self._entries.get((team, source, event_id))
+
+
+class MemoryRequests:
+    def __init__(self) -> None:
+        self._digests: dict[str, str] = {}
+
+    async def remember(self, request_id: str, digest: str) -> str | None:
+        first = self._digests.get(request_id)
+        self._digests.setdefault(request_id, digest)
+        return first
+
+
+def _key(robot: Robot) -> tuple[str, str]:
+    return robot.team_id, robot.member_id

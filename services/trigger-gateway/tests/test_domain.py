@@ -1,0 +1,146 @@
+"""What the gateway decides about events, robots and keys, without a server."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from rota_contracts.ids import event_trigger_id
+from rota_contracts.robot import EventSubscription, Robot, RobotStatus
+from trigger_gateway.api_keys import is_the_key, is_the_secret, make_key, parse_key
+from trigger_gateway.domain import (
+    Source,
+    Subscriber,
+    changed,
+    read_event,
+    replaced,
+    same,
+    triggers_of,
+    webhook_sources,
+)
+from trigger_gateway.domain import definition as definition_of
+from trigger_gateway.problems import Invalid, Malformed
+
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+LEADS = Source("acme", "leads", "$ENV.X", AT)
+NAMED = Source("acme", "crm", "$ENV.X", AT, event_type_field="event")
+
+
+def robot(**fields: Any) -> Robot:
+    given = {"team_id": "acme", "member_id": "leader", "robot_config": {"identity": {"role": "Greeter"}}}
+    return Robot.model_validate(given | fields)
+
+
+def wanting(member: str, *types: str, source: str = "/webhook/leads") -> Subscriber:
+    given = {"type": "webhook", "source": source, "filter": {"event_types": types}}
+    return Subscriber(member, 4, (EventSubscription.model_validate(given),))
+
+
+@pytest.mark.parametrize(
+    ("source", "body", "event_type", "data"),
+    [
+        (LEADS, b'{"type":"lead.created","data":{"a":1},"timestamp":"x"}', "lead.created", {"a": 1}),
+        (LEADS, b'{"type":"lead.created","a":1}', "lead.created", {"type": "lead.created", "a": 1}),
+        (LEADS, b'{"type":"lead.created","data":[1]}', "lead.created", {"type": "lead.created", "data": [1]}),
+        (LEADS, b'{"type":7,"data":{"a":1}}', None, {"type": 7, "data": {"a": 1}}),
+        (LEADS, b'{"data":{"a":1}}', None, {"data": {"a": 1}}),
+        (NAMED, b'{"event":"won","data":{"a":1}}', "won", {"event": "won", "data": {"a": 1}}),
+        (NAMED, b'{"type":"won"}', None, {"type": "won"}),
+        (LEADS, b"{}", None, {}),
+    ],
+)
+def test_an_events_type_and_data_are_found(
+    source: Source, body: bytes, event_type: str | None, data: dict[str, Any]
+) -> None:  # TG-11
+    event = read_event(source, "evt_1", body, AT)
+    assert (event.type, event.data) == (event_type, data)
+
+
+@pytest.mark.parametrize(
+    ("body", "named"), [(b"[1]", "an array"), (b"null", "null"), (b"1.5", "a number"), (b"true", "true")]
+)
+def test_a_body_that_is_no_object_is_named(body: bytes, named: str) -> None:
+    with pytest.raises(Malformed, match=named):
+        read_event(LEADS, "evt_1", body, AT)
+
+
+def test_each_robot_that_wants_an_event_gets_one_trigger() -> None:  # TG-12
+    event = read_event(LEADS, "evt_1", b'{"type":"lead.created","data":{"a":1}}', AT)
+    twice = Subscriber("twice", 1, (*wanting("x").subscriptions, *wanting("x", "lead.created").subscriptions))
+    others = [wanting("other", "lead.lost"), wanting("elsewhere", source="crm")]
+    made = triggers_of(event, [wanting("all"), wanting("typed", "lead.created", "lead.lost"), twice, *others])
+    assert [(each.member_id, each.robot_rev) for each in made] == [("all", 4), ("typed", 4), ("twice", 1)]
+    assert [each.trigger_id for each in made] == [
+        event_trigger_id("acme", "leads", "evt_1", name) for name in ("all", "typed", "twice")
+    ]
+    assert made[0].input.model_dump(exclude_defaults=True) == {
+        "source": "leads",
+        "event_type": "lead.created",
+        "data": {"a": 1},
+    }
+
+
+def test_a_robot_is_found_by_the_webhooks_it_names() -> None:
+    events = [
+        {"type": "webhook", "source": "/webhook/leads"},
+        {"type": "webhook", "source": "leads"},
+        {"type": "webhook", "source": "crm"},
+        {"type": "database", "source": "table"},
+    ]
+    assert webhook_sources(robot(robot_config={"identity": {"role": "x"}, "events": events})) == ["crm", "leads"]
+
+
+def test_a_change_replaces_top_level_fields_and_counts() -> None:  # TG-17
+    before = robot(display_name="Leo", robot_email="leo@example.com")
+    after = changed(before, {"display_name": "Lea", "robot_status": "paused"})
+    assert (after.display_name, after.robot_status, after.rev) == ("Lea", RobotStatus.PAUSED, 2)
+    assert after.robot_email == "leo@example.com"
+    assert same(changed(before, {}), before)
+    assert not same(after, before)
+
+
+def test_the_short_form_of_a_delivery_survives_changes() -> None:  # Decision 11
+    config = {"identity": {"role": "x"}, "delivery": {"type": "email", "opts": {"to": ["a@example.com"]}}}
+    before = robot(robot_config=config)
+    after = changed(before, {"display_name": "Lea"})
+    assert after.robot_config == before.robot_config
+    assert after.robot_config.delivery.preferences.email is not None
+
+
+def test_a_new_definition_keeps_name_team_and_status() -> None:
+    before = robot(robot_status="paused", display_name="Leo", rev=7)
+    new = definition_of({"robot_config": {"identity": {"role": "Scout"}}})
+    after = replaced(before, new)
+    assert (after.member_id, after.team_id, after.rev, after.robot_status) == ("leader", "acme", 8, RobotStatus.PAUSED)
+    assert (after.display_name, after.robot_config.identity.role) == ("", "Scout")
+
+
+def test_each_wrong_field_of_a_definition_is_named_with_its_reason() -> None:
+    config = {"identity": {"role": " "}, "clock": {"mode": "interval"}, "quota": {"max": 0}}
+    with pytest.raises(Invalid) as caught:
+        definition_of({"robot_config": config, "colour": "red"})
+    found = {each.field: each.message for each in caught.value.fields}
+    assert set(found) == {"robot_config.identity.role", "robot_config.clock", "robot_config.quota.max", "colour"}
+    assert found["robot_config.clock"] == 'mode interval needs every, for example "30m"'
+
+
+def test_a_key_is_recognised_by_its_secret_alone() -> None:
+    new = make_key("acme", key_id="abc", secret="s_e-c_r_e_t", at=AT)
+    presented = parse_key(new.text)
+    assert new.text == "rota_abc_s_e-c_r_e_t"
+    assert presented is not None
+    assert is_the_key(presented, new.key)
+    assert "s_e-c" not in str(new.key)
+    for other in ("rota_abc_s_e-c_r_e_", "rota_abc_", "rota_abc_ä"):
+        wrong = parse_key(other)
+        assert wrong is None or not is_the_key(wrong, new.key)
+
+
+@pytest.mark.parametrize("text", ["", "rota", "rota_", "rota_abc", "rota__secret", "other_abc_secret"])
+def test_what_is_no_key_is_none(text: str) -> None:
+    assert parse_key(text) is None
+
+
+def test_secrets_of_any_text_can_be_compared() -> None:
+    assert is_the_secret("ä", "ä")
+    assert not is_the_secret("a", "ab")

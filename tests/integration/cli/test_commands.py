@@ -1,0 +1,151 @@
+"""The commands against a running Rota, as people type them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.integration.cli.kit import EXAMPLES, Rota, Up
+
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("running")]
+
+ASSISTANT = str(EXAMPLES / "robots" / "sales-assistant.yaml")
+PROCESSOR = str(EXAMPLES / "robots" / "lead-processor.yaml")
+LEAD = f"@{EXAMPLES / 'events' / 'lead-created.json'}"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def robots(rota: Rota, running: Up) -> None:
+    rota.json("apply", "-f", ASSISTANT, "-f", PROCESSOR)
+    rota.json("sources", "add", "leads", "--secret", "$ENV.LEADS_SECRET")
+
+
+def test_applying_again_says_unchanged_and_a_change_says_changed(rota: Rota) -> None:
+    # TG-17
+    assert [one["outcome"] for one in rota.json("apply", "-f", ASSISTANT)] == ["unchanged"]
+    changed = rota.home / "robot.yaml"
+    changed.write_text("member_id: changing\nrobot_config: {identity: {role: A}}\n")
+    assert [one["outcome"] for one in rota.json("apply", "-f", str(changed))] == ["created"]
+    changed.write_text("member_id: changing\nrobot_config: {identity: {role: B}}\n")
+    assert [(one["outcome"], one["rev"]) for one in rota.json("apply", "-f", str(changed))] == [("changed", 2)]
+
+
+def test_robots_are_listed_and_one_can_be_deleted(rota: Rota) -> None:
+    # TG-17
+    doomed = rota.home / "doomed.yaml"
+    doomed.write_text("member_id: doomed\nrobot_config: {identity: {role: A}}\n")
+    rota.json("apply", "-f", str(doomed))
+    assert "doomed" in {one["member_id"] for one in rota.json("robots")[0]}
+    assert rota.run("robots", "delete", "doomed", "--yes").returncode == 0
+    assert "doomed" not in {one["member_id"] for one in rota.json("robots")[0]}
+
+
+def test_deleting_without_yes_and_without_a_terminal_deletes_nothing(rota: Rota) -> None:
+    command = rota.start("robots", "delete", "sales-assistant")
+    command.communicate(input="", timeout=30)
+    assert command.returncode == 1
+    assert "sales-assistant" in rota.run("robots").stdout
+
+
+def test_a_run_that_was_waited_for_is_completed_and_can_be_read(rota: Rota) -> None:
+    # TG-13, TG-21
+    (run,) = rota.json("trigger", "sales-assistant", "--message", "Prepare for BigCorp", "--wait")
+    assert run["status"] == "completed"
+    shown = rota.run("executions", "show", run["execution_id"]).stdout
+    assert "P1 Goals" in shown
+    assert "verdict: passed" in shown
+    listed = rota.json("executions", "--member", "sales-assistant", "--status", "completed")[0]
+    assert run["execution_id"] in {one["execution_id"] for one in listed["executions"]}
+
+
+def test_an_intervention_and_a_dry_run_start_runs_too(rota: Rota) -> None:
+    # TG-06, TG-14
+    (run,) = rota.json("trigger", "sales-assistant", "--action", "task.add", "--message", "More", "--dryrun", "--wait")
+    assert run["status"] == "completed"
+    assert run["executor_mode"] == "dryrun"
+    assert run["trigger"]["input"]["action"] == "task.add"
+
+
+def test_an_action_outside_the_allow_list_fails_with_the_reason(rota: Rota) -> None:
+    # TG-04
+    refused = rota.run("trigger", "sales-assistant", "--action", "goal.add", "--message", "More")
+    assert refused.returncode == 1
+    assert "goal.add" in refused.stderr
+
+
+def test_a_signed_webhook_wakes_the_robot_that_wants_it_and_no_other(rota: Rota) -> None:
+    # TG-12
+    (sent,) = rota.json(
+        "webhook", "send", "leads", "--type", "lead.created", "--data", LEAD, "--secret", "$ENV.LEADS_SECRET"
+    )
+    assert [one["member_id"] for one in sent["triggers"]] == ["lead-processor"]
+    (other,) = rota.json("webhook", "send", "leads", "--type", "lead.gone", "--secret", "$ENV.LEADS_SECRET")
+    assert other["triggers"] == []
+
+
+def test_a_webhook_signed_with_another_secret_is_refused(rota: Rota) -> None:
+    refused = rota.run("webhook", "send", "leads", "--type", "lead.created", "--secret", "whsec_QUFB")
+    assert refused.returncode == 1
+    assert "403" in refused.stderr
+
+
+def test_the_shell_script_posts_a_webhook_that_is_accepted(rota: Rota, running: Up) -> None:
+    script, url = EXAMPLES / "post_webhook.sh", f"{running.ready['url']}/v1/hooks/{running.ready['team']}/leads"
+    command = ["sh", str(script), url, "lead.created", LEAD.removeprefix("@")]
+    done = subprocess.run(command, env=rota.environ(), capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert len(json.loads(done.stdout)["triggers"]) == 1
+
+
+def test_watching_shows_a_run_from_trigger_to_end(rota: Rota) -> None:
+    # TG-40
+    watch = rota.start("watch", "--member", "sales-assistant", "--json")
+    try:
+        assert watch.stdout is not None
+        rota.json("trigger", "sales-assistant", "--message", "Watch this", "--wait")
+        rota.json("trigger", "sales-assistant", "--message", "Watch this too", "--wait")
+        types = set()
+        for line in watch.stdout:
+            types.add(json.loads(line)["type"])
+            if "rota.v1.execution.finished" in types:
+                break
+        assert "rota.v1.delivery.completed" in types
+    finally:
+        watch.terminate()
+        watch.communicate(timeout=30)
+
+
+def test_the_dead_letters_are_empty_and_one_that_is_not_there_is_told(rota: Rota) -> None:
+    assert rota.json("dead", "list") == [[]]
+    assert rota.json("dead", "redrive", "--all") == []
+    missing = rota.run("dead", "show", "77")
+    assert missing.returncode == 1
+    assert "77" in missing.stderr
+
+
+def test_the_doctor_finds_everything_while_rota_runs(rota: Rota) -> None:
+    found = {one["part"]: one["level"] for one in rota.json("doctor")}
+    assert "missing" not in found.values()
+    assert {"gateway", "scheduler", "executor", "validator", "delivery-center", "learner", "memory"} <= set(found)
+
+
+def test_the_example_subscriber_reads_what_was_delivered(rota: Rota, running: Up) -> None:
+    # DC-10
+    (run,) = rota.json("trigger", "sales-assistant", "--message", "For the subscriber", "--wait")
+    subscriber = subprocess.Popen(
+        [sys.executable, str(EXAMPLES / "subscriber.py"), running.ready["nats_url"], running.ready["team"]],
+        env=rota.environ(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert subscriber.stdout is not None
+        for line in subscriber.stdout:
+            if run["content"]["summary"] in line:
+                assert "rota.v1.delivery.completed.main.sales-assistant" in line
+                return
+        raise AssertionError("the subscriber ended before it saw the delivery")
+    finally:
+        subscriber.terminate()
+        subscriber.communicate(timeout=30)

@@ -1,0 +1,42 @@
+"""The whole system in one process, as tests and the commands use it."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from rota.errors import CliError
+from rota.stack import Stack
+from rota_common.embedded import EmbeddedServer
+from tests.integration.cli.kit import processes_of
+
+pytestmark = pytest.mark.integration
+
+
+async def test_everything_is_ready_and_nothing_is_left(tmp_path: Path) -> None:
+    async with Stack(tmp_path) as stack:
+        assert await stack.problems() == {}
+        assert set(stack.apps) == {
+            *("trigger-gateway", "scheduler", "executor", "validator", "delivery-center", "learner", "memory")
+        }
+        async with httpx.AsyncClient(base_url=stack.url, trust_env=False) as http:
+            assert (await http.get("/health/ready")).json()["ready"]
+            assert (await http.get("/docs")).status_code == 200
+    assert processes_of(tmp_path) == []
+
+
+async def test_given_servers_are_used_and_left_running(nats: EmbeddedServer, mongo_url: str, tmp_path: Path) -> None:
+    async with Stack(tmp_path / "stack", nats_url=nats.url, mongo_url=mongo_url) as stack:
+        assert (stack.nats_url, stack.mongo_url) == (nats.url, mongo_url)
+        assert processes_of(tmp_path / "stack") == []
+    assert nats.pid
+
+
+async def test_a_start_that_fails_half_way_leaves_no_process(tmp_path: Path) -> None:
+    async with Stack(tmp_path / "one") as first:
+        port = int(first.url.rpartition(":")[2])
+        with pytest.raises(CliError, match="can't listen"):
+            async with Stack(tmp_path / "two", http_port=port):
+                raise AssertionError("a taken port must not start")
+        assert processes_of(tmp_path / "two") == []
+        assert await first.problems() == {}

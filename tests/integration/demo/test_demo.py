@@ -1,0 +1,31 @@
+"""The demo as `make demo` runs it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.integration
+
+
+def test_the_demo_ends_by_itself_and_every_outside_party_got_what_it_should(tmp_path: Path) -> None:
+    # DC-10, LE-02
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("ROTA_", "OPENAI_"))}
+    environ |= {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "rota.main", "demo", "--json"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=90, check=False)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    parties = {line["party"]: line["ok"] for line in told if "party" in line}
+    assert parties == dict.fromkeys(parties, True), done.stdout + done.stderr
+    assert len(parties) == 5
+    assert done.returncode == 0
+    assert told[-1]["ok"]
+    assert list(tmp_path.iterdir()) == []
+    assert str(tmp_path) not in "".join(path.read_text() for path in _command_lines())
+
+
+def _command_lines() -> list[Path]:
+    return [path for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]

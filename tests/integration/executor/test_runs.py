@@ -1,0 +1,236 @@
+"""Whole executions over a real bus and a real database, with rehearsed answers."""
+
+import pytest
+import structlog
+
+from rota_common.blobs import Blobs
+from rota_common.testing.bus import Listener, stored
+from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
+from rota_contracts import catalog
+from rota_contracts.execution import ExecStatus, ListExecutions, TaskStatus
+from rota_contracts.learning import LessonType
+from rota_contracts.memory import MemoryEntry, Recalled, RecalledEntry
+from rota_contracts.robot import Phase
+from rota_contracts.validation import RulesChecked, ValidationResult
+
+from tests.integration.executor.world import GOOD, World
+
+BAD = ValidationResult(passed=False, score=0.1, issues=["no figures"])
+
+
+async def test_an_event_run_goes_from_goals_to_lessons(world: World) -> None:  # EX-01 EX-05
+    async with world.executor():
+        await world.request()
+        done = await world.over()
+    assert (done.status, done.phase, done.error, done.notes) == (ExecStatus.COMPLETED, Phase.LEARNING, None, [])
+    assert done.inspiration is None
+    assert done.goals is not None
+    assert [(task.executor_id, task.source) for task in done.tasks or []] == [("experts.scorer", "event"), ("experts.writer", "event")]
+    assert [result.status for result in done.results] == [TaskStatus.COMPLETED] * 2
+    assert done.content is not None
+    assert done.delivery is not None
+    assert done.learning is not None
+    assert (done.robot_rev, done.progress.tasks_done) == (1, 2)
+
+
+async def test_a_clock_run_begins_with_its_report(world: World) -> None:  # EX-01 EX-10
+    async with world.executor():
+        await world.request(type="clock")
+        done = await world.over()
+    assert done.inspiration is not None
+    assert (done.inspiration.clock.day_of_week, done.inspiration.clock.hour) == ("Monday", 12)
+    sections = ["Summary", "Highlights", "Opportunities", "Risks", "World News", "Pending"]
+    assert [line[3:] for line in done.inspiration.content.splitlines() if line.startswith("## ")] == sections
+
+
+async def test_everybody_hears_of_a_run_once_and_in_one_trace(world: World) -> None:
+    async with world.executor():
+        await world.request()
+        await world.finished()
+    started = await stored(world.nats_url, catalog.EXECUTION_STARTED)
+    finished = await stored(world.nats_url, catalog.EXECUTION_FINISHED)
+    delivered = await stored(world.nats_url, catalog.DELIVERY_REQUESTED)
+    verdicts = await stored(world.nats_url, catalog.VALIDATION_REQUESTED)
+    assert [len(facts) for facts in (started, finished, delivered, verdicts)] == [1, 1, 1, 1]
+    assert {fact.traceparent.split("-")[1] for fact in (*started, *finished, *delivered, *verdicts)} == {"a" * 32}
+    assert (finished[0].data.trigger_id, finished[0].data.status) == ("t-e1", ExecStatus.COMPLETED)
+
+
+async def test_a_request_that_comes_again_runs_nothing_again(world: World) -> None:  # EX-04
+    async with world.executor():
+        await world.request()
+        before = await world.over()
+        await world.services["scheduler"].publish(
+            catalog.EXECUTION_REQUESTED, (await stored(world.nats_url, catalog.EXECUTION_REQUESTED))[0].data,
+            caused_by="t-e1", again=1,
+        )  # fmt: skip
+        await world.request("e2")
+        await world.finished(2)
+        assert await world.execution() == before
+    assert len(await stored(world.nats_url, catalog.EXECUTION_STARTED)) == 2
+
+
+async def test_a_robot_runs_several_executions_at_once(world: World) -> None:  # EX-04
+    async with world.executor():
+        for number in range(6):
+            await world.request(f"e{number}")
+        done = await world.finished(6)
+    assert sorted((fact.execution_id, fact.status) for fact in done) == [(f"e{n}", "completed") for n in range(6)]
+
+
+async def test_a_team_sees_its_own_runs_only(world: World) -> None:  # TG-23
+    async with world.executor():
+        await world.request()
+        await world.finished()
+        assert await world.execution(team="initech") is None
+        assert await world.execution("nobody") is None
+        ask = world.services["trigger-gateway"].ask
+        ours = await ask(catalog.LIST_EXECUTIONS, ListExecutions(team_id=TEAM))
+        theirs = await ask(catalog.LIST_EXECUTIONS, ListExecutions(team_id="initech"))
+    assert [line.execution_id for line in ours.executions] == ["e1"]
+    assert theirs.total == 0
+
+
+async def test_a_broken_rule_ends_the_run_without_a_delivery(world: World) -> None:  # EX-25, Decision 33
+    world.rules = lambda asked: RulesChecked(verdict=BAD)
+    async with world.executor():
+        await world.request()
+        done = await world.over()
+    assert (done.status, done.delivery, done.content) == (ExecStatus.FAILED, None, None)
+    assert done.error is not None
+    assert "no figures" in done.error
+    assert [result.status for result in done.results] == [TaskStatus.FAILED]
+    assert await stored(world.nats_url, catalog.DELIVERY_REQUESTED) == []
+    (lesson,) = await stored(world.nats_url, catalog.LEARNING_REQUESTED)
+    assert (lesson.data.summary.status, lesson.data.summary.error) == ("failed", done.error)
+
+
+async def test_a_semantic_no_ends_the_run_without_a_delivery(world: World) -> None:  # EX-25, Decision 33
+    world.verdict = lambda asked: BAD
+    async with world.executor():
+        await world.request()
+        done = await world.over()
+    assert [result.status for result in done.results] == [TaskStatus.COMPLETED, TaskStatus.FAILED]
+    assert (done.status, await stored(world.nats_url, catalog.DELIVERY_REQUESTED)) == (ExecStatus.FAILED, [])
+
+
+async def test_without_a_memory_a_run_goes_on_and_says_so(world: World) -> None:
+    await world.services["memory"].stop(1)
+    async with world.executor():
+        await world.request()
+        done = await world.over()
+    assert done.status is ExecStatus.COMPLETED
+    assert done.notes == ["without lessons of earlier runs: memory isn't there: nobody answers rota.v1.rpc.memory.recall"]
+
+
+async def test_lessons_of_earlier_runs_reach_the_goals_and_the_execution(world: World) -> None:
+    entry = MemoryEntry(id="l1", type=LessonType.INSIGHT, content="Globex pays late", execution_id="e0", created_at=NOON)
+    world.recall = lambda asked: Recalled(entries=[RecalledEntry(entry=entry, score=0.9)])
+    async with world.executor():
+        await world.request()
+        done = await world.over()
+    assert [(lesson.id, lesson.content) for lesson in done.recalled] == [("l1", "Globex pays late")]
+    assert done.goals is not None
+    assert "Globex pays late" in done.goals.content
+
+
+async def test_without_a_validator_a_run_waits_for_it(world: World) -> None:
+    await world.services["validator"].stop(1)
+    async with world.executor():
+        await world.request()
+        steps = await Listener.to(world.nats_url, f"{catalog.ACTIVITY.type}.>")
+        waiting = await _until(steps, "nobody answers")
+        assert "check_rules" in waiting
+        execution = await world.execution()
+        assert execution is not None
+        assert (execution.status, execution.error) == (ExecStatus.RUNNING, None)
+        await steps.close()
+
+
+async def _until(listener: Listener, words: str) -> str:
+    """The first message with these words."""
+    count = 0
+    while True:
+        count += 1
+        messages = await listener.heard(count)
+        if words in messages[count - 1].data.decode():
+            return messages[count - 1].data.decode()
+
+
+async def test_a_robot_that_is_deleted_has_its_waiting_run_cancelled(world: World) -> None:  # TG-20
+    world.silent.add("validator")
+    asked = await Listener.to(world.nats_url, catalog.VALIDATION_REQUESTED.pattern)
+    async with world.executor():
+        await world.request()
+        await asked.heard()
+        await world.delete()
+        done = await world.over()
+    await asked.close()
+    assert (done.status, done.error) == (ExecStatus.CANCELLED, "the robot was deleted")
+    (fact,) = await stored(world.nats_url, catalog.EXECUTION_FINISHED)
+    assert (fact.data.status, fact.data.error) == (ExecStatus.CANCELLED, "the robot was deleted")
+
+
+@pytest.mark.parametrize("deleted", [True, False])
+async def test_an_execution_of_a_robot_that_is_gone_is_cancelled_at_once(world: World, deleted: bool) -> None:
+    if deleted:
+        await world.keep(a_robot(member_id="gone", deleted=True))
+    async with world.executor():
+        await world.request(member_id="gone")
+        (fact,) = await world.finished()
+    assert (fact.status, fact.error) == (ExecStatus.CANCELLED, "the robot was deleted before the execution began")
+
+
+async def test_a_run_keeps_to_the_robot_it_began_with(world: World) -> None:
+    world.silent.add("validator")
+    asked = await Listener.to(world.nats_url, catalog.VALIDATION_REQUESTED.pattern)
+    async with world.executor(answer_patience=0.2):
+        await world.request()
+        await asked.heard()
+        await world.keep(a_robot(config={"resources": {"phases": {"delivery": "nobody"}}}, rev=2))
+        world.silent.clear()
+        done = await world.over()
+    await asked.close()
+    assert (done.status, done.robot_rev) == (ExecStatus.COMPLETED, 1)
+
+
+async def test_a_request_that_was_lost_is_sent_again(world: World) -> None:
+    world.silent = {"validator", "delivery-center", "learner"}
+    asked = {name: await Listener.to(world.nats_url, f"rota.v1.{name}.requested.>") for name in ("validation", "delivery", "learning")}
+    async with world.executor(answer_patience=0.2):
+        await world.request()
+        for name, service in zip(asked, ("validator", "delivery-center", "learner"), strict=True):
+            first, *_ = await asked[name].heard()
+            world.silent.discard(service)  # the first request is acknowledged, and never answered
+            again = (await asked[name].heard(2))[1]
+            assert (again.headers or {})["ce-id"] == (first.headers or {})["ce-id"]
+        done = await world.over()
+    for listener in asked.values():
+        await listener.close()
+    assert done.status is ExecStatus.COMPLETED
+
+
+async def test_every_step_is_logged_with_its_execution_and_phase(world: World) -> None:  # EX-30
+    with structlog.testing.capture_logs() as lines:
+        async with world.executor():
+            await world.request(type="clock")
+            await world.finished()
+    steps = [line for line in lines if line["event"] == "step"]
+    assert {line["execution_id"] for line in steps} == {"e1"}
+    assert {"inspiration", "goals", "tasks", "run", "delivery"} <= {line["phase"] for line in steps}
+    handled = [line for line in lines if line["event"] == "handled" and line["service"] == "executor"]
+    assert {line["execution_id"] for line in handled} == {"e1"}
+    assert {line["trace_id"] for line in handled if line["channel"] == "execution.requested"} == {"a" * 32}
+
+
+async def test_progress_is_there_to_be_watched(world: World) -> None:
+    watched = await Listener.to(world.nats_url, catalog.ACTIVITY.subject(TEAM, MEMBER))
+    async with world.executor():
+        await world.request()
+        await world.finished()
+    kinds = [message.data.decode().split('"kind":"')[1].split('"')[0] for message in watched.messages]
+    await watched.close()
+    assert kinds[:2] == ["phase.started", "phase.started"]
+    assert (kinds.count("task.started"), kinds.count("task.finished")) == (2, 2)
+
+

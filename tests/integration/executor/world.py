@@ -1,0 +1,186 @@
+"""The executor on real servers, beside stand-ins for every service that it speaks to."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from executor.app import build
+from executor.settings import Settings
+from rota_common.clock import Clock, now
+from rota_common.router import Router
+from rota_common.service import Runtime, Service
+from rota_common.serving import App
+from rota_common.testing.bus import Listener, stored
+from rota_common.testing.openai_server import Asked
+from rota_common.testing.samples import MEMBER, TEAM, a_trigger
+from rota_contracts import catalog
+from rota_contracts.delivery import DeliveryAcceptedV1, DeliveryRequestedV1, DeliveryResult
+from rota_contracts.envelope import Event
+from rota_contracts.execution import Execution, ExecutionFinishedV1, ExecutionRequestedV1, ReadExecution
+from rota_contracts.learning import LearningCompletedV1, LearningRequestedV1
+from rota_contracts.memory import Recall, Recalled
+from rota_contracts.robot import Robot, RobotDeletedV1
+from rota_contracts.streams import ROBOTS_BUCKET
+from rota_contracts.validation import (
+    CheckRules,
+    RulesChecked,
+    ValidationCompletedV1,
+    ValidationRequestedV1,
+    ValidationResult,
+)
+
+GOOD = ValidationResult(passed=True, score=0.9)
+KEY = "sk-a-secret-that-nobody-may-see"
+CONNECTOR = "label: Scripted\ntype: openai\noptions:\n  model: scripted\n  host: $ENV.MODEL_HOST\n  key: $ENV.MODEL_KEY\n"
+ENDINGS = {
+    "Write the report.": "inspiration",
+    "Make today's goals.": "goals",
+    "Make the plan.": "tasks",
+    "Write it up.": "delivery",
+}
+
+
+def kind(asked: Asked) -> str:
+    """Which step a request to the model is: a phase, or `run: <the task>`."""
+    if "## Task\n" in asked.words:
+        return "run: " + asked.words.split("## Task\n")[1].splitlines()[0]
+    return next((name for ending, name in ENDINGS.items() if ending in asked.words), "other")
+
+
+class World:
+    """`verdict`, `rules` and `recall` say what the others answer; a service named in `silent` hears and says nothing."""
+
+    def __init__(self, nats_url: str, mongo_url: str, prefix: str) -> None:
+        self._urls: dict[str, Any] = {"nats_url": nats_url, "mongo_url": mongo_url, "mongo_prefix": prefix}
+        self.nats_url = nats_url
+        self.services = {name: Service(name, nats_url, runtime=Runtime(fetch_timeout=0.3)) for name in catalog.SERVICES}
+        del self.services["executor"]
+        self.silent: set[str] = set()
+        self.rules: Callable[[CheckRules], RulesChecked] = lambda asked: RulesChecked(verdict=GOOD)
+        self.verdict: Callable[[ValidationRequestedV1], ValidationResult] = lambda asked: GOOD
+        self.recall: Callable[[Recall], Recalled] = lambda asked: Recalled()
+
+    @contextlib.asynccontextmanager
+    async def executor(self, **given: Any) -> AsyncIterator[App]:
+        """A replica of the executor, stopped at the end unless the test has ended it."""
+        app = await self.start(**given)
+        yield app
+        await app.service.stop(2)
+
+    async def start(self, *, environ: dict[str, str] | None = None, clock: Clock = now, **settings: Any) -> App:
+        given = {"connector": "rehearsal", "sweep_interval": 0.05, "lease": 2.0, "slots": 8} | self._urls | settings
+        runtime = Runtime(clock=clock, fetch_timeout=0.3)
+        app = build(Settings(**given), runtime=runtime, environ=environ or {})
+        await app.service.start()
+        await app.service.started.wait()
+        return app
+
+    @contextlib.asynccontextmanager
+    async def neighbours(self) -> AsyncIterator["World"]:
+        for name, router in self._routers().items():
+            self.services[name].include(router)
+        for service in self.services.values():
+            await service.start()
+            await service.started.wait()
+        self.finishes = await Listener.to(self.nats_url, catalog.EXECUTION_FINISHED.pattern)
+        try:
+            yield self
+        finally:
+            await self.finishes.close()
+            for service in self.services.values():
+                await service.stop(1)
+
+    def _routers(self) -> dict[str, Router]:
+        validator, delivery, learner, memory = Router(), Router(), Router(), Router()
+        validator.answer(catalog.CHECK_RULES)(self._check)
+        validator.consume(catalog.VALIDATION_REQUESTED)(self._validate)
+        delivery.consume(catalog.DELIVERY_REQUESTED)(self._deliver)
+        learner.consume(catalog.LEARNING_REQUESTED)(self._learn)
+        memory.answer(catalog.RECALL)(self._recall)
+        return {"validator": validator, "delivery-center": delivery, "learner": learner, "memory": memory}
+
+    async def _recall(self, asked: Recall) -> Recalled:
+        return self.recall(asked)
+
+    async def _check(self, asked: CheckRules) -> RulesChecked:
+        return self.rules(asked)
+
+    async def _validate(self, event: Event[ValidationRequestedV1]) -> None:
+        if "validator" in self.silent:
+            return
+        asked = event.data
+        answer = ValidationCompletedV1(
+            validation_id=asked.validation_id,
+            execution_id=asked.execution_id,
+            task_id=asked.task_id,
+            team_id=asked.team_id,
+            member_id=asked.member_id,
+            verdict=self.verdict(asked),
+        )
+        await self.services["validator"].publish(catalog.VALIDATION_COMPLETED, answer, caused_by=asked.validation_id)
+
+    async def _deliver(self, event: Event[DeliveryRequestedV1]) -> None:
+        if "delivery-center" in self.silent:
+            return
+        asked = event.data
+        answer = DeliveryAcceptedV1(
+            request_id=asked.request_id,
+            execution_id=asked.context.execution_id,
+            team_id=asked.team_id,
+            member_id=asked.member_id,
+            result=DeliveryResult(request_id=asked.request_id, content=asked.content, success=True),
+        )
+        await self.services["delivery-center"].publish(catalog.DELIVERY_ACCEPTED, answer, caused_by=asked.request_id)
+
+    async def _learn(self, event: Event[LearningRequestedV1]) -> None:
+        if "learner" in self.silent:
+            return
+        asked = event.data
+        owner = {"team_id": asked.team_id, "member_id": asked.member_id}
+        answer = LearningCompletedV1(execution_id=asked.execution_id, skipped="stubbed", **owner)
+        await self.services["learner"].publish(catalog.LEARNING_COMPLETED, answer, caused_by=asked.execution_id)
+
+    async def keep(self, robot: Robot) -> None:
+        """Put a definition where the gateway puts it."""
+        bucket = await self.services["trigger-gateway"].bus.jetstream.key_value(ROBOTS_BUCKET)
+        await bucket.put(f"{robot.team_id}.{robot.member_id}", robot.model_dump_json().encode())
+
+    async def request(self, execution_id: str = "e1", type: str = "event", **trigger: Any) -> None:
+        """Give an execution its slot, as the scheduler does."""
+        given = a_trigger(f"t-{execution_id}", type, **trigger)
+        owner = {"team_id": given.team_id, "member_id": given.member_id}
+        fact = ExecutionRequestedV1(execution_id=execution_id, trigger=given, requested_at=now(), **owner)
+        trace = f"00-{'a' * 32}-{'b' * 16}-01"
+        await self.services["scheduler"].publish(
+            catalog.EXECUTION_REQUESTED, fact, caused_by=given.trigger_id, trace=trace
+        )
+
+    async def delete(self, *, rev: int = 2) -> None:
+        fact = RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=rev)
+        await self.services["trigger-gateway"].publish(catalog.ROBOT_DELETED, fact, caused_by=f"delete-{rev}")
+
+    async def finished(self, count: int = 1, *, timeout: float = 20) -> list[ExecutionFinishedV1]:
+        """The first `count` finished facts."""
+        await self.finishes.heard(count, timeout=timeout)
+        return [event.data for event in await stored(self.nats_url, catalog.EXECUTION_FINISHED)]
+
+    async def execution(self, execution_id: str = "e1", *, team: str = TEAM) -> Execution | None:
+        question = ReadExecution(team_id=team, execution_id=execution_id)
+        return (await self.services["trigger-gateway"].ask(catalog.READ_EXECUTION, question)).execution
+
+    async def over(self, execution_id: str = "e1") -> Execution:
+        """The execution, once it is over."""
+        await self.finished()
+        execution = await self.execution(execution_id)
+        assert execution is not None
+        assert execution.status.over
+        return execution
+
+
+def scripted(folder: Path, host: str) -> dict[str, Any]:
+    """What makes an executor use the scripted model at `host`."""
+    folder.mkdir(exist_ok=True)
+    (folder / "scripted.yaml").write_text(CONNECTOR)
+    environ = {"MODEL_HOST": host, "MODEL_KEY": KEY}
+    return {"connector": "scripted", "connectors_dir": folder, "environ": environ}

@@ -1,0 +1,29 @@
+"""A gateway with the team `acme`, which has one source (`leads`) and one robot (`leader`) that subscribes to it."""
+
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+
+from rota_common.embedded import EmbeddedServer
+from tests.integration.gateway.kit import Gateway, Scheduler, gateway, settings
+
+
+@pytest_asyncio.fixture
+async def empty(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Gateway]:
+    """The team has nothing yet."""
+    async with gateway(settings(nats.url, mongo_url, mongo_prefix)) as made:
+        made.key = await made.make_team()
+        yield made
+
+
+@pytest_asyncio.fixture
+async def acme(empty: Gateway) -> Gateway:
+    await empty.make_source()
+    await empty.make_robot()
+    return empty
+
+
+@pytest_asyncio.fixture
+async def scheduler(nats: EmbeddedServer) -> AsyncIterator[Scheduler]:
+    async with Scheduler(nats.url).running() as running:
+        yield running

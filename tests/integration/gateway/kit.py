@@ -1,0 +1,188 @@
+"""A gateway with its API, a publisher that signs, and a scheduler that only says what the test tells it to."""
+
+import base64
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import nats as nats_py
+from fastapi import FastAPI
+from pydantic import SecretStr
+from standardwebhooks.webhooks import Webhook
+
+from rota_common.router import Router
+from rota_common.service import Runtime, Service
+from rota_common.serving import App
+from rota_contracts.catalog import READ_TRIGGER, TRIGGER_ADMITTED, TRIGGER_RECEIVED, TRIGGER_REJECTED
+from rota_contracts.envelope import Event, parse_event
+from rota_contracts.execution import ReadTrigger, TriggerRead, TriggerState
+from rota_contracts.ids import execution_id
+from rota_contracts.trigger import RejectReason, TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
+from trigger_gateway.app import build
+from trigger_gateway.settings import Settings
+
+ADMIN = "the-administrators-key"
+SECRET = "whsec_" + base64.b64encode(b"a secret of 24 bytes or so").decode()
+ENVIRON = {"LEADS_SECRET": SECRET}
+HOOK = "/v1/hooks/acme/leads"
+LEAD = {"type": "lead.created", "data": {"name": "Ada", "company": "Analytical Engines"}}
+ROBOT: dict[str, Any] = {
+    "member_id": "leader",
+    "display_name": "Lead Processor",
+    "robot_config": {
+        "identity": {"role": "Lead Qualification Specialist", "duties": ["Score lead quality"]},
+        "events": [{"type": "webhook", "source": "/webhook/leads", "filter": {"event_types": ["lead.created"]}}],
+    },
+}
+
+
+def robot(member: str = "leader", **config: Any) -> dict[str, Any]:
+    """The lead processor of the specification's §11.5, with some of its configuration changed."""
+    return ROBOT | {"member_id": member, "robot_config": ROBOT["robot_config"] | config}
+
+
+def settings(nats_url: str, mongo_url: str, prefix: str, **more: Any) -> Settings:
+    given: dict[str, Any] = {"nats_url": nats_url, "mongo_url": mongo_url, "mongo_prefix": prefix, "stop_timeout": 1}
+    return Settings(**given | {"admin_key": SecretStr(ADMIN), "sweep_interval": 0.05} | more)
+
+
+@asynccontextmanager
+async def started(app: App) -> AsyncIterator[App]:
+    """The service without an HTTP server around it."""
+    await app.service.start()
+    await app.service.started.wait()
+    try:
+        yield app
+    finally:
+        await app.service.stop(1)
+
+
+@dataclass
+class Gateway:
+    """One replica and a client of its API; `key` is the key of the team `acme` once `make_team` made it."""
+
+    app: App
+    nats_url: str
+    http: httpx.AsyncClient
+    key: str = ""
+
+    async def call(self, method: str, path: str, *, key: str | None = None, **more: Any) -> httpx.Response:
+        headers = {"authorization": f"Bearer {self.key if key is None else key}", **more.pop("headers", {})}
+        return await self.http.request(method, path, headers=headers, **more)
+
+    async def make_team(self, team: str = "acme") -> str:
+        made = await self.call("POST", "/v1/teams", key=ADMIN, json={"team_id": team})
+        assert made.status_code == 201, made.text
+        return str(made.json()["api_key"])
+
+    async def make_robot(self, member: str = "leader", **config: Any) -> dict[str, Any]:
+        made = await self.call("POST", "/v1/teams/acme/robots", json=robot(member, **config))
+        assert made.status_code == 201, made.text
+        return dict(made.json())
+
+    async def make_source(self, name: str = "leads", **more: Any) -> None:
+        body = {"name": name, "secret": "$ENV.LEADS_SECRET", **more}
+        made = await self.call("POST", "/v1/teams/acme/sources", json=body)
+        assert made.status_code == 201, made.text
+
+    async def post(
+        self, body: Any = LEAD, *, event_id: str = "evt_1", path: str = HOOK, headers: Mapping[str, str] | None = None
+    ) -> httpx.Response:
+        """A signed event, with some headers replaced."""
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return await self.http.post(path, content=raw, headers=signed(raw, event_id) | dict(headers or {}))
+
+
+def signed(body: bytes, event_id: str = "evt_1", *, at: datetime | None = None, secret: str = SECRET) -> dict[str, str]:
+    sent = at or datetime.now(UTC)
+    return {
+        "content-type": "application/json",
+        "webhook-id": event_id,
+        "webhook-timestamp": str(int(sent.timestamp())),
+        "webhook-signature": Webhook(secret).sign(event_id, sent, body.decode()),
+    }
+
+
+@asynccontextmanager
+async def gateway(given: Settings, **overrides: Any) -> AsyncIterator[Gateway]:
+    """Speaks ASGI to the application: no sockets between the test and the gateway."""
+    app = build(given, runtime=Runtime(fetch_timeout=0.3), environ=ENVIRON, **overrides)
+    transport = httpx.ASGITransport(app.http, raise_app_exceptions=False)
+    async with started(app), httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
+        yield Gateway(app, given.nats_url, http)
+
+
+def fastapi_of(app: App) -> FastAPI:
+    assert isinstance(app.http, FastAPI)
+    return app.http
+
+
+@dataclass
+class Scheduler:
+    """Admits every trigger, or refuses it when `refuses` says why; answers what has become of it."""
+
+    url: str
+    refuses: RejectReason | None = None
+    seen: list[TriggerReceivedV1] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Scheduler"]:
+        self.service = Service("scheduler", self.url, runtime=Runtime(fetch_timeout=0.3))
+        router = Router()
+        router.consume(TRIGGER_RECEIVED)(self._on_trigger)
+        router.answer(READ_TRIGGER)(self._read)
+        self.service.include(router)
+        await self.service.start()
+        await self.service.started.wait()
+        try:
+            yield self
+        finally:
+            await self.service.stop(1)
+
+    async def _on_trigger(self, event: Event[TriggerReceivedV1]) -> None:
+        trigger, at = event.data, self.service.runtime.clock()
+        self.seen.append(trigger)
+        whose = {"team_id": trigger.team_id, "member_id": trigger.member_id, "trigger_id": trigger.trigger_id}
+        if self.refuses is None:
+            admitted = {"type": trigger.type, "execution_id": execution_id(trigger.trigger_id), "admitted_at": at}
+            fact = TriggerAdmittedV1.model_validate(whose | admitted)
+            await self.service.publish(TRIGGER_ADMITTED, fact, caused_by=event)
+        else:
+            why = {"type": trigger.type, "reason": self.refuses, "message": f"no: {self.refuses}", "rejected_at": at}
+            no = TriggerRejectedV1.model_validate(whose | why)
+            await self.service.publish(TRIGGER_REJECTED, no, caused_by=event)
+
+    async def _read(self, question: ReadTrigger) -> TriggerRead:
+        known = any(trigger.trigger_id == question.trigger_id for trigger in self.seen)
+        if not known:
+            return TriggerRead(trigger_id=question.trigger_id, state=TriggerState.UNKNOWN)
+        if self.refuses is not None:
+            text = f"no: {self.refuses}"
+            return TriggerRead(trigger_id=question.trigger_id, state=TriggerState.REJECTED, message=text)
+        run = execution_id(question.trigger_id)
+        return TriggerRead(trigger_id=question.trigger_id, state=TriggerState.RUNNING, execution_id=run)
+
+
+async def triggers(url: str) -> list[Event[TriggerReceivedV1]]:
+    """Every trigger that waits for the scheduler; a work queue takes no second consumer, so they are looked at."""
+    client, channel = await nats_py.connect(url), TRIGGER_RECEIVED
+    try:
+        jetstream = client.jetstream()
+        state = (await jetstream.stream_info("TRIGGERS")).state
+        found = [await jetstream.get_msg("TRIGGERS", seq) for seq in range(state.first_seq, state.last_seq + 1)]
+    finally:
+        await client.close()
+    return [parse_event(channel.payload, each.headers, each.data or b"", expected=channel.type) for each in found]
+
+
+async def messages(url: str, stream: str = "TRIGGERS") -> int:
+    """How many messages a stream holds."""
+    client = await nats_py.connect(url)
+    try:
+        return int((await client.jetstream().stream_info(stream)).state.messages)
+    finally:
+        await client.close()

@@ -1,0 +1,189 @@
+"""What every answer has in common, what is read from other services, and the dead letters."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import nats as nats_py
+import pytest
+
+from rota_common.router import Router
+from rota_common.service import Runtime, Service
+from rota_contracts.catalog import LIST_EXECUTIONS, READ_EXECUTION
+from rota_contracts.execution import (
+    ExecStatus,
+    Execution,
+    ExecutionRead,
+    ExecutionsListed,
+    ExecutionSummary,
+    ListExecutions,
+    ReadExecution,
+)
+from rota_contracts.robot import Phase
+from rota_contracts.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
+from tests.integration.gateway.kit import ADMIN, HOOK, Gateway, fastapi_of, messages, signed
+from tests.integration.gateway.test_teams import fields_of
+from tests.integration.gateway.test_webhooks import error_of
+
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+async def test_the_first_page_leads_on(empty: Gateway) -> None:
+    links = (await empty.http.get("/")).json()["links"]
+    for name in ("docs", "openapi", "live", "ready", "metrics"):
+        assert (await empty.http.get(links[name])).status_code == 200, name
+
+
+async def test_the_documentation_knows_every_route_and_its_key(empty: Gateway) -> None:
+    paths = (await empty.http.get("/openapi.json")).json()["paths"]
+    secured = {path for path, methods in paths.items() if all("security" in each for each in methods.values())}
+    assert set(paths) - secured == {"/v1/hooks/{team}/{source}"}
+    body = paths["/v1/teams/{team}/robots"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert "robot_config" in body["properties"]
+
+
+async def test_every_answer_has_a_request_id(acme: Gateway) -> None:
+    for answer in (await acme.http.get("/"), await acme.post(), await acme.http.get("/nowhere")):
+        assert len(answer.headers["x-request-id"]) == 36
+    given = await acme.http.get("/", headers={"x-request-id": "my-own.1"})
+    assert given.headers["x-request-id"] == "my-own.1"
+    odd = await acme.http.get("/", headers={"x-request-id": "not\tone of ours"})
+    assert len(odd.headers["x-request-id"]) == 36
+
+
+async def test_what_is_not_there_is_an_error_like_any_other(empty: Gateway) -> None:
+    assert error_of(await empty.http.get("/nowhere")) == (404, "not_found")
+    assert error_of(await empty.http.get(HOOK)) == (405, "method_not_allowed")
+
+
+async def test_a_failure_nobody_foresaw_tells_nothing_but_its_id(empty: Gateway) -> None:  # TG-35
+    async def bug() -> None:
+        raise RuntimeError("mongodb://admin:hunter2@db.internal/secret in /etc/passwd")
+
+    fastapi_of(empty.app).add_api_route("/bug", bug)
+    answer = await empty.http.get("/bug")
+    assert error_of(answer) == (500, "internal_error")
+    assert answer.headers["x-request-id"] in answer.text
+    for leak in ("hunter2", "db.internal", "passwd", "RuntimeError", "Traceback"):
+        assert leak not in answer.text
+
+
+class Executor:
+    """Knows one execution, of the team acme."""
+
+    def __init__(self) -> None:
+        self.asked: list[ListExecutions] = []
+
+    async def read(self, question: ReadExecution) -> ExecutionRead:
+        known = question.team_id == "acme" and question.execution_id == "e1"
+        return ExecutionRead(execution=execution() if known else None)
+
+    async def list(self, question: ListExecutions) -> ExecutionsListed:
+        self.asked.append(question)
+        mine = [summary()] if question.team_id == "acme" else []
+        return ExecutionsListed(executions=mine, total=len(mine), page=question.page, page_size=question.page_size)
+
+
+def execution() -> Execution:
+    whose: dict[str, Any] = {"team_id": "acme", "member_id": "leader"}
+    trigger: dict[str, Any] = {
+        "trigger_id": "t1",
+        "type": TriggerType.EVENT,
+        "input": TriggerInput(),
+        "received_at": AT,
+    }
+    return Execution(
+        execution_id="e1",
+        robot_rev=1,
+        trigger=TriggerReceivedV1.model_validate(whose | trigger),
+        executor_mode=ExecutorMode.DRYRUN,
+        status=ExecStatus.COMPLETED,
+        phase=Phase.LEARNING,
+        created_at=AT,
+        **whose,
+    )
+
+
+def summary() -> ExecutionSummary:
+    return ExecutionSummary(
+        execution_id="e1",
+        team_id="acme",
+        member_id="leader",
+        trigger_type="event",
+        status=ExecStatus.COMPLETED,
+        phase=Phase.LEARNING,
+        created_at=AT,
+    )
+
+
+@pytest.fixture
+async def executor(acme: Gateway) -> Any:
+    stub, router = Executor(), Router()
+    router.answer(READ_EXECUTION)(stub.read)
+    router.answer(LIST_EXECUTIONS)(stub.list)
+    service = Service("executor", acme.nats_url, runtime=Runtime(fetch_timeout=0.3))
+    service.include(router)
+    await service.start()
+    await service.started.wait()
+    yield stub
+    await service.stop(1)
+
+
+async def test_executions_are_read_from_the_executor(acme: Gateway, executor: Executor) -> None:  # TG-21
+    query = {"member_id": "leader", "status": "completed", "page": 2, "page_size": 5}
+    listed = await acme.call("GET", "/v1/teams/acme/executions", params=query)
+    assert ExecutionsListed.model_validate(listed.json()).executions == [summary()]
+    [asked] = executor.asked
+    assert asked.model_dump(mode="json") == {"team_id": "acme"} | query
+    read = await acme.call("GET", "/v1/teams/acme/executions/e1")
+    assert Execution.model_validate(read.json()) == execution()
+    assert error_of(await acme.call("GET", "/v1/teams/acme/executions/e2")) == (404, "execution_not_found")
+
+
+async def test_another_teams_execution_is_not_found(acme: Gateway, executor: Executor) -> None:  # TG-23
+    other = await acme.make_team("other")
+    answer = await acme.call("GET", "/v1/teams/other/executions/e1", key=other)
+    assert error_of(answer) == (404, "execution_not_found")
+    assert (await acme.call("GET", "/v1/teams/other/executions", key=other)).json()["total"] == 0
+
+
+async def test_a_wrong_question_is_refused_with_its_fields(acme: Gateway) -> None:
+    query = {"member_id": "a.b", "status": "fine", "page": 0, "page_size": 1000}
+    answer: httpx.Response = await acme.call("GET", "/v1/teams/acme/executions", params=query)
+    assert set(fields_of(answer)) == set(query)
+
+
+async def bury(url: str) -> None:
+    headers = {
+        "rota-dead-subject": "rota.v1.trigger.received.acme.leader",
+        "rota-dead-consumer": "scheduler-trigger-received",
+        "rota-dead-reason": "it could not be read",
+        "rota-dead-deliveries": "5",
+        "rota-dead-at": AT.isoformat(),
+        "ce-id": "f1",
+    }
+    client = await nats_py.connect(url)
+    subject = "rota.v1.dead.rota.v1.trigger.received.acme.leader"
+    await client.jetstream().publish(subject, b'{"odd": true}', headers=headers, stream="DEAD")
+    await client.close()
+
+
+async def test_the_administrator_reads_dead_letters_and_sends_them_back(acme: Gateway) -> None:
+    assert (await acme.call("GET", "/v1/dead", key=ADMIN)).json() == {"dead": []}
+    await bury(acme.nats_url)
+    [letter] = (await acme.call("GET", "/v1/dead", key=ADMIN, params={"limit": 5})).json()["dead"]
+    assert (letter["seq"], letter["reason"], letter["payload"]) == (1, "it could not be read", '{"odd": true}')
+    assert (await acme.call("GET", "/v1/dead/1", key=ADMIN)).json() == letter
+    for method, path in (("GET", "/v1/dead"), ("GET", "/v1/dead/1"), ("POST", "/v1/dead/1/redrive")):
+        assert error_of(await acme.call(method, path)) == (403, "forbidden")
+    assert (await acme.call("POST", "/v1/dead/1/redrive", key=ADMIN)).status_code == 200
+    assert await messages(acme.nats_url) == 1
+    assert await messages(acme.nats_url, "DEAD") == 0
+    for method, path in (("GET", "/v1/dead/1"), ("POST", "/v1/dead/1/redrive")):
+        assert error_of(await acme.call(method, path, key=ADMIN)) == (404, "dead_letter_not_found")
+    assert list(fields_of(await acme.call("GET", "/v1/dead/x", key=ADMIN))) == ["seq"]
+
+
+async def test_a_publisher_needs_no_key(acme: Gateway) -> None:
+    answer = await acme.http.post(HOOK, content=b"{}", headers=signed(b"{}"))
+    assert answer.status_code == 202

@@ -1,0 +1,142 @@
+"""NATS or MongoDB away: 503 and a reason, nothing taken that could be lost, and back again by itself."""
+
+import asyncio
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import httpx
+
+from rota_common.embedded import EmbeddedServer, mongod
+from tests.integration.gateway.kit import ADMIN, LEAD, Gateway, Scheduler, gateway, messages, robot, settings
+from tests.integration.gateway.test_runs import INTERVENE, TASK
+from tests.integration.gateway.test_webhooks import error_of
+
+
+def assert_unavailable(answer: httpx.Response) -> None:
+    assert error_of(answer) == (503, "unavailable"), answer.text
+    assert int(answer.headers["retry-after"]) > 0
+    assert answer.json()["error"]["message"]
+
+
+async def until_ready(gateway: Gateway) -> None:
+    async with asyncio.timeout(15):
+        while (await gateway.http.get("/health/ready")).status_code != 200:
+            await asyncio.sleep(0.05)
+
+
+async def test_while_nats_is_away_nothing_is_taken(acme: Gateway, nats: EmbeddedServer) -> None:
+    assert (await acme.http.get("/health/ready")).status_code == 200
+    await nats.kill()
+    async with asyncio.timeout(5):
+        while acme.app.service.bus.connected:
+            await asyncio.sleep(0.01)
+    begun = monotonic()
+    assert_unavailable(await acme.post(event_id="evt_lost"))
+    assert_unavailable(await acme.call("POST", INTERVENE, json=TASK))
+    assert_unavailable(await acme.call("POST", "/v1/teams/acme/robots", json=robot("second")))
+    assert_unavailable(await acme.call("PATCH", "/v1/teams/acme/robots/leader", json={"robot_status": "paused"}))
+    assert_unavailable(await acme.call("DELETE", "/v1/teams/acme/robots/leader"))
+    assert_unavailable(await acme.call("GET", "/v1/teams/acme/executions"))
+    assert_unavailable(await acme.call("GET", "/v1/teams/acme/stream"))
+    assert_unavailable(await acme.call("GET", "/v1/dead", key=ADMIN))
+    assert monotonic() - begun < 2
+    assert (await acme.http.get("/health/ready")).status_code == 503
+    assert (await acme.http.get("/health/live")).status_code == 200
+    listed = (await acme.call("GET", "/v1/teams/acme/robots")).json()["robots"]
+    assert [(each["member_id"], each["rev"]) for each in listed] == [("leader", 1)]  # nothing was half done
+    await nats.start()
+    await until_ready(acme)
+    assert await messages(nats.url) == 0
+    answer = await acme.post(event_id="evt_lost")
+    assert answer.status_code == 202
+    assert await messages(nats.url) == 1
+
+
+async def test_a_server_that_says_nothing_is_not_waited_for_for_ever(acme: Gateway, nats: EmbeddedServer) -> None:
+    nats.pause()
+    try:
+        async with asyncio.timeout(8):
+            answer, change = await asyncio.gather(
+                acme.post(), acme.call("PATCH", "/v1/teams/acme/robots/leader", json={"robot_status": "paused"})
+            )
+    finally:
+        nats.resume()
+    assert_unavailable(answer)
+    assert error_of(change) == (503, "stored_not_applied")
+    assert (await acme.post()).status_code == 202
+    assert await messages(nats.url) == 1  # the same event, however often it was sent
+    async with asyncio.timeout(10):
+        while (
+            await acme.call("PATCH", "/v1/teams/acme/robots/leader", json={"robot_status": "paused"})
+        ).status_code != 200:
+            await asyncio.sleep(0.1)
+    assert (await acme.call("GET", "/v1/teams/acme/robots/leader")).json()["rev"] == 2
+
+
+async def test_while_mongodb_is_away_nothing_is_taken(nats: EmbeddedServer, tmp_path: Path) -> None:
+    server = mongod(tmp_path / "mongo")
+    await server.start()
+    try:
+        async with gateway(settings(nats.url, server.url, "away")) as acme:
+            acme.key = await acme.make_team()
+            await acme.make_source()
+            await acme.make_robot()
+            facts = await messages(nats.url, "FACTS")
+            await server.kill()
+            calls: list[Any] = [
+                acme.post(),
+                acme.call("POST", INTERVENE, json=TASK),
+                acme.call("POST", "/v1/teams/acme/robots", json=robot("second")),
+                acme.call("GET", "/v1/teams/acme/robots"),
+                acme.http.get("/health/ready"),
+            ]
+            *answers, ready = await asyncio.gather(*calls)
+            for answer in answers:
+                assert_unavailable(answer)
+                assert "127.0.0.1" not in answer.text
+            assert ready.status_code == 503
+            assert await messages(nats.url) == 0
+            assert await messages(nats.url, "FACTS") == facts
+            await server.start()
+            await until_ready(acme)
+            assert (await acme.post()).status_code == 202
+            assert await messages(nats.url) == 1
+    finally:
+        await server.kill()
+
+
+async def test_an_event_is_taken_although_it_cannot_be_logged(nats: EmbeddedServer, tmp_path: Path) -> None:
+    server = mongod(tmp_path / "mongo")
+    await server.start()
+    async with gateway(settings(nats.url, server.url, "log")) as acme:
+        acme.key = await acme.make_team()
+        await acme.make_source()
+        await acme.make_robot()
+        assert (await acme.post()).status_code == 202  # who gets it is in memory now
+        await server.kill()
+        assert (await acme.post(LEAD, event_id="evt_2")).status_code == 202
+        assert await messages(nats.url) == 2
+
+
+async def test_a_gateway_that_started_before_its_servers_waits_for_them(
+    nats: EmbeddedServer, mongo_url: str, mongo_prefix: str
+) -> None:
+    await nats.kill()
+    opening = gateway(settings(nats.url, mongo_url, mongo_prefix))
+    entering = asyncio.create_task(opening.__aenter__())
+    await asyncio.sleep(0)
+    assert not entering.done()
+    await nats.start()
+    async with asyncio.timeout(15):
+        opened = await entering
+    assert (await opened.http.get("/health/ready")).status_code == 200
+    await opening.__aexit__(None, None, None)
+
+
+async def test_the_scheduler_hears_of_what_was_stored_while_it_was_away(acme: Gateway, nats: EmbeddedServer) -> None:
+    posted = (await acme.post()).json()
+    async with Scheduler(nats.url).running() as scheduler, asyncio.timeout(10):
+        while not scheduler.seen:
+            await asyncio.sleep(0.01)
+        assert scheduler.seen[0].trigger_id == posted["triggers"][0]["trigger_id"]

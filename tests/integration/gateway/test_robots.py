@@ -1,0 +1,251 @@
+"""The life of robots, as their owners and the rest of the system see it."""
+
+import asyncio
+from typing import Any
+
+import nats as nats_py
+import pytest
+
+from rota_common.embedded import EmbeddedServer
+from rota_common.errors import Transient
+from rota_common.robots import robot_key
+from rota_common.testing.bus import stored
+from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
+from rota_contracts.robot import Robot, RobotStatus
+from rota_contracts.streams import ROBOTS_BUCKET
+from tests.integration.gateway.kit import Gateway, gateway, messages, robot, settings
+from tests.integration.gateway.test_teams import fields_of
+from tests.integration.gateway.test_webhooks import error_of
+from trigger_gateway.adapters.nats_definitions import NatsDefinitions
+
+ROBOTS = "/v1/teams/acme/robots"
+LEADER = f"{ROBOTS}/leader"
+
+
+async def published(url: str, member: str = "leader") -> Robot | None:
+    """The robot as every other service reads it."""
+    client = await nats_py.connect(url)
+    try:
+        bucket = await client.jetstream().key_value(ROBOTS_BUCKET)
+        entry = await bucket.get(robot_key("acme", member))
+        return Robot.model_validate_json(entry.value or b"")
+    except nats_py.js.errors.KeyNotFoundError:
+        return None
+    finally:
+        await client.close()
+
+
+async def test_a_new_robot_is_idle_and_everybody_knows_it(empty: Gateway) -> None:  # TG-17, TG-19
+    made = await empty.make_robot()
+    assert (made["team_id"], made["member_id"], made["rev"], made["robot_status"]) == ("acme", "leader", 1, "idle")
+    assert (await empty.call("GET", LEADER)).json() == made
+    assert await published(empty.nats_url) == Robot.model_validate(made)
+    [fact] = await stored(empty.nats_url, ROBOT_CHANGED)
+    assert (fact.data.member_id, fact.data.rev, fact.data.created) == ("leader", 1, True)
+
+
+async def test_a_robot_without_a_name_gets_one(empty: Gateway) -> None:  # TG-19
+    body = {key: value for key, value in robot().items() if key != "member_id"}
+    made = (await empty.call("POST", ROBOTS, json=body)).json()
+    assert made["member_id"].startswith("mem_")
+    assert len(made["member_id"]) == 16
+    assert (await empty.call("GET", f"{ROBOTS}/{made['member_id']}")).json() == made
+
+
+async def test_a_creation_with_an_idempotency_key_makes_one_name(empty: Gateway) -> None:
+    body = {key: value for key, value in robot().items() if key != "member_id"}
+    first = await empty.call("POST", ROBOTS, json=body, headers={"idempotency-key": "k1"})
+    again = await empty.call("POST", ROBOTS, json=body, headers={"idempotency-key": "k1"})
+    assert first.status_code == 201
+    assert error_of(again) == (409, "robot_exists")
+    assert first.json()["member_id"] in again.text
+
+
+async def test_a_second_robot_of_the_same_name_is_refused(acme: Gateway) -> None:
+    assert error_of(await acme.call("POST", ROBOTS, json=robot())) == (409, "robot_exists")
+    assert len(await stored(acme.nats_url, ROBOT_CHANGED)) == 1
+
+
+async def test_a_status_is_changed_by_patch(acme: Gateway) -> None:  # TG-17, TG-18
+    for rev, status in enumerate(("paused", "idle", "maintenance"), start=2):
+        answer = await acme.call("PATCH", LEADER, json={"robot_status": status})
+        assert (answer.status_code, answer.json()["robot_status"], answer.json()["rev"]) == (200, status, rev)
+        there = await published(acme.nats_url)
+        assert there is not None
+        assert (there.rev, there.robot_status) == (rev, RobotStatus(status))
+    facts = await stored(acme.nats_url, ROBOT_CHANGED)
+    assert [(fact.data.rev, fact.data.created) for fact in facts] == [(1, True), (2, False), (3, False), (4, False)]
+
+
+async def test_a_patch_changes_only_what_it_names(acme: Gateway) -> None:
+    before = (await acme.call("GET", LEADER)).json()
+    after = (await acme.call("PATCH", LEADER, json={"display_name": "Leo", "autonomous_mode": False})).json()
+    assert after == before | {"display_name": "Leo", "autonomous_mode": False, "rev": 2}
+
+
+async def test_a_change_that_changes_nothing_makes_no_new_revision(acme: Gateway) -> None:
+    for method, body in (("PUT", robot()), ("PATCH", {"robot_status": "idle"}), ("PATCH", {})):
+        answer = await acme.call(method, LEADER, json=body)
+        assert (answer.status_code, answer.json()["rev"]) == (200, 1)
+    assert len(await stored(acme.nats_url, ROBOT_CHANGED)) == 1
+
+
+async def test_a_definition_is_replaced_by_put_and_its_status_stays(acme: Gateway) -> None:
+    await acme.call("PATCH", LEADER, json={"robot_status": "paused"})
+    answer = await acme.call("PUT", LEADER, json={"robot_config": {"identity": {"role": "Greeter"}}})
+    assert answer.status_code == 200
+    made = answer.json()
+    assert (made["display_name"], made["rev"], made["robot_status"]) == ("", 3, "paused")
+    assert made["robot_config"]["identity"]["role"] == "Greeter"
+    assert (await published(acme.nats_url)) == Robot.model_validate(made)
+    assert error_of(await acme.call("PUT", f"{ROBOTS}/nobody", json=robot("nobody"))) == (404, "robot_not_found")
+
+
+async def test_a_deleted_robot_is_gone_for_its_owner_and_marked_for_everybody(acme: Gateway) -> None:  # TG-20
+    assert (await acme.call("DELETE", LEADER)).status_code == 204
+    for method, body in (("GET", None), ("PATCH", {}), ("PUT", robot()), ("DELETE", None)):
+        assert error_of(await acme.call(method, LEADER, json=body)) == (404, "robot_not_found")
+    assert (await acme.call("GET", ROBOTS)).json() == {"robots": [], "total": 0, "page": 1, "page_size": 10}
+    there = await published(acme.nats_url)
+    assert there is not None
+    assert (there.deleted, there.rev) == (True, 2)
+    [fact] = await stored(acme.nats_url, ROBOT_DELETED)
+    assert fact.data.rev == 2
+
+
+async def test_a_deleted_name_can_be_used_again_and_the_revision_goes_on(acme: Gateway) -> None:  # TG-20
+    await acme.call("DELETE", LEADER)
+    made = await acme.make_robot()
+    assert made["rev"] == 3
+    assert (await published(acme.nats_url)) == Robot.model_validate(made)
+    assert [fact.data.created for fact in await stored(acme.nats_url, ROBOT_CHANGED)] == [True, True]
+    assert error_of(await acme.call("POST", ROBOTS, json=robot())) == (409, "robot_exists")
+
+
+async def test_robots_are_listed_in_pages(empty: Gateway) -> None:
+    for number in range(5):
+        await empty.make_robot(f"r{number}")
+    page = (await empty.call("GET", ROBOTS, params={"page": 2, "page_size": 2})).json()
+    assert [each["member_id"] for each in page["robots"]] == ["r2", "r3"]
+    assert (page["total"], page["page"], page["page_size"]) == (5, 2, 2)
+    answer = await empty.call("GET", ROBOTS, params={"page": 0, "page_size": 101})
+    assert set(fields_of(answer)) == {"page", "page_size"}
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "a time that isn't one": (
+        robot(clock={"mode": "times", "times": ["09:00", "25:00"]}),
+        "robot_config.clock.times.1",
+    ),
+    "no times at all": (robot(clock={"mode": "times"}), "robot_config.clock"),
+    "a zone that isn't one": (robot(clock={"mode": "daemon", "tz": "Mars/Base"}), "robot_config.clock.tz"),
+    "no role": (robot(identity={}), "robot_config.identity.role"),
+    "a typing error": (robot(trigers={}), "robot_config.trigers"),
+    "a field of ours": (robot() | {"rev": 7}, "rev"),
+    "a priority out of range": (robot(quota={"priority": 11}), "robot_config.quota.priority"),
+    "a name with a dot": (robot("a.b"), "member_id"),
+    "an unknown action": (
+        robot(triggers={"intervene": {"actions": ["dance"]}}),
+        "robot_config.triggers.intervene.actions.0",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "field"), WRONG.values(), ids=WRONG)
+async def test_a_wrong_definition_is_refused_with_each_field(
+    empty: Gateway, body: dict[str, Any], field: str
+) -> None:  # TG-19
+    answer = await empty.call("POST", ROBOTS, json=body)
+    assert error_of(answer) == (422, "invalid_robot")
+    found = fields_of(answer)
+    assert list(found) == [field]
+    assert found[field]
+    assert await messages(empty.nats_url, "FACTS") == 0
+    assert (await empty.call("GET", ROBOTS)).json()["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("patch", "field"),
+    [
+        ({"robot_status": "working"}, "robot_status"),
+        ({"robot_status": "error"}, "robot_status"),
+        ({"robot_status": ["idle"]}, "robot_status"),
+        ({"display_nmae": "x"}, "display_nmae"),
+        ({"member_id": "other"}, "member_id"),
+        ({"robot_config": {}}, "robot_config.identity"),
+        ({"deleted": True}, "deleted"),
+    ],
+)
+async def test_a_wrong_change_is_refused_with_its_field(acme: Gateway, patch: dict[str, Any], field: str) -> None:
+    assert list(fields_of(await acme.call("PATCH", LEADER, json=patch))) == [field]
+    assert (await acme.call("GET", LEADER)).json()["rev"] == 1
+    assert await messages(acme.nats_url, "FACTS") == 1
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"x"'])
+async def test_a_definition_that_is_no_json_object_is_refused(empty: Gateway, body: bytes) -> None:
+    headers = {"content-type": "application/json"}
+    answer = await empty.call("POST", ROBOTS, content=body, headers=headers)
+    assert answer.status_code == (400 if body == b"{" else 422)
+    assert answer.json()["error"]["code"]
+
+
+async def test_a_definition_too_large_for_the_bus_is_refused(empty: Gateway) -> None:
+    subscriptions = [{"type": "webhook", "source": f"s{number}"} for number in range(8000)]
+    assert error_of(await empty.call("POST", ROBOTS, json=robot(events=subscriptions))) == (422, "too_large")
+    assert error_of(await empty.call("POST", ROBOTS, content=b"x" * (768 * 1024 + 1))) == (413, "too_large")
+
+
+async def test_changes_at_the_same_moment_are_all_made_or_refused(acme: Gateway) -> None:
+    answers = await asyncio.gather(
+        *(acme.call("PATCH", LEADER, json={"display_name": f"n{number}"}) for number in range(8))
+    )
+    done = [answer for answer in answers if answer.status_code == 200]
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    assert sorted(answer.json()["rev"] for answer in done) == list(range(2, 2 + len(done)))
+    there = await published(acme.nats_url)
+    assert there is not None
+    assert there.rev == 1 + len(done)
+
+
+class Unreliable:
+    """Definitions that can't be told until `works` is set, although NATS seemed to be there."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner, self.works = inner, False
+
+    def check(self) -> None: ...
+
+    async def put(self, definition: Robot) -> None:
+        if not self.works:
+            raise Transient("NATS: gone in the middle of it")
+        await self._inner.put(definition)
+
+    async def announce(self, definition: Robot, *, created: bool) -> None:
+        await self._inner.announce(definition, created=created)
+
+
+async def test_what_could_not_be_told_is_stored_and_told_later(
+    nats: EmbeddedServer, mongo_url: str, mongo_prefix: str
+) -> None:
+    async with gateway(settings(nats.url, mongo_url, mongo_prefix)) as good:
+        good.key = await good.make_team()
+        shaky = Unreliable(NatsDefinitions(good.app.service.bus, good.app.service.publish))
+        given = settings(nats.url, mongo_url, mongo_prefix, sweep_interval=60)
+        async with gateway(given, definitions=shaky) as bad:
+            bad.key = good.key
+            await good.app.service.stop(1)  # so that its sweeper doesn't tell it first
+            first = await bad.call("POST", ROBOTS, json=robot())
+            assert error_of(first) == (503, "stored_not_applied")
+            assert int(first.headers["retry-after"]) > 0
+            assert await published(nats.url) is None
+    async with gateway(settings(nats.url, mongo_url, mongo_prefix)) as swept:
+        swept.key = good.key
+        async with asyncio.timeout(10):
+            while (there := await published(nats.url)) is None:
+                await asyncio.sleep(0.01)
+        assert there.rev == 1
+        # Its owner was never told that it worked: the repeat is no conflict. Then it is.
+        assert (await swept.call("POST", ROBOTS, json=robot())).status_code == 201
+        assert error_of(await swept.call("POST", ROBOTS, json=robot())) == (409, "robot_exists")
+        assert len(await stored(nats.url, ROBOT_CHANGED)) == 1

@@ -1,0 +1,176 @@
+"""People's interventions and triggers by hand: stored, then answered with what the scheduler says."""
+
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from rota_contracts.ids import execution_id
+from rota_contracts.trigger import ExecutorMode, InterventionAction, RejectReason, TriggerType
+from tests.integration.gateway.kit import Gateway, Scheduler, messages, triggers
+from tests.integration.gateway.test_teams import fields_of
+from tests.integration.gateway.test_webhooks import error_of
+
+INTERVENE = "/v1/teams/acme/robots/leader/intervene"
+TRIGGER = "/v1/teams/acme/robots/leader/trigger"
+TASK: dict[str, Any] = {"action": "task.add", "messages": [{"role": "user", "content": "Prepare materials."}]}
+
+
+@pytest.mark.parametrize("action", ["task.add", "goal.add", "instruct"])
+async def test_an_intervention_is_admitted_and_answered_with_its_execution(
+    acme: Gateway, scheduler: Scheduler, action: str
+) -> None:  # TG-06, TG-14, TG-15
+    body = TASK | {"action": action, "executor_mode": "dryrun", "locale": "de-DE"}
+    answer = await acme.call("POST", INTERVENE, json=body)
+    assert answer.status_code == 202
+    [trigger] = scheduler.seen
+    assert answer.json() == {
+        "execution_id": execution_id(trigger.trigger_id),
+        "trigger_id": trigger.trigger_id,
+        "status": "pending",
+        "message": "queued",
+        "status_url": f"/v1/teams/acme/triggers/{trigger.trigger_id}",
+    }
+    assert (trigger.type, trigger.input.action) == (TriggerType.HUMAN, InterventionAction(action))
+    assert [message.text() for message in trigger.input.messages] == ["Prepare materials."]
+    assert (trigger.executor_mode, trigger.locale) == (ExecutorMode.DRYRUN, "de-DE")
+
+
+async def test_a_refused_intervention_is_answered_with_the_schedulers_reason(
+    acme: Gateway, scheduler: Scheduler
+) -> None:  # TG-03, TG-04
+    scheduler.refuses = RejectReason.ACTION_NOT_ALLOWED
+    answer = await acme.call("POST", INTERVENE, json=TASK)
+    assert error_of(answer) == (409, "action_not_allowed")
+    assert answer.json()["error"]["message"] == "no: action_not_allowed"
+
+
+async def test_while_no_scheduler_is_there_the_request_is_stored_and_pending_within_a_second(acme: Gateway) -> None:
+    begun = monotonic()
+    answer = await acme.call("POST", INTERVENE, json=TASK)
+    assert monotonic() - begun < 1
+    assert (answer.status_code, answer.json()["status"]) == (202, "pending")
+    [event] = await triggers(acme.nats_url)
+    assert event.data.trigger_id == answer.json()["trigger_id"]
+    assert answer.json()["execution_id"] == execution_id(event.data.trigger_id)
+
+
+@pytest.mark.parametrize("header", ["idempotency-key", "x-idempotency-key", None])
+async def test_a_repeat_with_the_same_key_is_one_run(
+    acme: Gateway, scheduler: Scheduler, header: str | None
+) -> None:  # TG-31, Decision 6
+    headers, body = ({header: "k1"}, TASK) if header else ({}, TASK | {"request_id": "k1"})
+    first = await acme.call("POST", INTERVENE, json=body, headers=headers)
+    again = await acme.call("POST", INTERVENE, json=body, headers=headers)
+    assert (first.status_code, again.status_code) == (202, 200)
+    assert again.json()["execution_id"] == first.json()["execution_id"]
+    assert again.json()["status"] == "running"
+    assert len(scheduler.seen) == 1
+
+
+async def test_the_same_key_with_another_request_is_refused(acme: Gateway, scheduler: Scheduler) -> None:  # Decision 6
+    headers = {"idempotency-key": "k1"}
+    await acme.call("POST", INTERVENE, json=TASK, headers=headers)
+    other = TASK | {"action": "goal.add"}
+    assert error_of(await acme.call("POST", INTERVENE, json=other, headers=headers)) == (409, "idempotency_key_reused")
+    assert len(scheduler.seen) == 1
+
+
+async def test_a_repeat_of_a_refused_request_is_refused_again(acme: Gateway, scheduler: Scheduler) -> None:
+    scheduler.refuses = RejectReason.QUEUE_FULL
+    for _ in range(2):
+        answer = await acme.call("POST", INTERVENE, json=TASK, headers={"idempotency-key": "k1"})
+        assert answer.status_code == 409
+        assert answer.json()["error"]["message"] == "no: queue_full"
+    assert len(scheduler.seen) == 1
+
+
+async def test_requests_without_a_key_are_runs_of_their_own(acme: Gateway, scheduler: Scheduler) -> None:
+    answers = [(await acme.call("POST", INTERVENE, json=TASK)).json() for _ in range(2)]
+    assert answers[0]["trigger_id"] != answers[1]["trigger_id"]
+
+
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    (TASK | {"action": "task.cancel"}, "not_available", "action"),
+    (TASK | {"action": "plan.add"}, "not_available", "action"),
+    (TASK | {"action": "dance"}, "invalid_request", "action"),
+    (TASK | {"execution_id": "e1"}, "not_available", "execution_id"),
+    (TASK | {"plan_time": "2030-01-01T09:00:00Z"}, "not_available", "plan_time"),
+    (TASK | {"messages": []}, "invalid_request", "messages"),
+    (TASK | {"messages": [{"role": "user", "content": ""}]}, "invalid_request", "messages"),
+    (TASK | {"executor_mode": "fast"}, "invalid_request", "executor_mode"),
+    (TASK | {"mesages": []}, "invalid_request", "mesages"),
+]
+
+
+@pytest.mark.parametrize(("body", "code", "field"), WRONG)
+async def test_a_wrong_intervention_is_refused_with_its_field(
+    acme: Gateway, body: dict[str, Any], code: str, field: str
+) -> None:
+    answer = await acme.call("POST", INTERVENE, json=body)
+    assert error_of(answer) == (422, code)
+    assert list(fields_of(answer)) == [field]
+    assert await messages(acme.nats_url) == 0
+
+
+async def test_an_unavailable_action_names_those_that_are(acme: Gateway) -> None:
+    answer = await acme.call("POST", INTERVENE, json=TASK | {"action": "task.cancel"})
+    assert "task.add, goal.add, instruct" in answer.text
+
+
+async def test_an_intervention_with_a_robot_that_isnt_there_is_not_found(acme: Gateway) -> None:
+    await acme.make_robot("gone")
+    await acme.call("DELETE", "/v1/teams/acme/robots/gone")
+    for member in ("nobody", "gone"):
+        answer = await acme.call("POST", f"/v1/teams/acme/robots/{member}/intervene", json=TASK)
+        assert error_of(answer) == (404, "robot_not_found")
+    assert await messages(acme.nats_url) == 0
+
+
+async def test_a_clocks_trigger_by_hand_knows_the_robots_time(acme: Gateway, scheduler: Scheduler) -> None:  # TG-13
+    zone = {"mode": "times", "times": ["09:00"], "tz": "Asia/Shanghai"}
+    await acme.make_robot("clock", clock=zone)
+    answer = await acme.call("POST", "/v1/teams/acme/robots/clock/trigger", json={"type": "clock"})
+    assert answer.status_code == 202
+    [trigger] = scheduler.seen
+    assert trigger.type is TriggerType.CLOCK
+    assert trigger.input.clock is not None
+    assert trigger.input.clock.tz == "Asia/Shanghai"
+    assert trigger.input.clock.hour == (datetime.now(UTC).hour + 8) % 24
+
+
+async def test_an_event_by_hand_carries_its_data(acme: Gateway, scheduler: Scheduler) -> None:  # TG-11, TG-13
+    body = {"type": "event", "source": "leads", "event_type": "lead.created", "data": {"name": "Ada"}}
+    assert (await acme.call("POST", TRIGGER, json=body)).status_code == 202
+    [trigger] = scheduler.seen
+    given = trigger.input
+    assert (given.source, given.event_type, given.data) == ("leads", "lead.created", {"name": "Ada"})
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"type": "callback"}, "type"),
+        ({}, "type"),
+        ({"type": "human"}, "messages"),
+        ({"type": "event", "data": []}, "data"),
+    ],
+)
+async def test_a_wrong_trigger_by_hand_is_refused_with_its_field(
+    acme: Gateway, body: dict[str, Any], field: str
+) -> None:
+    assert list(fields_of(await acme.call("POST", TRIGGER, json=body))) == [field]
+    assert await messages(acme.nats_url) == 0
+
+
+async def test_a_trigger_that_nobody_knows_is_unknown(acme: Gateway, scheduler: Scheduler) -> None:
+    read = await acme.call("GET", "/v1/teams/acme/triggers/none")
+    assert (read.status_code, read.json()["state"]) == (200, "unknown")
+
+
+async def test_reading_a_trigger_while_no_scheduler_is_there_says_so(acme: Gateway) -> None:
+    answer = await acme.call("GET", "/v1/teams/acme/triggers/none")
+    assert error_of(answer) == (503, "unavailable")
+    assert answer.json()["error"]["message"] == "the scheduler doesn't answer now"
+    assert int(answer.headers["retry-after"]) > 0

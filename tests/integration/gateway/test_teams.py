@@ -1,0 +1,142 @@
+"""Who may do what: the administrator, the teams, and nobody."""
+
+import httpx
+import pytest
+from motor.motor_asyncio import AsyncIOMotorClient
+
+from rota_common.embedded import EmbeddedServer
+from tests.integration.gateway.kit import ADMIN, SECRET, Gateway, gateway, messages, robot, settings
+from tests.integration.gateway.test_webhooks import error_of
+
+
+async def test_a_teams_key_is_shown_once_and_kept_as_a_hash(empty: Gateway, mongo_url: str, mongo_prefix: str) -> None:
+    second = (await empty.call("POST", "/v1/teams/acme/keys")).json()
+    await empty.make_source()
+    listed = await empty.call("GET", "/v1/teams/acme/keys")
+    assert [key["key_id"] for key in listed.json()["keys"]] == [empty.key.split("_")[1], second["key_id"]]
+    client: AsyncIOMotorClient[dict[str, object]] = AsyncIOMotorClient(mongo_url)
+    database = client[f"{mongo_prefix}_gateway"]
+    kept = str([[each async for each in database[name].find()] for name in await database.list_collection_names()])
+    client.close()
+    for key in (empty.key, second["api_key"]):
+        secret = key.split("_", 2)[2]
+        assert len(secret) >= 32
+        assert secret not in kept
+        assert secret not in listed.text
+    assert SECRET not in kept
+
+
+async def test_a_key_that_was_deleted_stops_working_at_once(empty: Gateway) -> None:
+    other = (await empty.call("POST", "/v1/teams/acme/keys")).json()
+    assert (await empty.call("GET", "/v1/teams/acme/robots", key=other["api_key"])).status_code == 200
+    assert (await empty.call("DELETE", f"/v1/teams/acme/keys/{other['key_id']}")).status_code == 204
+    assert error_of(await empty.call("GET", "/v1/teams/acme/robots", key=other["api_key"])) == (401, "unauthenticated")
+    assert error_of(await empty.call("DELETE", f"/v1/teams/acme/keys/{other['key_id']}")) == (404, "key_not_found")
+
+
+@pytest.mark.parametrize("key", ["", "nonsense", "rota_", "rota_abc", "rota__x", "rota_abc_", "rota_abc_def", "ädmin"])
+async def test_a_key_that_nobody_made_is_refused(empty: Gateway, key: str) -> None:  # TG-29
+    headers = {b"authorization": f"Bearer {key}".encode()}
+    answer = await empty.http.get("/v1/teams/acme/robots", headers=headers)
+    assert error_of(answer) == (401, "unauthenticated")
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+async def test_a_key_with_another_secret_is_refused(empty: Gateway) -> None:
+    assert error_of(await empty.call("GET", "/v1/teams/acme/robots", key=f"{empty.key}x")) == (401, "unauthenticated")
+    without = await empty.http.get("/v1/teams/acme/robots")
+    basic = await empty.http.get("/v1/teams/acme/robots", headers={"authorization": f"Basic {empty.key}"})
+    assert error_of(without) == error_of(basic) == (401, "unauthenticated")
+
+
+FOREIGN = [
+    ("GET", "robots"), ("POST", "robots"), ("GET", "robots/leader"), ("PUT", "robots/leader"),
+    ("PATCH", "robots/leader"), ("DELETE", "robots/leader"), ("POST", "robots/leader/intervene"),
+    ("POST", "robots/leader/trigger"), ("GET", "sources"), ("POST", "sources"), ("GET", "sources/leads"),
+    ("DELETE", "sources/leads"), ("GET", "keys"), ("POST", "keys"), ("DELETE", "keys/x"), ("GET", "triggers/x"),
+    ("GET", "events/leads/x"), ("GET", "executions"), ("GET", "executions/x"), ("GET", "stream"),
+]  # fmt: skip
+
+
+async def test_a_key_of_another_team_opens_nothing_and_leaves_no_trace(acme: Gateway) -> None:  # TG-23
+    foreign, facts = await acme.make_team("other"), await messages(acme.nats_url, "FACTS")
+    for method, path in FOREIGN:
+        answer = await acme.call(method, f"/v1/teams/acme/{path}", key=foreign, json=robot("intruder"))
+        assert error_of(answer) == (403, "foreign_team"), (method, path)
+    assert await messages(acme.nats_url) == 0
+    assert await messages(acme.nats_url, "FACTS") == facts
+    assert (await acme.call("GET", "/v1/teams/acme/robots/leader")).status_code == 200
+    assert (await acme.call("GET", "/v1/teams/other/robots", key=foreign)).json()["robots"] == []
+
+
+async def test_every_route_of_a_team_asks_for_a_key_before_it_looks_at_anything(acme: Gateway) -> None:
+    for method, path in FOREIGN:
+        answer = await acme.http.request(method, f"/v1/teams/acme/{path}", content=b"{not json")
+        assert error_of(answer) == (401, "unauthenticated"), (method, path)
+
+
+async def test_the_administrator_may_act_for_every_team_that_exists(acme: Gateway) -> None:
+    assert (await acme.call("GET", "/v1/teams/acme/robots/leader", key=ADMIN)).status_code == 200
+    assert error_of(await acme.call("GET", "/v1/teams/nobody/robots", key=ADMIN)) == (404, "team_not_found")
+    assert error_of(await acme.call("POST", "/v1/teams/nobody/keys", key=ADMIN)) == (404, "team_not_found")
+
+
+async def test_teams_are_made_by_the_administrator_alone(empty: Gateway) -> None:
+    assert error_of(await empty.call("POST", "/v1/teams", json={"team_id": "mine"})) == (403, "forbidden")
+    assert error_of(await empty.call("POST", "/v1/teams", key="wrong", json={})) == (401, "unauthenticated")
+    assert error_of(await empty.call("POST", "/v1/teams", key=ADMIN, json={"team_id": "acme"})) == (409, "team_exists")
+    made = (await empty.call("POST", "/v1/teams", key=ADMIN, json={})).json()
+    assert made["team_id"].startswith("team_")
+    path = f"/v1/teams/{made['team_id']}/robots"
+    assert (await empty.call("GET", path, key=made["api_key"])).status_code == 200
+
+
+async def test_a_wrong_name_of_a_team_is_refused_with_its_field(empty: Gateway) -> None:
+    answer = await empty.call("POST", "/v1/teams", key=ADMIN, json={"team_id": "a.b", "nmae": "x"})
+    assert error_of(answer) == (422, "invalid_request")
+    assert {field["field"] for field in answer.json()["error"]["fields"]} == {"team_id", "nmae"}
+
+
+async def test_without_an_administrators_key_its_routes_say_what_to_set(
+    nats: EmbeddedServer, mongo_url: str, mongo_prefix: str
+) -> None:
+    for unset in (None, ""):
+        async with gateway(settings(nats.url, mongo_url, mongo_prefix, admin_key=unset)) as closed:
+            for method, path in (("POST", "/v1/teams"), ("GET", "/v1/dead")):
+                answer = await closed.call(method, path, key=unset or "anything")
+                assert error_of(answer) == (403, "admin_key_not_set")
+                assert "ROTA_ADMIN_KEY" in answer.text
+
+
+def fields_of(answer: httpx.Response) -> dict[str, str]:
+    assert answer.status_code == 422, answer.text
+    return {field["field"]: field["message"] for field in answer.json()["error"]["fields"]}
+
+
+async def test_a_sources_life(empty: Gateway) -> None:
+    await empty.make_source("leads", event_type_field="kind")
+    path, body = "/v1/teams/acme/sources", {"name": "leads", "secret": "$ENV.LEADS_SECRET"}
+    assert error_of(await empty.call("POST", path, json=body)) == (409, "source_exists")
+    read = (await empty.call("GET", f"{path}/leads")).json()
+    assert (read["secret"], read["event_type_field"]) == ("$ENV.LEADS_SECRET", "kind")
+    assert read["hook_url"] == "/v1/hooks/acme/leads"
+    assert (await empty.call("GET", path)).json() == {"sources": [read]}
+    assert (await empty.call("DELETE", f"{path}/leads")).status_code == 204
+    assert error_of(await empty.call("GET", f"{path}/leads")) == (404, "source_not_found")
+    assert error_of(await empty.call("DELETE", f"{path}/leads")) == (404, "source_not_found")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"name": "leads", "secret": SECRET}, "secret"),
+        ({"name": "leads", "secret": "$ENV.ROTA_ADMIN_KEY"}, "secret"),
+        ({"name": "a/b", "secret": "$ENV.X"}, "name"),
+        ({"name": "leads"}, "secret"),
+        ({"name": "leads", "secret": "$ENV.X", "type_field": "x"}, "type_field"),
+    ],
+)
+async def test_a_wrong_source_is_refused_with_its_field(empty: Gateway, body: dict[str, str], field: str) -> None:
+    answer = await empty.call("POST", "/v1/teams/acme/sources", json=body)
+    assert list(fields_of(answer)) == [field]
+    assert SECRET not in answer.text

@@ -1,0 +1,211 @@
+"""Webhooks in: what is taken becomes triggers, what isn't leaves no trace."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from rota_contracts.ids import event_trigger_id, execution_id
+from rota_contracts.trigger import TriggerType
+from tests.integration.gateway.kit import HOOK, LEAD, Gateway, Scheduler, gateway, messages, settings, signed, triggers
+
+
+def error_of(response: httpx.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["error"]["code"]
+
+
+async def test_a_signed_event_becomes_a_trigger_of_the_robot_that_wants_it(acme: Gateway) -> None:  # TG-11, TG-12
+    answer = await acme.post(headers={"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"})
+    trigger_id = event_trigger_id("acme", "leads", "evt_1", "leader")
+    assert answer.status_code == 202
+    assert answer.json() == {
+        "event_id": "evt_1",
+        "triggers": [
+            {
+                "trigger_id": trigger_id,
+                "execution_id": execution_id(trigger_id),
+                "member_id": "leader",
+                "status_url": f"/v1/teams/acme/triggers/{trigger_id}",
+            }
+        ],
+        "status_url": "/v1/teams/acme/events/leads/evt_1",
+        "message": "stored for 1 robot",
+    }
+    [event] = await triggers(acme.nats_url)
+    trigger = event.data
+    assert (trigger.team_id, trigger.member_id, trigger.trigger_id) == ("acme", "leader", trigger_id)
+    assert (trigger.type, trigger.robot_rev) == (TriggerType.EVENT, 1)
+    assert (trigger.input.source, trigger.input.event_type) == ("leads", "lead.created")
+    assert trigger.input.data == LEAD["data"]
+    assert event.traceparent.startswith(f"00-{'a' * 32}-")
+
+
+async def test_the_same_event_twice_is_one_trigger_and_the_same_answer(acme: Gateway) -> None:
+    answers = [await acme.post() for _ in range(3)]
+    assert {answer.text for answer in answers} == {answers[0].text}
+    assert [answer.status_code for answer in answers] == [202, 202, 202]
+    assert await messages(acme.nats_url) == 1
+
+
+async def test_two_events_with_the_same_body_are_two_triggers(acme: Gateway) -> None:
+    await acme.post(event_id="evt_1")
+    await acme.post(event_id="evt_2")
+    assert await messages(acme.nats_url) == 2
+
+
+async def test_two_robots_get_a_trigger_each(acme: Gateway) -> None:  # TG-12
+    await acme.make_robot("second")
+    answer = (await acme.post()).json()
+    assert [woken["member_id"] for woken in answer["triggers"]] == ["leader", "second"]
+    events = await triggers(acme.nats_url)
+    assert {event.data.trigger_id for event in events} == {woken["trigger_id"] for woken in answer["triggers"]}
+    assert len({event.id for event in events}) == 2
+
+
+async def test_a_robot_that_is_switched_off_gets_its_trigger_because_the_scheduler_says_no_visibly(
+    acme: Gateway,
+) -> None:  # TG-03
+    await acme.make_robot("off", triggers={"event": {"enabled": False}})
+    await acme.call("PATCH", "/v1/teams/acme/robots/leader", json={"robot_status": "paused"})
+    assert len((await acme.post()).json()["triggers"]) == 2
+
+
+async def test_a_deleted_robot_gets_nothing(acme: Gateway) -> None:  # TG-20
+    assert len((await acme.post()).json()["triggers"]) == 1
+    await acme.call("DELETE", "/v1/teams/acme/robots/leader")
+    assert (await acme.post(event_id="evt_2")).json()["triggers"] == []
+
+
+@pytest.mark.parametrize("body", [{"type": "lead.lost", "data": {}}, {"no": "type"}])
+async def test_an_event_that_no_robot_wants_is_accepted_and_says_so(acme: Gateway, body: dict[str, Any]) -> None:
+    answer = await acme.post(body)
+    assert answer.status_code == 202
+    assert answer.json()["triggers"] == []
+    assert "no robot of the team subscribes" in answer.json()["message"]
+    assert await messages(acme.nats_url) == 0
+
+
+async def test_a_robot_without_a_filter_wants_events_without_a_type_whole(acme: Gateway) -> None:
+    await acme.make_robot("all", events=[{"type": "webhook", "source": "leads"}])
+    await acme.post({"name": "Ada", "data": 1})
+    [event] = await triggers(acme.nats_url)
+    assert (event.data.member_id, event.data.input.event_type) == ("all", None)
+    assert event.data.input.data == {"name": "Ada", "data": 1}
+
+
+async def test_a_source_may_name_the_field_of_its_type(acme: Gateway) -> None:
+    await acme.make_source("crm", event_type_field="event")
+    await acme.make_robot("crm", events=[{"type": "webhook", "source": "crm", "filter": {"event_types": ["won"]}}])
+    answer = await acme.post({"event": "won", "data": {"deal": 7}}, path="/v1/hooks/acme/crm")
+    assert [woken["member_id"] for woken in answer.json()["triggers"]] == ["crm"]
+    [event] = await triggers(acme.nats_url)
+    assert event.data.input.data == {"event": "won", "data": {"deal": 7}}
+
+
+LATE = datetime.now(UTC) - timedelta(minutes=6)
+EARLY = datetime.now(UTC) + timedelta(minutes=6)
+OTHER = "whsec_" + "b3RoZXIgc2VjcmV0IG9mIHNvbWVib2R5"
+FORGED = {
+    "of another secret": signed(b"{}", secret=OTHER),
+    "of another body": signed(b'{"a": 1}'),
+    "six minutes old": signed(b"{}", at=LATE),
+    "six minutes ahead": signed(b"{}", at=EARLY),
+    "not base64": signed(b"{}") | {"webhook-signature": "v1,%%%"},
+    "without a version": signed(b"{}") | {"webhook-signature": "abc"},
+    "of version 2 alone": signed(b"{}") | {"webhook-signature": "v2,abc"},
+    "of no instant": signed(b"{}") | {"webhook-timestamp": "yesterday"},
+    "missing": {"webhook-id": "evt_1", "webhook-timestamp": str(int(LATE.timestamp()))},
+    "missing with all its headers": {},
+}
+
+
+@pytest.mark.parametrize("headers", FORGED.values(), ids=FORGED)
+async def test_an_event_whose_signature_is_wrong_is_refused(acme: Gateway, headers: dict[str, str]) -> None:
+    # TG-30, Decision 5
+    answer = await acme.http.post(HOOK, content=b"{}", headers=headers)
+    assert error_of(answer) == (403, "bad_signature")
+    assert await messages(acme.nats_url) == 0
+
+
+async def test_of_several_signatures_one_has_to_match(acme: Gateway) -> None:
+    right = signed(b"{}")["webhook-signature"]
+    answer = await acme.post(b"{}", headers={"webhook-signature": f"v1,{'A' * 43}= {right}"})
+    assert answer.status_code == 202
+
+
+BODIES = {
+    "empty": b"",
+    "cut off": b'{"type": ',
+    "an array": b"[1]",
+    "a string": b'"lead"',
+    "not a number": b'{"score": NaN}',
+    "half a character": b'{"name": "\\ud800"}',
+    "nested without end": b'{"a":' + b"[" * 5000,
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+async def test_an_event_that_is_not_a_json_object_is_refused(acme: Gateway, body: bytes) -> None:  # TG-32
+    assert error_of(await acme.post(body)) == (400, "malformed_json")
+    assert await messages(acme.nats_url) == 0
+
+
+async def test_an_event_of_64_kb_is_taken_and_one_of_a_byte_more_is_not(acme: Gateway) -> None:  # TG-32, Decision 7
+    frame = b'{"type":"lead.created","data":{"text":""}}'
+    largest = frame.replace(b'""', b'"' + b"x" * (65_536 - len(frame)) + b'"')
+    assert (await acme.post(largest)).status_code == 202
+    assert error_of(await acme.post(largest + b" ")) == (413, "too_large")
+    assert error_of(await acme.http.post("/v1/hooks/acme/nobody", content=largest + b" ")) == (413, "too_large")
+    assert await messages(acme.nats_url) == 1
+
+
+async def test_an_event_of_an_unknown_source_is_not_found(acme: Gateway) -> None:
+    for path in ("/v1/hooks/acme/other", "/v1/hooks/other/leads", "/v1/hooks/acme/..", "/v1/hooks/acme/$where"):
+        assert error_of(await acme.post(path=path))[0] == 404
+    assert await messages(acme.nats_url) == 0
+
+
+async def test_an_event_with_an_endless_id_is_refused(acme: Gateway) -> None:
+    assert error_of(await acme.post(event_id="x" * 257)) == (400, "malformed_event")
+    assert await messages(acme.nats_url) == 0
+
+
+async def test_a_source_without_its_secret_is_not_ready_and_doesnt_say_which_variable(acme: Gateway) -> None:
+    body = {"name": "crm", "secret": "$ENV.NOWHERE"}
+    await acme.call("POST", "/v1/teams/acme/sources", json=body)
+    answer = await acme.post(path="/v1/hooks/acme/crm")
+    assert error_of(answer) == (503, "unavailable")
+    assert int(answer.headers["retry-after"]) > 0
+    assert "NOWHERE" not in answer.text
+
+
+async def test_a_deleted_source_takes_nothing_more(acme: Gateway) -> None:
+    assert (await acme.post()).status_code == 202
+    await acme.call("DELETE", "/v1/teams/acme/sources/leads")
+    assert error_of(await acme.post(event_id="evt_2")) == (404, "source_not_found")
+
+
+async def test_another_replica_hears_of_a_new_robot(acme: Gateway, mongo_url: str, mongo_prefix: str) -> None:
+    async with gateway(settings(acme.nats_url, mongo_url, mongo_prefix)) as other:
+        assert len((await other.post()).json()["triggers"]) == 1  # and it keeps that answer in memory
+        await acme.make_robot("second")
+        async with asyncio.timeout(1.5):  # less than what it keeps expires after
+            while len((await other.post(event_id="evt_2")).json()["triggers"]) < 2:
+                await asyncio.sleep(0.01)
+
+
+async def test_an_events_triggers_can_be_followed(acme: Gateway, scheduler: Scheduler) -> None:
+    posted = (await acme.post(event_id="odd/id ?")).json()
+    [woken] = posted["triggers"]
+    async with asyncio.timeout(10):
+        while not scheduler.seen:
+            await asyncio.sleep(0.01)
+        while (answer := await acme.call("GET", posted["status_url"])).status_code == 404:
+            await asyncio.sleep(0.01)
+    assert answer.json()["event_id"] == "odd/id ?"
+    assert answer.json()["triggers"] == [woken | {"state": "running"}]
+    read = (await acme.call("GET", woken["status_url"])).json()
+    assert (read["state"], read["execution_id"]) == ("running", woken["execution_id"])
+    assert read["execution_url"] == f"/v1/teams/acme/executions/{woken['execution_id']}"

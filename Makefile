@@ -28,7 +28,7 @@ $(STAMP): requirements/build.txt requirements/all.txt $(PACKAGES:%=%/pyproject.t
 	@$(call install,--no-deps --no-build-isolation $(PACKAGES:%=-e %))
 	@touch $@
 
-demo: setup ## run five robots once and show what happens
+demo: setup ## start everything, post two leads, show who hears of the results; ends by itself
 	@$(BIN)/rota demo
 
 test: setup ## run all tests

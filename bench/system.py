@@ -5,10 +5,7 @@ import base64
 import hashlib
 import hmac
 import json
-import os
 import secrets
-import signal
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -19,13 +16,12 @@ import nats
 from nats.aio.msg import Msg
 
 from bench.http import Connection
-from rota_common.embedded import EmbeddedServer, free_port
-from rota_contracts.catalog import SERVICES
+from rota_common.embedded import EmbeddedServer
+from rota_common.testing.processes import Processes
 
 ADMIN_KEY = secrets.token_hex(16)
 SECRET = base64.b64encode(secrets.token_bytes(24)).decode()
 TEAM, SOURCE = "bench", "leads"
-READY_S = 60
 ROBOT = {
     "member_id": "lead-scorer",
     "robot_config": {
@@ -44,18 +40,25 @@ class System:
     """The workload: one task, one rule, one recorded webhook, quotas open; a dry run."""
 
     def __init__(self, folder: Path, nats_server: EmbeddedServer, mongo: EmbeddedServer) -> None:
-        self._folder, self._nats_url, self._mongo_url = folder, nats_server.url, mongo.url
-        self._ports = {service: free_port() for service in SERVICES}
-        self._processes: list[asyncio.subprocess.Process] = []
+        self._nats_url = nats_server.url
+        self.processes = Processes(
+            folder,
+            nats_url=nats_server.url,
+            mongo_url=mongo.url,
+            settings={
+                "ROTA_ADMIN_KEY": ADMIN_KEY,
+                "ROTA_CONNECTOR": "rehearsal",
+                "ROTA_POOL": "1000",
+                "BENCH_SECRET": SECRET,
+            },
+        )
         self._delivered: dict[str, asyncio.Event] = {}
         self._idle: list[Connection] = []
 
     async def start(self) -> None:
         """Start the services, wait until all are ready, make the team, the source and the robot."""
-        for service in SERVICES:
-            self._processes.append(await self._process(service))
+        await self.processes.start_all()
         async with httpx.AsyncClient(trust_env=False) as client:
-            await asyncio.gather(*(self._ready(client, service) for service in SERVICES))
             await self._prepare(client)
         self._client = await nats.connect(self._nats_url)
         await self._client.subscribe("rota.v1.delivery.completed.>", cb=self._on_delivery)
@@ -63,14 +66,15 @@ class System:
     async def stop(self) -> None:
         for connection in self._idle:
             connection.close()
-        await self._client.close()
-        for process in self._processes:
-            process.send_signal(signal.SIGTERM)
-        await asyncio.gather(*(process.wait() for process in self._processes))
+        if hasattr(self, "_client"):
+            await self._client.close()
+        await self.processes.stop_all()
 
     async def once(self) -> float:
         """Seconds from posting the webhook to its delivery event."""
-        connection = self._idle.pop() if self._idle else Connection("127.0.0.1", self._ports["trigger-gateway"])
+        connection = (
+            self._idle.pop() if self._idle else Connection("127.0.0.1", self.processes.ports["trigger-gateway"])
+        )
         body = json.dumps(EVENT).encode()
         headers, started = _signed(body), perf_counter()
         status, answer = await connection.post(f"/v1/hooks/{TEAM}/{SOURCE}", body, headers)
@@ -86,40 +90,8 @@ class System:
         execution = json.loads(message.data)["context"]["execution_id"]
         self._delivered.setdefault(execution, asyncio.Event()).set()
 
-    async def _process(self, service: str) -> asyncio.subprocess.Process:
-        settings = {
-            "ROTA_NATS_URL": self._nats_url,
-            "ROTA_MONGO_URL": self._mongo_url,
-            "ROTA_HTTP_HOST": "127.0.0.1",
-            "ROTA_HTTP_PORT": str(self._ports[service]),
-            "ROTA_ADMIN_KEY": ADMIN_KEY,
-            "ROTA_CONNECTOR": "rehearsal",
-            "ROTA_POOL": "1000",
-            "ROTA_QDRANT_PATH": str(self._folder / "qdrant"),
-            "ROTA_LOG_LEVEL": "INFO",
-            "BENCH_SECRET": SECRET,
-        }
-        with (self._folder / f"{service}.log").open("wb") as log:
-            return await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", service.replace("-", "_")), env=os.environ | settings, stdout=log, stderr=log
-            )
-
-    async def _ready(self, client: httpx.AsyncClient, service: str) -> None:
-        deadline, url = perf_counter() + READY_S, f"http://127.0.0.1:{self._ports[service]}/health/ready"
-        reason = "no answer"
-        while perf_counter() < deadline:
-            try:
-                answer = await client.get(url)
-                if answer.status_code == 200:
-                    return
-                reason = answer.text
-            except httpx.HTTPError as error:
-                reason = repr(error)
-            await asyncio.sleep(0.1)
-        raise RuntimeError(f"{service} isn't ready after {READY_S} s: {reason}")
-
     async def _prepare(self, client: httpx.AsyncClient) -> None:
-        gateway = f"http://127.0.0.1:{self._ports['trigger-gateway']}/v1/teams"
+        gateway = f"{self.processes.gateway}/v1/teams"
         admin = {"Authorization": f"Bearer {ADMIN_KEY}"}
         source = {"name": SOURCE, "secret": "$ENV.BENCH_SECRET"}
         for path, body in (("", {"team_id": TEAM}), (f"/{TEAM}/sources", source), (f"/{TEAM}/robots", ROBOT)):

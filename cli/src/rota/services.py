@@ -43,6 +43,7 @@ class Choices:
     folder: Path
     admin_key: str
     connector: str
+    mongo_prefix: str = "rota"
     smtp_url: str = ""
     allow_private_targets: str = ""
 
@@ -50,7 +51,11 @@ class Choices:
 def build_all(chosen: Choices, runtime: Runtime, environ: Mapping[str, str]) -> dict[str, App]:
     """Service name → the service, not started yet. `environ` is where `$ENV.NAME` is looked up."""
     everyone = ServiceSettings(
-        nats_url=chosen.nats_url, mongo_url=chosen.mongo_url, http_host="127.0.0.1", stop_timeout=STOP_TIMEOUT_S
+        nats_url=chosen.nats_url,
+        mongo_url=chosen.mongo_url,
+        mongo_prefix=chosen.mongo_prefix,
+        http_host="127.0.0.1",
+        stop_timeout=STOP_TIMEOUT_S,
     ).model_dump()
     return {
         GATEWAY: trigger_gateway.app.build(

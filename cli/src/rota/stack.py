@@ -27,7 +27,7 @@ class Stack:
 
     `folder` keeps the data. Without `nats_url` or `mongo_url` a server of its own is started. `http_port` 0 and
     `nats_port` None take any free port. `allow_private_targets` are networks that webhooks may go to although they are
-    private, as CIDRs with commas between; `environ` is where `$ENV.NAME` is looked up.
+    private, as CIDRs with commas between; databases are named `<mongo_prefix>_<service>`; `environ` is where `$ENV.NAME` is looked up.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Stack:
         nats_url: str | None = None,
         nats_port: int | None = None,
         mongo_url: str | None = None,
+        mongo_prefix: str = "rota",
         connector: str = "rehearsal",
         http_port: int = 0,
         admin_key: str = "",
@@ -50,7 +51,7 @@ class Stack:
         self.url, self.nats_url, self.mongo_url = "", "", ""
         self.apps: dict[str, App] = {}
         self._folder, self._port, self._nats_port = folder, http_port, nats_port
-        self._given_nats, self._given_mongo = nats_url, mongo_url
+        self._given_nats, self._given_mongo, self._prefix = nats_url, mongo_url, mongo_prefix
         self._connector, self._smtp_url, self._allowed = connector, smtp_url, allow_private_targets
         self._environ, self._progress = environ, progress
         self._runtime = runtime or Runtime(fetch_timeout=FETCH_TIMEOUT_S)
@@ -98,6 +99,7 @@ class Stack:
         return Choices(
             nats_url=self.nats_url,
             mongo_url=self.mongo_url,
+            mongo_prefix=self._prefix,
             folder=self._folder,
             admin_key=self.admin_key,
             connector=self._connector,

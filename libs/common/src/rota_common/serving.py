@@ -1,5 +1,6 @@
 """HTTP for a service: `/health/live`, `/health/ready`, `/metrics`; and the process around it."""
 
+import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -68,6 +69,10 @@ def plain_app(service: Service, settings: ServiceSettings) -> App:
 def serve(app: App, settings: ServiceSettings) -> None:
     """Run until SIGTERM or SIGINT; what is in hand is finished first."""
     logs.configure(level=settings.log_level)
+    # What is there now stays: without this, each full collection looks at it all again, for 70 ms (measured on the
+    # gateway: p99 of a webhook 75 ms, and 20 ms with it).
+    gc.collect()
+    gc.freeze()
     uvicorn.run(
         app.http,
         host=settings.http_host,

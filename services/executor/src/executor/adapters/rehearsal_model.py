@@ -1,5 +1,6 @@
 """A model's stand-in: the same prompt gets the same answer, in the form asked for. Nothing else is pretended."""
 
+import asyncio
 import hashlib
 import json
 from typing import Any
@@ -26,10 +27,14 @@ none known"""
 
 
 class RehearsalModel:
-    """Answers for every agent; the answers depend on the prompt's facts alone."""
+    """Answers for every agent; the answers depend on the prompt's facts alone.
+
+    A connector's parameter `seconds` makes each answer take as long as a model's may.
+    """
 
     async def complete(self, prompt: Prompt) -> str:
         facts = prompt.facts
+        await asyncio.sleep(float(prompt.connector.parameters.get("seconds", 0)))
         match facts.get("kind"):
             case "inspiration":
                 return REPORT.format(**facts)

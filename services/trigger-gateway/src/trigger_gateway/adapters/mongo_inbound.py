@@ -16,10 +16,12 @@ from trigger_gateway.ports import Logged
 
 KEPT_S = int(timedelta(days=30).total_seconds())
 WAITING_LIMIT = 10_000
+GATHER_S = 0.05
+"""A write for each event would take as much of the machine as the rest of the webhook."""
 
 
 class MongoInboundLog:
-    """Writes in batches: whoever comes first writes for all who come while it writes.
+    """Writes in batches: whoever comes first writes for all who come within `GATHER_S` or while it writes.
 
     It is a log beside the work, so a write isn't waited for on other machines, and one that fails is only logged.
     """
@@ -42,6 +44,7 @@ class MongoInboundLog:
             return
         async with self._writing:
             while self._waiting:
+                await asyncio.sleep(GATHER_S)
                 batch, self._waiting = self._waiting, []
                 await self._write(batch)
 

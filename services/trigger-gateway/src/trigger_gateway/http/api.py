@@ -14,7 +14,8 @@ from trigger_gateway.http.parts import Parts
 from trigger_gateway.http.tracking import Tracking
 
 ROUTERS = (
-    *(teams.admin, teams.team_keys, teams.sources, robots.router, hooks.router),
+    hooks.router,  # first, because routes are tried in this order
+    *(teams.admin, teams.team_keys, teams.sources, robots.router),
     *(runs.router, executions.router, stream.router, dead.router),
 )
 

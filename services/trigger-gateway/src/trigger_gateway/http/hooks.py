@@ -2,18 +2,30 @@
 
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse
 
 from trigger_gateway.domain import InboundEvent, Woken
+from trigger_gateway.http.guarded import Handler
 from trigger_gateway.http.parts import parts_of
 from trigger_gateway.receive_webhook import Received
 
 TRACEPARENT = "traceparent"
+SIGNATURE_HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
-router = APIRouter(prefix="/v1/hooks", tags=["hooks"])
+
+class DirectRoute(APIRoute):
+    """Calls the endpoint with the request and nothing else: resolving parameters would take a fifth of the time."""
+
+    def get_route_handler(self) -> Handler:
+        endpoint: Handler = self.endpoint
+        return endpoint
+
+
+router = APIRouter(prefix="/v1/hooks", tags=["hooks"], route_class=DirectRoute)
 
 
 class WokenView(BaseModel):
@@ -39,8 +51,9 @@ class WebhookAccepted(BaseModel):
     responses={202: {"model": WebhookAccepted}},
     openapi_extra={
         "parameters": [
-            {"name": name, "in": "header", "required": True, "schema": {"type": "string"}}
-            for name in ("webhook-id", "webhook-timestamp", "webhook-signature")
+            {"name": name, "in": place, "required": True, "schema": {"type": "string"}}
+            for place, names in (("path", ("team", "source")), ("header", SIGNATURE_HEADERS))
+            for name in names
         ],
         "requestBody": {
             "required": True,
@@ -53,7 +66,8 @@ class WebhookAccepted(BaseModel):
         },
     },
 )
-async def receive_webhook(team: str, source: str, request: Request) -> JSONResponse:
+async def receive_webhook(request: Request) -> Response:
+    team, source = request.path_params["team"], request.path_params["source"]
     receive, body = parts_of(request).receive_webhook, await request.body()
     received = await receive(team, source, request.headers, body, trace=request.headers.get(TRACEPARENT, ""))
     return JSONResponse(_accepted(received), status_code=202, background=BackgroundTask(receive.log, received))

@@ -1,0 +1,95 @@
+"""The seven services as processes of their own, as in production: for tests that kill them, and for benchmarks."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic
+
+from rota_common.embedded import free_port
+from rota_contracts.catalog import SERVICES
+
+READY_S = 60.0
+STOP_S = 20.0
+
+
+class Processes:
+    """`settings` are environment variables for all of them; `folder` gets a log for each."""
+
+    def __init__(self, folder: Path, *, nats_url: str, mongo_url: str, settings: Mapping[str, str]) -> None:
+        self._folder = folder
+        self.ports = {service: free_port() for service in SERVICES}
+        self.running: dict[str, asyncio.subprocess.Process] = {}
+        self._settings = {
+            "ROTA_NATS_URL": nats_url,
+            "ROTA_MONGO_URL": mongo_url,
+            "ROTA_HTTP_HOST": "127.0.0.1",
+            "ROTA_QDRANT_PATH": str(folder / "qdrant"),
+            **settings,
+        }
+
+    @property
+    def gateway(self) -> str:
+        return f"http://127.0.0.1:{self.ports['trigger-gateway']}"
+
+    async def start_all(self) -> None:
+        """Start the seven and wait until each is ready; RuntimeError says which isn't, and why."""
+        for service in SERVICES:
+            await self.start(service)
+        await asyncio.gather(*(self.ready(service) for service in SERVICES))
+
+    async def start(self, service: str) -> None:
+        environ = os.environ | self._settings | {"ROTA_HTTP_PORT": str(self.ports[service])}
+        command = [sys.executable, "-m", service.replace("-", "_")]
+        with (self._folder / f"{service}.log").open("ab") as log:
+            self.running[service] = await asyncio.create_subprocess_exec(*command, env=environ, stdout=log, stderr=log)
+
+    async def ready(self, service: str) -> None:
+        """Wait until `/health/ready` says so."""
+        deadline, reason = monotonic() + READY_S, "no answer"
+        while monotonic() < deadline:
+            status, reason = await asyncio.to_thread(self._health, service)
+            if status == 200:
+                return
+            if self.running[service].returncode is not None:
+                reason = f"it ended with code {self.running[service].returncode}: {self.log(service)[-2000:]}"
+                break
+            await asyncio.sleep(0.1)
+        raise RuntimeError(f"{service} isn't ready: {reason}")
+
+    async def kill(self, service: str) -> None:
+        """SIGKILL: no goodbye."""
+        process = self.running.pop(service)
+        process.kill()
+        await process.wait()
+
+    async def stop_all(self) -> None:
+        """SIGTERM to all, SIGKILL to those that don't end within 20 s."""
+        processes, self.running = list(self.running.values()), {}
+        for process in processes:
+            if process.returncode is None:
+                process.send_signal(signal.SIGTERM)
+        for process in processes:
+            try:
+                await asyncio.wait_for(process.wait(), STOP_S)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+
+    def log(self, service: str) -> str:
+        return (self._folder / f"{service}.log").read_text(errors="replace")
+
+    def _health(self, service: str) -> tuple[int, str]:
+        url = f"http://127.0.0.1:{self.ports[service]}/health/ready"
+        try:
+            with urllib.request.urlopen(url, timeout=3) as answer:  # loopback
+                return answer.status, ""
+        except urllib.error.HTTPError as error:
+            return error.code, json.dumps(json.load(error))
+        except OSError as error:
+            return 0, repr(error)

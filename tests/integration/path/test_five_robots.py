@@ -1,0 +1,99 @@
+"""The five robots of the specification, each run to its end (CL-27). Clock robots are woken by a manual trigger."""
+
+import asyncio
+import json
+
+import pytest
+
+from rota_contracts.execution import ExecStatus, Execution, TaskStatus
+from rota_contracts.robot import Phase
+from tests.integration.path.whole import TEAM, Whole, example
+
+
+async def run(system: Whole, name: str, request: dict[str, object]) -> Execution:
+    await system.api.create_robot(example(name, system.hooks.where))
+    answer = await system.api.trigger(name, request)
+    return await system.ended(answer)
+
+
+def all_is_well(execution: Execution) -> None:
+    assert execution.status is ExecStatus.COMPLETED, execution.error
+    assert execution.phase is Phase.LEARNING
+    assert execution.tasks
+    assert {result.status for result in execution.results} == {TaskStatus.COMPLETED}
+    assert execution.delivery is not None
+    assert execution.delivery.success, execution.delivery.results
+    assert execution.learning is not None
+    assert execution.learning.lessons
+
+
+@pytest.mark.parametrize("name", ["seo-content", "competitor-monitor", "research-analyst"])
+async def test_a_clock_robot_goes_through_all_six_phases(system: Whole, name: str) -> None:  # EX-01 EX-10 CL-27
+    execution = await run(system, name, {"type": "clock"})
+    all_is_well(execution)
+    assert execution.inspiration is not None
+    for section in ("Summary", "Highlights", "Opportunities", "Risks", "World News", "Pending"):
+        assert f"## {section}" in execution.inspiration.content
+    assert [result.type for result in execution.delivery.results] == (  # type: ignore[union-attr]  # asserted above
+        ["webhook"] if name == "competitor-monitor" else ["notify"]
+    )
+
+
+async def test_the_sales_assistant_does_what_its_manager_asks(system: Whole) -> None:  # EX-01 TG-06 CL-27
+    await system.api.create_robot(example("sales-assistant", system.hooks.where))
+    request = {
+        "action": "task.add",
+        "messages": [{"role": "user", "content": "Meeting with BigCorp CTO tomorrow. Prepare materials."}],
+    }
+    answer = await system.api.intervene("sales-assistant", request)
+    execution = await system.ended(answer)
+    all_is_well(execution)
+    assert execution.inspiration is None
+    assert execution.goals is not None
+    assert "BigCorp" in execution.goals.content
+    await asyncio.wait_for(system.mails.wait(1), 10)
+    assert system.mails.got[0]["To"] == "sales-manager@company.com"
+    assert len(system.mails.got) == 1
+
+
+async def test_a_lead_is_qualified_delivered_and_learnt_from(system: Whole) -> None:  # EX-01 DC-08 LE-05 EX-12 CL-27
+    await system.api.create_robot(example("lead-processor", system.hooks.where))
+    first = await system.ended((await system.post_lead())["triggers"][0])
+    all_is_well(first)
+    assert first.recalled == []
+    second = await system.ended((await system.post_lead())["triggers"][0])
+    all_is_well(second)
+    assert {lesson.execution_id for lesson in second.recalled} == {first.execution_id}
+    assert [hook.verified for hook in system.hooks.got] == [True, True]
+    assert len({hook.id for hook in system.hooks.got}) == 2
+    assert len(system.mails.got) == 2
+    completed = [
+        fact for fact in system.facts.got if fact.subject == f"rota.v1.delivery.completed.{TEAM}.lead-processor"
+    ]
+    delivered = {json.loads(fact.body)["context"]["execution_id"] for fact in completed}
+    assert delivered == {first.execution_id, second.execution_id}
+
+
+async def test_one_event_starts_every_robot_that_wants_it_once(system: Whole) -> None:  # TG-12
+    for member in ("one", "two"):
+        robot = example("lead-processor", system.hooks.where) | {"member_id": member}
+        await system.api.create_robot(robot)
+    answers = [await system.post_lead("msg_1"), await system.post_lead("msg_1")]
+    assert answers[0]["triggers"] == answers[1]["triggers"]
+    assert {trigger["member_id"] for trigger in answers[0]["triggers"]} == {"one", "two"}
+    for trigger in answers[0]["triggers"]:
+        all_is_well(await system.ended(trigger))
+    assert (await system.api.executions({}))["total"] == 2
+    assert len(system.hooks.got) == 2
+
+
+async def test_a_dry_run_goes_the_whole_way_and_nothing_leaves(system: Whole) -> None:  # EX-08 TG-14
+    execution = await run(
+        system, "lead-processor", {"type": "event", "event_type": "lead.created", "executor_mode": "dryrun"}
+    )
+    assert execution.status is ExecStatus.COMPLETED, execution.error
+    assert execution.delivery is not None
+    assert execution.delivery.success
+    assert {result.type for result in execution.delivery.results} == {"webhook", "email"}
+    assert system.hooks.got == []
+    assert system.mails.got == []

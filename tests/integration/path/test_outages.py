@@ -1,0 +1,71 @@
+"""NATS or MongoDB away: 503 and never a lost 2xx; services wait, say so, and go on by themselves."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from rota.client import ApiError
+from rota_common import topology
+from rota_common.embedded import EmbeddedServer, mongod, nats_server
+from rota_common.service import Runtime
+from rota_contracts.execution import ExecStatus
+from tests.integration.path.whole import Whole, example, whole
+
+ROBOT = "lead-processor"
+
+
+@pytest_asyncio.fixture
+async def servers(tmp_path: Path) -> AsyncIterator[dict[str, EmbeddedServer]]:
+    """Servers of this test alone: it ends them."""
+    found = {"nats": nats_server(tmp_path / "nats"), "mongo": mongod(tmp_path / "mongo")}
+    for server in found.values():
+        await server.start()
+    await topology.apply_to(found["nats"].url)
+    yield found
+    for server in found.values():
+        await server.kill()
+
+
+async def until_ready(system: Whole, *, ready: bool) -> None:
+    async with asyncio.timeout(40):
+        while (not await system.stack.problems()) is not ready:
+            await asyncio.sleep(0.1)
+
+
+@pytest.mark.parametrize("away", ["nats", "mongo"])
+async def test_an_outage_refuses_what_it_would_lose_and_ends_by_itself(
+    tmp_path: Path, servers: dict[str, EmbeddedServer], away: str
+) -> None:
+    async with whole(
+        tmp_path / "rota",
+        nats_url=servers["nats"].url,
+        mongo_url=servers["mongo"].url,
+        mongo_prefix="outage",
+        runtime=Runtime(fetch_timeout=0.3),
+    ) as system:
+        await system.api.create_robot(example(ROBOT, system.hooks.where))
+        accepted = [(await system.post_lead(f"before-{n}"))["triggers"][0] for n in range(5)]
+        await servers[away].kill()
+        refused = 0
+        for n in range(3):
+            try:
+                accepted.append((await system.post_lead(f"during-{n}"))["triggers"][0])
+            except ApiError as error:
+                assert error.status == 503
+                refused += 1
+        assert refused == 3
+        await until_ready(system, ready=False)
+        problems = await system.stack.problems()
+        needs = {"trigger-gateway", "scheduler", "executor", "delivery-center", "learner", "memory"}
+        assert needs | ({"validator"} if away == "nats" else set()) <= set(problems)
+
+        await servers[away].start()
+        await until_ready(system, ready=True)
+        accepted += [(await system.post_lead(f"during-{n}"))["triggers"][0] for n in range(3)]
+        for woken in accepted:
+            over = await system.ended(woken)
+            assert over.status is ExecStatus.COMPLETED, over.error
+        assert len({hook.id for hook in system.hooks.got}) == len(accepted)

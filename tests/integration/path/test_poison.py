@@ -1,0 +1,106 @@
+"""A poison message ends in the dead letters with its reason, and a redrive brings it back (unreadable, unknown, failing)."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import nats as nats_client
+import pytest
+
+from rota.client import Api
+from rota_common.clock import now
+from rota_common.embedded import EmbeddedServer
+from rota_common.service import Runtime
+from rota_contracts.catalog import TRIGGER_RECEIVED
+from rota_contracts.envelope import Event
+from rota_contracts.execution import ExecStatus
+from rota_contracts.ids import execution_id
+from rota_contracts.trigger import TriggerInput, TriggerReceivedV1, TriggerType
+from tests.integration.path.whole import TEAM, Whole, example, whole
+
+ROBOT = "lead-processor"
+
+
+def good_trigger() -> Event[TriggerReceivedV1]:
+    trigger = TriggerReceivedV1(
+        trigger_id="t1",
+        team_id=TEAM,
+        member_id=ROBOT,
+        type=TriggerType.EVENT,
+        input=TriggerInput(event_type="lead.created", data={"company": "BigCorp"}),
+        received_at=now(),
+    )
+    return Event(id="e1", type=TRIGGER_RECEIVED.type, source="trigger-gateway", time=now(), data=trigger)
+
+
+async def publish(url: str, body: bytes, headers: dict[str, str]) -> None:
+    client = await nats_client.connect(url)
+    subject = TRIGGER_RECEIVED.subject(TEAM, ROBOT)
+    await client.jetstream().publish(subject, body, stream="TRIGGERS", headers=headers)
+    await client.close()
+
+
+async def buried(admin: Api, count: int = 1) -> list[dict[str, Any]]:
+    async with asyncio.timeout(40):
+        while len(found := await admin.dead()) < count:
+            await asyncio.sleep(0.1)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "changes", "reason"),
+    [
+        (b"not json at all", {}, "Invalid JSON"),
+        (b'{"trigger_id": 7}', {}, "trigger_id"),
+        (None, {"ce-type": "rota.v9.trigger.received"}, "rota.v9.trigger.received"),
+        (None, {"ce-id": ""}, "ce-id"),
+    ],
+    ids=["unreadable", "of another shape", "of an unknown version", "without its envelope"],
+)
+async def test_a_message_nobody_can_read_is_buried_with_its_reason(
+    system: Whole, body: bytes | None, changes: dict[str, str], reason: str
+) -> None:  # F10
+    await system.api.create_robot(example(ROBOT, system.hooks.where))
+    event = good_trigger()
+    await publish(system.stack.nats_url, event.body() if body is None else body, event.headers() | changes)
+    (letter,) = await buried(system.admin)
+    assert reason in letter["reason"]
+    assert letter["subject"] == TRIGGER_RECEIVED.subject(TEAM, ROBOT)
+    assert letter["consumer"] == "scheduler-trigger-received"
+    after = await system.ended((await system.post_lead())["triggers"][0])  # the next one isn't held up
+    assert after.status is ExecStatus.COMPLETED
+
+
+async def test_what_a_failing_handler_buried_is_brought_back_by_a_redrive(
+    tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_prefix: str
+) -> None:  # F10
+    broken, runtime = True, Runtime(fetch_timeout=0.3)
+
+    def breaking(handler: Any) -> Any:
+        async def maybe(message: Any) -> Any:
+            if broken and isinstance(getattr(message, "data", None), TriggerReceivedV1):
+                raise ZeroDivisionError("a bug, for as long as it isn't mended")
+            return await handler(message)
+
+        return maybe
+
+    runtime = Runtime(fetch_timeout=0.3, middlewares=(breaking,))
+    async with whole(
+        tmp_path / "rota", nats_url=nats.url, mongo_url=mongo_url, mongo_prefix=mongo_prefix, runtime=runtime
+    ) as system:
+        await system.api.create_robot(example(ROBOT, system.hooks.where))
+        event = good_trigger()
+        await publish(system.stack.nats_url, event.body(), event.headers())
+        (letter,) = await buried(system.admin)
+        assert letter["reason"].startswith("ZeroDivisionError")
+        assert letter["deliveries"] == 5
+        assert "maybe" in letter["traceback"]
+        assert json.loads((await system.admin.dead_letter(letter["seq"]))["payload"])["trigger_id"] == "t1"
+
+        broken = False
+        await system.admin.redrive(letter["seq"])
+        over = await system.ended({"trigger_id": "t1", "execution_id": execution_id("t1")})
+        assert over.status is ExecStatus.COMPLETED
+        assert await system.admin.dead() == []
+        assert len(system.hooks.got) == 1

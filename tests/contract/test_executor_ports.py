@@ -76,7 +76,9 @@ async def test_of_many_that_create_a_run_one_gets_it(runs: Runs) -> None:
 
 
 async def test_what_is_read_is_what_was_written_to_the_last_field(runs: Runs) -> None:  # EX-05
-    run = a_run().model_copy(update={"feedback": "why", "attempts": 2, "failures": 1, "retry_at": LATER, "recalled": True})
+    run = a_run().model_copy(
+        update={"feedback": "why", "attempts": 2, "failures": 1, "retry_at": LATER, "recalled": True}
+    )
     epoch = await created(runs, run.seen(notes=["mended"], error="x"))
     saved = await runs.save(run, epoch)
     assert saved == run
@@ -201,7 +203,12 @@ async def test_a_list_shows_the_newest_first_page_by_page(runs: Runs) -> None:  
     for number in range(5):
         await created(runs, a_run(f"e{number}", at=NOON + timedelta(minutes=number)))
     pages = [await runs.list(ListExecutions(team_id=TEAM, page=page, page_size=2)) for page in (1, 2, 3, 4)]
-    assert [[line.execution_id for line in page.executions] for page in pages] == [["e4", "e3"], ["e2", "e1"], ["e0"], []]
+    assert [[line.execution_id for line in page.executions] for page in pages] == [
+        ["e4", "e3"],
+        ["e2", "e1"],
+        ["e0"],
+        [],
+    ]
     assert {(page.total, page.page_size) for page in pages} == {(5, 2)}
 
 

@@ -27,7 +27,8 @@ class Stack:
 
     `folder` keeps the data. Without `nats_url` or `mongo_url` a server of its own is started. `http_port` 0 and
     `nats_port` None take any free port. `allow_private_targets` are networks that webhooks may go to although they are
-    private, as CIDRs with commas between; databases are named `<mongo_prefix>_<service>`; `environ` is where `$ENV.NAME` is looked up.
+    private, as CIDRs with commas between. Databases are named `<mongo_prefix>_<service>`; `environ` is where
+    `$ENV.NAME` is looked up.
     """
 
     def __init__(

@@ -178,8 +178,9 @@ class Robot(RobotDefinition):
 
     def phase_agent(self, phase: str) -> str:
         """The agent of a phase, or of `validation`; `__yao.` is an alias of `rota.`."""
-        chosen = self.robot_config.resources.phases.get(phase, f"rota.{phase}")  # type: ignore[call-overload]
-        return f"rota.{chosen.removeprefix('__yao.')}" if chosen.startswith("__yao.") else str(chosen)
+        agents = {str(name): agent for name, agent in self.robot_config.resources.phases.items()}
+        chosen = agents.get(phase, f"rota.{phase}")
+        return f"rota.{chosen.removeprefix('__yao.')}" if chosen.startswith("__yao.") else chosen
 
     def trigger(self, kind: TriggerType) -> Trigger:
         """The switch that decides about triggers of this kind; an answer from outside counts as an event."""

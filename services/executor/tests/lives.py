@@ -1,5 +1,6 @@
 """Runs at any point of their lives, made by the domain itself from the answers of everybody it asks."""
 
+from datetime import timedelta
 from typing import Any
 
 from executor import domain
@@ -35,8 +36,6 @@ from rota_contracts.robot import Phase, Robot
 from rota_contracts.text import Text
 from rota_contracts.trigger import TriggerReceivedV1
 from rota_contracts.validation import RulesChecked, ValidationResult
-
-from datetime import timedelta
 
 PATIENCE = timedelta(seconds=60)
 GOOD = ValidationResult(passed=True, score=0.9)

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from services.executor.tests.lives import BAD, GOOD, PATIENCE, answer, at, begun, lived, taken
 
 from executor import domain
 from executor.run import Run, Waiting
@@ -38,8 +39,6 @@ from rota_contracts.execution import ExecStatus, LearningResult, TaskStatus
 from rota_contracts.robot import Phase
 from rota_contracts.trigger import ExecutorMode
 from rota_contracts.validation import RulesChecked
-
-from services.executor.tests.lives import BAD, GOOD, PATIENCE, answer, at, begun, lived, taken
 
 STEPS: list[type[object] | Phase] = [
     RecallLessons, Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, RunTurn, CheckRules, RequestVerdict,

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from services.executor.tests.lives import a_task, at, begun
 
 from executor import domain
 from executor.agents import BUILT_IN, Agents
@@ -16,8 +17,6 @@ from rota_contracts.learning import Lesson, LessonType
 from rota_contracts.robot import Phase
 from rota_contracts.text import Text
 from rota_contracts.trigger import Message
-
-from services.executor.tests.lives import a_task, at, begun
 
 ROBOT = a_robot(
     config={

@@ -3,7 +3,6 @@
 import pytest
 import structlog
 
-from rota_common.blobs import Blobs
 from rota_common.testing.bus import Listener, stored
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
 from rota_contracts import catalog
@@ -12,8 +11,7 @@ from rota_contracts.learning import LessonType
 from rota_contracts.memory import MemoryEntry, Recalled, RecalledEntry
 from rota_contracts.robot import Phase
 from rota_contracts.validation import RulesChecked, ValidationResult
-
-from tests.integration.executor.world import GOOD, World
+from tests.integration.executor.world import World
 
 BAD = ValidationResult(passed=False, score=0.1, issues=["no figures"])
 
@@ -25,7 +23,10 @@ async def test_an_event_run_goes_from_goals_to_lessons(world: World) -> None:  #
     assert (done.status, done.phase, done.error, done.notes) == (ExecStatus.COMPLETED, Phase.LEARNING, None, [])
     assert done.inspiration is None
     assert done.goals is not None
-    assert [(task.executor_id, task.source) for task in done.tasks or []] == [("experts.scorer", "event"), ("experts.writer", "event")]
+    assert [(task.executor_id, task.source) for task in done.tasks or []] == [
+        ("experts.scorer", "event"),
+        ("experts.writer", "event"),
+    ]
     assert [result.status for result in done.results] == [TaskStatus.COMPLETED] * 2
     assert done.content is not None
     assert done.delivery is not None
@@ -120,11 +121,15 @@ async def test_without_a_memory_a_run_goes_on_and_says_so(world: World) -> None:
         await world.request()
         done = await world.over()
     assert done.status is ExecStatus.COMPLETED
-    assert done.notes == ["without lessons of earlier runs: memory isn't there: nobody answers rota.v1.rpc.memory.recall"]
+    assert done.notes == [
+        "without lessons of earlier runs: memory isn't there: nobody answers rota.v1.rpc.memory.recall"
+    ]
 
 
 async def test_lessons_of_earlier_runs_reach_the_goals_and_the_execution(world: World) -> None:
-    entry = MemoryEntry(id="l1", type=LessonType.INSIGHT, content="Globex pays late", execution_id="e0", created_at=NOON)
+    entry = MemoryEntry(
+        id="l1", type=LessonType.INSIGHT, content="Globex pays late", execution_id="e0", created_at=NOON
+    )
     world.recall = lambda asked: Recalled(entries=[RecalledEntry(entry=entry, score=0.9)])
     async with world.executor():
         await world.request()
@@ -196,7 +201,10 @@ async def test_a_run_keeps_to_the_robot_it_began_with(world: World) -> None:
 
 async def test_a_request_that_was_lost_is_sent_again(world: World) -> None:
     world.silent = {"validator", "delivery-center", "learner"}
-    asked = {name: await Listener.to(world.nats_url, f"rota.v1.{name}.requested.>") for name in ("validation", "delivery", "learning")}
+    asked = {
+        name: await Listener.to(world.nats_url, f"rota.v1.{name}.requested.>")
+        for name in ("validation", "delivery", "learning")
+    }
     async with world.executor(answer_patience=0.2):
         await world.request()
         for name, service in zip(asked, ("validator", "delivery-center", "learner"), strict=True):
@@ -232,5 +240,3 @@ async def test_progress_is_there_to_be_watched(world: World) -> None:
     await watched.close()
     assert kinds[:2] == ["phase.started", "phase.started"]
     assert (kinds.count("task.started"), kinds.count("task.finished")) == (2, 2)
-
-

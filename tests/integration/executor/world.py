@@ -32,7 +32,9 @@ from rota_contracts.validation import (
 
 GOOD = ValidationResult(passed=True, score=0.9)
 KEY = "sk-a-secret-that-nobody-may-see"
-CONNECTOR = "label: Scripted\ntype: openai\noptions:\n  model: scripted\n  host: $ENV.MODEL_HOST\n  key: $ENV.MODEL_KEY\n"
+CONNECTOR = (
+    "label: Scripted\ntype: openai\noptions:\n  model: scripted\n  host: $ENV.MODEL_HOST\n  key: $ENV.MODEL_KEY\n"
+)
 ENDINGS = {
     "Write the report.": "inspiration",
     "Make today's goals.": "goals",

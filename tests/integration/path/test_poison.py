@@ -1,4 +1,4 @@
-"""A poison message ends in the dead letters with its reason, and a redrive brings it back (unreadable, unknown, failing)."""
+"""A poison message ends in the dead letters with its reason, and a redrive brings it back."""
 
 import asyncio
 import json

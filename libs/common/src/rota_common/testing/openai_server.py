@@ -80,7 +80,15 @@ class OpenAIServer:
 
 
 class _Server(uvicorn.Server):
-    """Who runs the tests decides what a signal does."""
+    """Says when it listens; who runs the tests decides what a signal does."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listening.set()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -98,8 +106,7 @@ async def openai_server(script: Script) -> AsyncIterator[OpenAIServer]:
         server.url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
         web = _Server(config)
         running = asyncio.create_task(web.serve(sockets=[listener]))
-        while not web.started and not running.done():
-            await asyncio.sleep(0.01)
+        await web.listening.wait()
         try:
             yield server
         finally:

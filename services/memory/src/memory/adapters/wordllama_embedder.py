@@ -7,10 +7,9 @@ package would copy them into 33 MB of memory and bring an HTTP client along.
 import asyncio
 import importlib.util
 import json
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,6 @@ from tokenizers import Tokenizer
 
 from memory.ports import Vector
 from rota_common.errors import Permanent
-
-T = TypeVar("T")
 
 WEIGHTS, TOKENIZER = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
 TENSOR = "embedding.weight"
@@ -32,17 +29,13 @@ class WordllamaEmbedder:
 
     def __init__(self) -> None:
         self._model: tuple[Tokenizer, NDArray[Any]] | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedder")  # each thread more keeps memory of its own
 
     async def load(self) -> None:
         """Raises Permanent if the wheel isn't installed or holds other files."""
-        self._model = self._model or await self._run(_load)
+        self._model = self._model or await asyncio.to_thread(_load)
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        return await self._run(lambda: [self._vector(text) for text in texts])
-
-    async def _run(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        return await asyncio.to_thread(lambda: [self._vector(text) for text in texts])
 
     def _vector(self, text: str) -> Vector:
         assert self._model is not None, "load() comes first"

@@ -48,12 +48,14 @@ class PatternProcess:
             line = await process.stdout.readline()
         except ConnectionError:
             pass  # it has ended; its return code says why
-        finally:
-            if not line:  # also when we were cancelled: its answer must not be taken for that of the next question
-                await asyncio.shield(self.close())
+        except asyncio.CancelledError:
+            await self.close()  # or its answer would be taken for that of the next question
+            raise
         if line:
             found: bool | str = json.loads(line)
             return found
+        self._process = None
+        await process.wait()  # not kill(): that may take the return code away from the loop, which then reports 255
         if process.returncode == -signal.SIGVTALRM:
             return f"it took longer than {self._seconds:g} s on this output; write a simpler one"
         raise Transient(f"the process that searches patterns ended with code {process.returncode}")

@@ -1,0 +1,1 @@
+"""The learner: turns a finished run into lessons for the next one."""

@@ -1,0 +1,9 @@
+"""`python -m learner` runs the service."""
+
+from learner.app import build
+from learner.settings import Settings
+from rota_common.serving import serve
+
+if __name__ == "__main__":
+    settings = Settings()
+    serve(build(settings), settings)

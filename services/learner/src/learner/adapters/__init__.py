@@ -1,0 +1,1 @@
+"""What the learner needs of the outside world."""

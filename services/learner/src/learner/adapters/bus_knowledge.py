@@ -1,0 +1,26 @@
+"""The memory service, asked over the bus."""
+
+from collections.abc import Sequence
+
+from rota_common.asking import Ask
+from rota_contracts.catalog import REMEMBER
+from rota_contracts.learning import Lesson
+from rota_contracts.memory import MemoryEntry, Remember
+
+
+class BusKnowledge:
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def remember(self, team: str, member: str, lessons: Sequence[Lesson]) -> int:
+        entries = [
+            MemoryEntry(
+                id=lesson.id,
+                type=lesson.type,
+                content=lesson.content,
+                execution_id=lesson.execution_id,
+                created_at=lesson.learnt_at,
+            )
+            for lesson in lessons
+        ]
+        return (await self._ask(REMEMBER, Remember(team_id=team, member_id=member, entries=entries))).count

@@ -1,0 +1,26 @@
+"""Puts the learner together."""
+
+from learner.adapters.bus_agents import BusAgents
+from learner.adapters.bus_knowledge import BusKnowledge
+from learner.adapters.mongo_lessons import MongoLessons
+from learner.forget_robot import ForgetRobot
+from learner.learn_from_run import LearnFromRun
+from learner.settings import Settings
+from learner.subscribers import build_router
+from rota_common import mongo
+from rota_common.robots import Robots
+from rota_common.service import Runtime, Service
+from rota_common.serving import App, plain_app
+
+
+def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
+    service = Service("learner", settings.nats_url, runtime=runtime, outages=mongo.OUTAGES)
+    database = mongo.Mongo(settings.mongo_url, f"{settings.mongo_prefix}_learner")
+    lessons = MongoLessons(database.database)
+    service.on_start(lessons.prepare)
+    service.probe("mongo", database.ping)
+    service.on_stop(database.close)
+    agents, knowledge = BusAgents(service.ask), BusKnowledge(service.ask)
+    learn = LearnFromRun(agents, lessons, knowledge, Robots(service.bus), timeout=settings.agent_timeout)
+    service.include(build_router(learn, ForgetRobot(lessons), service.publish))
+    return plain_app(service, settings)

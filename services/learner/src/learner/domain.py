@@ -1,0 +1,127 @@
+"""What is learnt from a run: who is asked what, which lessons are kept, and what is said when there are none (P5)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from rota_contracts.agent import AgentAnswered
+from rota_contracts.ids import derived_id
+from rota_contracts.learning import LearningCompletedV1, LearningRequestedV1, Lesson, LessonType, RunSummary
+from rota_contracts.model import Json
+from rota_contracts.robot import Robot
+
+MAX_LESSONS, CONTENT_LIMIT = 10, 2000
+DELETED = "the robot was deleted"
+
+Draft = tuple[LessonType, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What one run taught, as it is saved. `rev` is the robot's revision at that time (0 = nobody knew the robot)."""
+
+    execution_id: str
+    team: str
+    member: str
+    rev: int
+    lessons: tuple[Lesson, ...] = ()
+    error: str | None = None
+
+
+def reason_to_skip(request: LearningRequestedV1) -> str | None:
+    """Why nothing is to be learnt from this run. A failed run is no reason (Decision 33)."""
+    if not request.on:
+        return "learning is switched off"
+    if not request.types:
+        return "no type of lesson is wanted"
+    if request.dryrun:
+        return "dry run"
+    return None
+
+
+def revision(robot: Robot | None) -> int | None:
+    """The robot's revision; None if it was deleted, 0 if nobody knows it."""
+    if robot is None:
+        return 0
+    return None if robot.deleted else robot.rev
+
+
+def learnt(request: LearningRequestedV1, answer: AgentAnswered, found: Json, *, rev: int, at: datetime) -> Learnt:
+    """What the agent's answer teaches; `found` is the JSON in it."""
+    drafts, error = _drafts(request, answer, found)
+    lessons = [
+        Lesson(
+            id=derived_id("lesson", request.execution_id, index, kind),
+            type=kind,
+            content=content,
+            execution_id=request.execution_id,
+            learnt_at=at,
+        )
+        for index, (kind, content) in enumerate(drafts)
+    ]
+    return Learnt(request.execution_id, request.team_id, request.member_id, rev, tuple(lessons), error)
+
+
+def _drafts(request: LearningRequestedV1, answer: AgentAnswered, found: Json) -> tuple[list[Draft], str | None]:
+    """The lessons, and what went wrong with the asking."""
+    if answer.error:
+        return [], f"the learning agent {answer.agent_id} failed: {answer.error}"
+    if isinstance(found, dict) and isinstance(found.get("lessons"), list):
+        return _wanted(found["lessons"], request.types), None
+    error = (
+        f'expected a JSON object with "lessons" of the learning agent {answer.agent_id}, got: {answer.content[:200]!r}'
+    )
+    return _own(request.summary, request.types), error
+
+
+def _wanted(listed: Iterable[Json], types: Iterable[LessonType]) -> list[Draft]:
+    """LE-02, LE-03: only well-formed lessons of the types that the robot keeps."""
+    by_name = {str(kind): kind for kind in types}
+    drafts: list[Draft] = []
+    for item in listed:
+        kind = by_name.get(str(item.get("type")).lower()) if isinstance(item, dict) else None
+        content = item.get("content") if kind else None
+        if kind and isinstance(content, str) and content.strip():
+            drafts.append((kind, content.strip()[:CONTENT_LIMIT]))
+    return drafts[:MAX_LESSONS]
+
+
+def _own(summary: RunSummary, types: Iterable[LessonType]) -> list[Draft]:
+    """One lesson made by rule where the agent's answer can't be read, so that the run isn't lost."""
+    issues = [issue for task in summary.tasks for issue in task.issues]
+    issues = [summary.error, *issues] if summary.error and summary.error not in issues else issues
+    first = LessonType.FEEDBACK if issues else LessonType.EXECUTION
+    kind = next((kind for kind in (first, LessonType.EXECUTION) if kind in set(types)), None)
+    if kind is None:
+        return []
+    said = "; ".join(issues) or summary.delivered
+    return [(kind, f"{summary.trigger}: {summary.status}{f' ({said})' if said else ''}"[:CONTENT_LIMIT])]
+
+
+def completed(request: LearningRequestedV1, learnt: Learnt) -> LearningCompletedV1:
+    return _fact(request, lessons=list(learnt.lessons), error=learnt.error)
+
+
+def skipped(request: LearningRequestedV1, reason: str) -> LearningCompletedV1:
+    return _fact(request, skipped=reason)
+
+
+def failed(request: LearningRequestedV1, reason: str) -> LearningCompletedV1:
+    return _fact(request, error=reason)
+
+
+def _fact(
+    request: LearningRequestedV1,
+    *,
+    lessons: list[Lesson] | None = None,
+    skipped: str | None = None,
+    error: str | None = None,
+) -> LearningCompletedV1:
+    return LearningCompletedV1(
+        team_id=request.team_id,
+        member_id=request.member_id,
+        execution_id=request.execution_id,
+        lessons=lessons or [],
+        skipped=skipped,
+        error=error,
+    )

@@ -1,0 +1,49 @@
+"""What the learner needs of the outside world."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from learner.domain import Learnt
+from rota_contracts.agent import AgentAnswered, CallAgent
+from rota_contracts.learning import Lesson
+from rota_contracts.robot import Robot
+
+
+class Agents(Protocol):
+    """The agents, which live in the executor."""
+
+    async def answer(self, call: CallAgent) -> AgentAnswered:
+        """Raises Transient when the executor can't be reached, Permanent when it refuses the call."""
+        ...
+
+
+class Lessons(Protocol):
+    """What each run taught, by the run's id."""
+
+    async def find(self, execution_id: str) -> Learnt | None: ...
+
+    async def save(self, learnt: Learnt) -> Learnt:
+        """Save it, unless there is one for this run: the first one wins, and is returned."""
+        ...
+
+    async def remove(self, execution_id: str) -> None: ...
+
+    async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
+        """Remove all that was learnt from this robot's runs at this revision and before."""
+        ...
+
+
+class Knowledge(Protocol):
+    """The memory service."""
+
+    async def remember(self, team: str, member: str, lessons: Sequence[Lesson]) -> int:
+        """Keep the lessons, each once; how many are kept: none when the robot is deleted. Raises Transient."""
+        ...
+
+
+class Robots(Protocol):
+    """The robots' definitions as they are now."""
+
+    async def find(self, team: str, member: str) -> Robot | None:
+        """Also one that was deleted; None if nobody knows it."""
+        ...

@@ -1,0 +1,34 @@
+"""What the learner listens to, and which use case each message goes to."""
+
+from learner.domain import failed
+from learner.forget_robot import ForgetRobot
+from learner.learn_from_run import LearnFromRun
+from rota_common.publishing import Publish
+from rota_common.router import Router
+from rota_contracts.catalog import LEARNING_COMPLETED, LEARNING_REQUESTED, ROBOT_DELETED
+from rota_contracts.envelope import Event
+from rota_contracts.learning import LearningCompletedV1, LearningRequestedV1
+from rota_contracts.robot import RobotDeletedV1
+
+SLOTS = 32
+"""Answers waited for at once; a model takes seconds and the wait costs nothing."""
+
+
+def build_router(learn: LearnFromRun, forget: ForgetRobot, publish: Publish) -> Router:
+    router = Router()
+
+    async def say(event: Event[LearningRequestedV1], fact: LearningCompletedV1) -> None:
+        await publish(LEARNING_COMPLETED, fact, caused_by=fact.execution_id, step="learning", trace=event.traceparent)
+
+    async def when_buried(event: Event[LearningRequestedV1], reason: str) -> None:
+        await say(event, failed(event.data, reason))
+
+    @router.consume(LEARNING_REQUESTED, slots=SLOTS, when_buried=when_buried)
+    async def on_learning_requested(event: Event[LearningRequestedV1]) -> None:
+        await say(event, await learn(event.data, event.time))
+
+    @router.consume(ROBOT_DELETED)
+    async def on_robot_deleted(event: Event[RobotDeletedV1]) -> None:
+        await forget(event.data.team_id, event.data.member_id, rev=event.data.rev)
+
+    return router

@@ -1,0 +1,195 @@
+"""The learner on a real bus with a real mongod, beside the memory itself and a stub of the executor."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from learner.app import build
+from learner.settings import Settings
+from memory import app as memory_app
+from memory.adapters.fakes import HashingEmbedder
+from memory.settings import Settings as MemorySettings
+from rota_common.embedded import EmbeddedServer
+from rota_common.errors import Permanent
+from rota_common.mongo import Mongo
+from rota_common.robots import robot_key
+from rota_common.router import Router
+from rota_common.service import Runtime, Service
+from rota_common.testing.bus import Listener, stored
+from rota_common.testing.chaos import twice
+from rota_contracts.agent import AgentAnswered, CallAgent
+from rota_contracts.catalog import CALL_AGENT, LEARNING_COMPLETED, LEARNING_REQUESTED, RECALL, ROBOT_DELETED
+from rota_contracts.learning import LearningCompletedV1, LearningRequestedV1
+from rota_contracts.memory import Recall
+from rota_contracts.robot import Robot, RobotDeletedV1
+from rota_contracts.streams import ROBOTS_BUCKET
+
+ANSWER = (
+    '{"lessons": [{"type": "insight", "content": "Acme buys in March"}, {"type": "feedback", "content": "Be brief"}]}'
+)
+
+
+class Others:
+    """The executor, which asks for lessons and answers for the agent; the gateway, which tells of robots."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.calls: list[CallAgent] = []
+        self.refusal = ""
+        self.hold: asyncio.Event | None = None
+        self.executor, self.gateway = Service("executor", url), Service("trigger-gateway", url)
+        router = Router()
+        router.answer(CALL_AGENT)(self._answer)
+        self.executor.include(router)
+
+    async def _answer(self, call: CallAgent) -> AgentAnswered:
+        self.calls.append(call)
+        if self.hold is not None:
+            await self.hold.wait()
+        if self.refusal:
+            raise Permanent(self.refusal)
+        return AgentAnswered(agent_id=call.assistant_id, content=ANSWER)
+
+    async def request(self, execution_id: str, **fields: Any) -> None:
+        summary = {"role": "seller", "trigger": "event lead.created", "status": "completed"}
+        given = {"team_id": "acme", "member_id": "leads", "execution_id": execution_id, "summary": summary}
+        fact = LearningRequestedV1.model_validate(given | fields)
+        await self.executor.publish(LEARNING_REQUESTED, fact, caused_by=execution_id)
+
+    async def robot(self, rev: int, *, deleted: bool = False) -> None:
+        """What the gateway does when a robot is saved."""
+        names = {"team_id": "acme", "member_id": "leads", "rev": rev}
+        robot = Robot.model_validate({**names, "deleted": deleted, "robot_config": {"identity": {"role": "seller"}}})
+        bucket = await self.gateway.bus.jetstream.key_value(ROBOTS_BUCKET)
+        await bucket.put(robot_key("acme", "leads"), robot.model_dump_json().encode())
+        if deleted:
+            await self.gateway.publish(ROBOT_DELETED, RobotDeletedV1.model_validate(names), caused_by=f"robot {rev}")
+
+    async def completed(self, count: int = 1) -> list[LearningCompletedV1]:
+        """The answers, once there are `count`."""
+        listener = await Listener.to(self._url, LEARNING_COMPLETED.pattern)
+        have = len(await stored(self._url, LEARNING_COMPLETED))
+        if have < count:
+            await listener.heard(count - have)
+        await listener.close()
+        return [event.data for event in await stored(self._url, LEARNING_COMPLETED)]
+
+    async def recalled(self) -> list[str]:
+        found = await self.executor.ask(RECALL, Recall(team_id="acme", member_id="leads", query="Acme"))
+        return sorted(one.entry.content for one in found.entries)
+
+
+@asynccontextmanager
+async def running(*services: Service) -> AsyncIterator[None]:
+    for service in services:
+        await service.start()
+    for service in services:
+        await service.started.wait()
+    yield
+    await asyncio.gather(*(service.stop(1) for service in services))
+
+
+@pytest.fixture
+async def others(nats: EmbeddedServer) -> AsyncIterator[Others]:
+    made = Others(nats.url)
+    async with running(made.executor, made.gateway):
+        yield made
+
+
+@pytest.fixture
+def servers(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> dict[str, Any]:
+    return {"nats_url": nats.url, "mongo_url": mongo_url, "mongo_prefix": mongo_prefix}
+
+
+@pytest.fixture
+async def saved(mongo_url: str, mongo_prefix: str) -> AsyncIterator[Any]:
+    """The learner's collection, looked at from outside."""
+    mongo = Mongo(mongo_url, f"{mongo_prefix}_learner")
+    yield mongo.database["lessons"]
+    await mongo.close()
+
+
+def learner(servers: dict[str, Any], **runtime: Any) -> Service:
+    return build(Settings(**servers), runtime=Runtime(fetch_timeout=0.3, **runtime)).service
+
+
+def memory(servers: dict[str, Any]) -> Service:
+    runtime = Runtime(fetch_timeout=0.3, middlewares=[twice])
+    return memory_app.build(MemorySettings(**servers), runtime=runtime, embedder=HashingEmbedder()).service
+
+
+async def test_a_run_is_learnt_from_once_however_often_it_is_told(
+    servers: dict[str, Any], others: Others, saved: Any
+) -> None:  # LE-01, LE-05, LE-08
+    await others.robot(1)
+    async with running(learner(servers, middlewares=[twice]), memory(servers)):
+        await others.request("e1")
+        (fact,) = await others.completed()
+        assert [lesson.content for lesson in fact.lessons] == ["Acme buys in March", "Be brief"]
+        assert await others.recalled() == ["Acme buys in March", "Be brief"]
+    assert [document["_id"] async for document in saved.find()] == ["e1"]
+    assert [call.call_id for call in others.calls] == ["learn:e1"]
+
+
+async def test_the_answer_continues_the_trace_and_names_its_cause(
+    servers: dict[str, Any], others: Others, nats: EmbeddedServer
+) -> None:
+    async with running(learner(servers)):
+        await others.request("e1", on=False)
+        (fact,) = await others.completed()
+    assert fact.skipped == "learning is switched off"
+    (asked,), (answered,) = await stored(nats.url, LEARNING_REQUESTED), await stored(nats.url, LEARNING_COMPLETED)
+    assert answered.cause == "e1"
+    assert answered.traceparent.split("-")[1] == asked.traceparent.split("-")[1]
+
+
+async def test_what_a_crash_left_unsaid_is_said_by_the_next_learner(
+    servers: dict[str, Any], others: Others, saved: Any
+) -> None:
+    async with running(learner(servers)):  # no memory yet: the lessons are saved, and not told
+        await others.request("e1")
+        while not await saved.count_documents({}):
+            await asyncio.sleep(0)
+    async with running(learner(servers), memory(servers)):
+        (fact,) = await others.completed()
+        assert await others.recalled() == sorted(lesson.content for lesson in fact.lessons)
+    assert len(others.calls) == 1
+
+
+async def test_lessons_go_with_their_robot(servers: dict[str, Any], others: Others, saved: Any) -> None:  # LE-07
+    await others.robot(1)
+    async with running(learner(servers, middlewares=[twice]), memory(servers)):
+        await others.request("e1")
+        await others.completed()
+        await others.robot(2, deleted=True)
+        while await saved.count_documents({}) or await others.recalled():
+            await asyncio.sleep(0)
+        await others.request("e2")
+        assert (await others.completed(2))[1].skipped == "the robot was deleted"
+
+
+async def test_a_robot_deleted_while_its_run_is_learnt_from_leaves_nothing(
+    servers: dict[str, Any], others: Others, saved: Any
+) -> None:  # LE-07
+    await others.robot(1)
+    others.hold = asyncio.Event()
+    async with running(learner(servers), memory(servers)):
+        await others.request("e1")
+        while not others.calls:
+            await asyncio.sleep(0)
+        await others.robot(2, deleted=True)
+        others.hold.set()
+        assert (await others.completed())[0].skipped == "the robot was deleted"
+        assert await others.recalled() == []
+    assert await saved.count_documents({}) == 0
+
+
+async def test_a_refused_call_still_gets_an_answer(servers: dict[str, Any], others: Others) -> None:
+    others.refusal = "there is no agent experts.nobody"
+    async with running(learner(servers), memory(servers)):
+        await others.request("e1", agent="experts.nobody")
+        (fact,) = await others.completed()
+    assert (fact.error, fact.lessons) == ("there is no agent experts.nobody", [])

@@ -168,7 +168,7 @@ async def _smtp(environ: Mapping[str, str]) -> Finding:
             "smtp", Level.NOTE, "no mail server", "set ROTA_SMTP_URL or `rota up --smtp-url smtp://host:port`"
         )
     parts = urlsplit(url)
-    port = parts.port or {"smtps": 465}.get(parts.scheme, 587)
+    port = parts.port or {"smtps": 465}.get(parts.scheme, 25)
     try:
         opening = asyncio.open_connection(parts.hostname or "", port)
         _, writer = await asyncio.wait_for(opening, TIMEOUT_S)

@@ -22,30 +22,8 @@ class _Server(uvicorn.Server):
         yield
 
 
-@contextlib.asynccontextmanager
-async def serving(app: ASGIApp, *, port: int) -> AsyncIterator[str]:
-    """Serve `app` (and run its lifespan) on 127.0.0.1:`port`, 0 for any free one. Yields the URL.
-
-    CliError when the port is taken, or the lifespan failed.
-    """
-    with _listening(port) as listener:
-        config = uvicorn.Config(
-            app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=CLOSE_TIMEOUT_S
-        )
-        server = _Server(config)
-        running = asyncio.create_task(server.serve(sockets=[listener]), name="http")
-        try:
-            while not server.started:
-                if running.done():
-                    raise CliError("the HTTP server ended while it started", hint="the log says why")
-                await asyncio.sleep(0.01)
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            await running
-
-
-def _listening(port: int) -> socket.socket:
+def listening(port: int) -> socket.socket:
+    """A socket on 127.0.0.1:`port`, 0 for any free one. CliError when the port is taken."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -55,3 +33,22 @@ def _listening(port: int) -> socket.socket:
         what = f"can't listen on 127.0.0.1:{port}: {error.strerror}"
         raise CliError(what, hint="stop what uses the port, or choose another: --port 0 takes any free one") from error
     return listener
+
+
+@contextlib.asynccontextmanager
+async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[str]:
+    """Serve `app` (and run its lifespan) on `listener`. Yields the URL. CliError when the lifespan failed."""
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=CLOSE_TIMEOUT_S
+    )
+    server = _Server(config)
+    running = asyncio.create_task(server.serve(sockets=[listener]), name="http")
+    try:
+        while not server.started:
+            if running.done():
+                raise CliError("the HTTP server ended while it started", hint="the log says why")
+            await asyncio.sleep(0.01)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        await running

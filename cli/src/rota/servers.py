@@ -1,7 +1,9 @@
 """NATS and MongoDB for the whole system: those that are configured, else child processes of our own."""
 
+import contextlib
+import fcntl
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,9 +70,21 @@ async def _given_or_started(
     try:
         await server.start()
     except EmbeddedError as error:
-        raise CliError(str(error), hint="two can't share a --data folder; `rota doctor` looks around") from error
+        raise CliError(str(error), hint="the log beside its data tells more; `rota doctor` looks around") from error
     progress(name, f"started, {without_password(server.url)}")
     return server.url
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Only one Rota may use a folder; CliError for the second one. The lock goes with the process, however it ends."""
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            hint = "stop the other one, or choose another folder with --data"
+            raise CliError(f"another Rota uses the folder {folder}", hint=hint) from error
+        yield
 
 
 def free_or_none(port: int) -> int | None:

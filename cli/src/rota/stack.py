@@ -8,8 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rota.http import serving
-from rota.servers import Progress, start_servers
+from rota.errors import CliError
+from rota.http import listening, serving
+from rota.servers import Progress, locked, start_servers
 from rota.services import GATEWAY, Choices, build_all, problems, stop_all, wait_until_ready
 from rota_common.service import Runtime
 from rota_common.serving import App
@@ -77,6 +78,9 @@ class Stack:
 
     async def _start(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
+        # What can be refused at once is, before anything is started.
+        self._ends.enter_context(locked(self._folder))
+        listener = self._ends.enter_context(listening(self._port))
         servers = await start_servers(
             self._ends,
             self._folder,
@@ -86,18 +90,18 @@ class Stack:
             progress=self._progress,
         )
         self.nats_url, self.mongo_url = servers.nats_url, servers.mongo_url
-        self.apps = build_all(self._choices(), self._runtime, self._environ)
+        self.apps = self._build()
         others = {name: app for name, app in self.apps.items() if name != GATEWAY}
         self._ends.push_async_callback(stop_all, others)
         for app in others.values():
             await app.service.start()
         # The lifespan of its HTTP side starts and stops the gateway.
-        self.url = await self._ends.enter_async_context(serving(self.apps[GATEWAY].http, port=self._port))
+        self.url = await self._ends.enter_async_context(serving(self.apps[GATEWAY].http, listener))
         await wait_until_ready(self.apps)
         self._progress("services", f"{len(self.apps)} ready: {', '.join(self.apps)}")
 
-    def _choices(self) -> Choices:
-        return Choices(
+    def _build(self) -> dict[str, App]:
+        chosen = Choices(
             nats_url=self.nats_url,
             mongo_url=self.mongo_url,
             mongo_prefix=self._prefix,
@@ -107,3 +111,7 @@ class Stack:
             smtp_url=self._smtp_url,
             allow_private_targets=self._allowed,
         )
+        try:
+            return build_all(chosen, self._runtime, self._environ)
+        except ValueError as error:
+            raise CliError(f"a setting is not valid: {error}", hint="`rota up --help` shows their form") from error

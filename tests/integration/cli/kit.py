@@ -61,6 +61,7 @@ class Up:
     """A running `rota up --json`, and what it said of itself when it was ready."""
 
     process: subprocess.Popen[str]
+    data: Path
     ready: dict[str, Any]
 
     def end(self, how: int) -> tuple[int, str]:
@@ -78,6 +79,6 @@ def start_up(rota: Rota, data: Path, *words: str) -> Up:
     for line in process.stdout:
         said.append(json.loads(line))
         if said[-1]["state"] == "ready":
-            return Up(process, said[-1])
+            return Up(process, data, said[-1])
     _, err = process.communicate(timeout=TIMEOUT_S)
     raise AssertionError(f"rota up ended: {said} {err}")

@@ -7,6 +7,7 @@ import pytest
 
 from rota.errors import CliError
 from rota.stack import Stack
+from rota_common import embedded
 from rota_common.embedded import EmbeddedServer
 from tests.integration.cli.kit import processes_of
 
@@ -32,11 +33,23 @@ async def test_given_servers_are_used_and_left_running(nats: EmbeddedServer, mon
     assert nats.pid
 
 
-async def test_a_start_that_fails_half_way_leaves_no_process(tmp_path: Path) -> None:
-    async with Stack(tmp_path / "one") as first:
-        port = int(first.url.rpartition(":")[2])
-        with pytest.raises(CliError, match="can't listen"):
-            async with Stack(tmp_path / "two", http_port=port):
-                raise AssertionError("a taken port must not start")
-        assert processes_of(tmp_path / "two") == []
-        assert await first.problems() == {}
+async def test_a_start_that_fails_half_way_says_why_and_leaves_no_process(tmp_path: Path) -> None:
+    seen: list[str] = []
+    with pytest.raises(CliError, match="expected ROTA_SMTP_URL as smtp://"):
+        async with Stack(tmp_path, smtp_url="http://mail", progress=lambda part, _: seen.append(part)):
+            raise AssertionError("a wrong setting must not start")
+    assert {"nats", "mongodb"} <= set(seen)
+    assert processes_of(tmp_path) == []
+
+
+async def test_a_start_without_mongod_stops_the_nats_it_had_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(*_: object) -> None:
+        raise embedded.EmbeddedError("found no mongod")
+
+    monkeypatch.setattr(embedded, "find_mongod", nothing)
+    with pytest.raises(CliError, match="found no mongod"):
+        async with Stack(tmp_path):
+            raise AssertionError("without mongod it must not start")
+    assert processes_of(tmp_path) == []

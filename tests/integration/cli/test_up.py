@@ -7,29 +7,31 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.kit import EXAMPLES, Rota, processes_of, start_up
+from tests.integration.cli.kit import EXAMPLES, Rota, Up, processes_of, start_up
 
 pytestmark = pytest.mark.integration
 
 ASSISTANT = str(EXAMPLES / "robots" / "sales-assistant.yaml")
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_drains_says_so_and_leaves_no_process(tmp_path: Path, how: signal.Signals) -> None:
+def test_ctrl_c_drains_says_so_and_leaves_no_process(tmp_path: Path) -> None:
     # SC-40
     up = start_up(Rota(tmp_path), tmp_path / "data")
     assert len(processes_of(tmp_path / "data")) >= 3
-    code, said = up.end(how)
+    code, said = up.end(signal.SIGINT)
     assert code == 0
     assert "finishing what is in hand" in said
     assert processes_of(tmp_path / "data") == []
 
 
-def test_robots_and_keys_are_kept_across_a_restart(tmp_path: Path) -> None:
+def test_robots_and_keys_are_kept_across_a_sigterm_and_a_new_start(tmp_path: Path) -> None:
+    # SC-40
     rota = Rota(tmp_path)
     first = start_up(rota, tmp_path / "data")
     rota.json("apply", "-f", ASSISTANT)
-    first.end(signal.SIGTERM)
+    code, _ = first.end(signal.SIGTERM)
+    assert code == 0
+    assert processes_of(tmp_path / "data") == []
     second = start_up(rota, tmp_path / "data")
     try:
         assert [one["member_id"] for one in rota.json("robots")[0]] == ["sales-assistant"]
@@ -38,40 +40,29 @@ def test_robots_and_keys_are_kept_across_a_restart(tmp_path: Path) -> None:
         second.end(signal.SIGTERM)
 
 
-def test_files_with_keys_are_for_their_owner_alone(tmp_path: Path) -> None:
-    up = start_up(Rota(tmp_path), tmp_path / "data")
-    try:
-        for file in (Path(up.ready["context_file"]), tmp_path / "data" / "keys.json"):
-            assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        keys = json.loads((tmp_path / "data" / "keys.json").read_text())
-        assert not any(keys[name] in str(up.ready) for name in ("admin_key", "api_key"))
-    finally:
-        up.end(signal.SIGTERM)
+def test_files_with_keys_are_for_their_owner_alone_and_no_key_is_printed(running: Up) -> None:
+    kept = running.data / "keys.json"
+    for file in (Path(running.ready["context_file"]), kept):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    keys = json.loads(kept.read_text())
+    assert not any(keys[name] in str(running.ready) for name in ("admin_key", "api_key"))
 
 
-def test_a_port_that_is_taken_ends_the_start_and_leaves_no_process(tmp_path: Path) -> None:
-    rota = Rota(tmp_path)
-    first = start_up(rota, tmp_path / "data")
-    try:
-        port = first.ready["url"].rpartition(":")[2]
-        second = rota.run("up", "--port", port, "--data", str(tmp_path / "other"))
-        assert second.returncode == 1
-        assert f"can't listen on 127.0.0.1:{port}" in second.stderr
-        assert processes_of(tmp_path / "other") == []
-    finally:
-        first.end(signal.SIGTERM)
+def test_a_port_that_is_taken_ends_the_start_and_leaves_no_process(rota: Rota, running: Up, tmp_path: Path) -> None:
+    port = running.ready["url"].rpartition(":")[2]
+    second = rota.run("up", "--port", port, "--data", str(tmp_path))
+    assert second.returncode == 1
+    assert f"can't listen on 127.0.0.1:{port}" in second.stderr
+    assert processes_of(tmp_path) == []
 
 
-def test_a_second_rota_on_the_same_folder_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
-    rota = Rota(tmp_path)
-    first = start_up(rota, tmp_path / "data")
-    try:
-        second = rota.run("up", "--port", "0", "--data", str(tmp_path / "data"))
-        assert second.returncode == 1
-        assert "What to do" in second.stderr
-        assert rota.run("robots").returncode == 0
-    finally:
-        first.end(signal.SIGTERM)
+def test_a_second_rota_on_the_same_folder_is_refused_and_the_first_goes_on(rota: Rota, running: Up) -> None:
+    before = processes_of(running.data)
+    second = rota.run("up", "--port", "0", "--data", str(running.data))
+    assert second.returncode == 1
+    assert "another Rota uses the folder" in second.stderr
+    assert processes_of(running.data) == before
+    assert rota.run("robots").returncode == 0
 
 
 def test_a_signal_in_the_middle_of_the_start_leaves_no_process(tmp_path: Path) -> None:
@@ -87,9 +78,8 @@ def test_a_signal_in_the_middle_of_the_start_leaves_no_process(tmp_path: Path) -
 
 
 def test_a_nats_that_is_not_there_is_told_with_its_address_but_no_password(tmp_path: Path) -> None:
-    done = Rota(tmp_path).run(
-        "up", "--port", "0", "--data", str(tmp_path / "data"), "--nats-url", "nats://u:pw@127.0.0.1:9"
-    )
+    nowhere = "nats://u:pw@127.0.0.1:9"
+    done = Rota(tmp_path).run("up", "--port", "0", "--data", str(tmp_path / "data"), "--nats-url", nowhere)
     assert done.returncode == 1
     assert "nats://127.0.0.1:9" in done.stderr
     assert "pw" not in done.stderr + done.stdout

@@ -1,5 +1,6 @@
 """The executor on real servers, beside stand-ins for every service that it speaks to."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -51,7 +52,8 @@ def kind(asked: Asked) -> str:
 
 
 class World:
-    """`verdict`, `rules` and `recall` say what the others answer; a service named in `silent` hears and says nothing."""
+    """`verdict`, `rules` and `recall` say what the others answer; a service named in `silent` takes what it
+    is asked, says nothing, and is put on the list of those that `ignored` a request."""
 
     def __init__(self, nats_url: str, mongo_url: str, prefix: str) -> None:
         self._urls: dict[str, Any] = {"nats_url": nats_url, "mongo_url": mongo_url, "mongo_prefix": prefix}
@@ -59,6 +61,7 @@ class World:
         self.services = {name: Service(name, nats_url, runtime=Runtime(fetch_timeout=0.3)) for name in catalog.SERVICES}
         del self.services["executor"]
         self.silent: set[str] = set()
+        self.ignored: asyncio.Queue[str] = asyncio.Queue()
         self.rules: Callable[[CheckRules], RulesChecked] = lambda asked: RulesChecked(verdict=GOOD)
         self.verdict: Callable[[ValidationRequestedV1], ValidationResult] = lambda asked: GOOD
         self.recall: Callable[[Recall], Recalled] = lambda asked: Recalled()
@@ -102,6 +105,11 @@ class World:
         memory.answer(catalog.RECALL)(self._recall)
         return {"validator": validator, "delivery-center": delivery, "learner": learner, "memory": memory}
 
+    def _ignores(self, name: str) -> bool:
+        if name in self.silent:
+            self.ignored.put_nowait(name)
+        return name in self.silent
+
     async def _recall(self, asked: Recall) -> Recalled:
         return self.recall(asked)
 
@@ -109,7 +117,7 @@ class World:
         return self.rules(asked)
 
     async def _validate(self, event: Event[ValidationRequestedV1]) -> None:
-        if "validator" in self.silent:
+        if self._ignores("validator"):
             return
         asked = event.data
         answer = ValidationCompletedV1(
@@ -123,7 +131,7 @@ class World:
         await self.services["validator"].publish(catalog.VALIDATION_COMPLETED, answer, caused_by=asked.validation_id)
 
     async def _deliver(self, event: Event[DeliveryRequestedV1]) -> None:
-        if "delivery-center" in self.silent:
+        if self._ignores("delivery-center"):
             return
         asked = event.data
         answer = DeliveryAcceptedV1(
@@ -136,7 +144,7 @@ class World:
         await self.services["delivery-center"].publish(catalog.DELIVERY_ACCEPTED, answer, caused_by=asked.request_id)
 
     async def _learn(self, event: Event[LearningRequestedV1]) -> None:
-        if "learner" in self.silent:
+        if self._ignores("learner"):
             return
         asked = event.data
         owner = {"team_id": asked.team_id, "member_id": asked.member_id}

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from rota.http import serving
+from rota.http import listening, serving
 
 T = TypeVar("T")
 
@@ -74,7 +74,8 @@ async def webhook_receiver(secret: str) -> AsyncIterator[Inbox[Hook]]:
         await inbox.put(Hook(request.headers.get("webhook-id", ""), verified, await request.json()))
         return Response(status_code=204 if verified else 401)
 
-    async with serving(Starlette(routes=[Route("/sales-leads", receive, methods=["POST"])]), port=0) as url:
+    app = Starlette(routes=[Route("/sales-leads", receive, methods=["POST"])])
+    async with serving(app, listening(0)) as url:
         inbox.where = f"{url}/sales-leads"
         yield inbox
 

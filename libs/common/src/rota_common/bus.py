@@ -16,6 +16,16 @@ GRACE_S = 20
 RECONNECT_WAIT_S = 0.5
 
 
+async def barrier(client: Client) -> None:
+    """Return once the server has dealt with all that was written before, subscriptions too.
+
+    Two round trips: nats-py's `flush` sends its PING past commands that still wait for the flusher (2.16); by the time
+    the first PONG is here they are on their way, so the second PING follows them.
+    """
+    await client.flush()
+    await client.flush()
+
+
 class Bus:
     """One connection for a whole service. `broker` answers questions; `jetstream` carries facts."""
 
@@ -43,7 +53,7 @@ class Bus:
     async def listen(self) -> None:
         """Let the broker's subscribers, which answer questions, take requests."""
         await self.broker.start()
-        await self.client.flush()  # or the first question could be faster than the news that we take questions
+        await barrier(self.client)  # or the first question could be faster than the news that we take questions
 
     async def stop(self) -> None:
         """Let the answers in hand be finished, then close. Not `broker.stop()`: it drains, and that waits for

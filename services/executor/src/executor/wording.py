@@ -8,6 +8,8 @@ from rota_contracts.trigger import TriggerReceivedV1, TriggerType
 
 DATA_LIMIT = 20_000
 RESULT_LIMIT = 8_000
+SHORT = 30
+"""Characters: names and numbers say what an event is about; texts don't fit into a line."""
 
 
 def about(trigger: TriggerReceivedV1) -> str:
@@ -21,8 +23,9 @@ def about(trigger: TriggerReceivedV1) -> str:
             clock = given.clock
             return f"clock: {clock.day_of_week} {clock.now:%H:%M} ({clock.tz})" if clock else "clock"
         case _:
-            values = ", ".join(str(value) for value in given.data.values() if isinstance(value, str | int | float))
-            return excerpt(f"{given.event_type or given.source or trigger.type}: {values}", 300)
+            values = [str(value) for value in given.data.values() if isinstance(value, str | int | float)]
+            short = ", ".join(value for value in values if len(value) <= SHORT)
+            return excerpt(f"{given.event_type or given.source or trigger.type}: {short}", 300)
 
 
 def given_input(trigger: TriggerReceivedV1) -> str:

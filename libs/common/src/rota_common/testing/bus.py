@@ -7,6 +7,7 @@ import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from rota_common.bus import barrier
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event, parse_event
 from rota_contracts.model import Payload
@@ -26,7 +27,7 @@ class Listener:
     async def to(cls, url: str, subject: str) -> "Listener":
         listener = cls(await nats.connect(url))
         await listener._client.subscribe(subject, cb=listener._hear)
-        await listener._client.flush()
+        await barrier(listener._client)
         return listener
 
     async def _hear(self, message: Msg) -> None:

@@ -46,22 +46,19 @@ class LitellmModel:
 
     def _named(self, error: Exception, prompt: Prompt) -> Exception:
         """Which kind of failure it is; the text names the connector and never the key."""
-        errors = self._litellm.exceptions
-        passing = (
-            errors.Timeout,
-            errors.RateLimitError,
-            errors.APIConnectionError,
-            errors.InternalServerError,
-            errors.ServiceUnavailableError,
-            errors.BadGatewayError,
-        )
+        openai = self._litellm.exceptions.openai  # all of litellm's errors about an answer are openai's at heart
         reason = f"model {prompt.connector.model} of connector {prompt.connector.id}: {type(error).__name__}"
-        if isinstance(error, passing):
+        if isinstance(error, openai.APIConnectionError) or _passes(getattr(error, "status_code", None)):
             return Transient(reason, after=_retry_after(error))
-        if isinstance(error, (errors.OpenAIError, errors.APIError, errors.BadRequestError)):
+        if isinstance(error, openai.OpenAIError):
             text = str(getattr(error, "message", error)).replace(prompt.connector.key or "\0", "[REDACTED]")
             return Permanent(f"{reason}: {text[:500]}")
         return error
+
+
+def _passes(status: object) -> bool:
+    """HTTP statuses that say "not now"; all others of 400 and above say "not this"."""
+    return isinstance(status, int) and (status in (408, 409, 425, 429) or status >= 500)
 
 
 def _retry_after(error: Any) -> float | None:

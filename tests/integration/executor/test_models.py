@@ -1,0 +1,264 @@
+"""Executions with a model behind the real OpenAI protocol: answers as models give them, and refusals."""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from rota_common.blobs import Blobs
+from rota_common.testing.bus import Listener, stored
+from rota_common.testing.openai_server import Answer, Asked, OpenAIServer, Reply, openai_server
+from rota_common.testing.samples import MEMBER, TEAM
+from rota_contracts import catalog
+from rota_contracts.execution import ExecStatus, TaskStatus
+from rota_contracts.text import INLINE_LIMIT
+
+from tests.integration.executor.world import KEY, World, kind, scripted
+
+# litellm's own imports warn; what it does with our calls is tested.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+PLAN = [
+    {"id": "a", "description": "Score it", "executor_id": "scorer", "expected_output": "a score"},
+    {"id": "b", "description": "Write it", "executor_id": "experts.writer", "validation_rules": ["Be kind."]},
+]
+ANSWERS: dict[str, str] = {
+    "goals": 'Sure! Here are the goals:\n```json\n{"content": "## Goals\\n1. Score Globex"}\n```\nShall I go on?',
+    "tasks": f"I have thought about it [1].\n\n{json.dumps({'tasks': PLAN})}\n\nGood luck!",
+    "run: Score it": "87 of 100",
+    "run: Write it": "Dear Globex",
+    "delivery": f"```\n{json.dumps({'summary': 'Globex is hot.', 'body': '# Globex'})}\n```",
+}
+
+
+def answers(asked: Asked) -> Answer:
+    return ANSWERS[kind(asked)]
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[OpenAIServer]:
+    async with openai_server(answers) as server:
+        yield server
+
+
+@pytest.fixture
+def settings(tmp_path: Path, model: OpenAIServer) -> dict[str, Any]:
+    return scripted(tmp_path / "connectors", model.url)
+
+
+def kinds(model: OpenAIServer) -> Counter[str]:
+    return Counter(kind(asked) for asked in model.asked)
+
+
+def instead(what: str, *replies: Answer) -> Callable[[Asked], Answer]:
+    """A script that gives these answers to the first requests of one kind, and the usual ones to all others."""
+    left = list(replies)
+    return lambda asked: left.pop(0) if left and kind(asked) == what else answers(asked)
+
+
+async def test_a_run_understands_answers_wrapped_in_words_and_fences(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # CL-22 EX-13
+    async with world.executor(**settings):
+        await world.request()
+        done = await world.over()
+    assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
+    assert done.goals is not None
+    assert done.goals.content == "## Goals\n1. Score Globex"
+    assert [(task.id, task.executor_id) for task in done.tasks or []] == [
+        ("a", "experts.scorer"),
+        ("b", "experts.writer"),
+    ]
+    assert done.notes == ["plan: task a asked for scorer, given to experts.scorer"]
+    assert [result.output.inline for result in done.results if result.output] == ["87 of 100", "Dear Globex"]
+    assert done.content is not None
+    assert (done.content.summary, done.content.body.inline) == ("Globex is hot.", "# Globex")
+    assert kinds(model) == dict.fromkeys(ANSWERS, 1)
+
+
+async def test_the_connector_says_where_which_model_and_with_which_key(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # CL-10 CL-11
+    async with world.executor(**settings):
+        await world.request()
+        await world.finished()
+    assert {(asked.body["model"], asked.headers["authorization"]) for asked in model.asked} == {
+        ("scripted", f"Bearer {KEY}")
+    }
+    assert {kind(asked): asked.body["temperature"] for asked in model.asked if kind(asked) in ("goals", "tasks")} == {
+        "goals": 0.3,
+        "tasks": 0.2,
+    }
+
+
+async def test_a_later_task_is_told_the_results_of_the_earlier_ones(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-22
+    async with world.executor(**settings):
+        await world.request()
+        await world.finished()
+    told = {kind(asked): asked.words for asked in model.asked}
+    assert "## Results so far\n(none)" in told["run: Score it"]
+    assert "## Results so far\n### Score it\n87 of 100" in told["run: Write it"]
+    assert "### Score it\n87 of 100\n\n### Write it\nDear Globex" in told["delivery"]
+
+
+async def test_a_plan_that_could_not_be_used_is_mended_by_the_second_answer(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:
+    model.script = instead("tasks", "I would rather not plan.")
+    async with world.executor(**settings):
+        await world.request()
+        done = await world.over()
+    assert (done.status, kinds(model)["tasks"]) == (ExecStatus.COMPLETED, 2)
+    first, second = (asked.words for asked in model.asked if kind(asked) == "tasks")
+    assert "couldn't be used" not in first
+    assert "Your last answer couldn't be used: expected a plan as JSON" in second
+
+
+async def test_a_run_fails_with_the_reason_after_the_third_useless_plan(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:
+    model.script = instead("tasks", "no", json.dumps({"tasks": []}), json.dumps({"tasks": [{"executor_id": "nobody"}]}))
+    async with world.executor(**settings):
+        await world.request()
+        done = await world.over()
+    assert (done.status, kinds(model)["tasks"], done.tasks) == (ExecStatus.FAILED, 3, None)
+    named = "expected one of experts.scorer, experts.writer"
+    assert done.error == f"tasks: task task-1 names executor_id 'nobody': {named} (3 attempts)"
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_a_model_that_is_busy_is_asked_again_when_it_says(
+    world: World, model: OpenAIServer, settings: dict[str, Any], status: int
+) -> None:
+    model.script = instead("goals", *[Reply(status, "slow down", {"retry-after": "0.3"})] * 2)
+    steps = await Listener.to(world.nats_url, catalog.ACTIVITY.subject(TEAM, MEMBER))
+    async with world.executor(**settings):
+        await world.request()
+        done = await world.over()
+    await steps.close()
+    assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
+    assert kinds(model) == dict.fromkeys(ANSWERS, 1) | {"goals": 3}
+    delayed = [message.data.decode() for message in steps.messages if b"model scripted of connector" in message.data]
+    assert len(delayed) == 2
+    assert "slow down" not in "".join(delayed)  # what a stranger's server says isn't shown to people as our reason
+
+
+async def test_a_model_server_that_is_away_is_waited_for(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:
+    environ = settings["environ"] | {"MODEL_HOST": "http://127.0.0.1:9/v1"}
+    steps = await Listener.to(world.nats_url, catalog.ACTIVITY.subject(TEAM, MEMBER))
+    async with world.executor(**settings | {"environ": environ}):
+        await world.request()
+        await steps.heard(2)
+        assert b"InternalServerError" in steps.messages[1].data or b"APIConnectionError" in steps.messages[1].data
+    async with world.executor(**settings):
+        assert (await world.over()).status is ExecStatus.COMPLETED
+    await steps.close()
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+async def test_a_model_that_refuses_fails_the_run_with_the_reason(
+    world: World, model: OpenAIServer, settings: dict[str, Any], status: int
+) -> None:
+    model.script = instead("goals", Reply(status, "no such thing"))
+    async with world.executor(**settings):
+        await world.request()
+        done = await world.over()
+    assert (done.status, kinds(model)) == (ExecStatus.FAILED, {"goals": 1})
+    assert done.error is not None
+    assert done.error.startswith("model scripted of connector scripted: ")
+    assert "no such thing" in done.error
+
+
+async def test_the_key_is_nowhere_to_be_seen(
+    world: World, model: OpenAIServer, settings: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    model.script = instead("goals", Reply(401, f"Incorrect API key provided: {KEY}. Find yours at example.com"))
+    everything = await Listener.to(world.nats_url, "rota.>")
+    with structlog.testing.capture_logs() as lines:
+        async with world.executor(**settings):
+            await world.request()
+            done = await world.over()
+    await everything.close()
+    assert done.error is not None
+    assert "Incorrect API key provided: [REDACTED]" in done.error
+    seen = [
+        str(lines),
+        caplog.text,
+        done.model_dump_json(),
+        *(message.data.decode() for message in everything.messages),
+    ]
+    assert [text for text in seen if KEY in text] == []
+
+
+async def test_a_connector_without_its_key_fails_the_run_and_names_the_variable(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # CL-10
+    async with world.executor(**settings | {"environ": {"MODEL_HOST": model.url}}):
+        await world.request()
+        done = await world.over()
+    assert done.status is ExecStatus.FAILED
+    assert "connector scripted can't be used: expected the environment variable MODEL_KEY" in str(done.error)
+    assert model.asked == []
+
+
+async def test_a_task_without_an_answer_fails(world: World, model: OpenAIServer, settings: dict[str, Any]) -> None:
+    model.script = instead("run: Score it", "  ")
+    async with world.executor(**settings):
+        await world.request()
+        done = await world.over()
+    assert (done.error, [result.status for result in done.results]) == (
+        "experts.scorer gave an empty answer",
+        [TaskStatus.FAILED],
+    )
+
+
+@pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
+async def test_a_run_that_is_not_in_standard_mode_asks_no_model(
+    world: World, model: OpenAIServer, settings: dict[str, Any], mode: str
+) -> None:  # EX-07 EX-08 EX-09, Decision 28
+    async with world.executor(**settings):
+        await world.request(executor_mode=mode)
+        done = await world.over()
+    assert (done.status, done.executor_mode, model.asked) == (ExecStatus.COMPLETED, mode, [])
+    note = "no sandbox runtime is configured: this run behaves like dryrun"
+    assert done.notes == ([note] if mode == "sandbox" else [])
+    (delivered,) = await stored(world.nats_url, catalog.DELIVERY_REQUESTED)
+    (lesson,) = await stored(world.nats_url, catalog.LEARNING_REQUESTED)
+    assert (delivered.data.executor_mode, lesson.data.dryrun) == (mode, True)
+
+
+async def test_long_outputs_are_kept_by_reference_and_read_back_by_everybody(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:
+    long, body = "score " * 50_000 + "87", "# Globex\n" * 40_000
+    replaced = {"run: Score it": long, "delivery": json.dumps({"summary": "Long.", "body": body})}
+    model.script = lambda asked: replaced.get(kind(asked)) or answers(asked)
+    async with world.executor(**settings):
+        await world.request()
+        done = await world.over()
+    first, second = (result.output for result in done.results)
+    assert first is not None
+    assert first.ref is not None
+    assert first.ref.size == len(long) > INLINE_LIMIT
+    assert second is not None
+    assert second.inline == "Dear Globex"
+    blobs = Blobs(world.services["validator"].bus)
+    (verdict, *_) = await stored(world.nats_url, catalog.VALIDATION_REQUESTED)
+    assert await blobs.read(verdict.data.output) == long
+    assert done.content is not None
+    assert done.content.body.ref is not None
+    assert await blobs.read(done.content.body) == body
+    told = next(asked.words for asked in model.asked if kind(asked) == "run: Write it")
+    assert "### Score it\nscore score score" in told
+    (lesson,) = await stored(world.nats_url, catalog.LEARNING_REQUESTED)
+    assert lesson.data.summary.tasks[0].output.startswith("score score")

@@ -151,6 +151,35 @@ async def test_whoever_gave_a_run_back_writes_nothing_any_more(runs: Runs) -> No
     assert await runs.find("e1") == run
 
 
+async def test_a_run_that_nobody_holds_can_be_written_once_by_whoever_saw_it_so(runs: Runs) -> None:
+    run = a_run()
+    assert await runs.peek("nobody") is None
+    epoch = await created(runs, run)
+    assert await runs.peek("e1") is None  # it is in hand
+    await runs.release(run, epoch, look_at=LATER)
+    first, second = await runs.peek("e1"), await runs.peek("e1")
+    assert first == second is not None
+    assert await runs.release(run.seen(error="first"), first[1], look_at=LATER) == run.seen(error="first")
+    with pytest.raises(Fenced):
+        await runs.release(run.seen(error="second"), second[1], look_at=LATER)
+    assert await runs.find("e1") == run.seen(error="first")
+
+
+async def test_a_run_that_was_claimed_since_it_was_seen_is_not_written(runs: Runs) -> None:
+    run = a_run()
+    await runs.release(run, await created(runs, run), look_at=LATER)
+    seen = await runs.peek("e1")
+    assert seen is not None
+    assert await runs.claim("e1", owner="second", until=SOON, now=NOON) is not None
+    with pytest.raises(Fenced):
+        await runs.release(run.seen(error="too late"), seen[1], look_at=LATER)
+
+
+async def test_a_run_that_is_over_is_not_there_to_go_on_with(runs: Runs) -> None:
+    await runs.release(domain.finish(a_run(), ExecStatus.COMPLETED, now=NOON), await created(runs, a_run()), look_at=None)
+    assert await runs.peek("e1") is None
+
+
 async def test_a_run_that_is_not_there_can_not_be_written(runs: Runs) -> None:
     with pytest.raises(Fenced):
         await runs.save(a_run("nobody"), 1)

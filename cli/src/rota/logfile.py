@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 LOUD = ("warning", "error", "critical")
+LOST = ("buried", "unsettled")
 
 
 class LogFile(io.TextIOWrapper):
@@ -23,13 +24,28 @@ class LogFile(io.TextIOWrapper):
         return super().write(text)
 
 
+def reasons_in(path: Path, *, limit: int = 5) -> list[str]:
+    """Why messages could not be handled, each reason once, the newest last: for somebody who asks what went wrong."""
+    found: dict[str, None] = {}
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            facts = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(facts, dict) and facts.get("reason"):
+            told = f"{facts.get('service', '')} {facts.get('channel') or facts.get('event', '')}: {facts['reason']}"
+            found.pop(told, None)
+            found[told] = None
+    return list(found)[-limit:]
+
+
 def _short(line: str) -> str:
     """A warning in words; nothing for lines that nobody needs to see at once."""
     try:
         facts = json.loads(line)
     except ValueError:  # the standard library's own loggers only write from WARNING on
         return line if line.startswith(("WARNING", "ERROR", "CRITICAL")) else ""
-    if not isinstance(facts, dict) or facts.get("level") not in LOUD:
+    if not isinstance(facts, dict) or not (facts.get("level") in LOUD or facts.get("outcome") in LOST):
         return ""
-    known = ("level", "service", "event", "loop", "state", "reason", "error")
+    known = ("level", "service", "event", "outcome", "channel", "loop", "state", "reason", "error")
     return " ".join(str(facts[name]) for name in known if facts.get(name))

@@ -43,15 +43,13 @@ class RunSummary(Part):
 
 
 class LearningRequestedV1(Payload):
-    """A run is over, well or badly: learn from it."""
+    """A run is over, well or badly: learn from it. Not sent for dry runs, nor where learning is switched off."""
 
     execution_id: str
     summary: RunSummary
-    on: bool = True
     types: list[LessonType] = list(LessonType)
     keep_days: int = Field(default=0, ge=0, description="0 = for ever")
     agent: str = "rota.learning"
-    dryrun: bool = False
 
 
 class LearningCompletedV1(Payload):

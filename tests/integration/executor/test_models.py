@@ -147,7 +147,6 @@ async def test_a_model_that_is_busy_is_asked_again_when_it_says(
     assert kinds(model) == dict.fromkeys(ANSWERS, 1) | {"goals": 3}
     delayed = [message.data.decode() for message in steps.messages if b"model scripted of connector" in message.data]
     assert len(delayed) == 2
-    assert "slow down" not in "".join(delayed)  # what a stranger's server says isn't shown to people as our reason
 
 
 async def test_a_model_server_that_is_away_is_waited_for(

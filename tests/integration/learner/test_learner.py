@@ -138,9 +138,9 @@ async def test_the_answer_continues_the_trace_and_names_its_cause(
     servers: dict[str, Any], others: Others, nats: EmbeddedServer
 ) -> None:
     async with running(learner(servers)):
-        await others.request("e1", on=False)
+        await others.request("e1", types=[])
         (fact,) = await others.completed()
-    assert fact.skipped == "learning is switched off"
+    assert fact.skipped == "no type of lesson is wanted"
     (asked,), (answered,) = await stored(nats.url, LEARNING_REQUESTED), await stored(nats.url, LEARNING_COMPLETED)
     assert answered.cause == "e1"
     assert answered.traceparent.split("-")[1] == asked.traceparent.split("-")[1]

@@ -11,7 +11,7 @@ import typer
 
 from rota.demo.screen import Screen
 from rota.errors import CliError
-from rota.logfile import LogFile
+from rota.logfile import LogFile, reasons_in
 from rota.output import JsonFlag, warn
 from rota.running import run
 from rota_common import logs
@@ -33,7 +33,11 @@ def demo(json: JsonFlag = False) -> None:
         LogFile(Path(folder) / "rota.log", tell=warn) as log,
     ):
         logs.configure(stream=log)
-        ok = run(_within_the_deadline(Path(folder), screen, os.environ))
+        try:
+            ok = run(_within_the_deadline(Path(folder), screen, os.environ))
+        except CliError as error:
+            error.details += reasons_in(Path(folder) / "rota.log")  # the folder, and the log in it, are gone after this
+            raise
     screen.end(ok=ok, seconds=time.monotonic() - started)
     raise typer.Exit(0 if ok else 1)
 

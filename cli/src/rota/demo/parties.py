@@ -86,8 +86,8 @@ async def mailbox() -> AsyncIterator[Inbox[EmailMessage]]:
     inbox: Inbox[EmailMessage] = Inbox()
 
     class Handler:
+        # aiosmtpd looks the method up by this name.
         async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
-            # aiosmtpd looks the method up by this name.
             raw = envelope.content if isinstance(envelope.content, bytes) else str(envelope.content).encode()
             await inbox.put(email.message_from_bytes(raw, policy=email.policy.default))
             return "250 taken"

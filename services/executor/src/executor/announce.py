@@ -30,7 +30,6 @@ from rota_contracts.activity import ActivityKind, ActivityV1
 from rota_contracts.delivery import DeliveryContext, DeliveryRequestedV1
 from rota_contracts.execution import ExecutionFinishedV1, ExecutionStartedV1, excerpt
 from rota_contracts.learning import LearningRequestedV1
-from rota_contracts.trigger import ExecutorMode
 from rota_contracts.validation import ValidationRequestedV1
 
 
@@ -148,11 +147,9 @@ class Announce:
             team_id=execution.team_id,
             member_id=execution.member_id,
             summary=await run_summary(run, self._blobs),
-            on=learn.on,
             types=learn.types,
             keep_days=learn.keep,
             agent=run.robot.phase_agent("learning"),
-            dryrun=execution.executor_mode is not ExecutorMode.STANDARD,
         )
 
 

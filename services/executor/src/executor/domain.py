@@ -35,7 +35,7 @@ from executor.steps import (
     Written,
 )
 from executor.wording import about
-from rota_contracts.execution import ExecStatus, Execution, Progress
+from rota_contracts.execution import ExecStatus, Execution, LearningResult, Progress
 from rota_contracts.ids import derived_id
 from rota_contracts.robot import Phase, Robot
 from rota_contracts.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
@@ -89,7 +89,7 @@ def next_step(run: Run) -> Step:
             return tasks.next_step(run)
         case Phase.DELIVERY if execution.content is not None:
             return RequestDelivery(derived_id("delivery", run.id))
-        case Phase.LEARNING if execution.learning is not None:
+        case Phase.LEARNING if execution.learning is not None or learns_nothing(run):
             return Finish(ExecStatus.FAILED if execution.error else ExecStatus.COMPLETED)
         case Phase.LEARNING:
             return RequestLearning()
@@ -137,8 +137,18 @@ def asking(run: Run, question: Question, *, now: datetime, patience: timedelta) 
 
 def finish(run: Run, status: ExecStatus, *, now: datetime) -> Run:
     """The run, over."""
-    error = run.execution.error or (run.cancelled if status is ExecStatus.CANCELLED else None)
-    return _settled(run).seen(status=status, error=error, finished_at=now)
+    execution = run.execution
+    if status is ExecStatus.CANCELLED:
+        return _settled(run).seen(status=status, error=execution.error or run.cancelled, finished_at=now)
+    learning = execution.learning or LearningResult(skipped=learns_nothing(run))
+    return _settled(run).seen(status=status, learning=learning, finished_at=now)
+
+
+def learns_nothing(run: Run) -> str | None:
+    """Why the learner isn't even asked (LE-03)."""
+    if run.execution.executor_mode is not ExecutorMode.STANDARD:
+        return "dry run"
+    return None if run.robot.robot_config.learn.on else "learning is switched off"
 
 
 def _advance(run: Run, outcome: Progressed, now: datetime) -> Run:

@@ -60,12 +60,16 @@ class Drive:
         await asyncio.gather(self._announce.started(run), self._hold(run, epoch))
 
     async def resume(self, run_id: str, answer: Progressed | None = None) -> None:
-        """Apply an `answer` the run waits for, and go on. Raises Transient while another worker holds it."""
+        """Apply an `answer` the run waits for, and go on.
+
+        While another worker holds the run it is that worker's to go on with, or the sweeper's once the claim has ended;
+        an answer must not be lost meanwhile, so it raises Transient.
+        """
         if answer is not None and await self._pass_on(run_id, answer):
             return
         claimed = await self._runs.claim(run_id, owner=self._owner, until=self._until(), now=self._clock())
         if claimed is None:
-            await self._unclaimed(run_id)
+            await self._unclaimed(run_id, answered=answer is not None)
             return
         run, epoch = claimed
         if answer is not None:
@@ -84,13 +88,14 @@ class Drive:
         except Fenced:
             return False
 
-    async def _unclaimed(self, run_id: str) -> None:
+    async def _unclaimed(self, run_id: str, *, answered: bool) -> None:
         run = await self._runs.find(run_id)
         if run is None:
             raise Transient(f"execution {run_id} isn't there yet", after=BUSY_S)
-        if not run.over:
+        if run.over:
+            await self._announce.finished(run)
+        elif answered:
             raise Transient(f"execution {run_id} is being worked on", after=BUSY_S)
-        await self._announce.finished(run)
 
     async def _hold(self, run: Run, epoch: int) -> None:
         """Go on with a claimed run while its claim is renewed."""

@@ -10,12 +10,16 @@ from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.logs import logger
 from rota_common.robots import Robots
+from rota_contracts.execution import ExecutionFinishedV1
+from rota_contracts.trigger import TriggerReceivedV1
 from scheduler.announce import Announce
 from scheduler.decide import News, decide, look_up
 from scheduler.domain import Board, pick
 from scheduler.ports import LeaseLost, Queue
 
 MAX_BATCH = 256
+MANY = 64
+"""So many reports are written even if nobody waits for them."""
 
 
 @dataclass
@@ -58,8 +62,14 @@ class Dispatcher:
             raise Transient("another replica dispatches", after=0.2)
         item = Item(event, asyncio.get_running_loop().create_future())
         self._inbox.append(item)
-        self._news.set()
+        if self._urgent(event):
+            self._news.set()
         await item.settled
+
+    def _urgent(self, event: News) -> bool:
+        """Reports that nobody waits for are written with the next turn, or when the lease is renewed."""
+        freed = isinstance(event.data, ExecutionFinishedV1) and self._board.queued
+        return isinstance(event.data, TriggerReceivedV1) or bool(freed) or len(self._inbox) >= MANY
 
     async def run(self) -> None:
         """For ever: wait for the lease, dispatch while it holds."""
@@ -84,10 +94,11 @@ class Dispatcher:
             renewed = monotonic()
             while True:
                 await self._wait(self._lease / 3 - (monotonic() - renewed))
-                if self._inbox:
+                due = monotonic() - renewed >= self._lease / 3
+                if self._inbox and (due or self._news.is_set()):
                     self._news.clear()
                     await self._turn()
-                if monotonic() - renewed >= self._lease / 3:
+                if due:
                     renewed = monotonic()
                     if await self._queue.acquire(self._owner) != epoch:
                         return

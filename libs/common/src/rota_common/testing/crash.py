@@ -1,22 +1,26 @@
 """Ending a service inside the test's own process as kill -9 would: nothing is finished, handed back or given up."""
 
 import asyncio
+from typing import Any
 
 from rota_common.service import Service
 
 
 async def crash(service: Service) -> None:
     """First the connections are gone, then the work: what the service still tries on its way out reaches nobody."""
-    client = service.bus.client
+    client: Any = service.bus.client
     client.options["allow_reconnect"] = False
-    transport = client._transport
-    if transport is not None:
-        transport.close()
+    client._transport.close()
     for hook in service._hooks_down:
         await hook()
+    for worker in service._workers:
+        worker._stopping.set()
     tasks = [*service._tasks, *(task for worker in service._workers for task in worker._running)]
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    await asyncio.gather(*(each.stop() for each in service.bus.broker.subscribers), return_exceptions=True)
+    subscribers: list[Any] = list(service.bus.broker.subscribers)
+    for subscriber in subscribers:
+        subscriber.subscription = None  # there is nobody left to unsubscribe from
+        await subscriber.stop()
     await client.close()

@@ -1,7 +1,9 @@
 """Fixtures: a nats-server per test (about 20 ms), a mongod per session with a database prefix per test."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from threading import Thread
 from uuid import uuid4
 
 import pytest
@@ -11,13 +13,24 @@ from rota_common import topology
 from rota_common.embedded import EmbeddedServer, mongod, nats_server
 
 
-@pytest_asyncio.fixture(loop_scope="session", scope="session")
-async def mongo_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[EmbeddedServer]:
-    """A mongod for the whole session; a test that ends it must start its own."""
+@pytest.fixture(scope="session")
+def mongo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """A mongod for the whole session; a test that ends it must start its own.
+
+    It is looked after by a loop in a thread of its own, so that any fixture may ask for it, async ones too.
+    """
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever, name="mongod's loop", daemon=True)
+    thread.start()
     server = mongod(tmp_path_factory.mktemp("mongo"))
-    await server.start()
-    yield server
-    await server.kill()
+    try:
+        asyncio.run_coroutine_threadsafe(server.start(), loop).result()
+        yield server
+    finally:
+        asyncio.run_coroutine_threadsafe(server.kill(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 @pytest.fixture

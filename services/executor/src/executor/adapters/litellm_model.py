@@ -62,8 +62,10 @@ def _passes(status: object) -> bool:
 
 
 def _retry_after(error: Any) -> float | None:
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    """The seconds that the model's server asked for; litellm keeps its headers apart from the error's response."""
+    headers = getattr(error, "litellm_response_headers", None) or {}
     try:
-        return min(float(headers.get("retry-after", "")), 3600.0)
+        seconds = float(headers.get("retry-after", ""))
     except ValueError:
         return None
+    return min(seconds, 3600.0) if seconds >= 0 else None

@@ -1,0 +1,155 @@
+"""Agents called by the validator and the learner: answered once, whoever asks how often."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rota_common.errors import Permanent, Transient
+from rota_common.testing.openai_server import Asked, OpenAIServer, Reply, openai_server
+from rota_common.testing.samples import MEMBER, TEAM
+from rota_contracts import catalog
+from rota_contracts.agent import AgentAnswered, CallAgent
+from rota_contracts.trigger import Message
+
+from tests.integration.executor.world import KEY, World, scripted
+
+# litellm's own imports warn; what it does with our calls is tested.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[OpenAIServer]:
+    async with openai_server(lambda asked: 'My verdict: {"passed": true, "score": 0.8}') as server:
+        yield server
+
+
+@pytest.fixture
+def settings(tmp_path: Path, model: OpenAIServer) -> dict[str, Any]:
+    return scripted(tmp_path / "connectors", model.url)
+
+
+def a_call(call_id: str = "c1", assistant_id: str = "rota.validation", **fields: Any) -> CallAgent:
+    given = {"call_id": call_id, "team_id": TEAM, "member_id": MEMBER, "assistant_id": assistant_id}
+    return CallAgent.model_validate(given | {"messages": [Message(content="Judge this.")]} | fields)
+
+
+async def ask(world: World, call: CallAgent) -> AgentAnswered:
+    return await world.services["validator"].ask(catalog.CALL_AGENT, call)
+
+
+async def test_an_agent_answers_with_its_words_and_the_json_in_them(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-88 EX-90 CL-22
+    async with world.executor(**settings):
+        answer = await ask(world, a_call())
+    assert answer.content == 'My verdict: {"passed": true, "score": 0.8}'
+    assert (answer.agent_id, answer.response, answer.error) == ("rota.validation", {"passed": True, "score": 0.8}, "")
+    assert model.asked[0].words == "Judge this."
+
+
+async def test_a_call_that_comes_again_gets_the_stored_answer(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-88
+    async with world.executor(**settings):
+        first = await ask(world, a_call())
+        model.script = lambda asked: "something else"
+        assert await ask(world, a_call()) == first
+    async with world.executor(**settings):  # another replica, another day
+        assert await ask(world, a_call()) == first
+        assert (await ask(world, a_call("c2"))).content == "something else"
+    assert len(model.asked) == 2
+
+
+async def test_a_call_that_comes_twice_at_once_asks_the_model_once(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:
+    go = asyncio.Event()
+
+    async def slowly(asked: Asked) -> str:
+        await go.wait()
+        return "at last"
+
+    model.script = slowly
+    async with world.executor(**settings):
+        asking = [asyncio.create_task(ask(world, a_call())) for _ in range(5)]
+        await model.heard()
+        await world.execution("nobody")  # all five have been heard by now: one connection keeps their order
+        go.set()
+        answers = await asyncio.gather(*asking)
+    assert {answer.content for answer in answers} == {"at last"}
+    assert len(model.asked) == 1
+
+
+async def test_what_goes_wrong_with_the_agent_is_in_its_answer(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-90
+    model.script = lambda asked: Reply(401, f"wrong key {KEY}")
+    async with world.executor(**settings):
+        refused = await ask(world, a_call())
+        unknown = await ask(world, a_call("c2", "nobody"))
+        without = await ask(world, a_call("c3", model="gpt"))
+    assert refused.error.startswith("model scripted of connector scripted: AuthenticationError")
+    assert KEY not in refused.error
+    assert unknown.error == "there is no agent nobody: add nobody.md to ROTA_AGENTS_DIR"
+    assert without.error.endswith("not 'gpt'")
+
+
+async def test_what_passes_is_said_to_pass_and_nothing_is_stored(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:
+    model.script = lambda asked: Reply(429)
+    async with world.executor(**settings):
+        with pytest.raises(Transient, match="RateLimitError"):
+            await ask(world, a_call())
+        model.script = lambda asked: "now"
+        assert (await ask(world, a_call())).content == "now"
+
+
+async def test_an_agent_that_takes_too_long_is_given_up(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-91
+    never = asyncio.Event()
+
+    async def waits(asked: Asked) -> str:
+        await never.wait()
+        return ""
+
+    model.script = waits
+    async with world.executor(**settings):
+        answer = await ask(world, a_call(timeout=0.3))
+        never.set()
+    assert answer.error == "no answer within 0.3 s"
+
+
+async def test_a_call_without_what_it_needs_is_refused(world: World, settings: dict[str, Any]) -> None:  # EX-90
+    async with world.executor(**settings):
+        with pytest.raises(Permanent, match="messages"):
+            await ask(world, a_call().model_copy(update={"messages": []}))
+
+
+async def test_an_agent_called_for_an_execution_knows_whose_it_is(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-28
+    world.silent.add("delivery-center")
+    async with world.executor(**settings | {"connector": "rehearsal"}):
+        await world.request(locale="fr-FR")
+        await world.ignored.get()
+        await ask(world, a_call(execution_id="e1", model="scripted"))
+        await ask(world, a_call("c2", execution_id="e1", model="scripted", team_id="initech"))
+    mine, theirs = (asked.system for asked in model.asked)
+    assert "Sales Analyst" in mine
+    assert "Sales Analyst" not in theirs  # another team's execution says nothing to this team
+
+
+async def test_an_agent_called_for_a_dry_run_asks_no_model(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-08
+    async with world.executor(**settings):
+        await world.request(executor_mode="dryrun")
+        await world.finished()
+        answer = await ask(world, a_call(execution_id="e1"))
+    assert answer.response == {"passed": True, "score": 0.9, "issues": [], "details": "Rehearsed: it holds."}
+    assert model.asked == []

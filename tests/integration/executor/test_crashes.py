@@ -1,0 +1,206 @@
+"""Executors that end in the middle of their work, and others that go on with it."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import nats as nats_py
+import pytest
+
+from rota_common.clock import now
+from rota_common.embedded import EmbeddedServer
+from rota_common.service import Service
+from rota_common.testing.bus import stored
+from rota_common.testing.crash import crash
+from rota_common.testing.openai_server import Answer, Asked, OpenAIServer, openai_server
+from rota_contracts import catalog
+from rota_contracts.catalog import Channel
+from rota_contracts.execution import ExecStatus
+from rota_contracts.streams import consumers
+
+from tests.integration.executor.test_models import ANSWERS
+from tests.integration.executor.world import World, kind, scripted
+
+# litellm's own imports warn; what it does with our calls is tested.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+QUICK = {"lease": 0.5, "answer_patience": 0.5}
+
+
+class Blocking:
+    """Answers as usual, but holds one kind of request, the first time, until it is let go."""
+
+    def __init__(self, what: str) -> None:
+        self.what, self.reached, self.go = what, asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, asked: Asked) -> Answer:
+        if kind(asked) == self.what and not self.reached.is_set():
+            self.reached.set()
+            await self.go.wait()
+        return ANSWERS[kind(asked)]
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[OpenAIServer]:
+    async with openai_server(lambda asked: ANSWERS[kind(asked)]) as server:
+        yield server
+
+
+@pytest.fixture
+async def settings(tmp_path: Path, model: OpenAIServer, nats: EmbeddedServer) -> dict[str, Any]:
+    """With an ack wait of a second: what a dead executor had in hand comes again soon."""
+    client = await nats_py.connect(nats.url)
+    for consumer in (each for each in consumers() if each.service == "executor"):
+        config = (await client.jetstream().consumer_info(consumer.stream, consumer.durable)).config
+        config.ack_wait = 1
+        await client.jetstream().add_consumer(consumer.stream, config)
+    await client.close()
+    return scripted(tmp_path / "connectors", model.url) | QUICK
+
+
+def kinds(model: OpenAIServer) -> Counter[str]:
+    return Counter(kind(asked) for asked in model.asked)
+
+
+def stuck(service: Service, channel: Channel[Any]) -> asyncio.Event:
+    """From now on nothing of this channel leaves the service; the event is set when something was to."""
+    reached, never, jetstream = asyncio.Event(), asyncio.Event(), service.bus.jetstream
+    publish = jetstream.publish
+
+    async def held(subject: str, *args: Any, **given: Any) -> Any:
+        if subject.startswith(channel.type):
+            reached.set()
+            await never.wait()
+        return await publish(subject, *args, **given)
+
+    jetstream.publish = held
+    return reached
+
+
+async def each_fact_once(world: World) -> None:
+    """As an outside party counts: whatever was sent again was recognised."""
+    for channel in (catalog.EXECUTION_STARTED, catalog.DELIVERY_REQUESTED, catalog.EXECUTION_FINISHED):
+        assert len({event.id for event in await stored(world.nats_url, channel)}) == 1
+    assert len(await stored(world.nats_url, catalog.EXECUTION_FINISHED)) == 1
+
+
+@pytest.mark.parametrize("what", list(ANSWERS))
+async def test_after_a_crash_in_a_model_call_only_that_call_is_made_again(
+    world: World, model: OpenAIServer, settings: dict[str, Any], what: str
+) -> None:
+    script = Blocking(what)
+    model.script = script
+    first = await world.start(**settings)
+    await world.request()
+    await script.reached.wait()
+    await crash(first.service)
+    script.go.set()
+    async with world.executor(**settings):
+        done = await world.over()
+    assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
+    assert kinds(model) == dict.fromkeys(ANSWERS, 1) | {what: 2}
+    await each_fact_once(world)
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        catalog.EXECUTION_STARTED,
+        catalog.VALIDATION_REQUESTED,
+        catalog.DELIVERY_REQUESTED,
+        catalog.LEARNING_REQUESTED,
+        catalog.EXECUTION_FINISHED,
+    ],
+    ids=lambda channel: channel.name,
+)
+async def test_what_was_saved_before_a_crash_and_not_told_is_told_by_the_next(
+    world: World, model: OpenAIServer, settings: dict[str, Any], channel: Channel[Any]
+) -> None:
+    first = await world.start(**settings)
+    reached = stuck(first.service, channel)
+    await world.request()
+    await reached.wait()
+    await crash(first.service)
+    async with world.executor(**settings):
+        done = await world.over()
+    assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
+    assert kinds(model) == dict.fromkeys(ANSWERS, 1)
+    await each_fact_once(world)
+
+
+async def test_an_answer_that_comes_while_nobody_is_there_is_heard_by_the_next(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:
+    world.silent = {"validator", "delivery-center", "learner"}
+    first = await world.start(**settings | {"answer_patience": 60})
+    await world.request()
+    await world.ignored.get()
+    await crash(first.service)
+    world.silent.clear()
+    async with world.executor(**settings | {"answer_patience": 60}):
+        (asked,) = await stored(world.nats_url, catalog.VALIDATION_REQUESTED)
+        await world._validate(asked)
+        done = await world.over()
+    assert done.status is ExecStatus.COMPLETED
+    assert kinds(model) == dict.fromkeys(ANSWERS, 1)
+
+
+async def test_a_worker_thought_dead_changes_nothing_when_it_comes_back(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:
+    script = Blocking("run: Score it")
+    model.script = script
+
+    def ahead() -> datetime:
+        """A clock by which every claim of the others has ended."""
+        return now() + timedelta(hours=1)
+
+    async with world.executor(**settings) as zombie:
+        await world.request()
+        await script.reached.wait()
+        async with world.executor(**settings, clock=ahead):
+            before = await world.over()
+            assert before.status is ExecStatus.COMPLETED
+            answered = zombie.service.bus.client.stats["out_msgs"]
+            script.go.set()
+            while zombie.service.bus.client.stats["out_msgs"] == answered:  # until it has tried, and said so
+                await asyncio.sleep(0.01)
+            assert await world.execution() == before
+    assert kinds(model)["run: Score it"] == 2
+    await each_fact_once(world)
+
+
+async def test_a_run_whose_worker_lives_is_left_to_it_however_long_a_step_takes(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # longer than the lease, longer than the patience
+    script = Blocking("run: Score it")
+    model.script = script
+    async with world.executor(**settings), world.executor(**settings):
+        await world.request()
+        await script.reached.wait()
+        await asyncio.sleep(3 * QUICK["lease"])  # nothing happens: there is no event to wait for
+        script.go.set()
+        done = await world.over()
+    assert done.status is ExecStatus.COMPLETED
+    assert kinds(model) == dict.fromkeys(ANSWERS, 1)
+    await each_fact_once(world)
+
+
+async def test_a_replica_that_stops_finishes_what_it_has_in_hand(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:
+    script = Blocking("goals")
+    model.script = script
+    first = await world.start(**settings)
+    await world.request()
+    await script.reached.wait()
+    stopping = asyncio.create_task(first.service.stop(20))
+    await asyncio.sleep(0)
+    script.go.set()
+    await stopping
+    async with world.executor(**settings):
+        assert (await world.over()).status is ExecStatus.COMPLETED
+    assert kinds(model) == dict.fromkeys(ANSWERS, 1)

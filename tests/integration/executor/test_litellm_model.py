@@ -1,0 +1,98 @@
+"""The adapter to real models, held against a server that speaks their protocol."""
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator
+
+import pytest
+
+from executor.adapters.litellm_model import LitellmModel
+from executor.connectors import Connector
+from executor.ports import Prompt
+from rota_common.errors import Permanent, Transient
+from rota_common.testing.openai_server import OpenAIServer, Reply, openai_server
+from rota_contracts.trigger import Message
+
+# litellm's own imports warn; what it does with our calls is tested.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+KEY = "sk-a-secret"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[OpenAIServer]:
+    async with openai_server(lambda asked: "hello") as made:
+        yield made
+
+
+def prompt(server: OpenAIServer, *, timeout: float = 20) -> Prompt:
+    connector = Connector("mine", "Mine", "openai", "small", KEY, server.url, {"max_tokens": 50, "temperature": 1.0})
+    return Prompt([Message(role="user", content="Hi!")], connector, timeout, "step-1", {"temperature": 0.1})
+
+
+async def failure(server: OpenAIServer, given: Prompt | None = None) -> Exception:
+    with pytest.raises((Transient, Permanent)) as raised:
+        await LitellmModel().complete(given or prompt(server))
+    return raised.value
+
+
+async def test_the_agents_options_go_before_the_connectors_parameters(server: OpenAIServer) -> None:  # CL-10
+    assert await LitellmModel().complete(prompt(server)) == "hello"
+    (asked,) = server.asked
+    assert asked.body["messages"] == [{"role": "user", "content": "Hi!"}]
+    assert (asked.body["model"], asked.body["temperature"], asked.body["max_tokens"]) == ("small", 0.1, 50)
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
+async def test_what_passes_is_transient_and_asked_once(server: OpenAIServer, status: int) -> None:
+    server.script = lambda asked: Reply(status, "busy")
+    error = await failure(server)
+    assert isinstance(error, Transient)
+    assert str(error).startswith("model small of connector mine: ")
+    assert (error.after, len(server.asked)) == (None, 1)  # retries belong to the bus
+
+
+@pytest.mark.parametrize(
+    ("header", "after"), [("0.3", 0.3), ("7", 7), ("86400", 3600), ("-1", None), ("soon", None), ("nan", None)]
+)
+@pytest.mark.parametrize("status", [429, 503])
+async def test_the_delay_that_the_server_asks_for_is_kept(
+    server: OpenAIServer, status: int, header: str, after: float | None
+) -> None:
+    server.script = lambda asked: Reply(status, "busy", {"retry-after": header})
+    error = await failure(server)
+    assert isinstance(error, Transient)
+    assert error.after == after
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 413, 422])
+async def test_what_is_refused_is_permanent_and_says_why(server: OpenAIServer, status: int) -> None:
+    server.script = lambda asked: Reply(status, f"no, and your key {KEY} is wrong")
+    error = await failure(server)
+    assert isinstance(error, Permanent)
+    assert "no, and your key [REDACTED] is wrong" in str(error)
+    assert KEY not in str(error)
+
+
+async def test_a_server_that_does_not_answer_in_time_is_transient(server: OpenAIServer) -> None:
+    forever = asyncio.Event()
+
+    async def never(_: object) -> str:
+        await forever.wait()
+        return ""
+
+    server.script = never
+    assert isinstance(await failure(server, prompt(server, timeout=0.2)), Transient)
+    forever.set()
+
+
+async def test_a_server_that_is_not_there_is_transient(server: OpenAIServer) -> None:
+    given = prompt(server)
+    away = dataclasses.replace(given, connector=dataclasses.replace(given.connector, host="http://127.0.0.1:9/v1"))
+    assert isinstance(await failure(server, away), Transient)
+
+
+async def test_an_answer_without_text_is_an_empty_one(server: OpenAIServer) -> None:
+    server.script = lambda asked: ""
+    assert await LitellmModel().complete(prompt(server)) == ""

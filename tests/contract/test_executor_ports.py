@@ -210,10 +210,35 @@ async def test_every_run_of_a_robot_is_told_to_stop_and_no_other(runs: Runs) -> 
     await created(runs, a_run("elsewhere", team="initech"))
     await runs.release(domain.finish(a_run("over"), ExecStatus.FAILED, now=NOON), 1, look_at=None)
     assert sorted(await runs.cancel_all(TEAM, MEMBER, "the robot was deleted")) == ["e1", "e2"]
+    assert sorted(await runs.cancel_all(TEAM, MEMBER, "the robot was deleted")) == ["e1", "e2"]
     found = {run_id: await runs.find(run_id) for run_id in [*owners, "elsewhere"]}
     cancelled = {run_id: run.cancelled for run_id, run in found.items() if run is not None}
     gone = "the robot was deleted"
     assert cancelled == {"e1": gone, "e2": gone, "over": None, "other": None, "elsewhere": None}
+
+
+async def test_what_a_word_stopped_is_named_again_when_the_word_comes_again(runs: Runs) -> None:  # TG-20
+    epoch = await created(runs, a_run())
+    await runs.cancel_all(TEAM, MEMBER, "the robot was deleted")
+    found = await runs.find("e1")
+    assert found is not None
+    await runs.release(domain.finish(found, ExecStatus.CANCELLED, now=NOON), epoch, look_at=None)
+    assert await runs.cancel_all(TEAM, MEMBER, "the robot was deleted") == ["e1"]
+
+
+async def test_an_end_is_looked_at_until_it_was_told(runs: Runs) -> None:
+    over = domain.finish(a_run(), ExecStatus.CANCELLED, now=NOON)
+    await runs.release(over, await created(runs, a_run()), look_at=SOON)
+    assert await overdue(runs, SOON) == ["e1"]
+    await runs.told("e1")
+    assert await overdue(runs, LATER) == []
+    await runs.told("nobody")
+
+
+async def test_a_run_that_is_not_over_is_looked_at_whatever_was_told(runs: Runs) -> None:
+    await runs.release(a_run(), await created(runs, a_run()), look_at=SOON)
+    await runs.told("e1")
+    assert await overdue(runs, SOON) == ["e1"]
 
 
 async def test_a_word_to_stop_survives_every_write_and_is_heard_with_the_next(runs: Runs) -> None:

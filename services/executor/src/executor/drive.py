@@ -52,15 +52,26 @@ class Drive:
         self._owner, self._pace, self._clock, self._random = owner, pace, clock, random
 
     async def start(self, run: Run) -> None:
-        """Begin a new run, or go on with it if it has been begun before."""
-        epoch = await self._runs.create(run, owner=self._owner, until=self._until())
+        """Begin a new run, or go on with it if it has been begun before.
+
+        The first step only asks what the memory knows: that needn't wait until the run is stored.
+        """
+        epoch, outcome = await asyncio.gather(
+            self._runs.create(run, owner=self._owner, until=self._until()),
+            self._perform(run, cast(Work, domain.next_step(run))),
+        )
         if epoch is None:
+            await self._announce.started(await self._runs.find(run.id) or run)
             await self.resume(run.id)
             return
-        await asyncio.gather(self._announce.started(run), self._hold(run, epoch))
+        run = domain.apply(run, outcome, now=self._clock())
+        holding = self._hold(run, epoch, swept=False)
+        told, done = await asyncio.gather(self._announce.started(run), holding, return_exceptions=True)
+        if failure := done or told:
+            raise failure
 
-    async def resume(self, run_id: str, answer: Progressed | None = None) -> None:
-        """Apply an `answer` the run waits for, and go on.
+    async def resume(self, run_id: str, answer: Progressed | None = None, *, swept: bool = False) -> None:
+        """Apply an `answer` the run waits for, and go on. `swept`: no message stands behind it, which would come again.
 
         While another worker holds the run it is that worker's to go on with, or the sweeper's once the claim has ended;
         an answer must not be lost meanwhile, so it raises Transient.
@@ -69,12 +80,14 @@ class Drive:
             return
         claimed = await self._runs.claim(run_id, owner=self._owner, until=self._until(), now=self._clock())
         if claimed is None:
-            await self._unclaimed(run_id, answered=answer is not None)
+            await self._unclaimed(run_id, answered=answer is not None, swept=swept)
             return
         run, epoch = claimed
+        if not run.recalled:  # it had hardly begun: whoever began it may not have told
+            await self._announce.started(run)
         if answer is not None:
             run = domain.apply(run, answer, now=self._clock())
-        await self._hold(run, epoch)
+        await self._hold(run, epoch, swept=swept)
 
     async def _pass_on(self, run_id: str, answer: Progressed) -> bool:
         """After most answers the run only asks the next service: one compare-and-set does then, without a claim."""
@@ -84,32 +97,37 @@ class Drive:
         run, epoch = free
         run = domain.apply(run, answer, now=self._clock())
         try:
-            return await self._leave(run, epoch, domain.next_step(run))
+            return await self._leave(run, epoch, domain.next_step(run), swept=False)
         except Fenced:
             return False
 
-    async def _unclaimed(self, run_id: str, *, answered: bool) -> None:
+    async def _unclaimed(self, run_id: str, *, answered: bool, swept: bool) -> None:
         run = await self._runs.find(run_id)
         if run is None:
             raise Transient(f"execution {run_id} isn't there yet", after=BUSY_S)
         if run.over:
-            await self._announce.finished(run)
+            await self._tell_end(run, swept=swept)
         elif answered:
             raise Transient(f"execution {run_id} is being worked on", after=BUSY_S)
 
-    async def _hold(self, run: Run, epoch: int) -> None:
+    async def _tell_end(self, run: Run, *, swept: bool) -> None:
+        await self._announce.finished(run)
+        if swept:
+            await self._runs.told(run.id)
+
+    async def _hold(self, run: Run, epoch: int, *, swept: bool) -> None:
         """Go on with a claimed run while its claim is renewed."""
         renewing = asyncio.create_task(self._renew(run.id, epoch))
         try:
-            await self._go_on(run, epoch)
+            await self._go_on(run, epoch, swept=swept)
         except Fenced as error:
             raise Transient(str(error), after=BUSY_S) from error
         finally:
             renewing.cancel()
 
-    async def _go_on(self, run: Run, epoch: int) -> None:
+    async def _go_on(self, run: Run, epoch: int, *, swept: bool) -> None:
         step = domain.next_step(run)
-        while not await self._leave(run, epoch, step):
+        while not await self._leave(run, epoch, step, swept=swept):
             work = cast(Work, step)
             await self._announce.beginning(run, work)
             outcome = await self._perform(run, work)
@@ -124,23 +142,24 @@ class Drive:
                 run = await self._runs.save(run, epoch)
                 step = domain.next_step(run) if run.cancelled is not None else step
 
-    async def _leave(self, run: Run, epoch: int, step: Step) -> bool:
+    async def _leave(self, run: Run, epoch: int, step: Step, *, swept: bool) -> bool:
         """Let go of a run that is over or another service's: saved first, told then. False if there is work to do.
 
         If the telling fails, the message or the sweeper brings us back here, and the same is told again.
         """
+        patience = timedelta(seconds=self._pace.patience)
         match step:
             case Finish(status):
                 over = domain.finish(run, status, now=self._clock())
-                await self._announce.finished(await self._runs.release(over, epoch, look_at=None))
+                look_at = self._clock() + patience if swept else None
+                await self._tell_end(await self._runs.release(over, epoch, look_at=look_at), swept=swept)
             case Done():
                 await self._announce.finished(run)
             case RequestVerdict() | RequestDelivery() | RequestLearning():
-                patience = timedelta(seconds=self._pace.patience)
                 waiting = domain.asking(run, step, now=self._clock(), patience=patience)
                 released = await self._runs.release(waiting, epoch, look_at=waiting.next_look(patience))
                 if released.cancelled is not None:
-                    await self.resume(run.id)
+                    await self.resume(run.id, swept=swept)
                 else:
                     await self._announce.ask(waiting, step)
             case _:
@@ -148,9 +167,10 @@ class Drive:
         return True
 
     async def _renew(self, run_id: str, epoch: int) -> None:
-        with contextlib.suppress(Fenced):  # the next write will find out
-            while True:
-                await asyncio.sleep(self._pace.lease / 3)
+        """Until it is cancelled: what keeps one renewal from working may be over at the next."""
+        while True:
+            await asyncio.sleep(self._pace.lease / 3)
+            with contextlib.suppress(Exception):  # if the run is lost, the next write will find out
                 await self._runs.renew(run_id, epoch, until=self._until())
 
     def _until(self) -> datetime:

@@ -67,8 +67,12 @@ class Runs(Protocol):
         """Ids of runs that somebody should have looked at by now."""
         ...
 
+    async def told(self, run_id: str) -> None:
+        """Everybody knows that this run is over: nobody needs to look at it any more."""
+        ...
+
     async def cancel_all(self, team: str, member: str, reason: str) -> list[str]:
-        """Note in the inbox of every run of this robot that it is to stop; returns the ids of those not over."""
+        """Note in the inbox of every run of this robot that it is to stop; the ids of those to stop or stopped by it."""
         ...
 
     async def list(self, wanted: ListExecutions) -> ExecutionsListed: ...

@@ -39,7 +39,7 @@ class Sweep:
 
     async def _resume(self, run_id: str) -> None:
         try:
-            await self._drive.resume(run_id)
+            await self._drive.resume(run_id, swept=True)
         except Transient:  # somebody else was quicker
             return
         except Exception as error:  # one bad run must not keep the others waiting; it stays overdue and is seen again

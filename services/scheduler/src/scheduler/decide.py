@@ -19,28 +19,39 @@ News = Event[TriggerReceivedV1] | Event[ExecutionStartedV1] | Event[ExecutionFin
 
 @dataclass(frozen=True)
 class LookedUp:
-    """What a turn needs to know: triggers that are stored already, and the robots as they are now."""
+    """What a turn needs to know: triggers that are stored already, and the robots as they are now.
+
+    `withdrawn`: what waited for robots that are gone, if it was withdrawn in an earlier turn.
+    """
 
     known: dict[str, Known]
-    robots: dict[tuple[str, str], Robot | None]
+    robots: dict[tuple[str, str], Robot | BaseException | None]
+    withdrawn: list[Known]
+
+    def problem(self, event: News) -> BaseException | None:
+        """Why nothing can be decided about this event, if its robot could not be read."""
+        robot = self.robots.get((event.data.team_id, event.data.member_id))
+        return robot if isinstance(robot, BaseException) and isinstance(event.data, TriggerReceivedV1) else None
 
     def repeated(self, events: Sequence[News]) -> list[Known]:
-        """Triggers of these events that had been decided before: what follows may not have been published."""
+        """What these events had led to before: it may not have been published."""
         ids = (execution_id(event.data.trigger_id) for event in events if isinstance(event.data, TriggerReceivedV1))
-        return [self.known[each] for each in dict.fromkeys(ids) if each in self.known]
+        return [*(self.known[each] for each in dict.fromkeys(ids) if each in self.known), *self.withdrawn]
 
 
 async def look_up(events: Sequence[News], queue: Queue, robots: Robots) -> LookedUp:
     """Dedup (SC-12, Decision 29) is by the execution's id, which derives from the trigger's: kept in the database."""
     triggers = [event.data for event in events if isinstance(event.data, TriggerReceivedV1)]
+    gone = {(event.data.team_id, event.data.member_id) for event in events if isinstance(event.data, RobotDeletedV1)}
+    withdrawn = [each for team, member in gone for each in await queue.withdrawn(team, member)]
     if not triggers:
-        return LookedUp({}, {})
+        return LookedUp({}, {}, withdrawn)
     owners = list({(trigger.team_id, trigger.member_id) for trigger in triggers})
     known, found = await asyncio.gather(
         queue.known([execution_id(trigger.trigger_id) for trigger in triggers]),
-        asyncio.gather(*(robots.find(team, member) for team, member in owners)),
+        asyncio.gather(*(robots.find(team, member) for team, member in owners), return_exceptions=True),
     )
-    return LookedUp(known, dict(zip(owners, found, strict=True)))
+    return LookedUp(known, dict(zip(owners, found, strict=True)), withdrawn)
 
 
 def decide(events: Sequence[News], seen: LookedUp, board: Board, *, now: datetime) -> Batch:
@@ -68,7 +79,10 @@ def _trigger(
     wanted = execution_id(trigger.trigger_id)
     if wanted in seen.known or any(decided.execution_id == wanted for decided in batch.decided):
         return
-    verdict = consider(trigger, seen.robots[trigger.team_id, trigger.member_id], board, now=now)
+    robot = seen.robots[trigger.team_id, trigger.member_id]
+    if isinstance(robot, BaseException):
+        raise AssertionError("a trigger whose robot could not be read isn't decided about") from robot
+    verdict = consider(trigger, robot, board, now=now)
     if isinstance(verdict, Entry):
         board.queued[wanted] = verdict
     batch.decided.append(Decided(trigger, traceparent, verdict))

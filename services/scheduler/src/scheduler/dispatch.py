@@ -13,7 +13,7 @@ from rota_common.robots import Robots
 from rota_contracts.execution import ExecutionFinishedV1
 from rota_contracts.trigger import TriggerReceivedV1
 from scheduler.announce import Announce
-from scheduler.decide import News, decide, look_up
+from scheduler.decide import LookedUp, News, decide, look_up
 from scheduler.domain import Board, pick
 from scheduler.ports import LeaseLost, Queue
 
@@ -121,14 +121,14 @@ class Dispatcher:
         try:
             await self._settle(items)
         except BaseException as error:
-            reason = error if isinstance(error, Exception) else Transient("the scheduler stops")
-            _settle_all(items, reason)
+            passes = isinstance(error, LeaseLost) or not isinstance(error, Exception)
+            _settle_all(items, Transient("another replica dispatches", after=0.2) if passes else error)
             raise
         _settle_all(items, None)
 
     async def _settle(self, items: list[Item]) -> None:
-        events = [item.event for item in items]
-        seen = await look_up(events, self._queue, self._robots)
+        seen = await look_up([item.event for item in items], self._queue, self._robots)
+        events = [item.event for item in items if not _set_aside(item, seen)]
         now = self._clock()
         board = Board(dict(self._board.queued), dict(self._board.active))
         batch = decide(events, seen, board, now=now)
@@ -143,7 +143,8 @@ class Dispatcher:
         if batch:
             await self._queue.write(batch, owner=self._owner, epoch=self._epoch)
         self._board = board
-        older = await self._queue.known(batch.admitted) if batch.admitted else {}
+        changed = [*batch.admitted, *batch.withdrawn]
+        older = await self._queue.known(changed) if changed else {}
         await self._announce.batch(batch, [*seen.repeated(events), *older.values()])
 
     async def _publish_admitted(self) -> None:
@@ -174,7 +175,15 @@ class Dispatcher:
         _settle_all(items, Transient(reason, after=0.2))
 
 
-def _settle_all(items: list[Item], error: Exception | None) -> None:
+def _set_aside(item: Item, seen: LookedUp) -> bool:
+    """A trigger whose robot can't be read fails by itself, and not with all that came in with it."""
+    reason = seen.problem(item.event)
+    if reason is not None and not item.settled.done():
+        item.settled.set_exception(reason)
+    return reason is not None
+
+
+def _settle_all(items: list[Item], error: BaseException | None) -> None:
     for item in items:
         if item.settled.done():
             continue

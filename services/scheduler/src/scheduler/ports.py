@@ -85,6 +85,11 @@ class Queue(Protocol):
         """Those of these executions that are stored."""
         ...
 
+    async def withdrawn(self, team: str, member: str) -> list[Known]:
+        """What waited for this robot when it was deleted."""
+        ...
+
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
-        """All of the batch, or nothing: raises LeaseLost when `epoch` isn't the lease's any more."""
+        """All of the batch, or nothing: raises LeaseLost when `epoch` isn't the lease's any more, Transient when it may
+        work at the next try."""
         ...

@@ -69,14 +69,17 @@ class MemoryRuns:
         for _, run_id in sorted(due)[:limit]:
             yield run_id
 
+    async def told(self, run_id: str) -> None:
+        row = self._rows.get(run_id)
+        if row is not None and row.run.over:
+            self._rows[run_id] = replace(row, due_at=None)
+
     async def cancel_all(self, team: str, member: str, reason: str) -> list[str]:
-        active = {
-            run_id: row
-            for run_id, row in self._rows.items()
-            if _owner(row.run.execution) == (team, member) and not row.run.over
-        }
-        self._rows |= {run_id: replace(row, inbox=[*row.inbox, reason]) for run_id, row in active.items()}
-        return list(active)
+        mine = {run_id: row for run_id, row in self._rows.items() if _owner(row.run.execution) == (team, member)}
+        for run_id, row in mine.items():
+            if not row.run.over and reason not in row.inbox:
+                self._rows[run_id] = replace(row, inbox=[*row.inbox, reason])
+        return [run_id for run_id in mine if reason in self._rows[run_id].inbox]
 
     async def list(self, wanted: ListExecutions) -> ExecutionsListed:
         found = [row.run.execution for row in self._rows.values() if _wanted(row.run.execution, wanted)]

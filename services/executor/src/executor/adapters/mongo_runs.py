@@ -87,11 +87,13 @@ class MongoRuns:
         async for document in cursor:
             yield str(document["_id"])
 
+    async def told(self, run_id: str) -> None:
+        await self._runs.update_one({"_id": run_id, "status": {"$in": OVER}}, {"$set": {"due_at": None}})
+
     async def cancel_all(self, team: str, member: str, reason: str) -> list[str]:
-        active = {"team_id": team, "member_id": member, "status": {"$nin": OVER}}
-        ids = [str(document["_id"]) async for document in self._runs.find(active, {"_id": 1})]
-        await self._runs.update_many({"_id": {"$in": ids}}, {"$push": {"inbox": reason}})
-        return ids
+        mine = {"team_id": team, "member_id": member}
+        await self._runs.update_many({**mine, "status": {"$nin": OVER}}, {"$addToSet": {"inbox": reason}})
+        return [str(document["_id"]) async for document in self._runs.find({**mine, "inbox": reason}, {"_id": 1})]
 
     async def list(self, wanted: ListExecutions) -> ExecutionsListed:
         query: Document = {"team_id": wanted.team_id}

@@ -12,6 +12,7 @@ from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo import ASCENDING, InsertOne, ReturnDocument, UpdateMany, UpdateOne
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
+from rota_common.errors import Transient
 from rota_common.mongo import Document, Mongo
 from rota_contracts.execution import ExecStatus
 from rota_contracts.ids import execution_id
@@ -36,6 +37,8 @@ class MongoQueue:
         """Make the indexes and the lease's document; doing so again changes nothing."""
         await self._queue.create_index([("live", ASCENDING)], partialFilterExpression={"live": True})
         await self._queue.create_index("ended_at", expireAfterSeconds=KEEP_S)
+        gone = {"reason": RejectReason.ROBOT_DELETED}
+        await self._queue.create_index([("team", ASCENDING), ("member", ASCENDING)], partialFilterExpression=gone)
         with contextlib.suppress(DuplicateKeyError):
             await self._leases.insert_one({"_id": LEASE, "owner": None, "epoch": 0, "until": datetime(1970, 1, 1)})  # noqa: DTZ001  # "long ago", whatever the zone
 
@@ -71,6 +74,10 @@ class MongoQueue:
         found = self._queue.find({"_id": {"$in": list(ids)}})
         return {document["_id"]: _known(document) async for document in found}
 
+    async def withdrawn(self, team: str, member: str) -> list[Known]:
+        found = self._queue.find({"team": team, "member": member, "reason": RejectReason.ROBOT_DELETED})
+        return [_known(document) async for document in found]
+
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
         operations = _operations(batch)
         try:
@@ -80,6 +87,8 @@ class MongoQueue:
         except OperationFailure as error:
             if error.code == CONFLICT:  # somebody else is writing the lease: it isn't ours any more
                 raise LeaseLost(str(error)) from error
+            if error.has_error_label("TransientTransactionError"):
+                raise Transient(f"the batch was not written: {error}") from error
             raise
 
     async def _fence(self, owner: str, epoch: int, session: AsyncIOMotorClientSession) -> None:

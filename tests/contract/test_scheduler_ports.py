@@ -1,0 +1,223 @@
+"""The scheduler's queue in memory keeps the same promises as the one in MongoDB."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from rota_common.clock import now
+from rota_common.mongo import Mongo
+from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
+from rota_contracts.execution import ExecStatus
+from rota_contracts.ids import execution_id
+from rota_contracts.trigger import RejectReason, TriggerReceivedV1
+from scheduler.adapters.fakes import MemoryQueue
+from scheduler.adapters.mongo_queue import MongoQueue
+from scheduler.domain import Board, Entry, Refusal, State, consider
+from scheduler.ports import Batch, Decided, Ended, LeaseLost, Queue
+
+LEASE = 0.3
+
+
+@pytest.fixture(params=["memory", "mongo"])
+async def queue(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Queue]:
+    if request.param == "memory":
+        yield MemoryQueue(lease=LEASE, clock=now)
+        return
+    mongo = Mongo(mongo_url, f"{mongo_prefix}_scheduler")
+    store = MongoQueue(mongo, lease=LEASE)
+    await store.prepare()
+    await store.prepare()
+    yield store
+    await mongo.client.drop_database(mongo.database.name)
+    await mongo.close()
+
+
+def eid(trigger_id: str) -> str:
+    return execution_id(trigger_id)
+
+
+def accepted(trigger_id: str, *, admitted: bool = False, **fields: Any) -> Decided:
+    trigger: TriggerReceivedV1 = a_trigger(trigger_id, **fields)
+    robot = a_robot(team_id=trigger.team_id, member_id=trigger.member_id)
+    entry = consider(trigger, robot, Board(), now=NOON)
+    assert isinstance(entry, Entry)
+    return Decided(trigger, f"00-{trigger_id}", entry, admitted)
+
+
+def refused(trigger_id: str) -> Decided:
+    return Decided(a_trigger(trigger_id), "", Refusal(RejectReason.NO_ROBOT, "there is no robot ann"))
+
+
+async def holds(queue: Queue, owner: str = "first") -> int:
+    epoch = await queue.acquire(owner)
+    assert epoch is not None
+    return epoch
+
+
+async def write(queue: Queue, **batch: Any) -> None:
+    """As the dispatcher that holds the lease."""
+    epoch = await holds(queue)
+    await queue.write(Batch(at=NOON, **batch), owner="first", epoch=epoch)
+
+
+async def takes_over(queue: Queue, owner: str) -> int:
+    """The epoch, once the lease of the other has ended by itself."""
+    while (epoch := await queue.acquire(owner)) is None:
+        await asyncio.sleep(0.01)
+    return epoch
+
+
+async def test_of_many_that_want_the_lease_one_gets_it(queue: Queue) -> None:
+    epochs = await asyncio.gather(*(queue.acquire(f"replica-{number}") for number in range(8)))
+    assert len([epoch for epoch in epochs if epoch is not None]) == 1
+
+
+async def test_whoever_holds_the_lease_renews_it_under_the_same_epoch(queue: Queue) -> None:
+    epoch = await holds(queue)
+    assert [await queue.acquire("first"), await queue.acquire("first")] == [epoch, epoch]
+    assert await queue.acquire("second") is None
+
+
+async def test_a_lease_that_ended_is_taken_with_the_next_epoch(queue: Queue) -> None:
+    epoch = await holds(queue)
+    assert await takes_over(queue, "second") == epoch + 1
+    assert await queue.acquire("first") is None
+
+
+async def test_whoever_let_its_own_lease_end_begins_a_new_epoch(queue: Queue) -> None:
+    epoch = await holds(queue)
+    await asyncio.sleep(LEASE * 1.5)  # it ends by the database's clock, which nobody can move
+    assert await holds(queue) == epoch + 1
+
+
+async def test_a_lease_that_was_released_is_free_at_once(queue: Queue) -> None:
+    epoch = await holds(queue)
+    await queue.release("second")  # it isn't the second's to release
+    assert await queue.acquire("second") is None
+    await queue.release("first")
+    assert await queue.acquire("second") == epoch + 1
+
+
+async def test_a_batch_renews_the_lease(queue: Queue) -> None:
+    epoch = await holds(queue)
+    for number in range(4):  # twice the lease's length, in halves
+        await asyncio.sleep(LEASE / 2)
+        await queue.write(Batch(decided=[accepted(f"t{number}")], at=NOON), owner="first", epoch=epoch)
+    assert await queue.acquire("second") is None
+
+
+async def test_an_empty_queue_has_an_empty_board(queue: Queue) -> None:
+    assert await queue.board() == Board()
+    assert await queue.known([eid("t1")]) == {}
+
+
+async def test_what_is_decided_is_known_and_on_the_board(queue: Queue) -> None:  # SC-12
+    first, second = accepted("t1"), accepted("t2", admitted=True)
+    await write(queue, decided=[first, second, refused("t3")])
+    board = await queue.board()
+    assert board.queued == {eid("t1"): replace(first.verdict, queued_at=NOON)}
+    assert board.active == {eid("t2"): replace(second.verdict, queued_at=NOON, admitted_at=NOON)}
+    known = await queue.known([eid("t1"), eid("t2"), eid("t3"), eid("t4")])
+    assert {each: found.state for each, found in known.items()} == {
+        eid("t1"): State.QUEUED,
+        eid("t2"): State.ADMITTED,
+        eid("t3"): State.REJECTED,
+    }
+    assert known[eid("t1")].trigger == first.trigger
+    assert known[eid("t1")].traceparent == "00-t1"
+    assert known[eid("t3")].refusal == Refusal(RejectReason.NO_ROBOT, "there is no robot ann")
+
+
+async def test_an_execution_goes_from_state_to_state(queue: Queue) -> None:
+    await write(queue, decided=[accepted("t1")])
+    seen = []
+    for change in ({"admitted": [eid("t1")]}, {"started": [eid("t1")]}, {"ended": [Ended(eid("t1"), ExecStatus.FAILED)]}):
+        await write(queue, **change)
+        seen.append((await queue.known([eid("t1")]))[eid("t1")])
+    assert [each.state for each in seen] == [State.ADMITTED, State.RUNNING, State.DONE]
+    assert [each.status for each in seen] == [None, None, ExecStatus.FAILED]
+
+
+async def test_what_runs_is_known_to_run_by_a_successor(queue: Queue) -> None:
+    await write(queue, decided=[accepted("t1", admitted=True), accepted("t2", admitted=True)])
+    await write(queue, started=[eid("t1")])
+    await takes_over(queue, "second")
+    assert {each: entry.running for each, entry in (await queue.board()).active.items()} == {eid("t1"): True, eid("t2"): False}
+
+
+async def test_what_has_ended_never_comes_back(queue: Queue) -> None:
+    await write(queue, decided=[accepted("t1", admitted=True)])
+    await write(queue, ended=[Ended(eid("t1"), ExecStatus.COMPLETED)])
+    await write(queue, started=[eid("t1")], admitted=[eid("t1")])
+    await write(queue, ended=[Ended(eid("t1"), ExecStatus.FAILED)])
+    known = (await queue.known([eid("t1")]))[eid("t1")]
+    assert (known.state, known.status) == (State.DONE, ExecStatus.COMPLETED)
+    assert await queue.board() == Board()
+
+
+async def test_reports_of_strangers_change_nothing(queue: Queue) -> None:
+    await write(queue, started=[eid("t1")], ended=[Ended(eid("t2"), ExecStatus.COMPLETED)])
+    assert await queue.known([eid("t1"), eid("t2")]) == {}
+
+
+async def test_what_was_withdrawn_is_rejected_and_found_by_its_robot(queue: Queue) -> None:
+    await write(queue, decided=[accepted("t1"), accepted("t2"), accepted("t3", member_id="bob"), refused("t4")])
+    await write(queue, withdrawn=[eid("t1"), eid("t2")])
+    gone = await queue.withdrawn(TEAM, MEMBER)
+    assert {known.execution_id for known in gone} == {eid("t1"), eid("t2")}
+    assert {(known.state, known.refusal) for known in gone} == {
+        (State.REJECTED, Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted"))
+    }
+    assert list((await queue.board()).queued) == [eid("t3")]
+    assert await queue.withdrawn("initech", MEMBER) == []
+
+
+async def test_whoever_lost_the_lease_writes_nothing_at_all(queue: Queue) -> None:
+    await write(queue, decided=[accepted("t1")])
+    epoch = await holds(queue)
+    await takes_over(queue, "second")
+    batch = Batch(
+        decided=[accepted("t2")],
+        admitted=[eid("t1")],
+        ended=[Ended(eid("t1"), ExecStatus.COMPLETED)],
+        withdrawn=[eid("t1")],
+        at=NOON,
+    )
+    with pytest.raises(LeaseLost):
+        await queue.write(batch, owner="first", epoch=epoch)
+    assert list((await queue.board()).queued) == [eid("t1")]
+    assert (await queue.known([eid("t1")]))[eid("t1")].state is State.QUEUED
+    assert await queue.known([eid("t2")]) == {}
+
+
+async def test_a_stale_epoch_of_ones_own_writes_nothing_either(queue: Queue) -> None:
+    stale = await holds(queue)
+    await queue.release("first")
+    assert await holds(queue) == stale + 1
+    with pytest.raises(LeaseLost):
+        await queue.write(Batch(decided=[accepted("t1")], at=NOON), owner="first", epoch=stale)
+    assert await queue.known([eid("t1")]) == {}
+
+
+async def test_a_lease_that_is_over_but_not_taken_still_writes(queue: Queue) -> None:
+    epoch = await holds(queue)
+    await asyncio.sleep(LEASE * 1.5)  # as above
+    await queue.write(Batch(decided=[accepted("t1")], at=NOON), owner="first", epoch=epoch)
+    assert await queue.acquire("second") is None  # and holds it again
+
+
+async def test_every_type_and_quota_survives_being_stored(queue: Queue) -> None:
+    robot = a_robot(config={"quota": {"max": 7, "priority": 9}})
+    kinds = ["clock", "human", "event", "callback"]
+    decided = []
+    for number, kind in enumerate(kinds):
+        trigger = a_trigger(f"t{number}", kind)
+        entry = consider(trigger, robot, Board(), now=NOON + timedelta(seconds=number))
+        decided.append(Decided(trigger, "", entry))
+    await write(queue, decided=decided)
+    stored = (await queue.board()).queued.values()
+    assert sorted((entry.type, entry.max_running, entry.priority) for entry in stored) == sorted((kind, 7, 9) for kind in kinds)

@@ -176,7 +176,9 @@ async def test_a_run_that_was_claimed_since_it_was_seen_is_not_written(runs: Run
 
 
 async def test_a_run_that_is_over_is_not_there_to_go_on_with(runs: Runs) -> None:
-    await runs.release(domain.finish(a_run(), ExecStatus.COMPLETED, now=NOON), await created(runs, a_run()), look_at=None)
+    await runs.release(
+        domain.finish(a_run(), ExecStatus.COMPLETED, now=NOON), await created(runs, a_run()), look_at=None
+    )
     assert await runs.peek("e1") is None
 
 

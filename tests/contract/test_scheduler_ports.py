@@ -135,7 +135,11 @@ async def test_what_is_decided_is_known_and_on_the_board(queue: Queue) -> None: 
 async def test_an_execution_goes_from_state_to_state(queue: Queue) -> None:
     await write(queue, decided=[accepted("t1")])
     seen = []
-    for change in ({"admitted": [eid("t1")]}, {"started": [eid("t1")]}, {"ended": [Ended(eid("t1"), ExecStatus.FAILED)]}):
+    for change in (
+        {"admitted": [eid("t1")]},
+        {"started": [eid("t1")]},
+        {"ended": [Ended(eid("t1"), ExecStatus.FAILED)]},
+    ):
         await write(queue, **change)
         seen.append((await queue.known([eid("t1")]))[eid("t1")])
     assert [each.state for each in seen] == [State.ADMITTED, State.RUNNING, State.DONE]
@@ -146,7 +150,10 @@ async def test_what_runs_is_known_to_run_by_a_successor(queue: Queue) -> None:
     await write(queue, decided=[accepted("t1", admitted=True), accepted("t2", admitted=True)])
     await write(queue, started=[eid("t1")])
     await takes_over(queue, "second")
-    assert {each: entry.running for each, entry in (await queue.board()).active.items()} == {eid("t1"): True, eid("t2"): False}
+    assert {each: entry.running for each, entry in (await queue.board()).active.items()} == {
+        eid("t1"): True,
+        eid("t2"): False,
+    }
 
 
 async def test_what_has_ended_never_comes_back(queue: Queue) -> None:
@@ -220,4 +227,6 @@ async def test_every_type_and_quota_survives_being_stored(queue: Queue) -> None:
         decided.append(Decided(trigger, "", entry))
     await write(queue, decided=decided)
     stored = (await queue.board()).queued.values()
-    assert sorted((entry.type, entry.max_running, entry.priority) for entry in stored) == sorted((kind, 7, 9) for kind in kinds)
+    assert sorted((entry.type, entry.max_running, entry.priority) for entry in stored) == sorted(
+        (kind, 7, 9) for kind in kinds
+    )

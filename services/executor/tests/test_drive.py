@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from services.executor.tests.lives import DELIVERED, GOOD, answer, begun
 
 from executor import domain
 from executor.adapters.fakes import MemoryRuns
@@ -19,8 +20,6 @@ from rota_common.errors import Transient
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
 from rota_contracts.execution import ExecStatus
 from rota_contracts.robot import RobotDeletedV1
-
-from services.executor.tests.lives import DELIVERED, GOOD, answer, begun
 
 PACE = Pace(lease=10, patience=60)
 Doing = Callable[[Run, Step], Awaitable[Outcome]]
@@ -248,7 +247,11 @@ async def test_a_dry_run_is_not_saved_before_something_leaves() -> None:
     await dry.drive.start(begun(executor_mode="dryrun"))
     assert saved == []
     await standard.drive.start(begun())
-    assert [run.execution.phase for run in saved] == ["tasks", "run", "run"]  # goals, plan, result: no model is asked twice
+    assert [run.execution.phase for run in saved] == [
+        "tasks",
+        "run",
+        "run",
+    ]  # goals, plan, result: no model is asked twice
 
 
 async def test_a_claim_is_renewed_while_a_step_takes_long_and_through_an_outage() -> None:

@@ -13,7 +13,6 @@ from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts import catalog
 from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.trigger import Message
-
 from tests.integration.executor.world import KEY, World, scripted
 
 # litellm's own imports warn; what it does with our calls is tested.

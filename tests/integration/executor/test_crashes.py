@@ -20,7 +20,6 @@ from rota_contracts import catalog
 from rota_contracts.catalog import Channel
 from rota_contracts.execution import ExecStatus
 from rota_contracts.streams import consumers
-
 from tests.integration.executor.test_models import ANSWERS
 from tests.integration.executor.world import World, kind, scripted
 

@@ -17,7 +17,6 @@ from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts import catalog
 from rota_contracts.execution import ExecStatus, TaskStatus
 from rota_contracts.text import INLINE_LIMIT
-
 from tests.integration.executor.world import KEY, World, kind, scripted
 
 # litellm's own imports warn; what it does with our calls is tested.

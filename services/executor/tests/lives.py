@@ -57,27 +57,38 @@ def a_task(number: int, **fields: Any) -> Task:
 def answer(run: Run, step: Step, *, tasks: int = 2, expected: str = "") -> Progressed:
     """What comes of a step when everything goes well."""
     match step:
+        case AskAgent(phase):
+            return agents_answer(phase, tasks=tasks, expected=expected)
+        case RunTurn() | CheckRules() | RequestVerdict():
+            return answer_about_a_task(step)
         case RecallLessons():
             return Recalled([], note="without lessons")
-        case AskAgent(Phase.INSPIRATION):
-            return Inspired(InspirationReport(clock=clock_context(NOON), content="## Summary\nquiet"))
-        case AskAgent(Phase.GOALS):
-            return GoalsSet(Goals(content="## Goals\n1. Score it"))
-        case AskAgent(Phase.TASKS):
-            return Planned([a_task(n, expected_output=expected) for n in range(1, tasks + 1)], ["mended"])
-        case AskAgent(Phase.DELIVERY):
-            return Written(CONTENT)
+        case RequestDelivery():
+            return DeliveryTaken(DELIVERED)
+        case RequestLearning():
+            return Learnt(LearningResult(skipped="nothing new"))
+    raise AssertionError(f"nobody answers {step}")
+
+
+def agents_answer(phase: Phase, *, tasks: int, expected: str) -> Progressed:
+    plan = [a_task(n, expected_output=expected) for n in range(1, tasks + 1)]
+    answers: dict[Phase, Progressed] = {
+        Phase.INSPIRATION: Inspired(InspirationReport(clock=clock_context(NOON), content="## Summary\nquiet")),
+        Phase.GOALS: GoalsSet(Goals(content="## Goals\n1. Score it")),
+        Phase.TASKS: Planned(plan, ["mended"]),
+        Phase.DELIVERY: Written(CONTENT),
+    }
+    return answers[phase]
+
+
+def answer_about_a_task(step: RunTurn | CheckRules | RequestVerdict) -> Progressed:
+    match step:
         case RunTurn(task):
             return TaskAnswered(task.id, Text(inline=f"result of {task.id}"))
         case CheckRules(task):
             return RulesAnswered(task.id, RulesChecked(verdict=GOOD))
         case RequestVerdict(task, _, validation_id):
             return VerdictGiven(validation_id, task.id, GOOD, None)
-        case RequestDelivery():
-            return DeliveryTaken(DELIVERED)
-        case RequestLearning():
-            return Learnt(LearningResult(skipped="nothing new"))
-    raise AssertionError(f"nobody answers {step}")
 
 
 def taken(run: Run, outcome: Outcome) -> Run:

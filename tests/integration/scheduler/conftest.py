@@ -1,0 +1,18 @@
+"""The scheduler's surroundings: see world.py."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from rota_common.embedded import EmbeddedServer
+from rota_common.testing.samples import a_robot
+
+from tests.integration.scheduler.world import World
+
+
+@pytest.fixture
+async def world(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[World]:
+    """A gateway, an executor, and one robot with the quota of the specification: 2 run, 10 wait."""
+    async with World(nats.url, mongo_url, mongo_prefix).neighbours() as made:
+        await made.keep(a_robot())
+        yield made

@@ -1,0 +1,111 @@
+"""The scheduler on real servers, beside a gateway that triggers and an executor that reports."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from rota_common.clock import Clock, now
+from rota_common.router import Router
+from rota_common.service import Runtime, Service
+from rota_common.serving import App
+from rota_common.testing.bus import Listener, stored
+from rota_common.testing.samples import MEMBER, TEAM, a_trigger
+from rota_contracts import catalog
+from rota_contracts.catalog import Channel
+from rota_contracts.envelope import Event
+from rota_contracts.execution import (
+    ExecStatus,
+    ExecutionFinishedV1,
+    ExecutionRequestedV1,
+    ExecutionStartedV1,
+    ReadTrigger,
+    TriggerRead,
+)
+from rota_contracts.ids import execution_id
+from rota_contracts.robot import Robot, RobotDeletedV1
+from rota_contracts.streams import ROBOTS_BUCKET
+from scheduler.app import build
+from scheduler.settings import Settings
+
+RUNTIME = Runtime(fetch_timeout=0.3)
+
+
+class World:
+    def __init__(self, nats_url: str, mongo_url: str, prefix: str) -> None:
+        self._urls: dict[str, Any] = {"nats_url": nats_url, "mongo_url": mongo_url, "mongo_prefix": prefix}
+        self.nats_url = nats_url
+        self.gateway, self.executor = (Service(name, nats_url, runtime=RUNTIME) for name in ("trigger-gateway", "executor"))
+        self.requested: list[str] = []
+        router = Router()
+        router.consume(catalog.EXECUTION_REQUESTED)(self._on_requested)
+        self.executor.include(router)
+
+    async def _on_requested(self, event: Event[ExecutionRequestedV1]) -> None:
+        self.requested.append(event.data.trigger.trigger_id)
+
+    @contextlib.asynccontextmanager
+    async def neighbours(self) -> AsyncIterator["World"]:
+        for service in (self.gateway, self.executor):
+            await service.start()
+            await service.started.wait()
+        self.requests = await Listener.to(self.nats_url, catalog.EXECUTION_REQUESTED.pattern)
+        self.rejections = await Listener.to(self.nats_url, catalog.TRIGGER_REJECTED.pattern)
+        self.admissions = await Listener.to(self.nats_url, catalog.TRIGGER_ADMITTED.pattern)
+        try:
+            yield self
+        finally:
+            for listener in (self.requests, self.rejections, self.admissions):
+                await listener.close()
+            for service in (self.gateway, self.executor):
+                await service.stop(1)
+
+    async def start(self, *, clock: Clock = now, middlewares: Any = (), **settings: Any) -> App:
+        runtime = Runtime(clock=clock, fetch_timeout=0.3, middlewares=middlewares)
+        app = build(Settings(**{"lease": 0.6} | self._urls | settings), runtime=runtime)
+        await app.service.start()
+        await app.service.started.wait()
+        return app
+
+    @contextlib.asynccontextmanager
+    async def scheduler(self, **given: Any) -> AsyncIterator[App]:
+        app = await self.start(**given)
+        yield app
+        await app.service.stop(2)
+
+    async def keep(self, robot: Robot) -> None:
+        """Put a definition where the gateway puts it."""
+        bucket = await self.gateway.bus.jetstream.key_value(ROBOTS_BUCKET)
+        await bucket.put(f"{robot.team_id}.{robot.member_id}", robot.model_dump_json().encode())
+
+    async def trigger(self, trigger_id: str = "t1", type: str = "event", *, again: int = 0, **fields: Any) -> None:
+        given = a_trigger(trigger_id, type, at=now(), **fields)
+        await self.gateway.publish(catalog.TRIGGER_RECEIVED, given, caused_by=trigger_id, again=again)
+
+    async def started(self, trigger_id: str, *, member: str = MEMBER) -> None:
+        fact = ExecutionStartedV1(execution_id=execution_id(trigger_id), team_id=TEAM, member_id=member, started_at=now())
+        await self.executor.publish(catalog.EXECUTION_STARTED, fact, caused_by=fact.execution_id)
+
+    async def finished(self, trigger_id: str, *, member: str = MEMBER, status: str = "completed") -> None:
+        fact = ExecutionFinishedV1(
+            execution_id=execution_id(trigger_id),
+            team_id=TEAM,
+            member_id=member,
+            trigger_id=trigger_id,
+            status=ExecStatus(status),
+            finished_at=now(),
+        )
+        await self.executor.publish(catalog.EXECUTION_FINISHED, fact, caused_by=fact.execution_id)
+
+    async def delete(self, *, rev: int = 2) -> None:
+        fact = RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=rev)
+        await self.gateway.publish(catalog.ROBOT_DELETED, fact, caused_by=f"delete-{rev}")
+
+    async def read(self, trigger_id: str = "t1", *, team: str = TEAM) -> TriggerRead:
+        return await self.gateway.ask(catalog.READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))
+
+    async def facts(self, channel: Channel[Any]) -> list[Any]:
+        return [event.data for event in await stored(self.nats_url, channel)]
+
+    async def given_slots(self) -> list[str]:
+        """The triggers whose executions were requested, in order, as the stream holds them."""
+        return [fact.trigger.trigger_id for fact in await self.facts(catalog.EXECUTION_REQUESTED)]

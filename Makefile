@@ -28,7 +28,7 @@ $(STAMP): requirements/build.txt requirements/all.txt $(PACKAGES:%=%/pyproject.t
 	@$(call install,--no-deps --no-build-isolation $(PACKAGES:%=-e %))
 	@touch $@
 
-demo: setup ## start everything, post two leads, show who hears of the results; ends by itself
+demo: setup ## a lead comes in, a robot works on it: see what everybody gets
 	@$(BIN)/rota demo
 
 test: setup ## run all tests

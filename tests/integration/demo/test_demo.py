@@ -1,5 +1,6 @@
 """The demo as `make demo` runs it."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -7,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from rota_common.testing.openai_server import openai_server
+from tests.integration.path.test_real_model import untidy
 
 pytestmark = pytest.mark.integration
 
@@ -25,6 +29,22 @@ def test_the_demo_ends_by_itself_and_every_outside_party_got_what_it_should(tmp_
     assert told[-1]["ok"]
     assert list(tmp_path.iterdir()) == []
     assert str(tmp_path) not in "".join(path.read_text() for path in _command_lines())
+
+
+async def test_the_demo_runs_with_any_model_behind_the_openai_protocol(tmp_path: Path) -> None:  # CL-10, CL-22
+    async with openai_server(untidy) as model:
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(("ROTA_", "OPENAI_"))}
+        environ |= {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part), "TMPDIR": str(tmp_path)}
+        environ |= {"OPENAI_API_KEY": "sk-of-the-test", "OPENAI_BASE_URL": model.url, "OPENAI_MODEL": "scripted"}
+        command = [sys.executable, "-m", "rota.main", "demo", "--json"]
+        running = await asyncio.create_subprocess_exec(
+            *command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        out, err = await asyncio.wait_for(running.communicate(), 120)
+        assert running.returncode == 0, out.decode() + err.decode()
+        assert json.loads(out.decode().splitlines()[-1])["ok"]
+        assert {asked.body["model"] for asked in model.asked} == {"scripted"}
+        assert "sk-of-the-test" not in out.decode() + err.decode()
 
 
 def _command_lines() -> list[Path]:

@@ -6,7 +6,6 @@ import pytest
 
 from rota_common.embedded import EmbeddedServer
 from rota_common.testing.samples import a_robot
-
 from tests.integration.scheduler.world import World
 
 

@@ -14,36 +14,37 @@ from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
 from rota_contracts.execution import TriggerState
-
 from tests.integration.scheduler.world import World
 
 
-def stuck(service: Service, *channels: Channel[Any]) -> asyncio.Event:
-    """From now on nothing of these channels leaves the service; the event is set when something was to."""
-    reached, never, jetstream = asyncio.Event(), asyncio.Event(), service.bus.jetstream
-    publish = jetstream.publish
+class Stuck:
+    """From its making on nothing of a channel leaves the service, until it is let `go`."""
 
-    async def held(subject: str, *args: Any, **given: Any) -> Any:
-        if any(subject.startswith(channel.type) for channel in channels):
-            reached.set()
-            await never.wait()
-        return await publish(subject, *args, **given)
+    def __init__(self, service: Service, channel: Channel[Any]) -> None:
+        self._type, self._publish = channel.type, service.bus.jetstream.publish
+        self.reached, self.go = asyncio.Event(), asyncio.Event()
+        service.bus.jetstream.publish = self._held
 
-    jetstream.publish = held
-    return reached
+    async def _held(self, subject: str, *args: Any, **given: Any) -> Any:
+        if subject.startswith(self._type):
+            self.reached.set()
+            await self.go.wait()
+        return await self._publish(subject, *args, **given)
 
 
 async def test_of_two_replicas_one_dispatches(world: World) -> None:
-    async with world.scheduler() as first, world.scheduler() as second:
-        reached = stuck(second.service, catalog.EXECUTION_REQUESTED, catalog.TRIGGER_ADMITTED)
-        for number in range(4):
-            await world.trigger(f"t{number}")
-        await world.admissions.heard(4)
-        for number in range(2):
-            await world.finished((await world.given_slots())[number])
-        await world.requests.heard(4)
-        assert not reached.is_set()
-        assert first.service.channels == second.service.channels
+    async with world.scheduler():
+        await world.trigger("t0")
+        await world.slots(1)
+        async with world.scheduler() as second:
+            stuck = Stuck(second.service, catalog.EXECUTION_REQUESTED)
+            for number in range(1, 4):
+                await world.trigger(f"t{number}")
+            await world.admissions.heard(4)
+            for number in range(2):
+                await world.finished((await world.given_slots())[number])
+            await world.slots(4)
+            assert not stuck.reached.is_set()
     assert sorted(await world.given_slots()) == [f"t{number}" for number in range(4)]
 
 
@@ -56,47 +57,48 @@ async def test_the_other_takes_over_from_a_dispatcher_that_is_killed(world: Worl
         await crash(first.service)
         await world.trigger("t3")
         await world.finished((await world.given_slots())[0])
-        await world.requests.heard(3, timeout=5)
+        await world.slots(3, timeout=5)
         await world.admissions.heard(4, timeout=5)
         await world.finished((await world.given_slots())[1])
-        await world.requests.heard(4, timeout=5)
+        await world.slots(4, timeout=5)
     assert sorted(await world.given_slots()) == [f"t{number}" for number in range(4)]  # nothing lost, nothing doubled
 
 
 async def test_the_other_takes_over_at_once_from_a_dispatcher_that_stops(world: World) -> None:
-    first = await world.start(lease=30)
+    first = await world.start(lease=8)
     await world.trigger("t1")
-    await world.requests.heard()
-    async with world.scheduler(lease=30):
+    await world.slots(1)
+    async with world.scheduler(lease=8):
         await first.service.stop(2)
         await world.trigger("t2")
-        await world.requests.heard(2, timeout=10)
+        await world.slots(2, timeout=5)
 
 
 async def test_what_was_admitted_and_not_published_is_published_by_the_successor(world: World) -> None:
     first = await world.start()
-    reached = stuck(first.service, catalog.EXECUTION_REQUESTED)
+    stuck = Stuck(first.service, catalog.EXECUTION_REQUESTED)
     await world.trigger("t1")
-    await reached.wait()
+    await stuck.reached.wait()
     assert (await world.read("t1")).state is TriggerState.ADMITTED
     assert await world.given_slots() == []
     await crash(first.service)
     async with world.scheduler():
-        await world.requests.heard(timeout=5)
+        await world.slots(1, timeout=5)
     assert await world.given_slots() == ["t1"]
 
 
 async def test_a_dispatcher_that_was_replaced_writes_nothing_any_more(world: World) -> None:
     first = await world.start()
-    reached = stuck(first.service, catalog.EXECUTION_REQUESTED)
+    stuck = Stuck(first.service, catalog.EXECUTION_REQUESTED)
     await world.trigger("t1")
-    await reached.wait()  # it hangs in its turn, and renews nothing
+    await stuck.reached.wait()  # it hangs in its turn, and renews nothing
     async with world.scheduler():
-        await world.requests.heard(timeout=5)
+        await world.slots(1, timeout=5)
         await world.trigger("t2")
-        await world.requests.heard(2, timeout=5)
-        await first.service.stop(1)
+        stuck.go.set()
+        await world.slots(2, timeout=5)
         assert [(await world.read(name)).state for name in ("t1", "t2")] == ["admitted", "admitted"]
+        await first.service.stop(1)
     assert sorted(await world.given_slots()) == ["t1", "t2"]
 
 
@@ -126,12 +128,12 @@ async def test_triggers_wait_while_the_database_is_away(
         await world.keep(a_robot(config={"quota": {"max": 9}}))
         async with world.scheduler() as app:
             await world.trigger("t1")
-            await world.requests.heard()
+            await world.slots(1)
             await own_mongo.kill()
             for number in range(2, 6):
                 await world.trigger(f"t{number}")
             while "mongo" not in await app.service.problems():
                 await asyncio.sleep(0.05)
             await own_mongo.start()
-            await world.requests.heard(5, timeout=60)
+            await world.slots(5, timeout=60)
         assert sorted(await world.given_slots()) == [f"t{number}" for number in range(1, 6)]

@@ -1,6 +1,7 @@
 """The scheduler on real servers, beside a gateway that triggers and an executor that reports."""
 
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -34,7 +35,9 @@ class World:
     def __init__(self, nats_url: str, mongo_url: str, prefix: str) -> None:
         self._urls: dict[str, Any] = {"nats_url": nats_url, "mongo_url": mongo_url, "mongo_prefix": prefix}
         self.nats_url = nats_url
-        self.gateway, self.executor = (Service(name, nats_url, runtime=RUNTIME) for name in ("trigger-gateway", "executor"))
+        self.gateway, self.executor = (
+            Service(name, nats_url, runtime=RUNTIME) for name in ("trigger-gateway", "executor")
+        )
         self.requested: list[str] = []
         router = Router()
         router.consume(catalog.EXECUTION_REQUESTED)(self._on_requested)
@@ -82,7 +85,9 @@ class World:
         await self.gateway.publish(catalog.TRIGGER_RECEIVED, given, caused_by=trigger_id, again=again)
 
     async def started(self, trigger_id: str, *, member: str = MEMBER) -> None:
-        fact = ExecutionStartedV1(execution_id=execution_id(trigger_id), team_id=TEAM, member_id=member, started_at=now())
+        fact = ExecutionStartedV1(
+            execution_id=execution_id(trigger_id), team_id=TEAM, member_id=member, started_at=now()
+        )
         await self.executor.publish(catalog.EXECUTION_STARTED, fact, caused_by=fact.execution_id)
 
     async def finished(self, trigger_id: str, *, member: str = MEMBER, status: str = "completed") -> None:
@@ -105,6 +110,15 @@ class World:
 
     async def facts(self, channel: Channel[Any]) -> list[Any]:
         return [event.data for event in await stored(self.nats_url, channel)]
+
+    async def slots(self, count: int, *, timeout: float = 20) -> list[str]:
+        """The triggers whose executions were requested, once there are `count`; requested again, one counts once."""
+        while True:
+            heard = self.requests.messages
+            found = list(dict.fromkeys(json.loads(message.data)["trigger"]["trigger_id"] for message in heard))
+            if len(found) >= count:
+                return found
+            await self.requests.heard(len(heard) + 1, timeout=timeout)
 
     async def given_slots(self) -> list[str]:
         """The triggers whose executions were requested, in order, as the stream holds them."""

@@ -76,6 +76,8 @@ class Worker:
         while not self._stopping.is_set():
             await self._gate_open()
             await free.acquire()
+            if self._stopping.is_set():
+                return
             try:
                 source = source or await self._bind()
                 message = await self._next(source)
@@ -143,7 +145,8 @@ class Worker:
         channel = self.subscription.channel.name
         metrics.MESSAGES.labels(self.service, channel, outcome).inc()
         metrics.HANDLING_SECONDS.labels(self.service, channel).observe(seconds)
-        self._log.info("handled", outcome=outcome, seconds=round(seconds, 4), **facts)
+        say = self._log.info if outcome == "done" else self._log.warning
+        say("handled", outcome=outcome, seconds=round(seconds, 4), **facts)
 
     async def _attempt(self, message: Msg, facts: dict[str, Any]) -> str:
         channel, event = self.subscription.channel, None

@@ -1,7 +1,7 @@
 """Fixtures: a nats-server per test (about 20 ms), a mongod per session with a database prefix per test."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from threading import Thread
 from uuid import uuid4
@@ -9,8 +9,26 @@ from uuid import uuid4
 import pytest
 import pytest_asyncio
 
-from rota_common import topology
+from rota_common import service, topology
 from rota_common.embedded import EmbeddedServer, mongod, nats_server
+from rota_common.middlewares import AnyHandler, Middleware, wrap
+from rota_common.testing import chaos
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "every service of every test handles each message and each question twice, as redeliveries would make it"
+    parser.addoption("--twice", action="store_true", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--twice"):
+        service.wrap = _wrap_twice
+
+
+def _wrap_twice(handler: AnyHandler, middlewares: Sequence[Middleware]) -> AnyHandler:
+    """What stands in for a service in a test counts what it hears, so it hears it once."""
+    stand_in = handler.__module__.startswith("tests.")
+    return wrap(handler if stand_in else chaos.twice(handler), middlewares)
 
 
 @pytest.fixture(scope="session")

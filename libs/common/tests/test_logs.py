@@ -1,0 +1,81 @@
+"""One line of JSON for one thing that happened."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from rota_common import logs
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    """Logging is the process's: leave it as it was found."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def configured(**given: str | bool) -> io.StringIO:
+    out = io.StringIO()
+    logs.configure(stream=out, **given)  # type: ignore[arg-type]  # the test's own words
+    return out
+
+
+def test_a_line_is_json_with_all_that_is_known() -> None:
+    out = configured()
+    logs.logger(service="executor", channel="execution.requested").info(
+        "handled", outcome="done", seconds=0.1, text="a\nb"
+    )
+    (line,) = out.getvalue().splitlines()
+    facts = json.loads(line)
+    assert facts.pop("timestamp").endswith("Z")
+    assert facts == {
+        "service": "executor",
+        "channel": "execution.requested",
+        "event": "handled",
+        "level": "info",
+        "outcome": "done",
+        "seconds": 0.1,
+        "text": "a\nb",
+    }
+
+
+def test_an_exception_is_in_its_line() -> None:
+    out = configured()
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        logs.logger(service="x").exception("loop failed", loop="sweep")
+    (line,) = out.getvalue().splitlines()
+    assert "ValueError: broken" in json.loads(line)["exception"]
+
+
+@pytest.mark.parametrize(("level", "heard"), [("debug", 3), ("INFO", 2), ("warning", 1), ("nonsense", 2)])
+def test_the_level_decides_what_is_heard(level: str, heard: int) -> None:
+    out = configured(level=level)
+    log = logs.logger(service="x")
+    log.debug("one")
+    log.info("two")
+    log.warning("three")
+    assert len(out.getvalue().splitlines()) == heard
+
+
+def test_what_libraries_say_is_heard_from_warnings_on() -> None:
+    out = configured(level="DEBUG")
+    logging.getLogger("pymongo").info("chatter")
+    logging.getLogger("pymongo").warning("the server is gone")
+    assert out.getvalue() == "WARNING pymongo the server is gone\n"
+
+
+def test_people_get_lines_without_json() -> None:
+    out = configured(human=True)
+    logs.logger(service="x").info("started")
+    assert "started" in out.getvalue()
+    assert not out.getvalue().startswith("{")

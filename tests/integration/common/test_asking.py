@@ -1,0 +1,132 @@
+"""Questions between services on a real bus."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from rota_common.embedded import EmbeddedServer
+from rota_common.errors import Permanent, Transient
+from rota_common.router import Router
+from rota_common.service import Runtime, Service
+from rota_contracts.catalog import READ_TRIGGER
+from rota_contracts.execution import ReadTrigger, TriggerRead, TriggerState
+
+from tests.integration.common.kit import running
+
+Answer = Callable[[ReadTrigger], Awaitable[TriggerRead]]
+QUESTION = ReadTrigger(team_id="acme", trigger_id="t1")
+
+
+@contextlib.asynccontextmanager
+async def asked(url: str, *answers: Answer, outages: tuple[type[Exception], ...] = ()) -> AsyncIterator[Service]:
+    """The asker, beside one replica for each of `answers`."""
+    asker, replicas = Service("trigger-gateway", url), []
+    for answer in answers:
+        router = Router()
+        router.answer(READ_TRIGGER)(answer)
+        service = Service("scheduler", url, runtime=Runtime(fetch_timeout=0.3), outages=outages)
+        service.include(router)
+        replicas.append(service)
+    async with running(asker, *replicas):
+        yield asker
+
+
+async def echo(question: ReadTrigger) -> TriggerRead:
+    return TriggerRead(trigger_id=question.trigger_id, state=TriggerState.QUEUED)
+
+
+def raising(error: Exception) -> Answer:
+    async def answer(_: ReadTrigger) -> TriggerRead:
+        raise error
+
+    return answer
+
+
+async def test_a_question_gets_its_answer(nats: EmbeddedServer) -> None:
+    async with asked(nats.url, echo) as service:
+        assert await service.ask(READ_TRIGGER, QUESTION) == TriggerRead(trigger_id="t1", state=TriggerState.QUEUED)
+
+
+async def test_with_nobody_there_the_answer_is_quick_and_plain(nats: EmbeddedServer) -> None:
+    async with asked(nats.url) as service:
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(
+            Transient, match=r"scheduler isn't there: nobody answers rota\.v1\.rpc\.scheduler\.read_trigger"
+        ):
+            await service.ask(READ_TRIGGER, QUESTION)
+        assert asyncio.get_running_loop().time() - began < 1  # and not the question's 5 s
+
+
+async def test_an_answer_that_takes_too_long_is_not_waited_for(nats: EmbeddedServer) -> None:
+    never = asyncio.Event()
+
+    async def slow(question: ReadTrigger) -> TriggerRead:
+        await never.wait()
+        return await echo(question)
+
+    async with asked(nats.url, slow) as service:
+        with pytest.raises(Transient, match=r"scheduler didn't answer .* within 0\.2 s"):
+            await service.ask(READ_TRIGGER, QUESTION, timeout=0.2)
+        never.set()
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (Permanent("no such team"), Permanent, "no such team"),
+        (Transient("busy"), Transient, "scheduler can't answer now: busy"),
+        (ConnectionResetError("mongo"), Transient, "scheduler can't answer now: mongo"),
+        (KeyError("secret detail"), Transient, "scheduler failed: KeyError"),
+    ],
+)
+async def test_a_failure_is_told_to_whoever_asked(
+    nats: EmbeddedServer, error: Exception, kind: type[Exception], words: str
+) -> None:
+    async with asked(nats.url, raising(error), outages=(ConnectionResetError,)) as service:
+        with pytest.raises(kind) as raised:
+            await service.ask(READ_TRIGGER, QUESTION)
+    assert str(raised.value) == words
+
+
+async def test_each_question_is_answered_by_one_replica(nats: EmbeddedServer) -> None:
+    counts = [0, 0]
+
+    def counting(number: int) -> Answer:
+        async def answer(question: ReadTrigger) -> TriggerRead:
+            counts[number] += 1
+            return await echo(question)
+
+        return answer
+
+    async with asked(nats.url, counting(0), counting(1)) as service:
+        questions = [ReadTrigger(team_id="acme", trigger_id=f"t{number}") for number in range(60)]
+        answers = await asyncio.gather(*(service.ask(READ_TRIGGER, question) for question in questions))
+    assert [answer.trigger_id for answer in answers] == [question.trigger_id for question in questions]
+    assert sum(counts) == 60
+    assert min(counts) > 0
+
+
+async def test_an_answer_in_hand_is_given_before_a_service_stops(nats: EmbeddedServer) -> None:
+    reached, go = asyncio.Event(), asyncio.Event()
+
+    async def slow(question: ReadTrigger) -> TriggerRead:
+        reached.set()
+        await go.wait()
+        return await echo(question)
+
+    router = Router()
+    router.answer(READ_TRIGGER)(slow)
+    replica, asker = Service("scheduler", nats.url), Service("trigger-gateway", nats.url)
+    replica.include(router)
+    async with running(asker):
+        await replica.start()
+        await replica.started.wait()
+        asking = asyncio.create_task(asker.ask(READ_TRIGGER, QUESTION))
+        await reached.wait()
+        stopping = asyncio.create_task(replica.stop(10))
+        await asyncio.sleep(0.05)  # let it begin to stop
+        go.set()
+        assert (await asking).trigger_id == "t1"
+        await stopping

@@ -1,0 +1,112 @@
+"""Streams and consumers on a real server are what the catalog says, however often that is applied."""
+
+from typing import Any
+
+from nats.js import JetStreamContext
+
+from rota_common import topology
+from rota_common.blobs import Blobs
+from rota_common.bus import Bus
+from rota_common.embedded import EmbeddedServer
+from rota_contracts.streams import OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, consumers
+from rota_contracts.text import INLINE_LIMIT, Text
+
+from tests.integration.common.kit import CHANNEL, DURABLE, Seen, jetstream, publish, reading
+
+
+async def state(js: JetStreamContext) -> dict[str, Any]:
+    """The configuration of everything, by name."""
+    found: dict[str, Any] = {}
+    for stream in await js.streams_info():
+        name = stream.config.name or ""
+        found[name] = stream.config
+        found |= {f"{name}/{consumer.name}": consumer.config for consumer in await js.consumers_info(name)}
+    return found
+
+
+async def test_everything_of_the_catalog_is_there(nats: EmbeddedServer) -> None:
+    async with jetstream(nats.url) as js:
+        found = await state(js)
+    wanted = {stream.name for stream in STREAMS} | {f"{each.stream}/{each.durable}" for each in consumers()}
+    assert set(found) == wanted | {f"KV_{ROBOTS_BUCKET}", f"OBJ_{OUTPUTS_BUCKET}"}
+
+
+async def test_a_stream_has_the_limits_of_its_declaration(nats: EmbeddedServer) -> None:
+    async with jetstream(nats.url) as js:
+        found = await state(js)
+    for stream in STREAMS:
+        config = found[stream.name]
+        assert tuple(config.subjects) == stream.subjects
+        assert (config.max_bytes, config.max_age) == (stream.max_bytes, stream.max_age)
+        assert (config.duplicate_window, config.discard) == (stream.duplicate_window, "new")
+        assert config.retention == stream.retention
+
+
+async def test_applying_it_twice_changes_nothing(nats: EmbeddedServer) -> None:
+    await publish(nats.url, "e1")
+    async with jetstream(nats.url) as js:
+        before = await state(js)
+        first = await topology.apply(js)
+        assert await topology.apply(js) == first
+        assert await state(js) == before
+        assert (await js.stream_info(CHANNEL.stream or "")).state.messages == 1
+
+
+async def test_what_was_changed_is_put_right_and_nothing_is_lost(nats: EmbeddedServer) -> None:
+    await publish(nats.url, "e1")
+    async with jetstream(nats.url) as js:
+        before = await state(js)
+        consumer, stream = (await js.consumer_info(CHANNEL.stream or "", DURABLE)).config, before["EXECUTIONS"]
+        consumer.ack_wait, consumer.max_ack_pending = 5, 7
+        await js.add_consumer("EXECUTIONS", consumer)
+        await js.update_stream(stream.evolve(max_age=3600))
+        assert await state(js) != before
+        await topology.apply(js)
+        assert await state(js) == before
+    seen = Seen()
+    async with reading(nats.url, seen):
+        await seen.times(1)
+
+
+async def test_a_consumer_that_is_missing_is_made(nats: EmbeddedServer) -> None:
+    async with jetstream(nats.url) as js:
+        before = await state(js)
+        await js.delete_consumer("EXECUTIONS", DURABLE)
+        await topology.apply(js)
+        assert await state(js) == before
+
+
+async def test_long_texts_are_kept_by_reference_and_short_ones_inline(nats: EmbeddedServer) -> None:
+    bus = Bus(nats.url, name="test")
+    await bus.connect()
+    blobs = Blobs(bus)
+    short, long = "ö" * (INLINE_LIMIT // 2), "ö" * (INLINE_LIMIT // 2) + "x"
+    kept = [await blobs.keep(text) for text in (short, long, long, "")]
+    assert [text.ref is None for text in kept] == [True, False, False, True]
+    assert kept[1] == kept[2]  # named by its content: stored once
+    assert kept[1].ref is not None
+    assert kept[1].ref.size == INLINE_LIMIT + 1
+    assert [await blobs.read(text) for text in kept] == [short, long, long, ""]
+    tiny = await blobs.keep("abc", inline_limit=2)
+    assert (tiny.inline, await blobs.read(tiny)) == (None, "abc")
+    await bus.stop()
+
+
+async def test_an_object_that_is_not_what_was_kept_is_refused(nats: EmbeddedServer) -> None:
+    bus = Bus(nats.url, name="test")
+    await bus.connect()
+    blobs = Blobs(bus)
+    kept = await blobs.keep("x" * (INLINE_LIMIT + 1))
+    assert kept.ref is not None
+    store = await bus.jetstream.object_store(OUTPUTS_BUCKET)
+    await store.put(kept.ref.name, b"something else")
+    refused = await _refusal(blobs, kept)
+    assert f"object {kept.ref.name} of bucket outputs isn't what was stored there" in refused
+    await bus.stop()
+
+
+async def _refusal(blobs: Blobs, text: Text) -> str:
+    try:
+        return await blobs.read(text)
+    except Exception as error:
+        return str(error)

@@ -97,8 +97,8 @@ async def pending(url: str) -> tuple[int, int]:
     return info.num_pending or 0, info.num_ack_pending or 0
 
 
-async def settled(url: str) -> None:
+async def settled(url: str, *, timeout: float = 20) -> None:
     """Return once nothing is pending."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(timeout):
         while await pending(url) != (0, 0):
             await asyncio.sleep(0.02)

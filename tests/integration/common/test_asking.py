@@ -12,7 +12,6 @@ from rota_common.router import Router
 from rota_common.service import Runtime, Service
 from rota_contracts.catalog import READ_TRIGGER
 from rota_contracts.execution import ReadTrigger, TriggerRead, TriggerState
-
 from tests.integration.common.kit import running
 
 Answer = Callable[[ReadTrigger], Awaitable[TriggerRead]]

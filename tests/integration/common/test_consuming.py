@@ -15,7 +15,6 @@ from rota_common.testing.bus import stored
 from rota_common.testing.crash import crash
 from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts.envelope import MSG_ID
-
 from tests.integration.common.kit import (
     CHANNEL,
     DURABLE,

@@ -10,7 +10,6 @@ from rota_common.bus import Bus
 from rota_common.embedded import EmbeddedServer
 from rota_contracts.streams import OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, consumers
 from rota_contracts.text import INLINE_LIMIT, Text
-
 from tests.integration.common.kit import CHANNEL, DURABLE, Seen, jetstream, publish, reading
 
 

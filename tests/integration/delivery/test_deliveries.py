@@ -128,6 +128,7 @@ async def test_a_crash_between_storing_and_publishing_loses_nothing(world: World
     assert completed.id == fact_id("r1", DELIVERY_COMPLETED.subject("acme", "ann"))
 
 
+@pytest.mark.once
 async def test_two_replicas_deliver_each_request_once(world: World, receiver: HttpReceiver) -> None:
     await world.robot(hooks(receiver.url()))
     await world.hear(DELIVERY_ACCEPTED)

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_ATTEMPTED,
@@ -18,6 +20,7 @@ def hook(url: str) -> dict[str, Any]:
     return {"preferences": {"webhook": {"targets": [{"url": url}]}}}
 
 
+@pytest.mark.once
 async def test_a_receiver_that_was_down_gets_it_later_under_the_same_id(world: World, receiver: HttpReceiver) -> None:
     receiver.will_answer(500)
     await world.robot(hook(receiver.url()))
@@ -74,6 +77,7 @@ async def test_a_receiver_says_when_it_wants_to_be_asked_again(world: World, rec
     assert int(two.headers["webhook-timestamp"]) > int(one.headers["webhook-timestamp"])
 
 
+@pytest.mark.once
 async def test_replicas_share_the_retries(world: World, receiver: HttpReceiver) -> None:
     receiver.will_answer(*[500] * 30)
     await world.robot(hook(receiver.url()))

@@ -71,6 +71,7 @@ async def test_a_request_that_comes_again_runs_nothing_again(world: World) -> No
     assert len(await stored(world.nats_url, catalog.EXECUTION_STARTED)) == 2
 
 
+@pytest.mark.once
 async def test_a_robot_runs_several_executions_at_once(world: World) -> None:  # EX-04
     async with world.executor():
         for number in range(6):

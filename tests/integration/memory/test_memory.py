@@ -120,6 +120,7 @@ async def test_recall_survives_a_restart(settings: Settings, others: Others) -> 
         assert await others.recall("writer", "a lesson") == ["a lesson"]
 
 
+@pytest.mark.once
 async def test_robots_whose_labels_are_equal_do_not_meet(settings: Settings, others: Others) -> None:  # Decision 31
     async with memory(settings):
         await others.remember("c", "of one", team="a_b")

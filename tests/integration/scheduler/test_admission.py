@@ -91,6 +91,7 @@ async def test_a_full_queue_says_so(world: World) -> None:  # SC-10
     assert {fact.reason for fact in facts} == {RejectReason.QUEUE_FULL}
 
 
+@pytest.mark.once
 async def test_an_end_gives_the_slot_to_the_next(world: World) -> None:  # SC-10 SC-11
     async with world.scheduler():
         for number in range(6):
@@ -104,6 +105,7 @@ async def test_an_end_gives_the_slot_to_the_next(world: World) -> None:  # SC-10
     assert sorted(await world.given_slots()) == [f"t{number}" for number in range(6)]
 
 
+@pytest.mark.once
 async def test_the_pool_is_shared_by_all_robots(world: World) -> None:  # SC-09
     names = ["ann", "bob", "cid", "dot"]
     for name in names:

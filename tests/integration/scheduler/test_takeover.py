@@ -102,6 +102,7 @@ async def test_a_dispatcher_that_was_replaced_writes_nothing_any_more(world: Wor
     assert sorted(await world.given_slots()) == ["t1", "t2"]
 
 
+@pytest.mark.once
 async def test_a_request_that_was_lost_is_sent_again_as_the_same_fact(world: World) -> None:
     async with world.scheduler(republish_after=0.5):
         await world.trigger("t1")

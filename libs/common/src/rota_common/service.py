@@ -20,6 +20,7 @@ from rota_common.retries import backoff
 from rota_common.router import Router
 
 Hook = Callable[[], Awaitable[None]]
+CANCEL_AGAIN_S = 3
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,7 @@ class Service:
         await asyncio.gather(*(worker.stop(timeout) for worker in self._workers))
         tasks, self._tasks = self._tasks, []
         pullers = [task for task in tasks if task.get_name().startswith("pull")]
-        for task in tasks:
-            if task not in pullers or not self.bus.connected:
-                task.cancel()
+        await _cancel([task for task in tasks if task not in pullers or not self.bus.connected])
         await asyncio.gather(*tasks, return_exceptions=True)
         for hook in self._hooks_down:
             with contextlib.suppress(Exception):  # one that fails must not keep the others from closing
@@ -173,6 +172,14 @@ class Service:
             metrics.BACKGROUND_FAILURES.labels(self.name, name).inc()
             attempt += 1
             await asyncio.sleep(backoff(attempt, random=self.runtime.random, base=0.2, cap=5))
+
+
+async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel until it works: Python 3.11's `wait_for` swallows a cancellation that comes together with its result."""
+    while late := [task for task in tasks if not task.done()]:
+        for task in late:
+            task.cancel()
+        await asyncio.wait(late, timeout=CANCEL_AGAIN_S)
 
 
 async def _reason(check: Hook, *, timeout: float = 2) -> str:

@@ -25,6 +25,16 @@ def pytest_configure(config: pytest.Config) -> None:
         service.wrap = _wrap_twice
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--twice"):
+        counts = pytest.mark.skip(
+            reason="counts what is sent or answered; doubling doubles that, and a stream keeps one"
+        )
+        for item in items:
+            if item.get_closest_marker("once"):
+                item.add_marker(counts)
+
+
 def _wrap_twice(handler: AnyHandler, middlewares: Sequence[Middleware]) -> AnyHandler:
     """What stands in for a service in a test counts what it hears, so it hears it once."""
     stand_in = handler.__module__.startswith("tests.")

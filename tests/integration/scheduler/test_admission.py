@@ -123,6 +123,7 @@ async def test_the_pool_is_shared_by_all_robots(world: World) -> None:  # SC-09
     assert sorted(await world.given_slots()) == sorted(f"{name}-{number}" for name in names for number in range(2))
 
 
+@pytest.mark.once
 async def test_a_trigger_can_be_followed(world: World) -> None:
     await world.keep(a_robot(config={"quota": {"max": 1}}))
     async with world.scheduler():

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 import pytest_asyncio
 
-from rota_common import service, topology
+from rota_common import topology
 from rota_common.embedded import EmbeddedServer, mongod, nats_server
 from rota_common.middlewares import AnyHandler, Middleware, wrap
 from rota_common.testing import chaos
@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--twice"):
-        service.wrap = _wrap_twice
+        pytest.MonkeyPatch().setattr("rota_common.service.wrap", _wrap_twice)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -21,6 +21,8 @@ RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin rota
 WORKDIR /app
 COPY --from=build /app/.venv .venv
 ENV PATH=/app/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+# One heap for all threads, given back when it is free: some 7 MB less for each service.
+ENV MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=65536
 USER 10001
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \

@@ -16,8 +16,8 @@ from tests.integration.scheduler.world import World
 async def test_a_trigger_becomes_a_request_for_an_execution(world: World) -> None:  # TG-05 SC-11
     async with world.scheduler():
         await world.trigger("t1", locale="fr-FR")
-        await world.requests.heard()
-        await world.admissions.heard()
+        await world.slots(1)
+        await world.admitted(1)
     (request,) = await stored(world.nats_url, catalog.EXECUTION_REQUESTED)
     (admitted,) = await stored(world.nats_url, catalog.TRIGGER_ADMITTED)
     left = await world.gateway.bus.jetstream.stream_info("TRIGGERS")
@@ -31,9 +31,9 @@ async def test_a_message_that_is_handled_twice_makes_one_request(world: World) -
     async with world.scheduler(middlewares=[twice]):
         for number in range(4):
             await world.trigger(f"t{number}")
-        await world.requests.heard(2)
+        await world.slots(2)
         await world.finished("t0")
-        await world.requests.heard(3)
+        await world.slots(3)
     assert sorted(await world.given_slots()) == ["t0", "t1", "t2"]
     assert len(await world.facts(catalog.TRIGGER_ADMITTED)) == 4
 
@@ -41,11 +41,11 @@ async def test_a_message_that_is_handled_twice_makes_one_request(world: World) -
 async def test_a_trigger_that_was_sent_twice_makes_one_execution(world: World) -> None:  # SC-12, Decision 29
     async with world.scheduler():
         await world.trigger("t1")
-        await world.requests.heard()
+        await world.slots(1)
         await world.finished("t1")
         await world.trigger("t1", again=1)
         await world.trigger("t2")
-        await world.requests.heard(2)
+        await world.slots(2)
     assert await world.given_slots() == ["t1", "t2"]
 
 
@@ -70,7 +70,7 @@ async def test_a_trigger_that_starts_nothing_is_rejected_for_all_to_see(
     await world.keep(a_robot(**robot))  # type: ignore[arg-type]  # fields of a robot
     async with world.scheduler():
         await world.trigger("t1", **trigger)
-        await world.rejections.heard()
+        await world.rejected(1)
         read = await world.read("t1")
     (fact,) = await world.facts(catalog.TRIGGER_REJECTED)
     assert (fact.reason, fact.trigger_id) == (reason, "t1")
@@ -83,29 +83,27 @@ async def test_a_full_queue_says_so(world: World) -> None:  # SC-10
     async with world.scheduler():
         for number in range(5):
             await world.trigger(f"t{number}")
-        await world.rejections.heard(2)
-        await world.admissions.heard(3)
+        await world.rejected(2)
+        await world.admitted(3)
         read = [(await world.read(f"t{number}")).state for number in range(5)]
     assert sorted(read) == ["admitted", "queued", "queued", "rejected", "rejected"]
     facts = await world.facts(catalog.TRIGGER_REJECTED)
     assert {fact.reason for fact in facts} == {RejectReason.QUEUE_FULL}
 
 
-@pytest.mark.once
 async def test_an_end_gives_the_slot_to_the_next(world: World) -> None:  # SC-10 SC-11
     async with world.scheduler():
         for number in range(6):
             await world.trigger(f"t{number}")
         for number in range(4):
-            ready = await world.requests.heard(2 + number)
+            ready = await world.slots(2 + number)
             assert len(ready) == 2 + number  # never more than two at once
             await world.started((await world.given_slots())[number])
             await world.finished((await world.given_slots())[number])
-        await world.requests.heard(6)
+        await world.slots(6)
     assert sorted(await world.given_slots()) == [f"t{number}" for number in range(6)]
 
 
-@pytest.mark.once
 async def test_the_pool_is_shared_by_all_robots(world: World) -> None:  # SC-09
     names = ["ann", "bob", "cid", "dot"]
     for name in names:
@@ -116,29 +114,28 @@ async def test_the_pool_is_shared_by_all_robots(world: World) -> None:  # SC-09
                 await world.trigger(f"{name}-{number}", member_id=name)
         done = 0
         while done < 8:
-            assert len(await world.requests.heard(min(done + 3, 8))) == min(done + 3, 8)  # never more than three
+            assert len(await world.slots(min(done + 3, 8))) == min(done + 3, 8)  # never more than three
             given = (await world.given_slots())[done]
             await world.finished(given, member=given.split("-")[0])
             done += 1
     assert sorted(await world.given_slots()) == sorted(f"{name}-{number}" for name in names for number in range(2))
 
 
-@pytest.mark.once
 async def test_a_trigger_can_be_followed(world: World) -> None:
     await world.keep(a_robot(config={"quota": {"max": 1}}))
     async with world.scheduler():
         assert (await world.read("t1")).state is TriggerState.UNKNOWN
         await world.trigger("t1")
-        await world.requests.heard()
+        await world.slots(1)
         await world.trigger("t2")
-        await world.admissions.heard(2)
+        await world.admitted(2)
         assert [(await world.read(name)).state for name in ("t1", "t2")] == ["admitted", "queued"]
         await world.started("t1")
         while (await world.read("t1")).state is TriggerState.ADMITTED:
             pass
         assert (await world.read("t1")).state is TriggerState.RUNNING
         await world.finished("t1", status="failed")
-        await world.requests.heard(2)
+        await world.slots(2)
         last = await world.read("t1")
     assert (last.state, last.status, last.execution_id) == (TriggerState.DONE, ExecStatus.FAILED, execution_id("t1"))
 
@@ -146,7 +143,7 @@ async def test_a_trigger_can_be_followed(world: World) -> None:
 async def test_a_team_sees_its_own_triggers_only(world: World) -> None:  # TG-23
     async with world.scheduler():
         await world.trigger("t1")
-        await world.admissions.heard()
+        await world.admitted(1)
         theirs = await world.read("t1", team="initech")
     assert (theirs.state, theirs.execution_id) == (TriggerState.UNKNOWN, None)
 
@@ -155,10 +152,10 @@ async def test_what_waits_for_a_deleted_robot_is_rejected(world: World) -> None:
     async with world.scheduler():
         for number in range(5):
             await world.trigger(f"t{number}")
-        await world.admissions.heard(5)
+        await world.admitted(5)
         await world.keep(a_robot(deleted=True, rev=2))
         await world.delete()
-        await world.rejections.heard(3)
+        await world.rejected(3)
         states = [(await world.read(f"t{number}")).state for number in range(5)]
     assert sorted(states) == ["admitted", "admitted", "rejected", "rejected", "rejected"]
     facts = await world.facts(catalog.TRIGGER_REJECTED)
@@ -173,6 +170,6 @@ async def test_a_definition_that_can_not_be_read_harms_its_own_robot_only(world:
         for number in range(2):
             await world.trigger(f"broken-{number}", member_id="broken")
             await world.trigger(f"t{number}")
-        await world.requests.heard(2)
+        await world.slots(2)
         assert (await world.read("broken-0")).state is TriggerState.UNKNOWN
     assert sorted(await world.given_slots()) == ["t0", "t1"]

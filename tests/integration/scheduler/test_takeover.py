@@ -16,6 +16,9 @@ from rota_contracts.catalog import Channel
 from rota_contracts.execution import TriggerState
 from tests.integration.scheduler.world import World
 
+PATIENT = 45
+"""What the server gave to the dead one in its last moment comes again after the ack wait of 30 s."""
+
 
 class Stuck:
     """From its making on nothing of a channel leaves the service, until it is let `go`."""
@@ -40,7 +43,7 @@ async def test_of_two_replicas_one_dispatches(world: World) -> None:
             stuck = Stuck(second.service, catalog.EXECUTION_REQUESTED)
             for number in range(1, 4):
                 await world.trigger(f"t{number}")
-            await world.admissions.heard(4)
+            await world.admitted(4)
             for number in range(2):
                 await world.finished((await world.given_slots())[number])
             await world.slots(4)
@@ -52,15 +55,15 @@ async def test_the_other_takes_over_from_a_dispatcher_that_is_killed(world: Worl
     first = await world.start()
     for number in range(3):
         await world.trigger(f"t{number}")
-    await world.admissions.heard(3)
+    await world.admitted(3)
     async with world.scheduler():
         await crash(first.service)
         await world.trigger("t3")
         await world.finished((await world.given_slots())[0])
-        await world.slots(3, timeout=5)
-        await world.admissions.heard(4, timeout=5)
+        await world.slots(3, timeout=PATIENT)
+        await world.admitted(4, timeout=PATIENT)
         await world.finished((await world.given_slots())[1])
-        await world.slots(4, timeout=5)
+        await world.slots(4, timeout=PATIENT)
     assert sorted(await world.given_slots()) == [f"t{number}" for number in range(4)]  # nothing lost, nothing doubled
 
 
@@ -102,16 +105,16 @@ async def test_a_dispatcher_that_was_replaced_writes_nothing_any_more(world: Wor
     assert sorted(await world.given_slots()) == ["t1", "t2"]
 
 
-@pytest.mark.once
 async def test_a_request_that_was_lost_is_sent_again_as_the_same_fact(world: World) -> None:
     async with world.scheduler(republish_after=0.5):
         await world.trigger("t1")
-        first, second, *_ = await world.requests.heard(2)
+        sent = await world.requests.heard()
+        while len({(message.headers or {})["Nats-Msg-Id"] for message in sent}) < 2:
+            sent = await world.requests.heard(len(sent) + 1)
         await world.started("t1")
         while (await world.read("t1")).state is not TriggerState.RUNNING:
             await asyncio.sleep(0.05)
-    assert (first.headers or {})["ce-id"] == (second.headers or {})["ce-id"]
-    assert (first.headers or {})["Nats-Msg-Id"] != (second.headers or {})["Nats-Msg-Id"]
+    assert len({(message.headers or {})["ce-id"] for message in sent}) == 1
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from rota_common.clock import Clock, now
@@ -112,14 +112,27 @@ class World:
         return [event.data for event in await stored(self.nats_url, channel)]
 
     async def slots(self, count: int, *, timeout: float = 20) -> list[str]:
-        """The triggers whose executions were requested, once there are `count`; requested again, one counts once."""
-        while True:
-            heard = self.requests.messages
-            found = list(dict.fromkeys(json.loads(message.data)["trigger"]["trigger_id"] for message in heard))
-            if len(found) >= count:
-                return found
-            await self.requests.heard(len(heard) + 1, timeout=timeout)
+        """The triggers whose executions were requested, once there are `count`, each counted once."""
+        return await _distinct(self.requests, count, lambda fact: str(fact["trigger"]["trigger_id"]), timeout)
+
+    async def admitted(self, count: int, *, timeout: float = 20) -> list[str]:
+        """The triggers that have their place, once there are `count`, each counted once."""
+        return await _distinct(self.admissions, count, lambda fact: str(fact["trigger_id"]), timeout)
+
+    async def rejected(self, count: int, *, timeout: float = 20) -> list[str]:
+        """The triggers that start nothing, once there are `count`, each counted once."""
+        return await _distinct(self.rejections, count, lambda fact: str(fact["trigger_id"]), timeout)
 
     async def given_slots(self) -> list[str]:
         """The triggers whose executions were requested, in order, as the stream holds them."""
         return [fact.trigger.trigger_id for fact in await self.facts(catalog.EXECUTION_REQUESTED)]
+
+
+async def _distinct(listener: Listener, count: int, name: Callable[[dict[str, Any]], str], timeout: float) -> list[str]:
+    """What was heard, by name, each once: a plain listener also hears what the stream recognises and drops."""
+    while True:
+        heard = listener.messages
+        found = list(dict.fromkeys(name(json.loads(message.data)) for message in heard))
+        if len(found) >= count:
+            return found
+        await listener.heard(len(heard) + 1, timeout=timeout)

@@ -1,25 +1,16 @@
-"""The gateway's HTTP side inside this process: uvicorn on loopback, without its own signal handlers."""
+"""The gateway's HTTP side inside this process: on loopback."""
 
-import asyncio
-import contextlib
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
-import uvicorn
 from starlette.types import ASGIApp
 
 from rota.errors import CliError
+from rota_common.serving_beside import serve_beside
 
 CLOSE_TIMEOUT_S = 2
 """How long an open stream of events may hold up the end."""
-
-
-class _Server(uvicorn.Server):
-    """Who runs the process decides what a signal does."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 def listening(port: int) -> socket.socket:
@@ -35,20 +26,12 @@ def listening(port: int) -> socket.socket:
     return listener
 
 
-@contextlib.asynccontextmanager
+@asynccontextmanager
 async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[str]:
     """Serve `app` (and run its lifespan) on `listener`. Yields the URL. CliError when the lifespan failed."""
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=CLOSE_TIMEOUT_S
-    )
-    server = _Server(config)
-    running = asyncio.create_task(server.serve(sockets=[listener]), name="http")
-    try:
-        while not server.started:
-            if running.done():
-                raise CliError("the HTTP server ended while it started", hint="the log says why")
-            await asyncio.sleep(0.01)
+    async with AsyncExitStack() as ends:
+        try:
+            await ends.enter_async_context(serve_beside(app, listener, close_timeout=CLOSE_TIMEOUT_S))
+        except RuntimeError as error:
+            raise CliError(str(error), hint="the log says why") from error
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        await running

@@ -4,15 +4,16 @@ import asyncio
 import contextlib
 import inspect
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+
+from rota_common.serving_beside import serve_beside
 
 
 @dataclass(frozen=True)
@@ -79,36 +80,13 @@ class OpenAIServer:
         return JSONResponse({**made, "choices": [choice], "usage": usage})
 
 
-class _Server(uvicorn.Server):
-    """Says when it listens; who runs the tests decides what a signal does."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.listening = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.listening.set()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
 @contextlib.asynccontextmanager
 async def openai_server(script: Script) -> AsyncIterator[OpenAIServer]:
     """Serve on a free port of loopback; `script` may be exchanged at any time."""
     server = OpenAIServer(script)
     app = Starlette(routes=[Route("/v1/chat/completions", server.complete, methods=["POST"])])
-    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         server.url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-        web = _Server(config)
-        running = asyncio.create_task(web.serve(sockets=[listener]))
-        await web.listening.wait()
-        try:
+        async with serve_beside(app, listener, lifespan="off", close_timeout=1):
             yield server
-        finally:
-            web.should_exit = True
-            await running

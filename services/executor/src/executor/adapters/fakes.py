@@ -1,10 +1,10 @@
-"""The stores in memory, held to the same tests as the real ones; a model that answers as a test says."""
+"""The stores in memory, held to the same tests as the real ones."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from executor.ports import Fenced, Prompt
+from executor.ports import Fenced
 from executor.run import Run
 from rota_contracts.agent import AgentAnswered
 from rota_contracts.execution import Execution, ExecutionsListed, ExecutionSummary, ListExecutions
@@ -109,18 +109,6 @@ class MemoryCalls:
 
     async def remember(self, call_id: str, answer: AgentAnswered, *, at: datetime) -> AgentAnswered:
         return self._answers.setdefault(call_id, answer)
-
-
-class ScriptedModel:
-    """Answers with what `script` makes of a prompt, and keeps the prompts."""
-
-    def __init__(self, script: Callable[[Prompt], str]) -> None:
-        self.script = script
-        self.prompts: list[Prompt] = []
-
-    async def complete(self, prompt: Prompt) -> str:
-        self.prompts.append(prompt)
-        return self.script(prompt)
 
 
 def _owner(execution: Execution) -> tuple[str, str]:

@@ -22,7 +22,6 @@ from scheduler.ports import Batch, Decided, Known, LeaseLost
 
 LEASE = "dispatcher"
 KEEP_S = 14 * 86400
-LIVE = [State.QUEUED, State.ADMITTED, State.RUNNING]
 CONFLICT = 112
 
 

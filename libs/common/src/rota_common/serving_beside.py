@@ -1,0 +1,52 @@
+"""An HTTP server inside a process that does other things too: the whole system in one process, and test doubles."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Literal
+
+import uvicorn
+from starlette.types import ASGIApp
+
+
+class _Guest(uvicorn.Server):
+    """A server inside somebody else's process: it says when it listens, and the host decides what a signal does."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listening.set()
+
+
+@asynccontextmanager
+async def serve_beside(
+    app: ASGIApp, listener: socket.socket, *, lifespan: Literal["on", "off"] = "on", close_timeout: int = 2
+) -> AsyncIterator[None]:
+    """Serve `app` on a bound `listener` for as long as the block runs.
+
+    An open stream may hold up the end for `close_timeout` seconds. Raises RuntimeError when it didn't start, for
+    example because the app's lifespan failed.
+    """
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan=lifespan, timeout_graceful_shutdown=close_timeout
+    )
+    server = _Guest(config)
+    running = asyncio.create_task(server.serve(sockets=[listener]), name="http")
+    listening = asyncio.create_task(server.listening.wait())
+    try:
+        await asyncio.wait((running, listening), return_when=asyncio.FIRST_COMPLETED)
+        if not server.started:
+            raise RuntimeError("the HTTP server ended while it started")
+        yield
+    finally:
+        listening.cancel()
+        server.should_exit = True
+        await running

@@ -13,6 +13,13 @@ class ActivityKind(StrEnum):
     TASK_STARTED = "task.started"
     TASK_FINISHED = "task.finished"
     VERDICT = "verdict"
+    TURN_STARTED = "turn.started"
+    TOOL_STARTED = "tool.started"
+    TOOL_FINISHED = "tool.finished"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    INTERVENED = "intervened"
 
 
 class ActivityV1(Payload):

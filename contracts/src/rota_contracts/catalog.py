@@ -6,11 +6,15 @@ from typing import Generic, TypeVar
 from rota_contracts import (
     activity,
     agent,
+    control,
     delivery,
     execution,
     learning,
     memory,
     notification,
+    parking,
+    plan,
+    replaying,
     robot,
     trigger,
     validation,
@@ -101,6 +105,9 @@ ROBOT_DELETED        = channel("robot.deleted",        robot.RobotDeletedV1,    
 NOTIFICATION_POSTED  = channel("notification.posted",  notification.NotificationPostedV1,  stream="FACTS",      producers="delivery-center", consumers="anyone")
 EXECUTION_REQUESTED  = channel("execution.requested",  execution.ExecutionRequestedV1,     stream="EXECUTIONS", producers="scheduler",       consumers="executor")
 EXECUTION_STARTED    = channel("execution.started",    execution.ExecutionStartedV1,       stream="EXECUTIONS", producers="executor",        consumers="scheduler")
+EXECUTION_PARKED     = channel("execution.parked",     parking.ExecutionParkedV1,          stream="EXECUTIONS", producers="executor",        consumers="scheduler")
+EXECUTION_RESUMABLE  = channel("execution.resumable",  parking.ExecutionResumableV1,       stream="EXECUTIONS", producers="executor",        consumers="scheduler")
+EXECUTION_INTERVENED = channel("execution.intervened", control.ExecutionIntervenedV1,      stream="EXECUTIONS", producers="executor",        consumers="anyone")
 EXECUTION_FINISHED   = channel("execution.finished",   execution.ExecutionFinishedV1,      stream="EXECUTIONS", producers="executor",        consumers="scheduler")
 VALIDATION_REQUESTED = channel("validation.requested", validation.ValidationRequestedV1,   stream="EXECUTIONS", producers="executor",        consumers="validator")
 VALIDATION_COMPLETED = channel("validation.completed", validation.ValidationCompletedV1,   stream="EXECUTIONS", producers="validator",       consumers="executor")
@@ -112,6 +119,8 @@ DELIVERY_SETTLED     = channel("delivery.settled",     delivery.DeliverySettledV
 DELIVERY_FAILED      = channel("delivery.failed",      delivery.DeliveryFailedV1,          stream="DELIVERIES", producers="delivery-center", consumers="anyone")
 LEARNING_REQUESTED   = channel("learning.requested",   learning.LearningRequestedV1,       stream="EXECUTIONS", producers="executor",        consumers="learner")
 LEARNING_COMPLETED   = channel("learning.completed",   learning.LearningCompletedV1,       stream="EXECUTIONS", producers="learner",         consumers="executor")
+PLAN_CHANGED         = channel("plan.changed",         plan.PlanChangedV1,                 stream="FACTS",      producers="scheduler",       consumers="anyone")
+CONTROL_GIVEN        = channel("control.given",        control.ControlGivenV1,             stream=None,         producers="executor",        consumers="executor delivery-center")
 ACTIVITY             = channel("activity.observed",    activity.ActivityV1,                stream=None,         producers="executor",        consumers="anyone")
 
 READ_TRIGGER    = question("read_trigger",    execution.ReadTrigger,    execution.TriggerRead,      to="scheduler", asked_by="trigger-gateway")
@@ -119,6 +128,15 @@ READ_EXECUTION  = question("read_execution",  execution.ReadExecution,  executio
 LIST_EXECUTIONS = question("list_executions", execution.ListExecutions, execution.ExecutionsListed, to="executor",  asked_by="trigger-gateway")
 CALL_AGENT      = question("call_agent",      agent.CallAgent,          agent.AgentAnswered,        to="executor",  asked_by="validator learner", timeout=agent.DEFAULT_TIMEOUT_S)
 CHECK_RULES     = question("check_rules",     validation.CheckRules,    validation.RulesChecked,    to="validator", asked_by="executor")
+CHECK_GOALS     = question("check_goals",     learning.CheckGoals,      learning.GoalsChecked,      to="learner",   asked_by="executor", timeout=60)
+REPLAY          = question("replay",          replaying.ReplayExecution, replaying.ExecutionReplayed, to="executor", asked_by="trigger-gateway", timeout=30)
+CONTROL         = question("control",         control.Control,          control.Controlled,         to="executor",  asked_by="trigger-gateway")
+INTERVENE       = question("intervene",       control.Intervene,        control.Intervened,         to="executor",  asked_by="trigger-gateway")
+MAY_DELIVER     = question("may_deliver",     delivery.MayDeliver,      delivery.DeliveryLeave,     to="executor",  asked_by="delivery-center")
+READ_DELIVERY   = question("read_delivery",   delivery.ReadDelivery,    delivery.DeliveryRead,      to="delivery-center", asked_by="trigger-gateway")
+WITHDRAW        = question("withdraw",        control.Withdraw,         control.Withdrawn,         to="scheduler", asked_by="trigger-gateway")
+CHANGE_PLAN     = question("change_plan",     plan.ChangePlan,          plan.PlanChanged,           to="scheduler", asked_by="trigger-gateway")
+LIST_PLANS      = question("list_plans",      plan.ListPlans,           plan.PlansListed,           to="scheduler", asked_by="trigger-gateway")
 REMEMBER        = question("remember",        memory.Remember,          memory.Remembered,          to="memory",    asked_by="learner", timeout=10)
 RECALL          = question("recall",          memory.Recall,            memory.Recalled,            to="memory",    asked_by="executor validator")
 FORGET          = question("forget",          memory.Forget,            memory.Forgotten,           to="memory",    asked_by="learner", timeout=10)

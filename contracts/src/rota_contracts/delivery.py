@@ -40,6 +40,7 @@ class DeliveryContext(Part):
     execution_id: str
     trigger_type: TriggerType
     team_id: Name
+    score: float | None = Field(default=None, ge=0, le=1, description="the lowest of the validated results behind it")
 
 
 class DeliveryRequestedV1(Payload):
@@ -118,3 +119,57 @@ class DeliveryFailedV1(Payload):
     request_id: str
     context: DeliveryContext
     result: ChannelResult
+
+
+class MayDeliver(Part):
+    """Question to the executor, before anything is sent: may this execution's result still go out?"""
+
+    team_id: Name
+    execution_id: str
+
+
+class Leave(StrEnum):
+    GO = "go"
+    HOLD = "hold"
+    STOP = "stop"
+
+
+class DeliveryLeave(Part):
+    """`hold`: the execution is paused, ask again later. `stop`: it was stopped; `reason` says by what."""
+
+    leave: Leave
+    reason: str = ""
+
+
+class ReadDelivery(Part):
+    """Question to the delivery-center: how has the delivery of this execution fared?"""
+
+    team_id: Name
+    execution_id: str
+
+
+class AttemptRead(Part):
+    """One attempt at one target."""
+
+    at: Instant
+    ok: bool
+    latency_ms: int
+    error: str | None = None
+
+
+class TargetRead(Part):
+    """One target: its result so far and every attempt, oldest first."""
+
+    result: ChannelResult
+    attempts: list[AttemptRead] = []
+    next_attempt_at: Instant | None = None
+
+
+class DeliveryRead(Part):
+    """`request_id` is None when this team has no delivery of that execution."""
+
+    request_id: str | None = None
+    accepted_at: Instant | None = None
+    settled: bool = False
+    error: str | None = None
+    targets: list[TargetRead] = []

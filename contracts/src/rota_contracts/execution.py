@@ -12,6 +12,7 @@ from rota_contracts.model import Instant, Json, Name, Part, Payload
 from rota_contracts.robot import Phase
 from rota_contracts.text import Text
 from rota_contracts.trigger import ExecutorMode, Message, TriggerReceivedV1
+from rota_contracts.turns import Turn
 from rota_contracts.validation import ValidationResult, ValidationRule
 
 
@@ -105,7 +106,7 @@ class TaskStatus(StrEnum):
 
 
 class TaskResult(Part):
-    """How a task went. `step_id` is the idempotency key of its call."""
+    """How a task went. `step_id` is the idempotency key of its call; `output` that of its last turn."""
 
     task_id: str
     step_id: str
@@ -113,6 +114,7 @@ class TaskResult(Part):
     output: Text | None = None
     validation: ValidationResult | None = None
     error: str | None = None
+    turns: list[Turn] = []
     started_at: Instant | None = None
     finished_at: Instant | None = None
 
@@ -129,6 +131,32 @@ class Progress(Part):
     tasks_total: int = 0
     tasks_done: int = 0
     text: str = ""
+
+
+class PhaseTime(Part):
+    """When a phase was entered and left. A phase that was entered again has several."""
+
+    phase: Phase
+    started_at: Instant
+    finished_at: Instant | None = None
+
+
+class Intervention(Part):
+    """A person's word in this run, and what came of it."""
+
+    intervention_id: str
+    action: str = Field(description="an intervention's action, or pause, resume, stop, deadline")
+    text: str = ""
+    at: Instant
+    effect: str = ""
+
+
+class Asked(Part):
+    """What a person is asked; the run waits for the answer. Without `task_id` the phase's agent asks."""
+
+    question: str
+    task_id: str | None = None
+    asked_at: Instant
 
 
 class Execution(Part):
@@ -156,6 +184,11 @@ class Execution(Part):
     started_at: Instant | None = None
     finished_at: Instant | None = None
     progress: Progress = Progress()
+    phases: list[PhaseTime] = []
+    interventions: list[Intervention] = []
+    question: Asked | None = Field(default=None, description="status waiting: what a person is asked")
+    deadline_at: Instant | None = Field(default=None, description="when it ends if it is still working then")
+    skipped: str | None = Field(default=None, description="why there was nothing to do")
 
 
 class ExecutionSummary(Part):
@@ -211,6 +244,7 @@ class ExecutionRequestedV1(Payload):
     execution_id: str
     trigger: TriggerReceivedV1
     requested_at: Instant
+    grant: int = Field(default=0, ge=0, description="how often it had been parked before: 0 = it begins")
 
 
 class ExecutionStartedV1(Payload):
@@ -237,6 +271,7 @@ class TriggerState(StrEnum):
     QUEUED = "queued"
     ADMITTED = "admitted"
     RUNNING = "running"
+    PARKED = "parked"
     DONE = "done"
     REJECTED = "rejected"
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from rota_contracts.model import Instant, Part, Payload
+from rota_contracts.model import Instant, Name, Part, Payload
 
 
 class LessonType(StrEnum):
@@ -59,3 +59,32 @@ class LearningCompletedV1(Payload):
     lessons: list[Lesson] = []
     skipped: str | None = None
     error: str | None = None
+
+
+class DedupDecision(StrEnum):
+    SKIP = "skip"
+    MERGE = "merge"
+    PROCEED = "proceed"
+
+
+class CheckGoals(Part):
+    """Question to the learner: has this been done already (SC-13)? Asked twice for one execution, the answer is the
+    same."""
+
+    team_id: Name
+    member_id: Name
+    execution_id: str
+    goals: str
+    about: str = Field(default="", description="what woke the robot, in one line")
+    window_s: float = Field(gt=0, description="how far back counts, in seconds")
+    agent: str = "rota.dedup"
+    asked_at: Instant
+
+
+class GoalsChecked(Part):
+    """`skip`: done already. `merge`: partly done, `goals` are what is left. `execution_id` is the run that did it."""
+
+    decision: DedupDecision
+    reason: str = ""
+    execution_id: str | None = None
+    goals: str | None = None

@@ -9,8 +9,9 @@ from pydantic import Field, StringConstraints, model_validator
 from rota_contracts.clock_config import Clock, Duration
 from rota_contracts.learning import LessonType
 from rota_contracts.model import Json, Name, Part, Payload
-from rota_contracts.preferences import DeliveryPreferences
+from rota_contracts.preferences import DeliveryPreferences, ProcessName
 from rota_contracts.trigger import ExecutorMode, InterventionAction, TriggerType
+from rota_contracts.validation import THRESHOLD
 
 
 class Phase(StrEnum):
@@ -90,7 +91,15 @@ class MCPServer(Part):
     tools: list[str] = Field(default=[], description="empty = all tools of the server")
 
 
-PhaseAgents = dict[Literal["inspiration", "goals", "tasks", "run", "validation", "delivery", "learning"], str]
+class ProcessResource(Part):
+    """A process that tasks may call. `idempotent`: called twice with one step id, it does its work once."""
+
+    name: ProcessName
+    idempotent: bool = False
+    timeout: Duration = "1m"
+
+
+PhaseAgents = dict[Literal["inspiration", "goals", "tasks", "run", "validation", "delivery", "learning", "dedup"], str]
 
 
 class Resources(Part):
@@ -99,6 +108,14 @@ class Resources(Part):
     phases: PhaseAgents = Field(default={}, description="the agent of a phase; default rota.<phase>")
     agents: list[str] = []
     mcp: list[MCPServer] = []
+    processes: list[ProcessResource] = []
+
+
+class Dedup(Part):
+    """Smart dedup (SC-13): before the plan is made, the goals are held against what was done lately."""
+
+    on: bool = False
+    window: Duration = Field(default="1d", description="how far back counts")
 
 
 class EventFilter(Part):
@@ -121,8 +138,13 @@ class EventSubscription(Part):
 
 
 class Executor(Part):
+    """How a run goes (EX-20). `validation_threshold` is the least score of a result that passes."""
+
     mode: ExecutorMode = ExecutorMode.STANDARD
-    max_duration: Duration = "30m"
+    max_duration: Duration = Field(default="30m", description="longest working time of one run; waiting doesn't count")
+    continue_on_failure: bool = Field(default=False, description="true: a failed task doesn't end the run")
+    validation_threshold: float = Field(default=THRESHOLD, ge=0, le=1)
+    max_turns_per_task: int = Field(default=10, ge=1, le=100)
 
 
 class RobotConfig(Part):
@@ -139,6 +161,7 @@ class RobotConfig(Part):
     delivery: DeliveryPreferences = DeliveryPreferences()
     events: list[EventSubscription] = []
     executor: Executor = Executor()
+    dedup: Dedup = Dedup()
     default_locale: str | None = None
 
 
@@ -175,6 +198,15 @@ class Robot(RobotDefinition):
     def allowed_agents(self) -> set[str]:
         """Every assistant this robot may use."""
         return {*self.agents, *self.robot_config.resources.agents}
+
+    def allowed_servers(self) -> dict[str, set[str]]:
+        """MCP server → the tools of it this robot may use; an empty set means all (EX-26)."""
+        servers: dict[str, set[str]] = {name: set() for name in self.mcp_servers}
+        return servers | {server.id: set(server.tools) for server in self.robot_config.resources.mcp}
+
+    def process(self, name: str) -> ProcessResource | None:
+        """The process of this name, if this robot may call it."""
+        return next((one for one in self.robot_config.resources.processes if one.name == name), None)
 
     def phase_agent(self, phase: str) -> str:
         """The agent of a phase, or of `validation`; `__yao.` is an alias of `rota.`."""

@@ -35,7 +35,7 @@ class Consumer:
     durable: str
     filter_subject: str
     service: str
-    ack_wait: int = 30
+    ack_wait: int = 15
     max_ack_pending: int = 1000
 
 

@@ -97,6 +97,7 @@ class RejectReason(StrEnum):
     NOT_ACTIVE = "not_active"
     QUEUE_FULL = "queue_full"
     ROBOT_DELETED = "robot_deleted"
+    STOPPED = "stopped"
 
 
 class TriggerRejectedV1(Payload):

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from rota_contracts.model import Json, Part, Payload
+from rota_contracts.model import Json, Name, Part, Payload
 from rota_contracts.text import Text
 
 THRESHOLD = 0.6
@@ -27,7 +27,7 @@ class Assertion(Part):
 
     type: AssertionType
     value: Json = None
-    path: str | None = Field(default=None, description="json_path, and any type that looks at a part: dotted")
+    path: str | None = Field(default=None, description="json_path, and any type that looks at a part: data.items[0].id")
     script: str | None = Field(default=None, description="script: its name")
     use: str | None = Field(default=None, description="agent: which one checks")
     message: str | None = Field(default=None, description="said instead of the standard text when it fails")
@@ -51,11 +51,28 @@ class ValidationResult(Part):
     reply_content: str = ""
 
 
+class Conversation(Part):
+    """Where in the talk with an assistant an output stands (VA-12). Without `turns` there is nobody to reply to."""
+
+    turn: int = Field(default=1, ge=1)
+    max_turns: int = Field(default=1, ge=1, description="1: a single call, as of MCP tools and processes (VA-14)")
+
+    @property
+    def goes_on(self) -> bool:
+        """May there be a further turn?"""
+        return self.turn < self.max_turns
+
+
 class CheckRules(Part):
     """Question to the validator: do the rules hold for this output?"""
 
     rules: list[ValidationRule]
     output: Text
+    conversation: Conversation = Conversation()
+    team_id: Name | None = Field(default=None, description="whose robot it is; needed by agent assertions")
+    member_id: Name | None = None
+    execution_id: str | None = None
+    check_id: str | None = Field(default=None, description="the same each time this very check is asked for")
 
 
 class RulesChecked(Part):
@@ -77,6 +94,8 @@ class ValidationRequestedV1(Payload):
     output: Text
     agent: str = "rota.validation"
     threshold: float = Field(default=THRESHOLD, ge=0, le=1)
+    conversation: Conversation = Conversation()
+    rules_verdict: ValidationResult | None = Field(default=None, description="of the first layer, to be merged")
 
 
 class ValidationCompletedV1(Payload):

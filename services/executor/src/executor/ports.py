@@ -1,32 +1,69 @@
 """What the executor needs from outside, in its own words."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from executor.agent.words import Said, Tool
 from executor.connectors import Connector
 from executor.run import Run
+from rota_common.errors import Transient
 from rota_contracts.agent import AgentAnswered
 from rota_contracts.execution import ExecutionsListed, ListExecutions
+from rota_contracts.process import ProcessCall
+from rota_contracts.robot import Robot
 from rota_contracts.trigger import Message
+from rota_contracts.turns import ToolUse
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """One call of a model. `facts` say in data what the messages say in words; only rehearsal reads them."""
+    """One call of a model, which may answer with calls of `tools`. `step_id` is the same each time this very call is
+    made. `facts` say in data what the messages say in words; only rehearsal reads them."""
 
-    messages: list[Message]
+    messages: Sequence[Message]
     connector: Connector
     timeout: float
     step_id: str
     options: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
+    tools: Sequence[Tool] = ()
 
 
 class Model(Protocol):
-    async def complete(self, prompt: Prompt) -> str:
+    async def complete(self, prompt: Prompt) -> Said:
         """The model's answer. Transient for timeouts, rate limits and outages; Permanent for refused requests."""
+        ...
+
+
+class NotBegun(Transient):
+    """A call surely didn't reach the other side: it may be made again."""
+
+
+class ToolFailed(Exception):
+    """A tool or a process was called, and failed or gave no answer; the text says what it said."""
+
+
+class Tools(Protocol):
+    """The MCP servers that are set up here."""
+
+    async def list(self, robot: Robot) -> Sequence[Tool]:
+        """The tools this robot may use (EX-26), of those of its servers that are set up here; by name.
+
+        Raises Transient when a server can't be reached."""
+        ...
+
+    async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
+        """Call `use.tool` of `use.server` once; what it answers, as text. Raises NotBegun, or ToolFailed."""
+        ...
+
+
+class Processes(Protocol):
+    """Processes of the teams, answered by anyone on NATS."""
+
+    async def call(self, name: str, call: ProcessCall, *, timeout: float) -> str:
+        """Call it once; what it answers, as text (JSON where it is JSON). Raises NotBegun, or ToolFailed."""
         ...
 
 

@@ -1,0 +1,44 @@
+"""What models and tools say to each other: tools as a model sees them, its calls of them, and its answers."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rota_contracts.model import Json, Part
+from rota_contracts.trigger import Message
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool of an MCP server. `name` is the model's (letters, digits, _ and -, at most 64); `parameters` a JSON schema.
+
+    `idempotent`: called twice with one step id, it does its work once.
+    """
+
+    name: str
+    server: str
+    tool: str
+    description: str = ""
+    parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    idempotent: bool = False
+
+
+class ToolCall(Part):
+    """A model asks for a tool. `id` is the model's own name of the call."""
+
+    id: str
+    name: str
+    arguments: dict[str, Json] = {}
+
+
+class Said(Part):
+    """A model's answer: words, calls of tools, or both."""
+
+    text: str = ""
+    calls: list[ToolCall] = []
+
+
+class ChatMessage(Message):
+    """A message of a conversation with tools: the assistant's calls, and the results that answer them."""
+
+    tool_calls: list[ToolCall] = []
+    tool_call_id: str | None = None

@@ -204,3 +204,68 @@ def test_the_agent_of_a_phase(written: dict[str, str], agent: str) -> None:
 def test_a_robot_may_use_the_agents_of_both_lists() -> None:
     config = definition(resources={"agents": ["lead-scorer"]}).robot_config
     assert robot(agents=["data-enricher"], robot_config=config).allowed_agents() == {"data-enricher", "lead-scorer"}
+
+
+# EX-26
+def test_a_robot_may_use_the_servers_of_both_lists_and_of_each_the_tools_that_are_named() -> None:
+    config = definition(resources={"mcp": [{"id": "crm", "tools": ["update", "assign"]}, {"id": "email"}]}).robot_config
+    made = robot(mcp_servers=["clearbit", "crm"], robot_config=config)
+    assert made.allowed_servers() == {"clearbit": set(), "crm": {"update", "assign"}, "email": set()}
+
+
+# EX-26
+def test_a_robot_without_servers_may_use_none() -> None:
+    assert robot().allowed_servers() == {}
+
+
+# EX-26
+def test_a_robot_may_call_the_processes_that_it_names() -> None:
+    processes = [{"name": "orders.UpdateStatus", "idempotent": True, "timeout": "5s"}, {"name": "audit.Log"}]
+    made = robot(robot_config=definition(resources={"processes": processes}).robot_config)
+    update, log = made.process("orders.UpdateStatus"), made.process("audit.Log")
+    assert update is not None
+    assert log is not None
+    assert (update.idempotent, update.timeout) == (True, "5s")
+    assert (log.idempotent, log.timeout) == (False, "1m")
+    assert made.process("orders.updatestatus") is None
+
+
+@pytest.mark.parametrize("process", [{"name": "orders..x"}, {"name": "orders.*"}, {"name": "x", "timeout": "soon"}])
+def test_a_process_that_cannot_be_called_is_refused(process: dict[str, Any]) -> None:
+    identity = {"identity": {"role": "x"}}
+    ((where, _),) = refusal({"robot_config": identity | {"resources": {"processes": [process]}}})
+    assert where[:4] == ("robot_config", "resources", "processes", 0)
+
+
+# SC-13
+def test_smart_dedup_is_off_unless_it_is_wanted() -> None:
+    assert (definition().robot_config.dedup.on, definition().robot_config.dedup.window) == (False, "1d")
+    wanted = definition(
+        dedup={"on": True, "window": "12h"}, resources={"phases": {"dedup": "__yao.dedup"}}
+    ).robot_config
+    assert (wanted.dedup.on, wanted.dedup.window) == (True, "12h")
+    assert robot(robot_config=wanted).phase_agent("dedup") == "rota.dedup"
+
+
+# EX-20, VA-11
+def test_how_a_run_goes_has_limits_of_its_own() -> None:
+    usual = definition().robot_config.executor
+    assert (usual.continue_on_failure, usual.validation_threshold, usual.max_turns_per_task) == (False, 0.6, 10)
+    own = {"max_duration": "2h", "continue_on_failure": True, "validation_threshold": 0.9, "max_turns_per_task": 1}
+    made = definition(executor=own).robot_config.executor
+    assert made.model_dump(include=set(own)) == own
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("validation_threshold", 1.1),
+        ("validation_threshold", -0.1),
+        ("max_turns_per_task", 0),
+        ("max_turns_per_task", 101),
+        ("max_duration", "for ever"),
+    ],
+)
+def test_a_limit_that_makes_no_sense_is_refused(field: str, value: Any) -> None:
+    ((where, _),) = refusal({"robot_config": {"identity": {"role": "x"}, "executor": {field: value}}})
+    assert where[:3] == ("robot_config", "executor", field)

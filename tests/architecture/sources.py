@@ -54,6 +54,7 @@ def all_sources() -> tuple[Source, ...]:
             "cli/tests",
             "tests",
             "bench",
+            "chaos",
             "examples",
         )
         for found in sorted(ROOT.glob(pattern))

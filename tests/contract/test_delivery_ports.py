@@ -64,6 +64,30 @@ async def test_what_is_stored_is_found_as_it_was(deliveries: Deliveries) -> None
         assert await deliveries.find(made.request_id) == made
 
 
+async def test_a_delivery_is_found_by_its_execution_and_only_by_its_team(deliveries: Deliveries) -> None:
+    context = delivery().context
+    made = delivery(context=context.model_copy(update={"score": 0.85}))
+    for each in (
+        made,
+        delivery("r0", created_at=NOON - timedelta(seconds=1)),
+        delivery("r2", context=context.model_copy(update={"execution_id": "e2"})),
+        delivery("r3", context=context.model_copy(update={"team_id": "other"}), created_at=NOON + timedelta(seconds=1)),
+    ):
+        await deliveries.insert(each)
+    assert await deliveries.find_of("acme", "e1") == made
+    assert await deliveries.find_of("acme", "e3") is None
+    assert await deliveries.find_of("nobody", "e1") is None
+
+
+async def test_why_a_target_was_put_off_is_kept(deliveries: Deliveries) -> None:
+    (target,) = delivery().targets
+    waiting = target.model_copy(update={"attempts": [], "put_off": "the execution is paused"})
+    await deliveries.insert(delivery(targets=[waiting]))
+    found = await deliveries.find("r1")
+    assert found is not None
+    assert found.targets == [waiting]
+
+
 async def test_the_first_delivery_of_a_request_stays(deliveries: Deliveries) -> None:
     first = await deliveries.insert(delivery())
     assert await deliveries.insert(delivery(error="another")) == first

@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 
 from executor import domain
-from executor.adapters.fakes import MemoryCalls, MemoryRuns
-from executor.adapters.mongo_calls import MongoCalls
+from executor.adapters.fakes import MemoryRuns
 from executor.adapters.mongo_runs import MongoRuns
-from executor.ports import Calls, Fenced, Runs
+from executor.ports import Fenced, Runs
 from executor.run import Run
 from rota_common.mongo import Mongo
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
-from rota_contracts.agent import AgentAnswered
 from rota_contracts.execution import ExecStatus, ListExecutions
 
 SOON = NOON + timedelta(seconds=10)
@@ -29,19 +27,6 @@ async def runs(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str
         return
     mongo = Mongo(mongo_url, f"{mongo_prefix}_executor")
     store = MongoRuns(mongo.database)
-    await store.prepare()
-    yield store
-    await mongo.client.drop_database(mongo.database.name)
-    await mongo.close()
-
-
-@pytest.fixture(params=["memory", "mongo"])
-async def calls(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Calls]:
-    if request.param == "memory":
-        yield MemoryCalls()
-        return
-    mongo = Mongo(mongo_url, f"{mongo_prefix}_executor")
-    store = MongoCalls(mongo.database)
     await store.prepare()
     yield store
     await mongo.client.drop_database(mongo.database.name)
@@ -287,24 +272,6 @@ async def test_a_list_can_be_of_one_status_and_says_how_each_went(runs: Runs) ->
     (line,) = (await runs.list(ListExecutions(team_id=TEAM, status=ExecStatus.FAILED))).executions
     assert (line.execution_id, line.status, line.error) == ("fails", ExecStatus.FAILED, "no luck")
     assert (line.trigger_type, line.created_at, line.finished_at) == ("event", NOON, SOON)
-
-
-async def test_a_call_nobody_answered_has_no_answer(calls: Calls) -> None:
-    assert await calls.find("c1") is None
-
-
-async def test_the_first_answer_to_a_call_wins(calls: Calls) -> None:  # EX-88
-    first = AgentAnswered(agent_id="rota.validation", content='{"passed": true}', response={"passed": True})
-    assert await calls.remember("c1", first, at=NOON) == first
-    assert await calls.remember("c1", AgentAnswered(agent_id="rota.validation", content="no"), at=LATER) == first
-    assert await calls.find("c1") == first
-    assert await calls.find("c2") is None
-
-
-async def test_of_many_answers_at_once_all_get_the_same(calls: Calls) -> None:
-    answers = [AgentAnswered(agent_id="a", content=str(number)) for number in range(10)]
-    kept = await asyncio.gather(*(calls.remember("c1", answer, at=NOON) for answer in answers))
-    assert len({answer.content for answer in kept}) == 1
 
 
 async def test_a_run_that_nobody_holds_can_be_written_under_the_epoch_it_was_seen_with(runs: Runs) -> None:

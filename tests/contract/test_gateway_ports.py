@@ -21,7 +21,17 @@ from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoSources, MongoT
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 from trigger_gateway.api_keys import ApiKey
 from trigger_gateway.domain import InboundEvent, RobotRecord, Source, Subscriber, Woken
-from trigger_gateway.ports import Definitions, InboundLog, Keys, Logged, Requests, RobotRecords, Sources, Teams
+from trigger_gateway.ports import (
+    Definitions,
+    Earlier,
+    InboundLog,
+    Keys,
+    Logged,
+    Requests,
+    RobotRecords,
+    Sources,
+    Teams,
+)
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LEADS = {"type": "webhook", "source": "/webhook/leads"}
@@ -82,6 +92,21 @@ async def test_a_team_is_added_once(teams: Teams) -> None:
     assert await teams.add("acme", "Acme") is True
     assert await teams.add("acme", "Acme") is False
     assert await teams.exists("acme")
+
+
+async def test_a_team_remembers_which_robots_its_pause_has_paused(teams: Teams) -> None:  # TG-16
+    await teams.add("acme", "Acme")
+    await teams.forget_paused("acme", ["nobody"])
+    assert await teams.paused("acme") == []
+    await teams.note_paused("acme", ["b", "a"])
+    await teams.note_paused("acme", ["b", "c"])
+    assert await teams.paused("acme") == ["a", "b", "c"]
+    await teams.forget_paused("acme", ["a", "c", "d"])
+    await teams.note_paused("acme", [])
+    assert await teams.paused("acme") == ["b"]
+    await teams.note_paused("nobody", ["a"])
+    assert await teams.paused("nobody") == []
+    assert not await teams.exists("nobody")
 
 
 async def test_a_key_belongs_to_its_team(keys: Keys) -> None:
@@ -183,9 +208,16 @@ async def test_a_repeated_event_adds_the_triggers_it_had_not_made_before(inbound
 
 async def test_the_first_digest_of_a_request_stays(requests: Requests) -> None:
     assert await requests.remember("r1", "a") is None
-    assert await requests.remember("r1", "b") == "a"
-    assert await requests.remember("r1", "a") == "a"
+    assert await requests.remember("r1", "b") == Earlier("a")
+    assert await requests.remember("r1", "a") == Earlier("a")
     assert await requests.remember("r2", "b") is None
+
+
+async def test_the_answer_to_a_request_is_kept_for_its_repeats(requests: Requests) -> None:  # Decision 6
+    await requests.note("r1", "too early")
+    assert await requests.remember("r1", "a") is None
+    await requests.note("r1", "done")
+    assert await requests.remember("r1", "a") == Earlier("a", "done")
 
 
 class Readers:

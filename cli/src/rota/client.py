@@ -12,6 +12,7 @@ from rota.errors import CliError
 
 Json = dict[str, Any]
 TIMEOUT_S = 15.0
+REPLAY_TIMEOUT_S = 45.0
 PAGE_SIZE = 100
 DROPPED = "rota.dropped"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -83,6 +84,16 @@ class Api:
     async def intervene(self, member: str, request: Json) -> Json:
         return await self._json("POST", f"{self._team}/robots/{member}/intervene", json=request)
 
+    async def control(self, what: str, action: str, reason: str) -> Json:
+        """Pause, resume or stop `/executions/ID`, `/robots/MEMBER`, or the whole team: nothing."""
+        return await self._json("POST", f"{self._team}{what}/{action}", json={"reason": reason})
+
+    async def plans(self, params: dict[str, str]) -> list[Json]:
+        """The soonest 1,000."""
+        query = {"limit": "1000", **params}
+        found: list[Json] = (await self._json("GET", f"{self._team}/plans", params=query))["items"]
+        return found
+
     async def trigger_state(self, trigger_id: str) -> Json:
         return await self._json("GET", f"{self._team}/triggers/{trigger_id}")
 
@@ -91,6 +102,13 @@ class Api:
 
     async def execution(self, execution_id: str) -> Json:
         return await self._json("GET", f"{self._team}/executions/{execution_id}")
+
+    async def delivery(self, execution_id: str) -> Json:
+        return await self._json("GET", f"{self._team}/executions/{execution_id}/delivery")
+
+    async def replay(self, execution_id: str) -> Json:
+        path = f"{self._team}/executions/{execution_id}/replay"
+        return await self._json("POST", path, timeout=REPLAY_TIMEOUT_S)
 
     async def dead(self) -> list[Json]:
         """The oldest 1,000."""

@@ -57,6 +57,23 @@ def _finished(name: str, data: Event) -> str:
     return f"■ run {data.get('status')}{_after_colon(data.get('error'))}"
 
 
+def _parked(name: str, data: Event) -> str:
+    return f"⏸ run {data.get('execution_id')} {data.get('status') or 'waits'}{_after_colon(data.get('reason'))}"
+
+
+def _resumable(name: str, data: Event) -> str:
+    return f"▶ run {data.get('execution_id')} goes on as soon as it has a slot"
+
+
+def _intervened(name: str, data: Event) -> str:
+    return f"☞ {data.get('action')} for run {data.get('execution_id')}{_after_colon(data.get('text'))}"
+
+
+def _planned(name: str, data: Event) -> str:
+    due = f", due {data['plan_time']}" if data.get("plan_time") else ""
+    return f"☐ {data.get('action')} {data.get('plan_id')}{due}"
+
+
 def _rejected(name: str, data: Event) -> str:
     return f"✗ not run{_after_colon(data.get('message') or data.get('reason'))}"
 
@@ -80,6 +97,10 @@ TOLD: dict[str, Callable[[str, Event], str]] = {
     catalog.TRIGGER_REJECTED.name: _rejected,
     catalog.EXECUTION_STARTED.name: _started,
     catalog.EXECUTION_FINISHED.name: _finished,
+    catalog.EXECUTION_PARKED.name: _parked,
+    catalog.EXECUTION_RESUMABLE.name: _resumable,
+    catalog.EXECUTION_INTERVENED.name: _intervened,
+    catalog.PLAN_CHANGED.name: _planned,
     catalog.VALIDATION_COMPLETED.name: _verdict,
     catalog.LEARNING_COMPLETED.name: _learning,
     "rota.dropped": _dropped,

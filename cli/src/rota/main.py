@@ -5,7 +5,23 @@ from collections.abc import Sequence
 
 import typer
 
-from rota.commands import apply, dead, demo, doctor, executions, robots, sources, trigger, up, watch, webhook
+from rota.commands import (
+    apply,
+    control,
+    dead,
+    demo,
+    doctor,
+    executions,
+    intervene,
+    plans,
+    replay,
+    robots,
+    sources,
+    trigger,
+    up,
+    watch,
+    webhook,
+)
 from rota.errors import CliError
 from rota.output import complain
 
@@ -20,7 +36,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (up, demo, apply, trigger, watch, doctor):
+for group in (up, demo, apply, trigger, intervene, control, plans, watch, replay, doctor):
     group.register(app)
 for name, commands in (
     ("robots", robots.app),

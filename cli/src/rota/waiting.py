@@ -12,7 +12,8 @@ NOT_FOUND = 404
 
 
 async def until_over(api: Api, woken: Json, *, timeout: float) -> Json:
-    """The execution that a trigger started, once it has ended. `woken` holds its `trigger_id` and `execution_id`.
+    """The execution that a trigger started, once it has ended. `woken` holds its `execution_id`, and its `trigger_id`
+    unless it was under way already.
 
     CliError when the trigger was rejected, and after `timeout` seconds, with how far it has come.
     """
@@ -35,7 +36,7 @@ async def _find(api: Api, woken: Json) -> Json | None:
     try:
         return await api.execution(woken["execution_id"])
     except ApiError as error:
-        if error.status != NOT_FOUND:
+        if error.status != NOT_FOUND or "trigger_id" not in woken:
             raise
     trigger = await api.trigger_state(woken["trigger_id"])
     if trigger["state"] == TriggerState.REJECTED:

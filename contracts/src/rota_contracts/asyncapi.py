@@ -37,8 +37,8 @@ REFUSED: Document = {
         "properties": {
             "rota-error": {
                 "type": "string",
-                "enum": ["permanent", "transient"],
-                "description": "transient: the same question may be answered later",
+                "enum": ["permanent", "transient", "working"],
+                "description": "transient: the same question may be answered later; working: ask it again and wait on",
             }
         },
     },

@@ -46,8 +46,9 @@ within the duplicate window are stored once.
 QUESTIONS_INTRODUCTION = """\
 ## Questions
 
-Request and reply, one service answers. A reply with the header `rota-error` (`permanent` or `transient`) holds the
-reason as text instead of an answer. When nobody is there, NATS says so at once.
+Request and reply, one service answers. A reply with the header `rota-error` holds the reason as text instead of an
+answer: `permanent`; `transient`, it may be answered later; `working`, ask the same again and wait on. When nobody is
+there, NATS says so at once.
 """
 
 OTHERS = f"""\

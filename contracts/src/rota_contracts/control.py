@@ -17,8 +17,8 @@ class ControlAction(StrEnum):
 
 
 class TaskChange(Part):
-    """What an intervention says of a task. `task.add` makes a task of it; `task.update` changes the fields that are set;
-    `task.cancel` needs `id` alone."""
+    """What an intervention says of a task. `task.add` makes a task of it; `task.update` changes the fields that are
+    set; `task.cancel` needs `id` alone."""
 
     id: str | None = None
     description: str | None = None
@@ -51,7 +51,8 @@ class Controlled(Part):
 
 
 class Intervene(Part):
-    """Question to the executor: change a running execution. Without `execution_id`, the robot's only one (Decision 35)."""
+    """Question to the executor: change a running execution; without `execution_id`, the robot's only one
+    (Decision 35)."""
 
     intervention_id: str
     team_id: Name
@@ -69,18 +70,23 @@ class Intervene(Part):
         return self
 
 
+def says_something(messages: list[Message]) -> bool:
+    """Is there a word, an image or a file in them?"""
+    return any(message.content.strip() if isinstance(message.content, str) else message.content for message in messages)
+
+
 def missing(
     action: InterventionAction, messages: list[Message], task: TaskChange | None, goal: str | None
 ) -> str | None:
     """What an intervention still needs (TG-10), in words for whoever sends it; None if it is complete."""
-    words = any(message.text().strip() or message.content for message in messages)
+    words = says_something(messages)
     described = task is not None and bool(task.description)
     match action:
         case InterventionAction.TASK_ADD if not words and not described:
             return "task.add needs a message, or task.description, that says what is to be done"
         case InterventionAction.TASK_CANCEL | InterventionAction.TASK_UPDATE if task is None or not task.id:
             return f"{action} needs task.id: the id of the task in the execution's plan"
-        case InterventionAction.TASK_UPDATE if not words and task == TaskChange(id=task.id):
+        case InterventionAction.TASK_UPDATE if not words and task is not None and task == TaskChange(id=task.id):
             return "task.update needs a message, or fields of task to change"
         case InterventionAction.GOAL_ADD | InterventionAction.GOAL_ADJUST | InterventionAction.INSTRUCT if not words:
             return f"{action} needs a message that says what is wanted"

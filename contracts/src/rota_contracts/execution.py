@@ -81,6 +81,7 @@ class Task(Part):
     mcp_server: str | None = None
     mcp_tool: str | None = None
     args: list[Json] = []
+    idempotent: bool = Field(default=False, description="mcp: the tool may be called again after a crash in it")
     order: int = 0
     expected_output: str = ""
     validation_rules: list[ValidationRule] = []
@@ -248,10 +249,11 @@ class ExecutionRequestedV1(Payload):
 
 
 class ExecutionStartedV1(Payload):
-    """An executor has taken the execution up."""
+    """An executor has taken the execution up: this grant of a slot."""
 
     execution_id: str
     started_at: Instant
+    grant: int = Field(default=0, ge=0, description="as in the request: 0 = it begins, n = it goes on")
 
 
 class ExecutionFinishedV1(Payload):
@@ -281,6 +283,7 @@ class ReadTrigger(Part):
 
     team_id: Name
     trigger_id: str
+    execution_id: str | None = Field(default=None, description="asks for the trigger of this execution instead")
 
 
 class TriggerRead(Part):

@@ -27,6 +27,7 @@ class PlanItem(Part):
     state: PlanState = PlanState.PLANNED
     created_at: Instant
     execution_id: str | None = None
+    reason: str = Field(default="", description="removed: why, if it wasn't a person's word")
 
 
 class PlanAction(StrEnum):
@@ -67,6 +68,8 @@ class ListPlans(Part):
 
 
 class PlansListed(Part):
+    """Soonest first; what has no `plan_time` runs with the robot's next cycle."""
+
     items: list[PlanItem] = []
 
 
@@ -77,4 +80,5 @@ class PlanChangedV1(Payload):
     action: str = Field(description="plan.add, plan.update, plan.remove, or plan.start")
     plan_time: Instant | None = None
     execution_id: str | None = None
+    reason: str = Field(default="", description="plan.remove: why, if it wasn't a person's word")
     at: Instant

@@ -32,7 +32,6 @@ class ToolUse(Part):
     status: ToolStatus = ToolStatus.PENDING
     output: Text | None = None
     error: str | None = None
-    epoch: int = Field(default=0, description="the worker that started it")
     started_at: Instant | None = None
     finished_at: Instant | None = None
 

@@ -12,6 +12,8 @@ THRESHOLD = 0.6
 
 
 class AssertionType(StrEnum):
+    """The types every validator knows."""
+
     EQUALS = "equals"
     CONTAINS = "contains"
     NOT_CONTAINS = "not_contains"
@@ -25,7 +27,10 @@ class AssertionType(StrEnum):
 class Assertion(Part):
     """One check of an output, for example `{"type": "json_path", "path": "data.count", "value": 10}`."""
 
-    type: AssertionType
+    type: str = Field(
+        description=f"{', '.join(AssertionType)}; or a name that the validator was taught (any other fails its task)",
+        examples=list(AssertionType),
+    )
     value: Json = None
     path: str | None = Field(default=None, description="json_path, and any type that looks at a part: data.items[0].id")
     script: str | None = Field(default=None, description="script: its name")
@@ -79,7 +84,7 @@ class RulesChecked(Part):
     """`open_rules` are those that only the semantic layer can judge."""
 
     verdict: ValidationResult
-    open_rules: list[str] = []
+    open_rules: list[str] = Field(default=[], description="sentences, and `agent` assertions as JSON")
 
 
 class ValidationRequestedV1(Payload):
@@ -90,7 +95,7 @@ class ValidationRequestedV1(Payload):
     task_id: str
     description: str
     expected_output: str = ""
-    rules: list[str] = Field(default=[], description="in plain words; assertions are settled already")
+    rules: list[str] = Field(default=[], description="the open ones: sentences, and `agent` assertions as JSON")
     output: Text
     agent: str = "rota.validation"
     threshold: float = Field(default=THRESHOLD, ge=0, le=1)

@@ -49,7 +49,14 @@ def test_null_can_be_told_from_nothing() -> None:
     assert extract_json("null", MISSING) is None
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, "[1," * 50_000, '{"a":' * 50_000, "{[" * 50_000, "```\n" * 20_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[" * 100_000, "[1," * 50_000, '{"a":' * 50_000, "{[" * 50_000, "```\n" * 20_000),
+        *("`" * 5_000_000, ('["' + "x" * 2400 + '",') * 2000),
+    ],
+    ids=lambda text: text[:5],
+)
 def test_hostile_text_is_given_up_soon(text: str) -> None:
     started = time.perf_counter()
     assert extract_json(text) is None
@@ -62,3 +69,17 @@ def test_strict_parsing_takes_the_whole_text_only() -> None:
         parse_json("[1] and more")
     with pytest.raises(ValueError, match="nested too deeply"):
         parse_json("[" * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r'["\ud83d\ude00"]', ["😀"]),
+        (r'["\ud83d"]', ["\ufffd"]),
+        (r'["\uDE00\ud83d x"]', ["\ufffd\ufffd x"]),
+        (r'["\\ud83d"]', [r"\ud83d"]),
+        (r'Here: ["\ud83d"], done', ["\ufffd"]),
+    ],
+)
+def test_half_a_character_is_replaced_so_that_a_message_can_carry_the_value(text: str, expected: Json) -> None:
+    assert extract_json(text) == expected

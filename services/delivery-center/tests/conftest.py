@@ -13,13 +13,17 @@ from delivery_center.adapters.fakes import (
     MemoryDeliveries,
     MemoryRobots,
     ScriptedChannel,
+    ScriptedExecutions,
 )
+from delivery_center.ask_leave import AskLeave
 from delivery_center.attempt_targets import AttemptTargets
+from delivery_center.controls import Controls
 from delivery_center.deliver import Deliver
 from delivery_center.domain import Delivery, Schedule
 from delivery_center.ports import Deliveries, Parcel
 from delivery_center.retry import Finish, Retry
 from delivery_center.stop_retries import StopRetries
+from rota_contracts.control import ControlGivenV1
 from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryRequestedV1, DeliveryType
 from rota_contracts.robot import Robot
 from rota_contracts.text import Text
@@ -64,17 +68,20 @@ class House:
         self.robots, self.bulletin, self.texts = MemoryRobots(*robots), MemoryBulletin(), InlineTexts()
         self.channels = {kind: ScriptedChannel() for kind in DeliveryType}
         self.recording = ScriptedChannel()
+        self.executions, self.controls = ScriptedExecutions(), Controls()
+        leave = AskLeave(self.executions, self.controls)
         attempt = AttemptTargets(
             channels=self.channels,
             recording=self.recording,
             texts=self.texts,
+            controls=self.controls,
             clock=self.clock,
             schedule=Schedule((5, 30), Random(7)),
             timeout=timeout,
         )
-        self.deliver = Deliver(self.deliveries, self.robots, attempt, self.bulletin, self.clock)
+        self.deliver = Deliver(self.deliveries, self.robots, leave, attempt, self.bulletin, self.clock)
         finish = Finish(self.deliveries, self.bulletin)
-        self.retry = Retry(self.deliveries, self.robots, attempt, finish, self.clock, LEASE)
+        self.retry = Retry(self.deliveries, self.robots, leave, attempt, finish, self.clock, LEASE)
         self.stop_retries = StopRetries(self.deliveries, finish, self.clock, LEASE)
 
     def clock(self) -> datetime:
@@ -94,6 +101,12 @@ class House:
             await self.retry(delivery)
             count += 1
         return count
+
+    def control(self, action: str, *execution_ids: str, reason: str = "") -> None:
+        """As the executors say it to all."""
+        owner = {"team_id": "acme", "member_id": "_all_"}
+        given = {"action": action, "execution_ids": execution_ids or ["e1"], "reason": reason, "at": self.now}
+        self.controls.hear(ControlGivenV1.model_validate(owner | given))
 
     async def stored(self) -> Delivery:
         found = await self.deliveries.find("r1")

@@ -36,10 +36,47 @@ def test_every_channel_has_several_targets_in_a_fixed_order() -> None:  # DC-07,
     ]
 
 
-def test_ids_depend_on_the_request_and_the_place_alone() -> None:
+def test_ids_depend_on_the_request_and_the_target_alone() -> None:
     first, again, other = targets(EVERYTHING), targets(EVERYTHING), targets(EVERYTHING, "r2")
     assert [made.delivery_id for made in first] == [made.delivery_id for made in again]
     assert len({made.delivery_id for made in (*first, *other)}) == 14
+
+
+def hooks(*urls: str, **more: Any) -> dict[str, str]:
+    """The ids of webhooks to these addresses."""
+    made = targets({"preferences": {"webhook": {"targets": [{"url": url} | more for url in urls]}}})
+    return {each.config["url"]: each.delivery_id for each in made}
+
+
+A, B, C = "https://a.example/x", "https://b.example/y", "https://c.example/z"
+
+
+@pytest.mark.parametrize("now", [(B, A), (C, A, B), (A,), (B,), (C, B)])
+def test_a_target_keeps_its_id_when_others_are_moved_added_or_removed(now: tuple[str, ...]) -> None:
+    before, after = hooks(A, B), hooks(*now)
+    assert {url: after[url] for url in now if url in before} == {url: before[url] for url in now if url in before}
+    assert not {after[url] for url in now if url not in before} & set(before.values())
+
+
+@pytest.mark.parametrize("more", [{"method": "PUT"}, {"headers": {"x-a": "1"}}, {"secret": "$ENV.HOOK"}])
+def test_a_target_that_was_changed_is_another(more: dict[str, Any]) -> None:
+    assert hooks(A) != hooks(A, **more)
+
+
+def test_what_is_written_out_and_what_is_left_to_its_default_are_the_same_target() -> None:
+    assert hooks(A) == hooks(A, method="POST", headers={}, secret=None)
+    assert hooks(A, headers={"x-a": "1", "x-b": "2"}) == hooks(A, headers={"x-b": "2", "x-a": "1"})
+
+
+def test_equal_targets_are_counted() -> None:
+    one, two = targets({"preferences": {"notify": {"targets": [{}, {"channel": "team"}]}}})
+    (alone,) = targets({"preferences": {"notify": {"targets": [{}]}}})
+    assert one.delivery_id == alone.delivery_id != two.delivery_id
+
+
+def test_an_id_is_the_same_in_every_release() -> None:
+    # A release that derives it otherwise would send again, under another id, what was being sent when it came.
+    assert hooks(A) == {A: "9efe4d78-8fa8-5192-91bd-8f90b8f4bcf2"}
 
 
 def test_a_channel_that_is_switched_off_has_no_targets() -> None:  # DC-12

@@ -30,6 +30,13 @@ def test_a_subject_template_names_what_it_wants(parcel: Any) -> None:  # DC-09
     assert subject(parcel(), "$5 and $unknown\nx") == "$5 and $unknown x"
 
 
+def test_a_subject_may_show_the_score(parcel: Any) -> None:
+    context = parcel().context
+    assert subject(parcel(), "$summary ($score)") == "All done. ()"
+    scored = parcel(context=context.model_copy(update={"score": 0.85}))
+    assert subject(scored, "$summary ($score)") == "All done. (0.85)"
+
+
 def test_markdown_becomes_html_and_tags_in_it_stay_text(parcel: Any) -> None:
     html = page(
         parcel(body="# Report\n\n<script>alert(1)</script> [x](javascript:alert(1))\n\n|a|\n|-|\n|1|"), None, None

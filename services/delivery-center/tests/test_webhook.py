@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -67,6 +68,7 @@ async def test_the_body_is_the_content_and_its_context(parcel: Any) -> None:  # 
     attachment = {"title": "Leads", "file": "__rota.attachment://f1"}
     content = {"summary": "15 leads", "body": {"inline": "x"}, "attachments": [attachment]}
     made = parcel(body="# ünïcode", content=DeliveryContent.model_validate(content))
+    made = replace(made, context=made.context.model_copy(update={"score": 0.85}))
     await receiver.get(made)
     sent = json.loads(receiver.request.content)
     assert (sent["type"], sent["timestamp"]) == ("delivery.completed", "2026-03-02T12:00:00Z")
@@ -75,7 +77,13 @@ async def test_the_body_is_the_content_and_its_context(parcel: Any) -> None:  # 
         "summary": "15 leads",
         "body": "# ünïcode",
         "attachments": [attachment | {"description": None, "task_id": None}],
-        "context": {"member_id": "ann", "execution_id": "e1", "trigger_type": "event", "team_id": "acme"},
+        "context": {
+            "member_id": "ann",
+            "execution_id": "e1",
+            "trigger_type": "event",
+            "team_id": "acme",
+            "score": 0.85,
+        },
     }
 
 

@@ -3,13 +3,11 @@
 from datetime import timedelta
 from typing import Any
 
-from executor import domain
-from executor.run import Run
-from executor.steps import (
-    AskAgent,
-    CheckRules,
+from executor import domain, phases
+from executor.outcomes import (
+    CallsBegun,
     DeliveryTaken,
-    Finish,
+    GoalsCompared,
     GoalsSet,
     Inspired,
     Learnt,
@@ -17,21 +15,32 @@ from executor.steps import (
     Planned,
     Progressed,
     Recalled,
+    RulesAnswered,
+    TaskAnswered,
+    Used,
+    VerdictGiven,
+    Written,
+)
+from executor.run import Run
+from executor.steps import (
+    AskAgent,
+    BeginCalls,
+    CheckRules,
+    CompareGoals,
+    Finish,
+    MakeCalls,
     RecallLessons,
     RequestDelivery,
     RequestLearning,
     RequestVerdict,
-    RulesAnswered,
     RunTurn,
     Step,
-    TaskAnswered,
-    VerdictGiven,
-    Written,
 )
 from rota_common.testing.samples import NOON, a_robot, a_trigger
 from rota_contracts.clock import clock_context
 from rota_contracts.delivery import DeliveryContent, DeliveryResult
 from rota_contracts.execution import Goals, InspirationReport, LearningResult, Task
+from rota_contracts.learning import DedupDecision, GoalsChecked
 from rota_contracts.robot import Phase, Robot
 from rota_contracts.text import Text
 from rota_contracts.trigger import TriggerReceivedV1
@@ -46,7 +55,7 @@ DELIVERED = DeliveryResult(request_id="r1", content=CONTENT, success=True)
 
 def begun(type: str = "event", *, robot: Robot | None = None, **trigger: Any) -> Run:
     given: TriggerReceivedV1 = a_trigger(type=type, **trigger)
-    return domain.begin("e1", given, robot or a_robot(), now=NOON, traceparent="00-trace")
+    return phases.begin("e1", given, robot or a_robot(), now=NOON, traceparent="00-trace")
 
 
 def a_task(number: int, **fields: Any) -> Task:
@@ -59,8 +68,10 @@ def answer(run: Run, step: Step, *, tasks: int = 2, expected: str = "") -> Progr
     match step:
         case AskAgent(phase):
             return agents_answer(phase, tasks=tasks, expected=expected)
-        case RunTurn() | CheckRules() | RequestVerdict():
+        case RunTurn() | CheckRules() | RequestVerdict() | BeginCalls() | MakeCalls():
             return answer_about_a_task(step)
+        case CompareGoals():
+            return GoalsCompared(GoalsChecked(decision=DedupDecision.PROCEED))
         case RecallLessons():
             return Recalled([], note="without lessons")
         case RequestDelivery():
@@ -81,8 +92,12 @@ def agents_answer(phase: Phase, *, tasks: int, expected: str) -> Progressed:
     return answers[phase]
 
 
-def answer_about_a_task(step: RunTurn | CheckRules | RequestVerdict) -> Progressed:
+def answer_about_a_task(step: RunTurn | CheckRules | RequestVerdict | BeginCalls | MakeCalls) -> Progressed:
     match step:
+        case BeginCalls(task, uses):
+            return CallsBegun(task.id, list(uses))
+        case MakeCalls(task, uses):
+            return Used(task.id, uses[0].step_id, Text(inline=f"{uses[0].name} did it"))
         case RunTurn(task):
             return TaskAnswered(task.id, Text(inline=f"result of {task.id}"))
         case CheckRules(task):

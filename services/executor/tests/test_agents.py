@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from executor.agent.words import Tool
 from executor.agents import AgentFileError, Agents, parse
 from rota_contracts.robot import ALL_PHASES
 
 
-@pytest.mark.parametrize("name", [*ALL_PHASES, "validation"])
+@pytest.mark.parametrize("name", [*ALL_PHASES, "validation", "dedup"])
 def test_every_phase_has_a_built_in_agent(name: str) -> None:  # EX-03
     agent = Agents().find(f"rota.{name}")
     assert agent is not None
@@ -19,6 +20,17 @@ def test_the_front_matter_names_a_connector_and_options() -> None:  # CL-10
     agent = parse("x", "---\nconnector: local.small\noptions: {temperature: 0.1}\n---\nYou are $role. That costs $5.")
     assert (agent.id, agent.connector, agent.options) == ("x", "local.small", {"temperature": 0.1})
     assert agent.system_prompt({"role": "a clerk"}) == "You are a clerk. That costs $5."
+
+
+def test_the_front_matter_bounds_how_often_and_which_tools_are_used() -> None:  # EX-32
+    agent = parse("x", "---\nmax_iterations: 5\ntools: [time, web__search]\n---\nYou are a clerk.")
+    tools = [Tool("time__now", "time", "now"), Tool("web__search", "web", "search"), Tool("web__send", "web", "send")]
+    assert agent.max_iterations == 5
+    assert [tool.name for tool in tools if agent.may_use(tool)] == ["time__now", "web__search"]
+    assert not any(parse("x", "---\ntools: []\n---\n").may_use(tool) for tool in tools)
+    unbounded = parse("x", "You are a clerk.")
+    assert unbounded.max_iterations is None
+    assert all(unbounded.may_use(tool) for tool in tools)
 
 
 def test_a_prompt_needs_no_front_matter() -> None:
@@ -40,6 +52,12 @@ def test_lines_and_tables_in_a_prompt_are_no_front_matter() -> None:
         ("---\n- a list\n---\nprompt", r"expected the front matter of mine\.md to be a mapping"),
         ("---\noptions: [1]\n---\nprompt", r"expected options in the front matter of mine\.md to be a mapping"),
         ("---\nconnecter: x\n---\nprompt", r"front matter of mine\.md .* connecter"),
+        (
+            "---\nmax_iterations: 0\n---\nprompt",
+            r"max_iterations in the front matter of mine\.md to be 1 to 100, got 0",
+        ),
+        ("---\nmax_iterations: true\n---\nprompt", r"max_iterations .* got True"),
+        ("---\ntools: web\n---\nprompt", r"expected tools in the front matter of mine\.md to be a list .* got 'web'"),
         ("---\nconnector: x\nprompt", r"the front matter of mine\.md has no end"),
     ],
 )

@@ -33,6 +33,14 @@ def test_references_to_the_environment_are_resolved(folder: Path) -> None:  # CL
     assert connector.parameters == {"max_tokens": 100}
 
 
+def test_a_connector_can_what_its_file_does_not_deny(folder: Path) -> None:  # CL-11 CL-16
+    (folder / "plain.yaml").write_text("label: P\ntype: openai\noptions: {capabilities: {tool_calls: false}}\n")
+    connectors = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder)
+    mine, plain = connectors.choose(), connectors.choose("plain")
+    assert (mine.can("tool_calls"), mine.can("vision"), mine.can("audio")) == (True, True, True)
+    assert (plain.can("tool_calls"), plain.can("vision")) == (False, True)
+
+
 def test_a_key_is_never_shown(folder: Path) -> None:
     connector = Connectors("mine", environ={"MY_KEY": KEY}, folder=folder).choose()
     assert connector.key == KEY

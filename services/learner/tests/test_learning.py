@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from learner.adapters.fakes import DictKnowledge, DictLessons, DictRobots, SayingAgents
+from learner.adapters.fakes import DictHistory, DictKnowledge, DictLessons, DictRobots, SayingAgents
 from learner.domain import Learnt
 from learner.forget_robot import ForgetRobot
 from learner.learn_from_run import LearnFromRun
@@ -51,7 +51,7 @@ class Learner:
         self.agents = SayingAgents(answer if isinstance(answer, str) else json.dumps(answer), error=error)
         self.lessons, self.knowledge, self.robots = lessons or DictLessons(), DictKnowledge(), DictRobots()
         self._learn = LearnFromRun(self.agents, self.lessons, self.knowledge, self.robots, timeout=60)
-        self.forget = ForgetRobot(self.lessons)
+        self.forget = ForgetRobot(self.lessons, DictHistory())
         self.robot(1)
 
     def robot(self, rev: int, *, deleted: bool = False) -> None:

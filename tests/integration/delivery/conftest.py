@@ -1,6 +1,6 @@
 """The delivery-center on real servers, with a stub of the executor and of the gateway around it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -9,20 +9,32 @@ import pytest
 
 from delivery_center.app import build
 from delivery_center.settings import Settings
+from rota_common.clock import now
 from rota_common.embedded import EmbeddedServer
 from rota_common.robots import robot_key
+from rota_common.router import Router
 from rota_common.service import Runtime, Service
 from rota_common.testing.bus import Listener, stored
-from rota_contracts.catalog import DELIVERY_REQUESTED, ROBOT_DELETED, Channel
-from rota_contracts.delivery import DeliveryRequestedV1
+from rota_contracts.catalog import CONTROL_GIVEN, DELIVERY_REQUESTED, MAY_DELIVER, ROBOT_DELETED, Channel
+from rota_contracts.control import ControlGivenV1
+from rota_contracts.delivery import DeliveryLeave, DeliveryRequestedV1, Leave, MayDeliver
 from rota_contracts.envelope import Event, parse_event
 from rota_contracts.robot import Robot, RobotDeletedV1
 from rota_contracts.streams import ROBOTS_BUCKET
 from tests.integration.delivery.receivers import HttpReceiver, Mailbox, http_receiver, mailbox
 
+GO = DeliveryLeave(leave=Leave.GO)
+
+
+async def go(question: MayDeliver) -> DeliveryLeave:
+    return GO
+
 
 class World:
-    """What stands around the delivery-center, and what is heard on the bus."""
+    """What stands around the delivery-center, and what is heard on the bus.
+
+    `leave` is how the executor answers whether something may go out; `asked` are the executions it was asked about.
+    """
 
     def __init__(self, nats_url: str, mongo_url: str, mongo_prefix: str, stack: AsyncExitStack) -> None:
         self.nats_url, self._stack = nats_url, stack
@@ -37,14 +49,20 @@ class World:
         }
         self.executor = Service("executor", nats_url)
         self.gateway = Service("trigger-gateway", nats_url)
+        self.leave: Callable[[MayDeliver], Awaitable[DeliveryLeave]] = go
+        self.asked: list[str] = []
         self._listeners: dict[str, Listener] = {}
+        router = Router()
+        router.answer(MAY_DELIVER)(self._may_deliver)
+        self.executor.include(router)
 
     async def start(self, **settings: Any) -> Service:
-        """A replica of the delivery-center; `environ`, `runtime` and ports go to `build`, the rest are settings."""
+        """A replica of the delivery-center; `environ` and `deliveries` go to `build`, `clock` and `middlewares` to its
+        runtime, the rest are settings."""
         ports = {name: settings.pop(name) for name in ("environ", "deliveries") if name in settings}
-        runtime = Runtime(fetch_timeout=0.3, middlewares=settings.pop("middlewares", ()))
-        made = Settings.model_validate(self.settings | settings)
-        service = build(made, runtime=runtime, **ports).service
+        made = {name: settings.pop(name) for name in ("clock", "middlewares") if name in settings}
+        runtime = Runtime(fetch_timeout=0.3, **made)
+        service = build(Settings.model_validate(self.settings | settings), runtime=runtime, **ports).service
         await service.start()
         self._stack.push_async_callback(service.stop, 2)
         await service.started.wait()
@@ -81,6 +99,16 @@ class World:
         given = {"team_id": "acme", "member_id": "ann", "request_id": request_id, "content": content}
         request = DeliveryRequestedV1.model_validate(given | {"context": context} | fields)
         await self.executor.publish(DELIVERY_REQUESTED, request, caused_by=request_id, again=again)
+
+    async def _may_deliver(self, question: MayDeliver) -> DeliveryLeave:
+        self.asked.append(question.execution_id)
+        return await self.leave(question)
+
+    async def control(self, action: str, *execution_ids: str, reason: str = "") -> None:
+        """Say it to all, as an executor does."""
+        given = {"action": action, "execution_ids": execution_ids or ["e1"], "reason": reason, "at": now()}
+        owner = {"team_id": "acme", "member_id": "_all_"}
+        await self.executor.publish.observe(CONTROL_GIVEN, ControlGivenV1.model_validate(owner | given))
 
     async def delete_robot(self) -> None:
         gone = RobotDeletedV1(team_id="acme", member_id="ann", rev=2)

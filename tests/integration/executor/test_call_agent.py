@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from rota_common.errors import Permanent, Transient
+from rota_common.patience import ask_patiently
 from rota_common.testing.openai_server import Asked, OpenAIServer, Reply, openai_server
+from rota_common.testing.processes import Processes
 from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts import catalog
 from rota_contracts.agent import AgentAnswered, CallAgent
@@ -82,6 +84,57 @@ async def test_a_call_that_comes_twice_at_once_asks_the_model_once(
     assert len(model.asked) == 1
 
 
+async def test_of_two_replicas_that_are_asked_the_same_one_asks_the_model(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-88
+    go = asyncio.Event()
+
+    async def slowly(asked: Asked) -> str:
+        await go.wait()
+        return "at last"
+
+    model.script = slowly
+    async with world.executor(**settings), world.executor(**settings):
+        asking = [asyncio.create_task(ask(world, a_call())) for _ in range(20)]  # some for each
+        await model.heard()
+        go.set()
+        answers = await asyncio.gather(*asking)
+    assert {answer.content for answer in answers} == {"at last"}
+    assert len(model.asked) == 1
+
+
+async def test_an_executor_that_is_killed_over_a_call_costs_its_lease(
+    world: World, model: OpenAIServer, settings: dict[str, Any], tmp_path: Path, mongo_url: str, mongo_prefix: str
+) -> None:  # EX-88
+    never = asyncio.Event()
+
+    async def dies_over_the_first(asked: Asked) -> str:
+        if len(model.asked) == 1:
+            await never.wait()
+        return "at last"
+
+    model.script = dies_over_the_first
+    environ = {
+        "ROTA_MONGO_PREFIX": mongo_prefix,
+        "ROTA_CONNECTOR": "scripted",
+        "ROTA_CONNECTORS_DIR": str(settings["connectors_dir"]),
+        "ROTA_LEASE": "1.5",
+    }
+    processes = Processes(
+        tmp_path, nats_url=world.nats_url, mongo_url=mongo_url, settings=environ | settings["environ"]
+    )
+    await processes.start("executor")
+    await processes.ready("executor")
+    patiently = ask_patiently(world.services["validator"].ask, catalog.CALL_AGENT, a_call(), timeout=60, every=10)
+    asking = asyncio.create_task(patiently)
+    await model.heard()
+    await processes.kill("executor")
+    async with world.executor(**settings):
+        assert (await asking).content == "at last"
+    never.set()
+    assert len(model.asked) == 2
+
+
 async def test_what_goes_wrong_with_the_agent_is_in_its_answer(
     world: World, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-90
@@ -140,6 +193,7 @@ async def test_an_agent_called_for_an_execution_knows_whose_it_is(
         await ask(world, a_call("c2", execution_id="e1", model="scripted", team_id="initech"))
     mine, theirs = (asked.system for asked in model.asked)
     assert "Sales Analyst" in mine
+    assert "a member of the team" in theirs
     assert "Sales Analyst" not in theirs  # another team's execution says nothing to this team
 
 

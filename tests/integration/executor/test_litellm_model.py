@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from executor.adapters.litellm_model import LitellmModel
+from executor.agent.words import ChatMessage, Said, Tool, ToolCall
 from executor.connectors import Connector
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
-from rota_common.testing.openai_server import OpenAIServer, Reply, openai_server
+from rota_common.testing.openai_server import Calls, OpenAIServer, Reply, openai_server
 from rota_contracts.trigger import Message
 
 # litellm's own imports warn; what it does with our calls is tested.
@@ -37,11 +38,13 @@ async def failure(server: OpenAIServer, given: Prompt | None = None) -> Exceptio
 
 
 async def test_the_agents_options_go_before_the_connectors_parameters(server: OpenAIServer) -> None:  # CL-10
-    assert await LitellmModel().complete(prompt(server)) == "hello"
+    assert await LitellmModel().complete(prompt(server)) == Said(text="hello")
     (asked,) = server.asked
     assert asked.body["messages"] == [{"role": "user", "content": "Hi!"}]
     assert (asked.body["model"], asked.body["temperature"], asked.body["max_tokens"]) == ("small", 0.1, 50)
     assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.headers["x-rota-step-id"] == "step-1"
+    assert "tools" not in asked.body
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
@@ -95,4 +98,54 @@ async def test_a_server_that_is_not_there_is_transient(server: OpenAIServer) -> 
 
 async def test_an_answer_without_text_is_an_empty_one(server: OpenAIServer) -> None:
     server.script = lambda asked: ""
-    assert await LitellmModel().complete(prompt(server)) == ""
+    assert await LitellmModel().complete(prompt(server)) == Said()
+
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+TOOLS = [Tool("web__weather", "web", "weather", "The weather of a city.", SCHEMA), Tool("web__now", "web", "now")]
+
+
+async def test_tools_go_along_and_calls_of_them_come_back(server: OpenAIServer) -> None:
+    server.script = lambda asked: Calls([("web__weather", {"city": "Bern"}), ("web__now", "")], text="Let me look.")
+    said = await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS))
+    assert said == Said(
+        text="Let me look.",
+        calls=[
+            ToolCall(id="call_1", name="web__weather", arguments={"city": "Bern"}),
+            ToolCall(id="call_2", name="web__now"),
+        ],
+    )
+    described = {"name": "web__weather", "description": "The weather of a city.", "parameters": SCHEMA}
+    assert server.asked[0].body["tools"][0] == {"type": "function", "function": described}
+
+
+@pytest.mark.parametrize("given", ['{"city": ', "[1]", "Bern", "NaN"])
+async def test_arguments_that_are_no_object_are_kept_as_they_came(server: OpenAIServer, given: str) -> None:
+    server.script = lambda asked: Calls([("web__weather", given)])
+    said = await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS))
+    assert said.calls == [ToolCall(id="call_1", name="web__weather", arguments={"_unreadable": given})]
+
+
+async def test_a_conversation_with_tools_is_told_in_the_form_of_the_protocol(server: OpenAIServer) -> None:
+    calls = [ToolCall(id="c1", name="web__now", arguments={"zone": "Zürich"})]
+    messages = [
+        Message(role="user", content="Hi!"),
+        ChatMessage(role="assistant", content="", tool_calls=calls),
+        ChatMessage(role="tool", content="noon", tool_call_id="c1"),
+    ]
+    await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS, messages=messages))
+    function = {"name": "web__now", "arguments": '{"zone": "Zürich"}'}
+    assert server.asked[0].body["messages"][1:] == [
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "type": "function", "function": function}]},
+        {"role": "tool", "content": "noon", "tool_call_id": "c1"},
+    ]
+
+
+async def test_a_model_without_tool_calls_gets_neither_tools_nor_a_choice(server: OpenAIServer) -> None:  # CL-16
+    given = dataclasses.replace(prompt(server), tools=TOOLS, options={"tool_choice": "auto"})
+    await LitellmModel().complete(given)
+    unable = dataclasses.replace(given.connector, capabilities={"tool_calls": False})
+    await LitellmModel().complete(dataclasses.replace(given, connector=unable))
+    with_tools, without = (asked.body for asked in server.asked)
+    assert with_tools["tool_choice"] == "auto"
+    assert without.keys() & {"tools", "tool_choice"} == set()

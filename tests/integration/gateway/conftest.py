@@ -6,6 +6,7 @@ import pytest_asyncio
 
 from rota_common.embedded import EmbeddedServer
 from tests.integration.gateway.kit import Gateway, Scheduler, gateway, settings
+from tests.integration.gateway.standins import Executor
 
 
 @pytest_asyncio.fixture
@@ -26,4 +27,10 @@ async def acme(empty: Gateway) -> Gateway:
 @pytest_asyncio.fixture
 async def scheduler(nats: EmbeddedServer) -> AsyncIterator[Scheduler]:
     async with Scheduler(nats.url).running() as running:
+        yield running
+
+
+@pytest_asyncio.fixture
+async def executor(nats: EmbeddedServer) -> AsyncIterator[Executor]:
+    async with Executor().running(nats.url) as running:
         yield running

@@ -17,10 +17,20 @@ from standardwebhooks.webhooks import Webhook
 from rota_common.router import Router
 from rota_common.service import Runtime, Service
 from rota_common.serving import App
-from rota_contracts.catalog import READ_TRIGGER, TRIGGER_ADMITTED, TRIGGER_RECEIVED, TRIGGER_REJECTED
+from rota_contracts.catalog import (
+    CHANGE_PLAN,
+    LIST_PLANS,
+    READ_TRIGGER,
+    TRIGGER_ADMITTED,
+    TRIGGER_RECEIVED,
+    TRIGGER_REJECTED,
+    WITHDRAW,
+)
+from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.envelope import Event, parse_event
 from rota_contracts.execution import ReadTrigger, TriggerRead, TriggerState
 from rota_contracts.ids import execution_id
+from rota_contracts.plan import ChangePlan, ListPlans, PlanAction, PlanChanged, PlanItem, PlansListed, PlanState
 from rota_contracts.trigger import RejectReason, TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
 from trigger_gateway.app import build
 from trigger_gateway.settings import Settings
@@ -123,11 +133,20 @@ def fastapi_of(app: App) -> FastAPI:
 
 @dataclass
 class Scheduler:
-    """Admits every trigger, or refuses it when `refuses` says why; answers what has become of it."""
+    """Admits every trigger, or refuses it when `refuses` says why; answers what has become of it.
+
+    `queued` and `admitted` are executions of the robot leader; `plans` is what is planned, by id.
+    """
 
     url: str
     refuses: RejectReason | None = None
+    refuses_plans: str = ""
     seen: list[TriggerReceivedV1] = field(default_factory=list)
+    queued: list[str] = field(default_factory=list)
+    admitted: list[str] = field(default_factory=list)
+    withdrawals: list[Withdraw] = field(default_factory=list)
+    changes: list[ChangePlan] = field(default_factory=list)
+    plans: dict[str, PlanItem] = field(default_factory=dict)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Scheduler"]:
@@ -135,6 +154,9 @@ class Scheduler:
         router = Router()
         router.consume(TRIGGER_RECEIVED)(self._on_trigger)
         router.answer(READ_TRIGGER)(self._read)
+        router.answer(WITHDRAW)(self._withdraw)
+        router.answer(CHANGE_PLAN)(self._change_plan)
+        router.answer(LIST_PLANS)(self._list_plans)
         self.service.include(router)
         await self.service.start()
         await self.service.started.wait()
@@ -157,6 +179,11 @@ class Scheduler:
             await self.service.publish(TRIGGER_REJECTED, no, caused_by=event)
 
     async def _read(self, question: ReadTrigger) -> TriggerRead:
+        if question.execution_id is not None:
+            states = dict.fromkeys(self.admitted, TriggerState.ADMITTED) | dict.fromkeys(
+                self.queued, TriggerState.QUEUED
+            )
+            return TriggerRead(trigger_id="", state=states.get(question.execution_id, TriggerState.UNKNOWN))
         known = any(trigger.trigger_id == question.trigger_id for trigger in self.seen)
         if not known:
             return TriggerRead(trigger_id=question.trigger_id, state=TriggerState.UNKNOWN)
@@ -165,6 +192,32 @@ class Scheduler:
             return TriggerRead(trigger_id=question.trigger_id, state=TriggerState.REJECTED, message=text)
         run = execution_id(question.trigger_id)
         return TriggerRead(trigger_id=question.trigger_id, state=TriggerState.RUNNING, execution_id=run)
+
+    async def _withdraw(self, what: Withdraw) -> Withdrawn:
+        self.withdrawals.append(what)
+        wanted = (self.queued + self.admitted) if what.execution_id is None else [what.execution_id]
+        gone = [each for each in self.queued if each in wanted]
+        self.queued = [each for each in self.queued if each not in gone]
+        return Withdrawn(execution_ids=gone, admitted=[each for each in self.admitted if each in wanted])
+
+    async def _change_plan(self, change: ChangePlan) -> PlanChanged:
+        self.changes.append(change)
+        if self.refuses_plans:
+            return PlanChanged(item=self.plans.get(change.plan_id), refused=self.refuses_plans)
+        there = self.plans.get(change.plan_id)
+        if change.action is PlanAction.ADD and there is None:
+            given = change.model_dump(exclude={"action"})
+            there = PlanItem(created_at=self.service.runtime.clock(), **given)
+        elif there is not None:
+            gone = change.action is PlanAction.REMOVE
+            there = there.model_copy(update={"state": PlanState.REMOVED} if gone else {"plan_time": change.plan_time})
+        if there is not None:
+            self.plans[change.plan_id] = there
+        return PlanChanged(item=there)
+
+    async def _list_plans(self, question: ListPlans) -> PlansListed:
+        mine = [one for one in self.plans.values() if question.member_id in (None, one.member_id)]
+        return PlansListed(items=mine[: question.limit])
 
 
 async def triggers(url: str) -> list[Event[TriggerReceivedV1]]:

@@ -13,13 +13,26 @@ import pytest
 import uvicorn
 
 from rota_common.embedded import EmbeddedServer, free_port
+from rota_common.router import Router
 from rota_common.service import Runtime, Service
 from rota_contracts.activity import ActivityKind, ActivityV1
-from rota_contracts.catalog import ACTIVITY, EXECUTION_STARTED, LEARNING_REQUESTED
-from rota_contracts.execution import ExecutionStartedV1
+from rota_contracts.catalog import (
+    ACTIVITY,
+    EXECUTION_INTERVENED,
+    EXECUTION_PARKED,
+    EXECUTION_RESUMABLE,
+    EXECUTION_STARTED,
+    LEARNING_REQUESTED,
+    PLAN_CHANGED,
+)
+from rota_contracts.control import ExecutionIntervenedV1
+from rota_contracts.execution import ExecStatus, ExecutionStartedV1
 from rota_contracts.ids import event_trigger_id, execution_id
 from rota_contracts.learning import LearningRequestedV1, RunSummary
+from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.plan import PlanChangedV1
 from tests.integration.gateway.kit import Gateway, fastapi_of, messages, signed
+from tests.integration.gateway.standins import answering
 from tests.integration.gateway.test_webhooks import error_of
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -104,6 +117,7 @@ async def test_a_team_follows_its_own_activity(served: Gateway, executor: Servic
                 "member_id": "leader",
                 "execution_id": "e1",
                 "started_at": "2026-03-02T09:00:00Z",
+                "grant": 0,
             },
         }
 
@@ -115,6 +129,24 @@ async def test_the_stream_can_be_narrowed_to_a_robot_or_an_execution(served: Gat
         await start(executor, "e3")
         assert (await robots.next())[1]["data"]["execution_id"] == "e2"
         assert (await runs.next())[1]["data"]["execution_id"] == "e3"
+
+
+async def test_plans_and_what_people_change_are_seen(served: Gateway, executor: Service, nats: EmbeddedServer) -> None:
+    whose = {"team_id": "acme", "member_id": "leader"}
+    planned = PlanChangedV1(**whose, plan_id="p1", action="plan.add", at=AT)
+    parked = ExecutionParkedV1(**whose, execution_id="e1", status=ExecStatus.WAITING, parks=1, parked_at=AT)
+    resumable = ExecutionResumableV1(**whose, execution_id="e1", parks=1, resumable_at=AT)
+    said = ExecutionIntervenedV1(**whose, execution_id="e1", intervention_id="i1", action="instruct", at=AT)
+    async with answering("scheduler", nats.url, Router()) as scheduler, following(served) as live:
+        await scheduler.publish(PLAN_CHANGED, planned, caused_by="p1")
+        for channel, fact in (
+            (EXECUTION_PARKED, parked),
+            (EXECUTION_INTERVENED, said),
+            (EXECUTION_RESUMABLE, resumable),
+        ):
+            await executor.publish(channel, fact, caused_by="e1")
+        seen = [(await live.next())[1]["type"].removeprefix("rota.v1.") for _ in range(4)]
+    assert seen == ["plan.changed", "execution.parked", "execution.intervened", "execution.resumable"]
 
 
 async def test_a_trigger_belongs_to_the_execution_it_will_be(served: Gateway) -> None:

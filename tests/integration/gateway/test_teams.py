@@ -5,6 +5,7 @@ import pytest
 from motor.motor_asyncio import AsyncIOMotorClient
 
 from rota_common.embedded import EmbeddedServer
+from rota_contracts.control import ControlAction
 from tests.integration.gateway.kit import ADMIN, SECRET, Gateway, gateway, messages, robot, settings
 from tests.integration.gateway.test_webhooks import error_of
 
@@ -54,7 +55,9 @@ FOREIGN = [
     ("PATCH", "robots/leader"), ("DELETE", "robots/leader"), ("POST", "robots/leader/intervene"),
     ("POST", "robots/leader/trigger"), ("GET", "sources"), ("POST", "sources"), ("GET", "sources/leads"),
     ("DELETE", "sources/leads"), ("GET", "keys"), ("POST", "keys"), ("DELETE", "keys/x"), ("GET", "triggers/x"),
-    ("GET", "events/leads/x"), ("GET", "executions"), ("GET", "executions/x"), ("GET", "stream"),
+    ("GET", "events/leads/x"), ("GET", "executions"), ("GET", "executions/x"), ("GET", "stream"), ("GET", "plans"),
+    ("GET", "executions/x/delivery"), ("POST", "executions/x/replay"),
+    *(("POST", f"{scope}{action}") for scope in ("executions/x/", "robots/leader/", "") for action in ControlAction),
 ]  # fmt: skip
 
 

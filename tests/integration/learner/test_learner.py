@@ -12,6 +12,7 @@ from learner.settings import Settings
 from memory import app as memory_app
 from memory.adapters.fakes import HashingEmbedder
 from memory.settings import Settings as MemorySettings
+from rota_common.clock import now
 from rota_common.embedded import EmbeddedServer
 from rota_common.errors import Permanent
 from rota_common.mongo import Mongo
@@ -21,8 +22,15 @@ from rota_common.service import Runtime, Service
 from rota_common.testing.bus import Listener, stored
 from rota_common.testing.chaos import twice
 from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.catalog import CALL_AGENT, LEARNING_COMPLETED, LEARNING_REQUESTED, RECALL, ROBOT_DELETED
-from rota_contracts.learning import LearningCompletedV1, LearningRequestedV1
+from rota_contracts.catalog import (
+    CALL_AGENT,
+    CHECK_GOALS,
+    LEARNING_COMPLETED,
+    LEARNING_REQUESTED,
+    RECALL,
+    ROBOT_DELETED,
+)
+from rota_contracts.learning import CheckGoals, GoalsChecked, LearningCompletedV1, LearningRequestedV1
 from rota_contracts.memory import Recall
 from rota_contracts.robot import Robot, RobotDeletedV1
 from rota_contracts.streams import ROBOTS_BUCKET
@@ -30,6 +38,7 @@ from rota_contracts.streams import ROBOTS_BUCKET
 ANSWER = (
     '{"lessons": [{"type": "insight", "content": "Acme buys in March"}, {"type": "feedback", "content": "Be brief"}]}'
 )
+DONE = '{"decision": "merge", "reason": "half is done", "execution_id": "e1", "goals": "the other half"}'
 
 
 class Others:
@@ -51,13 +60,18 @@ class Others:
             await self.hold.wait()
         if self.refusal:
             raise Permanent(self.refusal)
-        return AgentAnswered(agent_id=call.assistant_id, content=ANSWER)
+        return AgentAnswered(agent_id=call.assistant_id, content=DONE if call.call_id.startswith("dedup:") else ANSWER)
 
     async def request(self, execution_id: str, **fields: Any) -> None:
-        summary = {"role": "seller", "trigger": "event lead.created", "status": "completed"}
+        summary = {"role": "seller", "trigger": "event lead.created", "status": "completed", "goals": "Sell"}
         given = {"team_id": "acme", "member_id": "leads", "execution_id": execution_id, "summary": summary}
         fact = LearningRequestedV1.model_validate(given | fields)
         await self.executor.publish(LEARNING_REQUESTED, fact, caused_by=execution_id)
+
+    async def check(self, execution_id: str) -> GoalsChecked:
+        names = {"team_id": "acme", "member_id": "leads"}
+        given = {**names, "execution_id": execution_id, "goals": "Sell more", "window_s": 3600, "asked_at": now()}
+        return await self.executor.ask(CHECK_GOALS, CheckGoals.model_validate(given))
 
     async def robot(self, rev: int, *, deleted: bool = False) -> None:
         """What the gateway does when a robot is saved."""
@@ -193,3 +207,43 @@ async def test_a_refused_call_still_gets_an_answer(servers: dict[str, Any], othe
         await others.request("e1", agent="experts.nobody")
         (fact,) = await others.completed()
     assert (fact.error, fact.lessons) == ("there is no agent experts.nobody", [])
+
+
+async def test_goals_are_held_against_what_was_learnt_from(servers: dict[str, Any], others: Others) -> None:  # SC-13
+    await others.robot(1)
+    async with running(learner(servers, middlewares=[twice]), memory(servers)):
+        before = await others.check("e0")
+        await others.request("e1")
+        await others.completed()
+        checked = await others.check("e2")
+    assert (before.decision, checked.decision, checked.goals) == ("proceed", "merge", "the other half")
+    async with running(learner(servers)):  # another replica, another day
+        assert (await others.check("e0"), await others.check("e2")) == (before, checked)
+    assert [call.call_id for call in others.calls] == ["learn:e1", "dedup:e2"]
+
+
+async def test_a_decision_does_not_wait_for_an_executor_that_is_away(servers: dict[str, Any], others: Others) -> None:
+    async with running(learner({**servers, "dedup_timeout": 0.2}), memory(servers)):
+        await others.request("e1")
+        await others.completed()
+        others.hold = asyncio.Event()
+        checked = await others.check("e2")
+        others.hold.set()
+    assert checked.decision == "proceed"
+    assert "can't be asked" in checked.reason
+
+
+async def test_a_robots_history_goes_with_it(
+    servers: dict[str, Any], others: Others, mongo_url: str, mongo_prefix: str
+) -> None:  # LE-07
+    mongo = Mongo(mongo_url, f"{mongo_prefix}_learner")
+    await others.robot(1)
+    async with running(learner(servers, middlewares=[twice]), memory(servers)):
+        await others.request("e1")
+        await others.completed()
+        await others.check("e2")
+        assert [await mongo.database[name].count_documents({}) for name in ("history", "decisions")] == [1, 1]
+        await others.robot(2, deleted=True)
+        while any([await mongo.database[name].count_documents({}) for name in ("history", "decisions")]):
+            await asyncio.sleep(0)
+    await mongo.close()

@@ -4,9 +4,11 @@ from typing import Annotated
 
 import typer
 
+from rota.client import Api, ApiError, Json
 from rota.output import JsonFlag, say, say_json, table
 from rota.report import report
 from rota.running import with_api
+from rota_contracts.delivery import DeliveryRead
 from rota_contracts.execution import ExecStatus, Execution
 
 app = typer.Typer(help="List the team's runs, or show one.", invoke_without_command=True)
@@ -42,10 +44,23 @@ def listed(
 
 @app.command(epilog="Example: `rota executions show 0c6f…`, the id as listed")
 def show(execution_id: Annotated[str, typer.Argument(help="As in `rota executions`.")], json: JsonFlag = False) -> None:
-    """Show one run: its phases, tasks, verdicts, deliveries and lessons."""
-    found = with_api(lambda api: api.execution(execution_id))
+    """Show one run: its phases, tasks, tool uses, verdicts, interventions, deliveries and lessons."""
+
+    async def read(api: Api) -> tuple[Json, Json | None]:
+        return await api.execution(execution_id), await _delivery(api, execution_id)
+
+    found, delivery = with_api(read)
     if json:
-        say_json(found)
+        say_json(found | {"delivery_attempts": delivery})
         return
-    for line in report(Execution.model_validate(found)):
+    told = None if delivery is None else DeliveryRead.model_validate(delivery)
+    for line in report(Execution.model_validate(found), told):
         say(line)
+
+
+async def _delivery(api: Api, execution_id: str) -> Json | None:
+    """How its delivery has fared; None when there is none yet, or when nobody can say now: the rest is worth showing."""
+    try:
+        return await api.delivery(execution_id)
+    except ApiError:
+        return None

@@ -31,7 +31,8 @@ def trigger(
     member: Annotated[str, typer.Argument(help="The robot's member_id.")],
     type: Annotated[Kind, typer.Option(help="What kind of trigger this is.")] = Kind.HUMAN,
     action: Annotated[
-        InterventionAction | None, typer.Option(help="Intervene with this action instead, with --message.")
+        InterventionAction | None,
+        typer.Option(help="Intervene with this action instead, with --message. `rota intervene` can say more."),
     ] = None,
     message: Annotated[str, typer.Option("--message", "-m", help="What a person says to the robot.")] = "",
     event_type: Annotated[str, typer.Option(help="For --type event, for example lead.created.")] = "",
@@ -81,6 +82,8 @@ def _request(
     mode: Json = {"executor_mode": "dryrun"} if dryrun else {}
     messages: Json = {"messages": [{"role": "user", "content": message}]} if message else {}
     if action is not None:
+        if action.startswith("plan."):
+            raise typer.BadParameter(f"{action} wakes nobody now: use `rota intervene --action {action}`")
         return {"action": action.value} | messages | mode
     if kind is Kind.EVENT:
         if not event_type:

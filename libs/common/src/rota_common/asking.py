@@ -23,7 +23,15 @@ A = TypeVar("A", bound=Part)
 AnswerHandler = Callable[[Any], Awaitable[Part]]
 
 ERROR = "rota-error"
-PERMANENT, TRANSIENT = "permanent", "transient"
+PERMANENT, TRANSIENT, WORKING = "permanent", "transient", "working"
+
+
+class Unanswered(Transient):
+    """There is no answer yet: nobody is there, or whoever was asked has stopped, or is still at it."""
+
+
+class StillWorking(Unanswered):
+    """For handlers of questions that take long: the work goes on, and the same question asked again joins it."""
 
 
 class Ask:
@@ -33,26 +41,32 @@ class Ask:
         self._bus, self._by = bus, by
 
     async def __call__(self, question: Question[Q, A], request: Q, *, timeout: float | None = None) -> A:
-        """Raise Transient when nobody answers in time (seconds), Permanent when the question is refused."""
+        """Raise Transient when nobody can answer now (Unanswered: nobody did in time, in seconds), Permanent when the
+        question is refused."""
         if self._by not in question.asked_by:
             raise NotInCatalog(f"{self._by} may not ask {question.subject}: add it to rota_contracts.catalog")
         if not self._bus.connected:  # the client would keep the question and wait for its server
-            raise Transient(f"can't ask {question.subject}: not connected to NATS")
-        body, seconds = request.model_dump_json().encode(), timeout or question.timeout
+            raise Unanswered(f"can't ask {question.subject}: not connected to NATS")
+        body, seconds = request.model_dump_json().encode(), question.timeout if timeout is None else timeout
         try:
             reply = await self._bus.client.request(question.subject, body, timeout=seconds)
         except NoRespondersError as error:
-            raise Transient(f"{question.answered_by} isn't there: nobody answers {question.subject}") from error
+            raise Unanswered(f"{question.answered_by} isn't there: nobody answers {question.subject}") from error
         except (NatsTimeout, TimeoutError) as error:
-            raise Transient(f"{question.answered_by} didn't answer {question.subject} within {seconds:g} s") from error
+            raise Unanswered(f"{question.answered_by} didn't answer {question.subject} within {seconds:g} s") from error
         except NatsError as error:
-            raise Transient(f"can't ask {question.subject}: {error!r}") from error
-        kind = (reply.headers or {}).get(ERROR)
-        if kind == PERMANENT:
-            raise Permanent(reply.data.decode())
-        if kind is not None:
-            raise Transient(reply.data.decode())
+            raise Unanswered(f"can't ask {question.subject}: {error!r}") from error
+        _raise_failure((reply.headers or {}).get(ERROR), reply.data)
         return question.answer.model_validate_json(reply.data)
+
+
+def _raise_failure(kind: str | None, reason: bytes) -> None:
+    if kind == PERMANENT:
+        raise Permanent(reason.decode())
+    if kind == WORKING:
+        raise StillWorking(reason.decode())
+    if kind is not None:
+        raise Transient(reason.decode())
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,8 @@ def listen(bus: Bus, service: str, answering: Answering, outages: tuple[type[Exc
             reply, error = (await answering.handler(request)).model_dump_json().encode(), None
         except (Permanent, ValidationError) as refusal:
             reply, error = str(refusal).encode(), PERMANENT
+        except StillWorking as so_far:
+            reply, error = str(so_far).encode(), WORKING
         except passing as failure:
             reply, error = f"{service} can't answer now: {failure}".encode(), TRANSIENT
         except Exception as bug:  # the asker must hear of it, or it would wait for its timeout

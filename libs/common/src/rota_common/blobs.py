@@ -8,6 +8,18 @@ from rota_contracts.streams import OUTPUTS_BUCKET
 from rota_contracts.text import INLINE_LIMIT, BlobRef, Text
 
 
+def text_of(text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
+    """`text` as it goes into messages and documents; beyond `inline_limit` bytes of UTF-8 by reference.
+
+    Whoever makes a reference also keeps the text: see `Blobs.keep`.
+    """
+    raw = text.encode()
+    if len(raw) <= inline_limit:
+        return Text(inline=text)
+    digest = hashlib.sha256(raw).hexdigest()
+    return Text(ref=BlobRef(bucket=OUTPUTS_BUCKET, name=digest, size=len(raw), sha256=digest))
+
+
 class Blobs:
     """Named by their content, so storing one twice stores it once."""
 
@@ -15,14 +27,12 @@ class Blobs:
         self._bus = bus
 
     async def keep(self, text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
-        """`text` as it goes into messages and documents; beyond `inline_limit` bytes of UTF-8 by reference."""
-        raw = text.encode()
-        if len(raw) <= inline_limit:
-            return Text(inline=text)
-        digest = hashlib.sha256(raw).hexdigest()
-        store = await self._bus.jetstream.object_store(OUTPUTS_BUCKET)
-        await store.put(digest, raw)
-        return Text(ref=BlobRef(bucket=OUTPUTS_BUCKET, name=digest, size=len(raw), sha256=digest))
+        """`text_of(text)`, stored before it is returned if it is a reference."""
+        made = text_of(text, inline_limit=inline_limit)
+        if made.ref is not None:
+            store = await self._bus.jetstream.object_store(made.ref.bucket)
+            await store.put(made.ref.name, text.encode())
+        return made
 
     async def read(self, text: Text) -> str:
         """The whole text. Raises Permanent when what is stored isn't what was kept."""

@@ -2,14 +2,20 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from rota_contracts.model import Json
 
-FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)```", re.DOTALL)
+FENCE = "```"
+LANGUAGE = re.compile(r"[ \t]*(\w*)")
+ESCAPES = re.compile(r"\\(?:(u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|u[dD][89a-fA-F]\w\w|.)", re.DOTALL)
 OPENING = re.compile(r"[{\[]")
 MAX_TRIES = 2000
 """Brackets of prose to look behind; a text with more of them is hostile, and looking would take too long."""
+
+MAX_WASTE = 1_000_000
+"""Characters that may be read in vain behind such brackets, besides four times the text: as above."""
 
 
 def _not_json(constant: str) -> Any:
@@ -22,7 +28,7 @@ _DECODER = json.JSONDecoder(parse_constant=_not_json)
 def parse_json(text: str) -> Json:
     """The value that the whole text is. Raises ValueError if it isn't JSON; NaN and Infinity are not."""
     try:
-        return _DECODER.decode(text)
+        return _DECODER.decode(_with_characters(text))
     except RecursionError:
         raise ValueError("the JSON is nested too deeply") from None
 
@@ -42,25 +48,47 @@ def extract_json(text: str, default: Json = None) -> Json:
     return next((value for value in found if _holds_object(value)), found[0] if found else default)
 
 
+def _with_characters(text: str) -> str:
+    """Without escapes of half a character, which JSON allows and no message can carry; the length stays the same."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return text
+    return ESCAPES.sub(lambda found: found[0] if found[1] or len(found[0]) == 2 else "\\ufffd", text)
+
+
 def _fenced(text: str) -> list[str]:
-    fences = FENCE.findall(text)
+    fences = list(_fences(text))
     marked = [body for language, body in fences if language.lower() == "json"]
     return marked + [body for language, body in fences if language.lower() != "json"]
+
+
+def _fences(text: str) -> Iterator[tuple[str, str]]:
+    """Language and body of each fence. Not a regular expression: on a long row of backticks one takes for ever."""
+    start = text.find(FENCE)
+    while start >= 0:
+        line_end = text.find("\n", start + len(FENCE))
+        end = text.find(FENCE, line_end + 1)
+        if line_end < 0 or end < 0:
+            return
+        language = LANGUAGE.match(text, start + len(FENCE))
+        yield language[1] if language else "", text[line_end + 1 : end]
+        start = text.find(FENCE, end + len(FENCE))
 
 
 def _in_prose(text: str) -> list[Json]:
     """The outermost objects and arrays in order; a brace within a string is no brace, which the decoder knows."""
     found: list[Json] = []
-    position = 0
+    text = _with_characters(text)
+    position, patience = 0, 4 * len(text) + MAX_WASTE
     for _ in range(MAX_TRIES):
         opening = OPENING.search(text, position)
-        if opening is None:
+        if opening is None or patience < 0:
             break
         try:
             value, position = _DECODER.raw_decode(text, opening.start())
             found.append(value)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
             position = opening.end()
+            patience -= getattr(error, "pos", len(text)) - opening.start()
     return found
 
 

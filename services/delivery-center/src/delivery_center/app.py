@@ -10,17 +10,20 @@ from delivery_center.adapters.aiosmtplib_email import AiosmtplibEmail, mail_serv
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.adapters.nats_bulletin import NatsBulletin
+from delivery_center.adapters.nats_executions import NatsExecutions
 from delivery_center.adapters.nats_notify import NatsNotify
 from delivery_center.adapters.nats_process import NatsProcess
 from delivery_center.adapters.recording import RecordingChannel
+from delivery_center.ask_leave import AskLeave
 from delivery_center.attempt_targets import AttemptTargets
+from delivery_center.controls import Controls
 from delivery_center.deliver import Deliver
 from delivery_center.domain import Schedule
 from delivery_center.ports import Channel, Deliveries
 from delivery_center.retry import Finish, Retry
 from delivery_center.settings import Settings
 from delivery_center.stop_retries import StopRetries
-from delivery_center.subscribers import build_router
+from delivery_center.subscribers import build_router, hearing
 from delivery_center.sweep import Sweep
 from rota_common import mongo
 from rota_common.blobs import Blobs
@@ -29,6 +32,7 @@ from rota_common.robots import Robots
 from rota_common.service import Runtime, Service
 from rota_common.serving import App, plain_app
 from rota_common.urls import networks
+from rota_common.watching import Watch
 from rota_contracts.delivery import DeliveryType
 
 SERVICE = "delivery-center"
@@ -48,8 +52,10 @@ def build(
     service = Service(SERVICE, settings.nats_url, runtime=runtime, outages=mongo.OUTAGES)
     store = deliveries or _mongo_deliveries(service, settings)
     environ = os.environ if environ is None else environ
-    parts = _Parts(service, settings, store, channels or _channels(service, settings, environ))
-    service.include(build_router(parts.deliver(), parts.stop_retries(), service.publish))
+    controls = Controls()
+    parts = _Parts(service, settings, store, channels or _channels(service, settings, environ), controls)
+    service.include(build_router(parts.deliver(), parts.stop_retries(), store, service.publish))
+    service.background("controls", hearing(Watch(service.bus, service=SERVICE), controls))
     service.background("retries", parts.sweep())
     return plain_app(service, settings)
 
@@ -62,6 +68,7 @@ class _Parts:
     settings: Settings
     deliveries: Deliveries
     channels: Mapping[DeliveryType, Channel[Any]]
+    controls: Controls
 
     def attempt(self) -> AttemptTargets:
         runtime = self.service.runtime
@@ -69,6 +76,7 @@ class _Parts:
             channels=self.channels,
             recording=RecordingChannel(),
             texts=Blobs(self.service.bus),
+            controls=self.controls,
             clock=runtime.clock,
             schedule=Schedule(self.settings.retry_schedule, runtime.random),
             timeout=self.settings.attempt_timeout,
@@ -76,15 +84,18 @@ class _Parts:
 
     def deliver(self) -> Deliver:
         bulletin, robots = NatsBulletin(self.service.publish), Robots(self.service.bus)
-        return Deliver(self.deliveries, robots, self.attempt(), bulletin, self.service.runtime.clock)
+        return Deliver(self.deliveries, robots, self.leave(), self.attempt(), bulletin, self.service.runtime.clock)
 
     def sweep(self) -> Sweep:
         robots, clock = Robots(self.service.bus), self.service.runtime.clock
-        retry = Retry(self.deliveries, robots, self.attempt(), self.finish(), clock, self.lease())
+        retry = Retry(self.deliveries, robots, self.leave(), self.attempt(), self.finish(), clock, self.lease())
         return Sweep(retry, self.settings.sweep_interval)
 
     def stop_retries(self) -> StopRetries:
         return StopRetries(self.deliveries, self.finish(), self.service.runtime.clock, self.lease())
+
+    def leave(self) -> AskLeave:
+        return AskLeave(NatsExecutions(self.service.ask), self.controls)
 
     def finish(self) -> Finish:
         return Finish(self.deliveries, NatsBulletin(self.service.publish))

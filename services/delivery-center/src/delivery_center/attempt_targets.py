@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from delivery_center.controls import Controls
 from delivery_center.domain import (
     AT_ONCE,
+    REASON_LIMIT,
     Delivery,
     Outcome,
     Reached,
@@ -15,6 +17,8 @@ from delivery_center.domain import (
     Schedule,
     Target,
     Unreached,
+    drop,
+    put_off,
     record,
 )
 from delivery_center.expansion import config_of
@@ -22,34 +26,47 @@ from delivery_center.ports import Channel, Parcel, Texts
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.logs import logger
-from rota_contracts.delivery import DeliveryType
+from rota_contracts.delivery import DeliveryLeave, DeliveryType, Leave
 from rota_contracts.robot import Robot
 from rota_contracts.trigger import ExecutorMode
-
-REASON_LIMIT = 500
 
 
 @dataclass(frozen=True)
 class AttemptTargets:
-    """`recording` stands for every channel unless the mode is standard. `timeout` in seconds, for one attempt."""
+    """`recording` stands for every channel unless the mode is standard. `timeout` in seconds, for one attempt.
+
+    In standard mode a stop or a pause that is heard meanwhile keeps back what hasn't been sent yet.
+    """
 
     channels: Mapping[DeliveryType, Channel[Any]]
     recording: Channel[Any]
     texts: Texts
+    controls: Controls
     clock: Clock
     schedule: Schedule
     timeout: float
 
     async def __call__(self, delivery: Delivery, targets: Sequence[Target], robot: Robot) -> list[Target]:
-        """The targets, each one attempt richer. Raises Permanent, with nothing sent, if the content can't be read."""
+        """The targets, each one attempt richer unless it was kept back.
+
+        Raises Permanent, with nothing sent, if the content can't be read.
+        """
         body = await self.texts.read(delivery.content.body)
         free = asyncio.Semaphore(AT_ONCE)
 
         async def one(target: Target) -> Target:
             async with free:
+                said = self.controls.of(delivery.context.execution_id)
+                if said is not None and delivery.mode is ExecutorMode.STANDARD:
+                    return self._kept_back(target, said)
                 return await self._attempt(delivery, target, robot, body)
 
         return list(await asyncio.gather(*(one(target) for target in targets)))
+
+    def _kept_back(self, target: Target, said: DeliveryLeave) -> Target:
+        if said.leave is Leave.STOP:
+            return drop(target, said.reason)
+        return put_off(target, self.clock(), said.reason)
 
     async def _attempt(self, delivery: Delivery, target: Target, robot: Robot, body: str) -> Target:
         at, started = self.clock(), perf_counter()

@@ -2,16 +2,21 @@
 
 import asyncio
 from dataclasses import dataclass
+from typing import assert_never
 
+from delivery_center.ask_leave import AskLeave
 from delivery_center.attempt_targets import AttemptTargets
-from delivery_center.domain import Delivery, told, with_targets
+from delivery_center.domain import Delivery, give_up, told, with_targets
 from delivery_center.expansion import expand
 from delivery_center.facts import of_first_attempts
 from delivery_center.ports import Bulletin, Deliveries, Robots
 from rota_common.clock import Clock
-from rota_contracts.delivery import DeliveryRequestedV1
+from rota_common.errors import Transient
+from rota_contracts.delivery import DeliveryRequestedV1, Leave
 from rota_contracts.robot import Robot
 from rota_contracts.trigger import ExecutorMode
+
+WHILE_PAUSED_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,7 @@ class Deliver:
 
     deliveries: Deliveries
     robots: Robots
+    leave: AskLeave
     attempt: AttemptTargets
     bulletin: Bulletin
     clock: Clock
@@ -60,8 +66,24 @@ class Deliver:
         targets = expand(robot.robot_config.delivery, request_id=request.request_id)
         planned = delivery.model_copy(update={"targets": targets})
         if targets:
-            planned = with_targets(planned, await self.attempt(planned, targets, robot))
+            planned = await self._attempted(planned, robot)
         return told(planned).model_copy(update={"accepted_at": self.clock()})
+
+    async def _attempted(self, planned: Delivery, robot: Robot) -> Delivery:
+        """Raise Transient, with nothing sent, while the execution is paused or nobody can say whether it is."""
+        said = await self.leave(planned)
+        match said.leave:
+            case Leave.STOP:
+                return give_up(planned, said.reason).model_copy(update={"error": said.reason})
+            case Leave.HOLD:
+                raise Transient(said.reason, after=WHILE_PAUSED_S)
+            case Leave.GO:
+                attempted = await self.attempt(planned, planned.targets, robot)
+                if all(target.put_off for target in attempted):  # paused since it was asked: nothing has left
+                    raise Transient(f"{attempted[0].put_off}", after=WHILE_PAUSED_S)
+                return with_targets(planned, attempted)
+            case other:
+                assert_never(other)
 
 
 def why_gone(robot: Robot | None, member: str) -> str | None:

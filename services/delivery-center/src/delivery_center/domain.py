@@ -8,12 +8,19 @@ from random import Random
 from typing import assert_never
 
 from rota_common.retries import JITTER
-from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryType
+from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryLeave, DeliveryType, Leave
 from rota_contracts.model import Instant, Json, Part
 from rota_contracts.trigger import ExecutorMode
 
 AT_ONCE = 8
 """Attempts that one delivery makes at the same time."""
+
+HELD_FOR = timedelta(seconds=5)
+"""How long a target rests while its execution is paused, or nobody can say whether it is."""
+
+GO = DeliveryLeave(leave=Leave.GO)
+REASONS = {Leave.STOP: "the execution was stopped", Leave.HOLD: "the execution is paused"}
+REASON_LIMIT = 500
 
 
 class TargetState(StrEnum):
@@ -38,7 +45,8 @@ class Target(Part):
     """One place a delivery goes to. `delivery_id` is the same at every attempt: the receiver's idempotency key.
 
     `label` is how people see it. `config` is the owner's target as it was when the delivery was made. `untold`: its
-    last change hasn't been published yet. `given_up` says why it was dropped between two attempts.
+    last change hasn't been published yet. `given_up` says why it was dropped without one more attempt, `put_off` why no
+    attempt was made when the delivery was.
     """
 
     delivery_id: str
@@ -50,6 +58,7 @@ class Target(Part):
     next_attempt_at: Instant | None = None
     untold: bool = False
     given_up: str | None = None
+    put_off: str | None = None
 
 
 class Delivery(Part):
@@ -169,9 +178,32 @@ def with_targets(delivery: Delivery, changed: Sequence[Target]) -> Delivery:
 
 def give_up(delivery: Delivery, reason: str) -> Delivery:
     """No more attempts at what is still being tried."""
+    return with_targets(delivery, [drop(t, reason) for t in delivery.targets if t.state is TargetState.RETRYING])
+
+
+def drop(target: Target, reason: str) -> Target:
+    """No more attempts at this target."""
     end = {"state": TargetState.FAILED, "next_attempt_at": None, "untold": True, "given_up": reason}
-    dropped = [t.model_copy(update=end) for t in delivery.targets if t.state is TargetState.RETRYING]
-    return with_targets(delivery, dropped)
+    return target.model_copy(update=end)
+
+
+def hold(delivery: Delivery, now: datetime, reason: str) -> Delivery:
+    """What is due rests for a while, and no attempt is counted."""
+    resting = [t for t in delivery.targets if t.next_attempt_at is not None and t.next_attempt_at <= now]
+    return with_targets(delivery, [put_off(target, now, reason) for target in resting])
+
+
+def put_off(target: Target, now: datetime, reason: str) -> Target:
+    """The target rests for a while. Before its first attempt the reason is kept: it is what the request is answered."""
+    update: dict[str, Json] = {"next_attempt_at": now + HELD_FOR}
+    if not target.attempts and target.put_off is None:
+        update["put_off"] = reason
+    return target.model_copy(update=update)
+
+
+def barred(leave: Leave, reason: str) -> DeliveryLeave:
+    """`hold` or `stop` with a reason to show: the one given, as far as it isn't too long, or a plain one."""
+    return DeliveryLeave(leave=leave, reason=reason[:REASON_LIMIT] or REASONS[leave])
 
 
 def told(delivery: Delivery) -> Delivery:

@@ -1,5 +1,7 @@
 """From a robot's preferences to targets: every target of every enabled channel, in a fixed order (DC-01, DC-08)."""
 
+import json
+from collections import Counter
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -19,22 +21,34 @@ CONFIGS: Mapping[DeliveryType, type[TargetConfig]] = {
 
 
 def expand(preferences: DeliveryPreferences, *, request_id: str) -> list[Target]:
-    """The targets of one delivery. The same preferences give the same targets with the same ids."""
+    """The targets of one delivery.
+
+    A target's id derives from the request and from what the target is, so the owner may move, add and remove others
+    while a request is delivered again: none gets the id of another. Equal ones are counted.
+    """
     targets: list[Target] = []
+    equal: Counter[tuple[str, str]] = Counter()
     for kind in CONFIGS:
         channel = getattr(preferences.preferences, kind.value)
         if channel is None or not channel.enabled:
             continue
-        for index, config in enumerate(channel.targets):
+        for config in channel.targets:
+            what = (kind.value, identity(config))
             targets.append(
                 Target(
-                    delivery_id=derived_id("delivery", request_id, kind.value, index),
+                    delivery_id=derived_id("delivery", request_id, *what, equal[what]),
                     type=kind,
                     label=label(config),
                     config=config.model_dump(mode="json"),
                 )
             )
+            equal[what] += 1
     return targets
+
+
+def identity(config: TargetConfig) -> str:
+    """What a target is, as text. Defaults are no part of it: an optional field that is added later changes no id."""
+    return json.dumps(config.model_dump(mode="json", exclude_defaults=True), sort_keys=True)
 
 
 def config_of(target: Target) -> TargetConfig:

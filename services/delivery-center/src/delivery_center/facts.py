@@ -42,8 +42,8 @@ def of_first_attempts(delivery: Delivery) -> list[Fact]:
 
     Later attempts don't change it: a request that is delivered again gets the same answer.
     """
-    results = [_result(target, attempts=1) for target in delivery.targets]
-    facts = [_attempted(delivery, target, attempts=1) for target in delivery.targets]
+    results = [_result(target, attempts=_at_first(target)) for target in delivery.targets]
+    facts = [_attempted(delivery, target, attempts=1) for target in delivery.targets if _at_first(target)]
     facts += [_failed(delivery, result) for result in results if result.final and not result.success]
     outcome = _outcome(delivery, results)
     context = delivery.context
@@ -89,7 +89,23 @@ def result_of(target: Target) -> ChannelResult:
     return result.model_copy(update={"error": target.given_up, "final": True})
 
 
+def _at_first(target: Target) -> int:
+    """How many attempts were made at it when the delivery was made: one, or none if it was put off or given up."""
+    return 1 if target.attempts and target.put_off is None else 0
+
+
 def _result(target: Target, *, attempts: int) -> ChannelResult:
+    """After the first `attempts` attempts."""
+    if attempts == 0:
+        return ChannelResult(
+            type=target.type,
+            target=target.label,
+            success=False,
+            error=target.put_off or target.given_up,
+            delivery_id=target.delivery_id,
+            attempts=0,
+            final=target.put_off is None,
+        )
     attempt = target.attempts[attempts - 1]
     return ChannelResult(
         type=target.type,

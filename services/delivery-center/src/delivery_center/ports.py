@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from delivery_center.domain import Delivery
 from delivery_center.facts import Fact
 from rota_common.errors import Permanent, Transient
-from rota_contracts.delivery import DeliveryContent, DeliveryContext
+from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryLeave
 from rota_contracts.model import Json
 from rota_contracts.robot import Robot
 from rota_contracts.text import Text
@@ -69,6 +69,10 @@ class Deliveries(Protocol):
 
     async def find(self, request_id: str) -> Delivery | None: ...
 
+    async def find_of(self, team: str, execution_id: str) -> Delivery | None:
+        """The delivery of this team's execution; the newest if there are several."""
+        ...
+
     async def insert(self, delivery: Delivery) -> Delivery:
         """Store it, and return what is stored: if there was one with this request id, that one stays."""
         ...
@@ -92,6 +96,12 @@ class Deliveries(Protocol):
 
 class Robots(Protocol):
     async def find(self, team: str, member: str) -> Robot | None: ...
+
+
+class Executions(Protocol):
+    async def may_deliver(self, team: str, execution_id: str) -> DeliveryLeave:
+        """May the result of this execution go out now? Raise Transient if nobody can say."""
+        ...
 
 
 class Texts(Protocol):

@@ -6,15 +6,19 @@ publishes what was saved. A result is never recomputed.
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import assert_never
 
+from delivery_center.ask_leave import AskLeave
 from delivery_center.attempt_targets import AttemptTargets
 from delivery_center.deliver import why_gone
-from delivery_center.domain import Delivery, due, give_up, told, with_targets
+from delivery_center.domain import Delivery, barred, due, give_up, hold, told, with_targets
 from delivery_center.facts import of_last_changes
 from delivery_center.ports import Bulletin, Deliveries, Robots
 from rota_common.clock import Clock
-from rota_common.errors import Permanent
+from rota_common.errors import Permanent, Transient
 from rota_common.logs import logger
+from rota_contracts.delivery import DeliveryLeave, Leave
+from rota_contracts.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Retry:
 
     deliveries: Deliveries
     robots: Robots
+    leave: AskLeave
     attempt: AttemptTargets
     finish: Finish
     clock: Clock
@@ -63,8 +68,26 @@ class Retry:
             await self.finish(give_up(delivery, gone or ""))
             return
         try:
-            attempted = await self.attempt(delivery, due(delivery, self.clock()), robot)
+            changed = await self._attempted(delivery, robot)
         except Permanent as error:
-            await self.finish(give_up(delivery, str(error)))
-            return
-        await self.finish(with_targets(delivery, attempted))
+            changed = give_up(delivery, str(error))
+        await self.finish(changed)
+
+    async def _attempted(self, delivery: Delivery, robot: Robot) -> Delivery:
+        """After an attempt at what is due, if the execution may still deliver."""
+        said = await self._leave(delivery)
+        match said.leave:
+            case Leave.GO:
+                return with_targets(delivery, await self.attempt(delivery, due(delivery, self.clock()), robot))
+            case Leave.HOLD:
+                return hold(delivery, self.clock(), said.reason)
+            case Leave.STOP:
+                return give_up(delivery, said.reason)
+            case other:
+                assert_never(other)
+
+    async def _leave(self, delivery: Delivery) -> DeliveryLeave:
+        try:
+            return await self.leave(delivery)
+        except Transient as error:  # nobody can say: as if it were paused
+            return barred(Leave.HOLD, str(error))

@@ -1,12 +1,18 @@
-"""The channels this service listens to."""
+"""The channels this service listens to, and the question it answers."""
 
+from collections.abc import Awaitable, Callable
+
+from delivery_center.controls import REMEMBERED, Controls
 from delivery_center.deliver import Deliver
 from delivery_center.facts import refused
+from delivery_center.ports import Deliveries
+from delivery_center.read_delivery import read_delivery
 from delivery_center.stop_retries import StopRetries
 from rota_common.publishing import Publish
 from rota_common.router import Router
-from rota_contracts.catalog import DELIVERY_ACCEPTED, DELIVERY_REQUESTED, ROBOT_DELETED
-from rota_contracts.delivery import DeliveryRequestedV1
+from rota_common.watching import Watch
+from rota_contracts.catalog import CONTROL_GIVEN, DELIVERY_ACCEPTED, DELIVERY_REQUESTED, READ_DELIVERY, ROBOT_DELETED
+from rota_contracts.delivery import DeliveryRead, DeliveryRequestedV1, ReadDelivery
 from rota_contracts.envelope import Event
 from rota_contracts.robot import RobotDeletedV1
 
@@ -14,7 +20,7 @@ SLOTS = 64
 """Handlers wait for receivers most of their time: a few slow receivers must not hold up the rest."""
 
 
-def build_router(deliver: Deliver, stop_retries: StopRetries, publish: Publish) -> Router:
+def build_router(deliver: Deliver, stop_retries: StopRetries, deliveries: Deliveries, publish: Publish) -> Router:
     router = Router()
 
     async def refuse(event: Event[DeliveryRequestedV1], reason: str) -> None:
@@ -29,4 +35,19 @@ def build_router(deliver: Deliver, stop_retries: StopRetries, publish: Publish) 
     async def on_robot_deleted(event: Event[RobotDeletedV1]) -> None:
         await stop_retries(event.data.team_id, event.data.member_id)
 
+    @router.answer(READ_DELIVERY)
+    async def on_read_delivery(question: ReadDelivery) -> DeliveryRead:
+        return await read_delivery(question, deliveries)
+
     return router
+
+
+def hearing(watch: Watch, controls: Controls) -> Callable[[], Awaitable[None]]:
+    """Remember what the executors say to all: each replica hears every word, whoever has the delivery in hand."""
+
+    async def loop() -> None:
+        async with watch.listen((CONTROL_GIVEN,), limit=REMEMBERED) as heard:
+            while True:
+                controls.hear((await heard.next()).data)
+
+    return loop

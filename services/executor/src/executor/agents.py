@@ -7,9 +7,12 @@ from typing import Any
 
 import yaml
 
+from executor.agent.words import Tool
+
 BUILT_IN = Path(__file__).parent / "agents"
 FENCE = "---"
-FRONT = ("connector", "options")
+FRONT = ("connector", "options", "max_iterations", "tools")
+MAX_ITERATIONS = 100
 
 
 class AgentFileError(ValueError):
@@ -18,12 +21,21 @@ class AgentFileError(ValueError):
 
 @dataclass(frozen=True)
 class Agent:
-    """`prompt` is its system prompt; `connector` the model it wants, if not the default one."""
+    """`prompt` is its system prompt; `connector` the model it wants, if not the default one.
+
+    `tools` are the ones it may use of those that its robot may use, by their names or their servers'; None = all.
+    `max_iterations`: how often it may use tools in one turn; None = the usual.
+    """
 
     id: str
     prompt: Template
     connector: str = ""
     options: dict[str, Any] = field(default_factory=dict)
+    max_iterations: int | None = None
+    tools: frozenset[str] | None = None
+
+    def may_use(self, tool: Tool) -> bool:
+        return self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
 
     def system_prompt(self, values: dict[str, str]) -> str:
         """The prompt with its placeholders filled; one that isn't known stays as it is."""
@@ -68,7 +80,29 @@ def parse(agent_id: str, text: str) -> Agent:
     options = front.get("options") or {}
     if not isinstance(options, dict):
         raise AgentFileError(f"expected options in the front matter of {agent_id}.md to be a mapping, got {options!r}")
-    return Agent(agent_id, Template(prompt), str(front.get("connector") or ""), options)
+    connector = str(front.get("connector") or "")
+    iterations, tools = _iterations(agent_id, front), _tools(agent_id, front)
+    return Agent(agent_id, Template(prompt), connector, options, iterations, tools)
+
+
+def _iterations(agent_id: str, front: dict[str, Any]) -> int | None:
+    given = front.get("max_iterations")
+    if given is None or (type(given) is int and 1 <= given <= MAX_ITERATIONS):
+        return given
+    raise AgentFileError(
+        f"expected max_iterations in the front matter of {agent_id}.md to be 1 to {MAX_ITERATIONS}, got {given!r}"
+    )
+
+
+def _tools(agent_id: str, front: dict[str, Any]) -> frozenset[str] | None:
+    given = front.get("tools")
+    if given is None:
+        return None
+    if isinstance(given, list) and all(isinstance(name, str) for name in given):
+        return frozenset(given)
+    raise AgentFileError(
+        f"expected tools in the front matter of {agent_id}.md to be a list of names of tools or servers, got {given!r}"
+    )
 
 
 def _halves(agent_id: str, text: str) -> tuple[str, str]:

@@ -3,21 +3,20 @@
 Every id derives from the execution, not from the message at hand, so a sweeper's repeat is the same fact.
 """
 
-from typing import assert_never
+from typing import Any, assert_never
 
-from executor.run import Run
+from executor.outcomes import Outcome, StepDelayed, StepFailed, TaskAnswered, Unusable, Used
+from executor.requests import delivery_request, validation_request
+from executor.run import Run, Word
 from executor.steps import (
     AskAgent,
-    Outcome,
+    MakeCalls,
     Question,
     RequestDelivery,
     RequestLearning,
+    RequestSlot,
     RequestVerdict,
     RunTurn,
-    StepDelayed,
-    StepFailed,
-    TaskAnswered,
-    Unusable,
     Work,
 )
 from executor.summary import run_summary
@@ -27,10 +26,14 @@ from rota_common.logs import logger
 from rota_common.publishing import Publish
 from rota_contracts import catalog
 from rota_contracts.activity import ActivityKind, ActivityV1
-from rota_contracts.delivery import DeliveryContext, DeliveryRequestedV1
+from rota_contracts.control import ControlGivenV1, ExecutionIntervenedV1
 from rota_contracts.execution import ExecutionFinishedV1, ExecutionStartedV1, excerpt
 from rota_contracts.learning import LearningRequestedV1
-from rota_contracts.validation import ValidationRequestedV1
+from rota_contracts.model import Payload
+from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
+
+EVERYBODY = "_all_"
+"""In the place of a member's name: all robots of the team."""
 
 
 class Announce:
@@ -38,59 +41,70 @@ class Announce:
         self._publish, self._blobs, self._clock = publish, blobs, clock
         self._log = logger(service="executor")
 
-    async def started(self, run: Run) -> None:
+    async def started(self, run: Run, *, grant: int = 0) -> None:
         execution = run.execution
-        fact = ExecutionStartedV1(
-            execution_id=run.id,
-            team_id=execution.team_id,
-            member_id=execution.member_id,
-            started_at=execution.started_at or execution.created_at,
-        )
-        await self._publish(catalog.EXECUTION_STARTED, fact, caused_by=run.id, trace=run.traceparent)
+        fact = ExecutionStartedV1(**_owner(run), started_at=execution.started_at or execution.created_at, grant=grant)
+        await self._tell(run, catalog.EXECUTION_STARTED, fact, step=str(grant) if grant else "")
 
     async def finished(self, run: Run) -> None:
         execution = run.execution
         fact = ExecutionFinishedV1(
-            execution_id=run.id,
-            team_id=execution.team_id,
-            member_id=execution.member_id,
+            **_owner(run),
             trigger_id=execution.trigger.trigger_id,
             status=execution.status,
             error=execution.error,
             finished_at=execution.finished_at or execution.created_at,
         )
-        await self._publish(catalog.EXECUTION_FINISHED, fact, caused_by=run.id, trace=run.traceparent)
+        await self._tell(run, catalog.EXECUTION_FINISHED, fact)
+
+    async def parked(self, run: Run) -> None:
+        execution = run.execution
+        reason = execution.question.question if execution.question else "paused"
+        fact = ExecutionParkedV1(
+            **_owner(run),
+            status=execution.status,
+            reason=excerpt(reason),
+            parks=run.parks,
+            parked_at=self._clock(),
+        )
+        await self._tell(run, catalog.EXECUTION_PARKED, fact, step=str(run.parks))
+        kind = ActivityKind.WAITING if execution.question else ActivityKind.PAUSED
+        await self._observe(run, kind, text=reason)
+
+    async def intervened(self, run: Run, word: Word) -> None:
+        """A word lies in a run's inbox."""
+        fact = ExecutionIntervenedV1(
+            **_owner(run), intervention_id=word.id, action=word.action, text=excerpt(word.text(), 2000), at=word.at
+        )
+        await self._tell(run, catalog.EXECUTION_INTERVENED, fact, step=word.id)
+
+    async def control(self, team: str, member: str | None, action: str, run_ids: list[str], reason: str) -> None:
+        """To every executor and delivery-center, whoever has these runs in hand. Losing it does no harm: each also
+        reads the runs' inboxes."""
+        given = ControlGivenV1(
+            team_id=team,
+            member_id=member or EVERYBODY,
+            action=action,
+            execution_ids=run_ids,
+            reason=reason,
+            at=self._clock(),
+        )
+        await self._publish.observe(catalog.CONTROL_GIVEN, given)
 
     async def ask(self, run: Run, question: Question) -> None:
         """Send a request; from the second time on past the stream's memory of ids, because the first may be lost."""
-        again = run.asks - 1
+        again = max(run.asks - 1, 0)
         match question:
             case RequestVerdict():
-                request = self._validation(run, question)
-                await self._publish(
-                    catalog.VALIDATION_REQUESTED,
-                    request,
-                    caused_by=run.id,
-                    step=question.validation_id,
-                    again=again,
-                    trace=run.traceparent,
-                )
+                request = validation_request(run, question)
+                await self._tell(run, catalog.VALIDATION_REQUESTED, request, step=question.validation_id, again=again)
             case RequestDelivery(request_id):
-                await self._publish(
-                    catalog.DELIVERY_REQUESTED,
-                    _delivery(run, request_id),
-                    caused_by=run.id,
-                    again=again,
-                    trace=run.traceparent,
-                )
+                await self._tell(run, catalog.DELIVERY_REQUESTED, delivery_request(run, request_id), again=again)
             case RequestLearning():
-                await self._publish(
-                    catalog.LEARNING_REQUESTED,
-                    await self._learning(run),
-                    caused_by=run.id,
-                    again=again,
-                    trace=run.traceparent,
-                )
+                await self._tell(run, catalog.LEARNING_REQUESTED, await self._learning(run), again=again)
+            case RequestSlot(parks):
+                wish = ExecutionResumableV1(**_owner(run), parks=parks, resumable_at=self._clock())
+                await self._tell(run, catalog.EXECUTION_RESUMABLE, wish, step=str(parks), again=again)
             case never:
                 assert_never(never)
 
@@ -99,24 +113,34 @@ class Announce:
         match step:
             case AskAgent(phase):
                 await self._observe(run, ActivityKind.PHASE_STARTED, text=run.robot.phase_agent(phase))
-            case RunTurn(task):
+            case RunTurn(task, _, 1, 0):
                 await self._observe(run, ActivityKind.TASK_STARTED, task_id=task.id, text=task.description)
+            case RunTurn(task, _, turn, 0):
+                await self._observe(run, ActivityKind.TURN_STARTED, task_id=task.id, text=f"turn {turn}")
+            case MakeCalls(task, uses):
+                for use in uses:
+                    await self._observe(run, ActivityKind.TOOL_STARTED, task_id=task.id, text=use.name)
 
     async def happened(self, run: Run, outcome: Outcome) -> None:
         match outcome:
             case TaskAnswered(task_id, output):
                 text = output.inline or f"{output.ref.size if output.ref else 0} bytes"
                 await self._observe(run, ActivityKind.TASK_FINISHED, task_id=task_id, text=text)
+            case Used(task_id, _, _, error):
+                await self._observe(run, ActivityKind.TOOL_FINISHED, task_id=task_id, text=error or "")
             case Unusable(reason) | StepFailed(reason) | StepDelayed(reason):
                 await self._observe(run, ActivityKind.PHASE_FINISHED, text=reason)
+
+    async def _tell(
+        self, run: Run, channel: catalog.Channel[Any], fact: Payload, *, step: str = "", again: int = 0
+    ) -> None:
+        await self._publish(channel, fact, caused_by=run.id, step=step, again=again, trace=run.traceparent)
 
     async def _observe(self, run: Run, kind: ActivityKind, *, text: str, task_id: str | None = None) -> None:
         execution = run.execution
         self._log.info("step", execution_id=run.id, phase=execution.phase, step=kind, task_id=task_id)
         activity = ActivityV1(
-            execution_id=run.id,
-            team_id=execution.team_id,
-            member_id=execution.member_id,
+            **_owner(run),
             kind=kind,
             phase=execution.phase,
             task_id=task_id,
@@ -125,27 +149,10 @@ class Announce:
         )
         await self._publish.observe(catalog.ACTIVITY, activity)
 
-    def _validation(self, run: Run, question: RequestVerdict) -> ValidationRequestedV1:
-        execution, task = run.execution, question.task
-        return ValidationRequestedV1(
-            validation_id=question.validation_id,
-            execution_id=run.id,
-            team_id=execution.team_id,
-            member_id=execution.member_id,
-            task_id=task.id,
-            description=task.description,
-            expected_output=task.expected_output,
-            rules=run.checked[task.id].open_rules,
-            output=question.output,
-            agent=run.robot.phase_agent("validation"),
-        )
-
     async def _learning(self, run: Run) -> LearningRequestedV1:
-        execution, learn = run.execution, run.robot.robot_config.learn
+        learn = run.robot.robot_config.learn
         return LearningRequestedV1(
-            execution_id=run.id,
-            team_id=execution.team_id,
-            member_id=execution.member_id,
+            **_owner(run),
             summary=await run_summary(run, self._blobs),
             types=learn.types,
             keep_days=learn.keep,
@@ -153,20 +160,6 @@ class Announce:
         )
 
 
-def _delivery(run: Run, request_id: str) -> DeliveryRequestedV1:
-    execution = run.execution
-    if execution.content is None:
-        raise AssertionError("a delivery is requested once its content is written")
-    return DeliveryRequestedV1(
-        request_id=request_id,
-        team_id=execution.team_id,
-        member_id=execution.member_id,
-        content=execution.content,
-        context=DeliveryContext(
-            member_id=execution.member_id,
-            execution_id=run.id,
-            trigger_type=execution.trigger.type,
-            team_id=execution.team_id,
-        ),
-        executor_mode=execution.executor_mode,
-    )
+def _owner(run: Run) -> dict[str, str]:
+    """Which execution a fact is about, and whose it is."""
+    return {"execution_id": run.id, "team_id": run.execution.team_id, "member_id": run.execution.member_id}

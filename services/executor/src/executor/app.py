@@ -2,29 +2,42 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from uuid import uuid4
 
 from executor.adapters.litellm_model import LitellmModel
+from executor.adapters.mcp_tools import McpTools
 from executor.adapters.mongo_calls import MongoCalls
 from executor.adapters.mongo_runs import MongoRuns
+from executor.adapters.nats_processes import NatsProcesses
+from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents import Agents
 from executor.announce import Announce
-from executor.call_agent import CallAnAgent
+from executor.asking import Asking
+from executor.call_agent import CallAnAgent, Hold
 from executor.connectors import Connectors
 from executor.drive import Drive, Pace
-from executor.perform import Models, Perform
+from executor.give_word import GiveWord
+from executor.hear_broadcast import HearBroadcast
+from executor.may_deliver import DecideLeave
+from executor.mcp_servers import load_servers
+from executor.perform import Models, Perform, Workshop
 from executor.ports import Model
+from executor.replay import Replay
 from executor.settings import Settings
 from executor.start_execution import StartExecution
 from executor.stop_robot import StopRobot
-from executor.subscribers import build_answers, build_router
+from executor.subscribers import build_answers, build_control, build_router
 from executor.sweep import Sweep
 from rota_common.blobs import Blobs
 from rota_common.mongo import OUTAGES, Mongo
 from rota_common.robots import Robots
 from rota_common.service import Runtime, Service
 from rota_common.serving import App, plain_app
+from rota_common.watching import Watch
+
+NAME = "executor"
 
 
 def build(
@@ -37,31 +50,53 @@ def build(
 ) -> App:
     """`environ` is where `$ENV.` references are looked up; `model` and `rehearsal` replace the adapters in tests."""
     runtime = runtime or Runtime()
-    service = Service("executor", settings.nats_url, runtime=runtime, outages=OUTAGES)
+    service = Service(NAME, settings.nats_url, runtime=runtime, outages=OUTAGES)
     mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_executor")
+    parts = _parts(settings, service, os.environ if environ is None else environ, model, rehearsal)
     runs, calls = MongoRuns(mongo.database), MongoCalls(mongo.database)
-    agents = Agents(settings.agents_dir)
-    connectors = Connectors(
-        settings.connector, environ=os.environ if environ is None else environ, folder=settings.connectors_dir
-    )
-    models = Models(connectors, real=model or LitellmModel(), rehearsal=rehearsal or RehearsalModel())
-    blobs = Blobs(service.bus)
-    drive = Drive(
-        runs,
-        Perform(models, agents, blobs, service.ask),
-        Announce(service.publish, blobs, runtime.clock),
-        owner=f"executor-{uuid4().hex[:8]}",
-        pace=Pace(settings.lease, settings.answer_patience),
-        clock=runtime.clock,
-        random=runtime.random,
-    )
-    start = StartExecution(runs, drive, Robots(service.bus), service.publish, runtime.clock)
-    call = CallAnAgent(calls, runs, models, agents, runtime.clock)
-    service.include(build_router(start=start, drive=drive, stop=StopRobot(runs, drive), slots=settings.slots))
-    service.include(build_answers(runs=runs, call=call))
+    owner, clock = f"{NAME}-{uuid4().hex[:8]}", runtime.clock
+    announce = Announce(service.publish, parts.blobs, clock)
+    pace = Pace(settings.lease, settings.answer_patience)
+    drive = Drive(runs, parts.perform, announce, owner=owner, pace=pace, clock=clock, random=runtime.random)
+    give = GiveWord(runs, drive, announce, clock)
+    start = StartExecution(runs, drive, Robots(service.bus), service.publish, clock)
+    stop = StopRobot(runs, drive, give, clock)
+    call = CallAnAgent(calls, runs, parts.perform.models, parts.perform.agents, clock, Hold(owner, settings.lease))
+    service.include(build_router(start=start, drive=drive, stop=stop, slots=settings.slots))
+    service.include(build_control(give=give, leave=DecideLeave(runs, clock)))
+    service.include(build_answers(runs=runs, call=call, replay=Replay(runs, parts.blobs)))
     service.on_start(runs.prepare)
     service.on_start(calls.prepare)
-    service.background("sweep", Sweep(runs, drive, runtime.clock, interval=settings.sweep_interval).run)
+    service.background("sweep", Sweep(runs, drive, give, clock, interval=settings.sweep_interval).run)
+    service.background("control", HearBroadcast(Watch(service.bus, service=NAME), give))
     service.probe("mongo", mongo.ping)
+    service.on_stop(call.close)
+    service.on_stop(parts.tools.close)
     service.on_stop(mongo.close)
     return plain_app(service, settings)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a worker works with."""
+
+    perform: Perform
+    blobs: Blobs
+    tools: McpTools
+
+
+def _parts(
+    settings: Settings, service: Service, environ: Mapping[str, str], model: Model | None, rehearsal: Model | None
+) -> Parts:
+    connectors = Connectors(settings.connector, environ=environ, folder=settings.connectors_dir)
+    servers = load_servers(settings.mcp_dir, environ)
+    blobs, tools = Blobs(service.bus), McpTools(servers)
+    perform = Perform(
+        Models(connectors, real=model or LitellmModel(), rehearsal=rehearsal or RehearsalModel()),
+        Agents(settings.agents_dir),
+        blobs,
+        Asking(service.ask, service.runtime.clock),
+        real=Workshop(tools, NatsProcesses(service.bus)),
+        recording=Workshop(RecordingTools(servers), RecordingProcesses()),
+    )
+    return Parts(perform, blobs, tools)

@@ -1,47 +1,142 @@
 """Letting the validator and the learner use an agent (EX-88 to EX-91): keys and limits stay in one place."""
 
 import asyncio
+import contextlib
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
-from executor.agents import Agents
+from executor.agents import Agent, Agents
 from executor.facts import facts
 from executor.perform import Models
 from executor.ports import Calls, Prompt, Runs
-from executor.prompts import locale_of, system
+from executor.prompts import DEFAULT_LOCALE, locale_of, system
 from executor.run import Run
+from rota_common.asking import StillWorking
 from rota_common.clock import Clock
 from rota_common.errors import Permanent
 from rota_common.json_text import extract_json
+from rota_common.patience import STILL_WORKING_S
 from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.trigger import ExecutorMode, Message
 
+POLL_S = 0.3
+"""How often to look for the answer that another replica is at work on."""
+
+NOBODY = {
+    "role": "a member of the team",
+    "duties": "- as you are told",
+    "rules": "",
+    "system_prompt": "",
+    "agents": "",
+    "tools": "",
+    "processes": "",
+    "clock": "",
+}
+"""What stands in an agent's prompt where nobody knows whose run it is about."""
+
+KINDS = ("validation", "learning", "dedup")
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Who claims calls here, and for how long (seconds) a claim lives without being renewed."""
+
+    owner: str
+    lease: float
+
 
 class CallAnAgent:
-    """The answer is stored before it is given: the same call id gets the same answer, and the model is asked once."""
+    """The answer is stored before it is given: the same call id gets the same answer, and the model is asked once.
 
-    def __init__(self, calls: Calls, runs: Runs, models: Models, agents: Agents, clock: Clock) -> None:
-        self._calls, self._runs, self._models, self._agents, self._clock = calls, runs, models, agents, clock
+    Whoever asks the model holds a claim of the call. Anybody else who is asked waits for the stored answer, or takes
+    over when the claim has ended: then whoever held it has died.
+    """
+
+    def __init__(
+        self,
+        calls: Calls,
+        runs: Runs,
+        models: Models,
+        agents: Agents,
+        clock: Clock,
+        hold: Hold,
+        *,
+        patience: float = STILL_WORKING_S,
+    ) -> None:
+        self._calls, self._runs, self._models, self._agents = calls, runs, models, agents
+        self._clock, self._hold, self._patience = clock, hold, patience
         self._under_way: dict[str, asyncio.Task[AgentAnswered]] = {}
 
     async def __call__(self, call: CallAgent) -> AgentAnswered:
-        """Errors of the agent or the model are in the answer (EX-90); Transient when it may work later."""
-        if known := await self._calls.find(call.call_id):
-            return known
+        """Errors of the agent or the model are in the answer (EX-90); Transient when it may work later, StillWorking
+        when there is no answer yet: the work goes on."""
         task = self._under_way.get(call.call_id)
         if task is None:
-            task = asyncio.create_task(self._answer(call))
+            task = asyncio.create_task(self._answered(call))
             self._under_way[call.call_id] = task
-            task.add_done_callback(lambda _: self._under_way.pop(call.call_id, None))
-        return await asyncio.shield(task)
+            task.add_done_callback(lambda done: self._over(call.call_id, done))
+        done, _ = await asyncio.wait([task], timeout=self._patience)
+        if not done or task.cancelled():
+            raise StillWorking(f"agent {call.assistant_id} has no answer yet: ask again with call_id {call.call_id}")
+        return task.result()
+
+    async def close(self) -> None:
+        """Leave what is under way to the next replica that is asked for it."""
+        tasks = [*self._under_way.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _over(self, call_id: str, task: asyncio.Task[AgentAnswered]) -> None:
+        self._under_way.pop(call_id, None)
+        if not task.cancelled():
+            task.exception()  # whoever still waits for it gets it; if nobody does, the next who asks begins anew
+
+    async def _answered(self, call: CallAgent) -> AgentAnswered:
+        """The stored answer, or a new one: ours, or that of the replica which claimed the call before."""
+        give_up = self._clock() + timedelta(seconds=call.timeout)
+        while True:
+            now = self._clock()
+            until = now + timedelta(seconds=self._hold.lease)
+            known = await self._calls.claim(call.call_id, owner=self._hold.owner, until=until, now=now)
+            if isinstance(known, AgentAnswered):
+                return known
+            if known:
+                return await self._answer(call)
+            if now >= give_up:
+                raise StillWorking(f"another replica works on call {call.call_id} for more than {call.timeout:g} s")
+            await asyncio.sleep(POLL_S)
 
     async def _answer(self, call: CallAgent) -> AgentAnswered:
+        """The model is asked, and the answer stored, while the claim is renewed."""
+        renewing = asyncio.create_task(self._renew(call.call_id))
+        try:
+            answer = await self._said(call)
+            return await self._calls.remember(call.call_id, answer, at=self._clock())
+        except BaseException:
+            with contextlib.suppress(Exception):  # the claim ends by itself, only later
+                await self._calls.release(call.call_id, owner=self._hold.owner)
+            raise
+        finally:
+            renewing.cancel()
+
+    async def _renew(self, call_id: str) -> None:
+        """Until it is cancelled: what keeps one renewal from working may be over at the next."""
+        while True:
+            await asyncio.sleep(self._hold.lease / 3)
+            until = self._clock() + timedelta(seconds=self._hold.lease)
+            with contextlib.suppress(Exception):  # a claim that is lost costs a second call of the model, no answer
+                await self._calls.renew(call_id, owner=self._hold.owner, until=until)
+
+    async def _said(self, call: CallAgent) -> AgentAnswered:
         try:
             text = await asyncio.wait_for(self._complete(call), call.timeout)
-            answer = AgentAnswered(agent_id=call.assistant_id, content=text, response=extract_json(text))
         except Permanent as error:
-            answer = AgentAnswered(agent_id=call.assistant_id, error=str(error))
+            return AgentAnswered(agent_id=call.assistant_id, error=str(error))
         except TimeoutError:
-            answer = AgentAnswered(agent_id=call.assistant_id, error=f"no answer within {call.timeout:g} s")
-        return await self._calls.remember(call.call_id, answer, at=self._clock())
+            return AgentAnswered(agent_id=call.assistant_id, error=f"no answer within {call.timeout:g} s")
+        return AgentAnswered(agent_id=call.assistant_id, content=text, response=extract_json(text))
 
     async def _complete(self, call: CallAgent) -> str:
         run = await self._run(call)
@@ -50,19 +145,10 @@ class CallAnAgent:
             raise Permanent(f"there is no agent {call.assistant_id}: add {call.assistant_id}.md to ROTA_AGENTS_DIR")
         mode = run.execution.executor_mode if run else ExecutorMode.STANDARD
         model, connector = self._models.choose(mode, call.model or "", agent.connector)
-        kind = call.assistant_id.removeprefix("rota.")
-        if run is not None and call.assistant_id == run.robot.phase_agent("validation"):
-            kind = "validation"
-        if run is not None and call.assistant_id == run.robot.phase_agent("learning"):
-            kind = "learning"
-        messages: list[Message] = list(call.messages)
-        if run is not None:
-            locale = call.locale or locale_of(run.execution.trigger, run.robot)
-            messages = [system(agent, call.assistant_id, run.robot, locale=locale), *messages]
-        else:
-            messages = [Message(role="system", content=agent.system_prompt({})), *messages]
-        known = facts(run, kind) if run else {}
-        return await model.complete(Prompt(messages, connector, call.timeout, call.call_id, agent.options, known))
+        messages = [_system(call, agent, run), *call.messages]
+        known = _facts(call, run) if run else {}
+        prompt = Prompt(messages, connector, call.timeout, call.call_id, agent.options, known)
+        return (await model.complete(prompt)).text
 
     async def _run(self, call: CallAgent) -> Run | None:
         """The execution it is about, if it is this robot's: whose words and whose mode hold."""
@@ -70,3 +156,19 @@ class CallAnAgent:
         if run is None or (run.execution.team_id, run.execution.member_id) != (call.team_id, call.member_id):
             return None
         return run
+
+
+def _system(call: CallAgent, agent: Agent, run: Run | None) -> Message:
+    if run is None:
+        values = NOBODY | {"agent": call.assistant_id, "locale": call.locale or DEFAULT_LOCALE}
+        return Message(role="system", content=agent.system_prompt(values))
+    locale = call.locale or locale_of(run.execution.trigger, run.robot)
+    return system(agent, call.assistant_id, run.robot, locale=locale)
+
+
+def _facts(call: CallAgent, run: Run) -> dict[str, Any]:
+    """`kind` is what the robot uses this agent for, whatever its name."""
+    used_for = (kind for kind in KINDS if call.assistant_id == run.robot.phase_agent(kind))
+    kind = next(used_for, call.assistant_id.removeprefix("rota."))
+    history = {"history": call.metadata.get("history", [])} if kind == "dedup" else {}
+    return facts(run, kind) | history

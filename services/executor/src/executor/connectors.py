@@ -52,6 +52,11 @@ class Connector:
     host: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     problem: str = ""
+    capabilities: dict[str, bool | str] = field(default_factory=dict)
+
+    def can(self, capability: str) -> bool:
+        """What its file doesn't speak of, it can."""
+        return self.capabilities.get(capability, True) is not False
 
 
 class Connectors:
@@ -101,6 +106,7 @@ def _read(path: Path, environ: Mapping[str, str]) -> Connector:
         host=_optional(options.host, environ),
         parameters=options.parameters,
         problem=problem,
+        capabilities=options.capabilities,
     )
 
 

@@ -4,41 +4,50 @@ Both are pure. Whatever is killed, the stored run and `next_step` say how to go 
 """
 
 from datetime import datetime, timedelta
-from typing import assert_never
 
 from executor import tasks
-from executor.run import Run, Waiting
-from executor.steps import (
-    AskAgent,
+from executor.outcomes import (
     DeliveryTaken,
-    Done,
-    Finish,
+    GoalsCompared,
     GoalsSet,
     Inspired,
     Learnt,
+    NeedsInput,
+    NotCalled,
+    NothingToDo,
     Outcome,
     Planned,
     Progressed,
-    Question,
     Recalled,
+    StepDelayed,
+    StepFailed,
+    Unusable,
+    Written,
+)
+from executor.phases import timed
+from executor.run import Run, Waiting
+from executor.steps import (
+    AskAgent,
+    CompareGoals,
+    Done,
+    Finish,
+    Park,
+    Question,
     RecallLessons,
     RequestDelivery,
     RequestLearning,
+    RequestSlot,
     RequestVerdict,
-    RulesAnswered,
+    RunTurn,
     Step,
-    StepDelayed,
-    StepFailed,
-    TaskAnswered,
-    Unusable,
-    VerdictGiven,
-    Written,
 )
 from executor.wording import about
-from rota_contracts.execution import ExecStatus, Execution, LearningResult, Progress
+from rota_contracts.execution import Asked, ExecStatus, Execution, LearningResult, Progress
 from rota_contracts.ids import derived_id
-from rota_contracts.robot import Phase, Robot
-from rota_contracts.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
+from rota_contracts.learning import DedupDecision
+from rota_contracts.robot import Phase
+from rota_contracts.text import Text
+from rota_contracts.trigger import ExecutorMode
 
 MAX_ATTEMPTS = 3
 """Answers of one step that may be unusable before the step fails."""
@@ -46,33 +55,20 @@ MAX_ATTEMPTS = 3
 MAX_FAILURES = 20
 """Calls of one step that may fail for passing reasons before the step fails: an hour or so, as the delays grow."""
 
-PRODUCED_BY: dict[type[Progressed], Phase] = {
-    Inspired: Phase.INSPIRATION,
-    GoalsSet: Phase.GOALS,
-    Planned: Phase.TASKS,
+PHASES_OF: dict[type[object], tuple[Phase, ...]] = {
+    Inspired: (Phase.INSPIRATION,),
+    GoalsSet: (Phase.GOALS,),
+    Planned: (Phase.TASKS,),
+    NothingToDo: (Phase.GOALS, Phase.TASKS),
 }
+"""In which phase an answer of a phase's agent is waited for."""
 
-
-def begin(execution_id: str, trigger: TriggerReceivedV1, robot: Robot, *, now: datetime, traceparent: str) -> Run:
-    """A new run: a clock starts at P0, a person and an event at P1 (EX-01)."""
-    mode = trigger.executor_mode or robot.robot_config.executor.mode
-    notes = []
-    if mode is ExecutorMode.SANDBOX:
-        notes.append("no sandbox runtime is configured: this run behaves like dryrun")
-    execution = Execution(
-        execution_id=execution_id,
-        team_id=trigger.team_id,
-        member_id=trigger.member_id,
-        robot_rev=robot.rev,
-        trigger=trigger,
-        executor_mode=mode,
-        status=ExecStatus.RUNNING,
-        phase=Phase.INSPIRATION if trigger.type is TriggerType.CLOCK else Phase.GOALS,
-        notes=notes,
-        created_at=now,
-        started_at=now,
-    )
-    return Run(execution=execution, robot=robot, traceparent=traceparent)
+WAITS = {
+    RequestVerdict: Waiting.VALIDATION,
+    RequestDelivery: Waiting.DELIVERY,
+    RequestLearning: Waiting.LEARNING,
+    RequestSlot: Waiting.SLOT,
+}
 
 
 def next_step(run: Run) -> Step:
@@ -82,11 +78,21 @@ def next_step(run: Run) -> Step:
         return Done()
     if run.cancelled is not None:
         return Finish(ExecStatus.CANCELLED)
+    if run.blocked:
+        return Park()
+    if run.parks > run.granted:
+        return RequestSlot(run.parks)
     if not run.recalled:
         return RecallLessons(about(execution.trigger))
+    return _of_phase(run, execution)
+
+
+def _of_phase(run: Run, execution: Execution) -> Step:
     match execution.phase:
         case Phase.RUN:
             return tasks.next_step(run)
+        case Phase.TASKS if execution.goals is not None and _goals_unchecked(run):
+            return CompareGoals(execution.goals)
         case Phase.DELIVERY if execution.content is not None:
             return RequestDelivery(derived_id("delivery", run.id))
         case Phase.LEARNING if execution.learning is not None or learns_nothing(run):
@@ -94,25 +100,33 @@ def next_step(run: Run) -> Step:
         case Phase.LEARNING:
             return RequestLearning()
         case phase:
-            return AskAgent(phase, derived_id("step", run.id, phase, run.attempts))
+            again = (run.again,) if run.again else ()
+            return AskAgent(phase, derived_id("step", run.id, phase, run.attempts, *again))
 
 
-def apply(run: Run, outcome: Outcome, *, now: datetime, retry_after: float = 0.0) -> Run:
+def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None = None, retry_after: float = 0.0) -> Run:
     """The same run, one fact richer. An answer that isn't waited for (any more) changes nothing.
 
-    `retry_after`: seconds until a delayed step is tried again, if the other side asked for no delay of its own.
+    `began`: when its step began. `retry_after`: seconds until a delayed step is tried again, if the other side asked
+    for no delay of its own.
     """
     if run.over:
         return run
     match outcome:
         case Unusable(reason):
-            return _unusable(run, reason, now)
+            changed = _unusable(run, reason, now)
         case StepDelayed(reason, after):
-            return _delayed(run, reason, timedelta(seconds=retry_after if after is None else after), now)
+            changed = _delayed(run, reason, timedelta(seconds=retry_after if after is None else after), now)
         case StepFailed(reason):
-            return _fail(_settled(run), reason, now)
+            changed = fail(run, reason, now)
         case progressed:
-            return _advance(_settled(run), progressed, now) if _awaited(run, progressed) else run
+            if not _awaited(run, progressed):
+                return run
+            changed = _advance(run, progressed, now, began or now)
+            if isinstance(progressed, NotCalled):
+                after = retry_after if progressed.after is None else progressed.after
+                changed = _delayed(changed, progressed.reason, timedelta(seconds=after), now)
+    return timed(run, changed, now)
 
 
 def asking(run: Run, question: Question, *, now: datetime, patience: timedelta) -> Run:
@@ -121,27 +135,34 @@ def asking(run: Run, question: Question, *, now: datetime, patience: timedelta) 
     Asking again within `patience` is the same request, which the stream recognises and drops; after it the request may
     have been lost, and is counted as a new one.
     """
-    match question:
-        case RequestVerdict():
-            waiting = Waiting.VALIDATION
-        case RequestDelivery():
-            waiting = Waiting.DELIVERY
-        case RequestLearning():
-            waiting = Waiting.LEARNING
-        case never:
-            assert_never(never)
+    waiting = WAITS[type(question)]
     if run.waiting is waiting and run.asked_at is not None and now < run.asked_at + patience:
         return run
-    return run.model_copy(update={"waiting": waiting, "asked_at": now, "asks": run.asks + 1})
+    asks = run.asks + 1 if run.waiting is waiting else 1
+    return run.model_copy(update={"waiting": waiting, "asked_at": now, "asks": asks})
 
 
 def finish(run: Run, status: ExecStatus, *, now: datetime) -> Run:
     """The run, over."""
     execution = run.execution
     if status is ExecStatus.CANCELLED:
-        return _settled(run).seen(status=status, error=execution.error or run.cancelled, finished_at=now)
-    learning = execution.learning or LearningResult(skipped=learns_nothing(run))
-    return _settled(run).seen(status=status, learning=learning, finished_at=now)
+        error = execution.error or run.cancelled
+        over = settled(run).seen(status=status, error=error, finished_at=now, deadline_at=None, question=None)
+    else:
+        learning = execution.learning or LearningResult(skipped=learns_nothing(run))
+        over = settled(run).seen(status=status, learning=learning, finished_at=now, deadline_at=None)
+    return timed(run, over, now)
+
+
+def fail(run: Run, reason: str, now: datetime) -> Run:
+    """Nothing unvalidated is delivered: a run that failed goes on to learning (Decision 33).
+
+    In P3 it is the task in hand that has failed, which may not be the end of the run.
+    """
+    run = settled(run)
+    if run.execution.phase is Phase.RUN:
+        return tasks.settle(tasks.fail_current(run, reason, now=now))
+    return run.seen(error=run.execution.error or reason, phase=Phase.LEARNING)
 
 
 def learns_nothing(run: Run) -> str | None:
@@ -151,40 +172,83 @@ def learns_nothing(run: Run) -> str | None:
     return None if run.robot.robot_config.learn.on else "learning is switched off"
 
 
-def _advance(run: Run, outcome: Progressed, now: datetime) -> Run:
+def settled(run: Run) -> Run:
+    """Nothing is asked, tried or waited for."""
+    fresh = {"feedback": "", "attempts": 0, "failures": 0, "retry_at": None}
+    return run.model_copy(update={**fresh, "waiting": Waiting.NOTHING, "asked_at": None, "asks": 0})
+
+
+def _goals_unchecked(run: Run) -> bool:
+    return run.robot.robot_config.dedup.on and not run.goals_checked
+
+
+def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> Run:
+    run = run if isinstance(outcome, NotCalled) else settled(run)  # the failures of a call are counted on
     match outcome:
         case Inspired(report):
             return run.seen(inspiration=report, phase=Phase.GOALS)
         case GoalsSet(goals):
             return run.seen(goals=goals, phase=Phase.TASKS)
-        case TaskAnswered() | RulesAnswered() | VerdictGiven():
-            return tasks.apply(run, outcome, now=now)
         case Written(content):
             return run.seen(content=content)
         case DeliveryTaken(result):
             return run.seen(delivery=result, phase=Phase.LEARNING)
         case Learnt(result):
             return run.seen(learning=result)
-        case Recalled() | Planned():
+        case NeedsInput(question):
+            return _asks_a_person(run, question, now)
+        case Recalled() | Planned() | GoalsCompared() | NothingToDo():
             return _prepared(run, outcome)
-    assert_never(outcome)
+        case about_task:
+            return tasks.apply(run, about_task, now=now, began=began)
 
 
-def _prepared(run: Run, outcome: Recalled | Planned) -> Run:
-    """With lessons, or with a plan; both may leave notes for the owner."""
+def _prepared(run: Run, outcome: Recalled | Planned | GoalsCompared | NothingToDo) -> Run:
+    """With lessons, or with a plan, or with the news that none is needed; each may leave notes for the owner."""
+    execution = run.execution
     match outcome:
         case Recalled(lessons, note):
-            notes = [*run.execution.notes, note] if note else run.execution.notes
+            notes = [*execution.notes, note] if note else execution.notes
             return run.model_copy(update={"recalled": True}).seen(recalled=lessons, notes=notes)
+        case GoalsCompared():
+            return _compared(run, outcome)
+        case NothingToDo(reason):
+            return run.seen(skipped=reason, phase=Phase.LEARNING)
         case Planned(planned, mended):
-            notes = [*run.execution.notes, *mended]
-            return run.seen(tasks=planned, notes=notes, phase=Phase.RUN, progress=Progress(tasks_total=len(planned)))
+            kept = [task for task in execution.tasks or [] if tasks.result_of(run, task.id) is not None]
+            done = sum(1 for result in execution.results if result.status == "completed")
+            whole = [*kept, *planned]
+            run = run.seen(
+                tasks=whole,
+                notes=[*execution.notes, *mended],
+                phase=Phase.RUN,
+                progress=Progress(tasks_total=len(whole), tasks_done=done),
+            )
+            return run if tasks.current(run) is not None else tasks.settle(run)
 
 
-def _settled(run: Run) -> Run:
-    """Nothing is asked, tried or waited for."""
-    fresh = {"feedback": "", "attempts": 0, "failures": 0, "retry_at": None}
-    return run.model_copy(update={**fresh, "waiting": Waiting.NOTHING, "asked_at": None, "asks": 0})
+def _compared(run: Run, outcome: GoalsCompared) -> Run:
+    """SC-13: `skip` ends the run as completed, with its reason; `merge` leaves the goals that aren't reached yet."""
+    answer, goals = outcome.answer, run.execution.goals
+    run = run.model_copy(update={"goals_checked": True})
+    before = f" (execution {answer.execution_id})" if answer.execution_id else ""
+    if answer.decision is DedupDecision.SKIP:
+        return run.seen(skipped=f"done before{before}: {answer.reason}", phase=Phase.LEARNING)
+    if answer.decision is DedupDecision.PROCEED or goals is None:
+        return run
+    note = f"goals: partly done before{before}: {answer.reason}"
+    kept = goals.model_copy(update={"content": answer.goals or goals.content})
+    return run.seen(goals=kept, notes=[*run.execution.notes, note])
+
+
+def _asks_a_person(run: Run, question: str, now: datetime) -> Run:
+    """In a task the question is what its assistant said in this turn; the answer is what it is told in the next."""
+    step = next_step(run)
+    asked = Asked(question=question, asked_at=now)
+    if isinstance(step, RunTurn):
+        run = tasks.answered_by_asking(run, step.task, Text(inline=question), now=now)
+        asked = asked.model_copy(update={"task_id": step.task.id})
+    return run.seen(question=asked, status=ExecStatus.WAITING)
 
 
 def _awaited(run: Run, outcome: Progressed) -> bool:
@@ -193,35 +257,31 @@ def _awaited(run: Run, outcome: Progressed) -> bool:
     match outcome:
         case Recalled():
             return not run.recalled
-        case Inspired() | GoalsSet() | Planned():
-            return phase is PRODUCED_BY[type(outcome)]
+        case Inspired() | GoalsSet() | Planned() | NothingToDo():
+            return phase in PHASES_OF[type(outcome)] and not run.blocked
+        case GoalsCompared():
+            return phase is Phase.TASKS and _goals_unchecked(run)
+        case NeedsInput():
+            return isinstance(next_step(run), RunTurn | AskAgent)
         case Written():
             return phase is Phase.DELIVERY and run.execution.content is None
-        case TaskAnswered() | RulesAnswered() | VerdictGiven():
-            return phase is Phase.RUN and tasks.awaited(run, outcome)
         case DeliveryTaken():
-            return run.waiting is Waiting.DELIVERY
+            return phase is Phase.DELIVERY and run.execution.content is not None
         case Learnt():
-            return run.waiting is Waiting.LEARNING
-    assert_never(outcome)
+            return phase is Phase.LEARNING and run.execution.learning is None
+        case about_task:
+            return phase is Phase.RUN and tasks.current(run) is not None and tasks.awaited(run, about_task)
 
 
 def _unusable(run: Run, reason: str, now: datetime) -> Run:
     attempts = run.attempts + 1
     if attempts >= MAX_ATTEMPTS:
-        return _fail(_settled(run), f"{run.execution.phase}: {reason} ({attempts} attempts)", now)
+        return fail(run, f"{run.execution.phase}: {reason} ({attempts} attempts)", now)
     return run.model_copy(update={"feedback": reason, "attempts": attempts, "retry_at": None})
 
 
 def _delayed(run: Run, reason: str, delay: timedelta, now: datetime) -> Run:
     failures = run.failures + 1
     if failures >= MAX_FAILURES:
-        return _fail(_settled(run), f"{run.execution.phase}: {reason} ({failures} attempts)", now)
+        return fail(run, f"{run.execution.phase}: {reason} ({failures} attempts)", now)
     return run.model_copy(update={"failures": failures, "retry_at": now + delay})
-
-
-def _fail(run: Run, reason: str, now: datetime) -> Run:
-    """Nothing unvalidated is delivered: a run that failed goes on to learning (Decision 33)."""
-    if run.execution.phase is Phase.RUN:
-        run = tasks.fail_current(run, reason, now=now)
-    return run.seen(error=run.execution.error or reason, phase=Phase.LEARNING)

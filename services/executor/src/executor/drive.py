@@ -7,21 +7,21 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import cast
 
-from executor import domain
+from executor import domain, ledger
 from executor.announce import Announce
+from executor.hands import Hands, Interrupted
+from executor.outcomes import CallsBegun, Outcome, Progressed, Recalled, RulesAnswered
 from executor.perform import Perform
 from executor.ports import Fenced, Runs
 from executor.run import Run
 from executor.steps import (
     Done,
     Finish,
-    Outcome,
-    Progressed,
-    Recalled,
+    Park,
     RequestDelivery,
     RequestLearning,
+    RequestSlot,
     RequestVerdict,
-    RulesAnswered,
     Step,
     Work,
 )
@@ -43,13 +43,14 @@ class Pace:
 
 
 class Drive:
-    """One worker's way with executions. `owner` names the process."""
+    """One worker's way with executions. `owner` names the process; `hands` are the runs that it works on now."""
 
     def __init__(
         self, runs: Runs, perform: Perform, announce: Announce, *, owner: str, pace: Pace, clock: Clock, random: Random
     ) -> None:
         self._runs, self._perform, self._announce = runs, perform, announce
         self._owner, self._pace, self._clock, self._random = owner, pace, clock, random
+        self.hands = Hands()
 
     async def start(self, run: Run) -> None:
         """Begin a new run, or go on with it if it has been begun before.
@@ -57,37 +58,50 @@ class Drive:
         The first step only asks what the memory knows: that needn't wait until the run is stored.
         """
         epoch, outcome = await asyncio.gather(
-            self._runs.create(run, owner=self._owner, until=self._until()),
-            self._perform(run, cast(Work, domain.next_step(run))),
+            self._runs.create(run, owner=self._owner, until=self._until()), self._first(run)
         )
         if epoch is None:
             await self._announce.started(await self._runs.find(run.id) or run)
             await self.resume(run.id)
             return
-        run = domain.apply(run, outcome, now=self._clock())
+        run = ledger.took(run, outcome, now=self._clock())
         holding = self._hold(run, epoch, swept=False)
         told, done = await asyncio.gather(self._announce.started(run), holding, return_exceptions=True)
         if failure := done or told:
             raise failure
 
-    async def resume(self, run_id: str, answer: Progressed | None = None, *, swept: bool = False) -> None:
-        """Apply an `answer` the run waits for, and go on. `swept`: no message stands behind it, which would come again.
+    async def resume(
+        self, run_id: str, answer: Progressed | None = None, *, grant: int = 0, swept: bool = False
+    ) -> None:
+        """Apply an `answer` the run waits for, or the slot it asked for, and go on.
 
-        While another worker holds the run it is that worker's to go on with, or the sweeper's once the claim has ended;
-        an answer must not be lost meanwhile, so it raises Transient.
+        `swept`: no message stands behind it, which would come again. While another worker holds the run it is that
+        worker's to go on with, or the sweeper's once the claim has ended; an answer must not be lost meanwhile, so it
+        raises Transient.
         """
         if answer is not None and await self._pass_on(run_id, answer):
             return
         claimed = await self._runs.claim(run_id, owner=self._owner, until=self._until(), now=self._clock())
         if claimed is None:
-            await self._unclaimed(run_id, answered=answer is not None, swept=swept)
+            await self._unclaimed(run_id, must=answer is not None or grant > 0, swept=swept)
             return
         run, epoch = claimed
         if not run.recalled:  # it had hardly begun: whoever began it may not have told
             await self._announce.started(run)
+        now = self._clock()
+        run = ledger.heard(ledger.taken_over(run, now=now), now=now)
+        run = ledger.granted(run, grant, now=now)
+        if grant:
+            await self._announce.started(run, grant=grant)
         if answer is not None:
-            run = domain.apply(run, answer, now=self._clock())
+            run = ledger.took(run, answer, now=now)
         await self._hold(run, epoch, swept=swept)
+
+    async def _first(self, run: Run) -> Outcome:
+        """What comes of a new run's first step."""
+        async for heard in self._perform(run, cast(Work, domain.next_step(run))):
+            return heard.outcome
+        raise AssertionError("every step has an outcome")
 
     async def _pass_on(self, run_id: str, answer: Progressed) -> bool:
         """After most answers the run only asks the next service: one compare-and-set does then, without a claim."""
@@ -95,19 +109,22 @@ class Drive:
         if free is None:
             return False
         run, epoch = free
-        run = domain.apply(run, answer, now=self._clock())
+        run = ledger.took(ledger.heard(run, now=self._clock()), answer, now=self._clock())
         try:
-            return await self._leave(run, epoch, domain.next_step(run), swept=False)
+            left = await self._leave(run, epoch, domain.next_step(run), swept=False)
         except Fenced:
             return False
+        if left is not None and left.inbox:  # said while it was let go
+            await self.resume(run_id)
+        return left is not None
 
-    async def _unclaimed(self, run_id: str, *, answered: bool, swept: bool) -> None:
+    async def _unclaimed(self, run_id: str, *, must: bool, swept: bool) -> None:
         run = await self._runs.find(run_id)
         if run is None:
             raise Transient(f"execution {run_id} isn't there yet", after=BUSY_S)
         if run.over:
             await self._tell_end(run, swept=swept)
-        elif answered:
+        elif must:
             raise Transient(f"execution {run_id} is being worked on", after=BUSY_S)
 
     async def _tell_end(self, run: Run, *, swept: bool) -> None:
@@ -119,52 +136,75 @@ class Drive:
         """Go on with a claimed run while its claim is renewed."""
         renewing = asyncio.create_task(self._renew(run.id, epoch))
         try:
-            await self._go_on(run, epoch, swept=swept)
+            with self.hands.holding(run.id):
+                left = await self._go_on(run, epoch, swept=swept)
         except Fenced as error:
             raise Transient(str(error), after=BUSY_S) from error
         finally:
             renewing.cancel()
+        if left.inbox:  # said while it was let go
+            await self.resume(run.id, swept=swept)
 
-    async def _go_on(self, run: Run, epoch: int, *, swept: bool) -> None:
+    async def _go_on(self, run: Run, epoch: int, *, swept: bool) -> Run:
         step = domain.next_step(run)
-        while not await self._leave(run, epoch, step, swept=swept):
-            work = cast(Work, step)
-            await self._announce.beginning(run, work)
-            outcome = await self._perform(run, work)
-            retry_after = backoff(run.failures + 1, random=self._random)
-            run = domain.apply(run, outcome, now=self._clock(), retry_after=retry_after)
-            await self._announce.happened(run, outcome)
+        while (left := await self._leave(run, epoch, step, swept=swept)) is None:
+            run = await self._work(run, epoch, cast(Work, step))
             if run.retry_at is not None:
-                await self._runs.release(run, epoch, look_at=run.retry_at)
-                return
+                return await self._runs.release(run, epoch, look_at=run.retry_at)
             step = domain.next_step(run)
-            if _worth_saving(run, outcome) and isinstance(step, Work):
-                run = await self._runs.save(run, epoch)
-                step = domain.next_step(run) if run.cancelled is not None else step
+        return left
 
-    async def _leave(self, run: Run, epoch: int, step: Step, *, swept: bool) -> bool:
-        """Let go of a run that is over or another service's: saved first, told then. False if there is work to do.
+    async def _work(self, run: Run, epoch: int, step: Work) -> Run:
+        """The run after one step, stored where that matters; a stop interrupts the step, and is heard at once."""
+        await self._announce.beginning(run, step)
+        began = self._clock()
+        try:
+            async for heard in self.hands.interruptible(run.id, self._perform(run, step)):
+                run = ledger.took(
+                    run,
+                    heard.outcome,
+                    now=self._clock(),
+                    began=began,
+                    retry_after=backoff(run.failures + 1, random=self._random),
+                    said=heard.said,
+                    tools=heard.tools,
+                )
+                await self._announce.happened(run, heard.outcome)
+                if _worth_saving(run, heard.outcome):
+                    run = await self._runs.save(run, epoch)
+        except Interrupted:
+            run = await self._runs.save(run, epoch)
+        return ledger.heard(run, now=self._clock()) if run.inbox else run
+
+    async def _leave(self, run: Run, epoch: int, step: Step, *, swept: bool) -> Run | None:
+        """Let go of a run that is over, parked or another service's: saved first, told then. None if there is work.
 
         If the telling fails, the message or the sweeper brings us back here, and the same is told again.
         """
-        patience = timedelta(seconds=self._pace.patience)
+        now, patience = self._clock(), timedelta(seconds=self._pace.patience)
         match step:
             case Finish(status):
-                over = domain.finish(run, status, now=self._clock())
-                look_at = self._clock() + patience if swept else None
-                await self._tell_end(await self._runs.release(over, epoch, look_at=look_at), swept=swept)
+                over = ledger.finished(run, status, now=now)
+                left = await self._runs.release(over, epoch, look_at=now + patience if swept else None)
+                await self._tell_end(left, swept=swept)
+                return left
             case Done():
                 await self._announce.finished(run)
-            case RequestVerdict() | RequestDelivery() | RequestLearning():
-                waiting = domain.asking(run, step, now=self._clock(), patience=patience)
-                released = await self._runs.release(waiting, epoch, look_at=waiting.next_look(patience))
-                if released.cancelled is not None:
-                    await self.resume(run.id, swept=swept)
-                else:
+                return run
+            case Park():
+                left = await self._runs.release(ledger.parked(run, now=now), epoch, look_at=now + patience)
+                if not left.inbox:
+                    await self._announce.parked(left)
+                    await self._runs.told(run.id)
+                return left
+            case RequestVerdict() | RequestDelivery() | RequestLearning() | RequestSlot():
+                waiting = domain.asking(run, step, now=now, patience=patience)
+                left = await self._runs.release(waiting, epoch, look_at=waiting.next_look(patience))
+                if not left.inbox:
                     await self._announce.ask(waiting, step)
+                return left
             case _:
-                return False
-        return True
+                return None
 
     async def _renew(self, run_id: str, epoch: int) -> None:
         """Until it is cancelled: what keeps one renewal from working may be over at the next."""
@@ -179,5 +219,7 @@ class Drive:
 
 def _worth_saving(run: Run, outcome: Outcome) -> bool:
     """What costs nothing to do again is saved with the next step: questions, and all inside a dry run."""
+    if run.retry_at is not None:
+        return False
     standard = run.execution.executor_mode is ExecutorMode.STANDARD
-    return standard and not isinstance(outcome, (Recalled, RulesAnswered))
+    return standard and (isinstance(outcome, CallsBegun) or not isinstance(outcome, (Recalled, RulesAnswered)))

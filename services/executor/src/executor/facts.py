@@ -1,15 +1,17 @@
 """What a prompt says, as data: for the rehearsal model, which answers from facts and not from prose."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from executor.plan import allowed
+from executor.agent.words import Tool
+from executor.resources import assistants
 from executor.run import Run
 from executor.tasks import result_of
 from executor.wording import about
 from rota_contracts.execution import Task
 
 
-def facts(run: Run, kind: str, *, task: Task | None = None) -> dict[str, Any]:
+def facts(run: Run, kind: str, *, task: Task | None = None, tools: Sequence[Tool] = ()) -> dict[str, Any]:
     """`kind`: the phase, or `run` with the task that is done, or `validation`."""
     execution = run.execution
     found: dict[str, Any] = {
@@ -17,7 +19,10 @@ def facts(run: Run, kind: str, *, task: Task | None = None) -> dict[str, Any]:
         "role": run.robot.robot_config.identity.role,
         "about": about(execution.trigger),
         "data": execution.trigger.input.data,
-        "agents": allowed(run.robot),
+        "execution_id": run.id,
+        "agents": assistants(run.robot),
+        "tools": [{"server": tool.server, "tool": tool.tool, "name": tool.name} for tool in tools],
+        "processes": [process.name for process in run.robot.robot_config.resources.processes],
         "dryrun": execution.executor_mode != "standard",
         "lessons": [lesson.content for lesson in execution.recalled],
         "goals": execution.goals.content if execution.goals else "",

@@ -32,6 +32,17 @@ def goals(text: str) -> Goals:
     return Goals(content=text.strip())
 
 
+def needs_input(text: str) -> str | None:
+    """The question of an agent that can't go on without a person: `{"status": "need_input", "question": …}`."""
+    found = extract_json(text)
+    if not isinstance(found, dict) or found.get("status") != "need_input":
+        return None
+    question = found.get("question")
+    if not isinstance(question, str) or not question.strip():
+        raise UnusableAnswer('expected a "question" beside "status": "need_input": say what you need to know')
+    return question.strip()
+
+
 def report(text: str) -> str:
     """P0's markdown (EX-10)."""
     found = extract_json(text)

@@ -1,50 +1,45 @@
 """Carrying out a step that the worker does itself, and saying what came of it."""
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
 from typing import assert_never
 
-from executor import parsing
-from executor.agents import Agents
+from executor.agent.loop import CAP
+from executor.agent.messages import references
+from executor.agent.words import Said, Tool
+from executor.agents import Agent, Agents
+from executor.asking import Asking
 from executor.connectors import REHEARSAL, Connector, Connectors
 from executor.facts import facts
-from executor.plan import plan
-from executor.ports import Model, Prompt
+from executor.interpret import Kept, interpret, room
+from executor.outcomes import CallsBegun, NotCalled, Outcome, StepDelayed, StepFailed, Used
+from executor.ports import Model, NotBegun, Processes, Prompt, ToolFailed, Tools
 from executor.prompts import for_phase, for_task
 from executor.run import Run
 from executor.steps import (
     AskAgent,
+    BeginCalls,
     CheckRules,
-    GoalsSet,
-    Inspired,
-    Outcome,
-    Planned,
-    Recalled,
+    CompareGoals,
+    MakeCalls,
     RecallLessons,
-    RulesAnswered,
     RunTurn,
-    StepDelayed,
-    StepFailed,
-    TaskAnswered,
-    Unusable,
     Work,
-    Written,
 )
-from rota_common.asking import Ask
 from rota_common.blobs import Blobs
 from rota_common.errors import Permanent, Transient
-from rota_contracts import catalog, validation
 from rota_contracts.agent import DEFAULT_TIMEOUT_S
-from rota_contracts.clock import clock_context
-from rota_contracts.delivery import DeliveryContent
-from rota_contracts.execution import InspirationReport
-from rota_contracts.learning import Lesson
-from rota_contracts.memory import Recall
-from rota_contracts.robot import Phase, Robot
-from rota_contracts.text import INLINE_LIMIT
+from rota_contracts.clock_config import duration
+from rota_contracts.execution import Task
+from rota_contracts.process import ProcessCall
+from rota_contracts.robot import Phase
+from rota_contracts.text import Text
 from rota_contracts.trigger import ExecutorMode
+from rota_contracts.turns import ToolUse
 
-RECALL_TIMEOUT_S = 5
-RECALL_LIMIT = 5
+SAID_LIMIT, ALL_SAID_LIMIT = 16 * 1024, 4 * 1024 * 1024
+"""Bytes of one model answer, and of all answers of a run, that its trail keeps inline."""
 
 
 @dataclass(frozen=True)
@@ -64,115 +59,149 @@ class Models:
 
 
 @dataclass(frozen=True)
+class Workshop:
+    """Tools and processes; in runs that aren't in standard mode stand-ins that only record."""
+
+    tools: Tools
+    processes: Processes
+
+
+@dataclass(frozen=True)
+class Heard:
+    """An outcome; of a model's answer also the answer itself, and the tools that it could call."""
+
+    outcome: Outcome
+    said: Text | None = None
+    tools: Sequence[Tool] = field(default=())
+
+
+@dataclass(frozen=True)
 class Perform:
-    """`await perform(run, step)`; a failure is an outcome, never an exception."""
+    """`async for heard in perform(run, step)`: one outcome, or one for each call that is made at once.
+
+    A failure is an outcome, never an exception.
+    """
 
     models: Models
     agents: Agents
     blobs: Blobs
-    ask: Ask
+    asking: Asking
+    real: Workshop
+    recording: Workshop
 
-    async def __call__(self, run: Run, step: Work) -> Outcome:
+    async def __call__(self, run: Run, step: Work) -> AsyncIterator[Heard]:
+        if isinstance(step, MakeCalls):
+            async for outcome in self._calls(run, step):
+                yield Heard(outcome)
+            return
         try:
-            return await self._carry_out(run, step)
-        except parsing.UnusableAnswer as error:
-            return Unusable(str(error))
+            heard = await self._carry_out(run, step)
         except Permanent as error:
-            return StepFailed(str(error))
+            heard = Heard(StepFailed(str(error)))
         except Transient as error:
-            return StepDelayed(str(error), error.after)
+            heard = Heard(StepDelayed(str(error), error.after))
+        yield heard
 
-    async def _carry_out(self, run: Run, step: Work) -> Outcome:
+    async def _carry_out(
+        self, run: Run, step: RecallLessons | AskAgent | CompareGoals | RunTurn | BeginCalls | CheckRules
+    ) -> Heard:
         match step:
             case RecallLessons(query):
-                return await self._recall(run, query)
-            case AskAgent(phase, step_id):
-                return await self._ask_agent(run, phase, step_id)
+                return Heard(await self.asking.recall(run, query))
+            case CompareGoals(goals):
+                return Heard(await self.asking.compare(run, goals))
+            case CheckRules():
+                return Heard(await self.asking.check(run, step))
+            case BeginCalls(task, uses):
+                return Heard(CallsBegun(task.id, list(uses)))
+            case AskAgent():
+                return await self._ask_agent(run, step)
             case RunTurn():
                 return await self._run_turn(run, step)
-            case CheckRules(task, output):
-                question = validation.CheckRules(rules=task.validation_rules, output=output)
-                return RulesAnswered(task.id, await self.ask(catalog.CHECK_RULES, question))
             case never:
                 assert_never(never)
 
-    async def _recall(self, run: Run, query: str) -> Outcome:
-        execution = run.execution
-        question = Recall(
-            team_id=execution.team_id, member_id=execution.member_id, query=query or "anything", limit=RECALL_LIMIT
-        )
-        try:
-            recalled = await self.ask(catalog.RECALL, question, timeout=RECALL_TIMEOUT_S)
-        except (Transient, Permanent) as error:
-            return Recalled([], note=f"without lessons of earlier runs: {error}")
-        found = [each.entry for each in recalled.entries]
-        return Recalled(
-            [
-                Lesson(
-                    id=entry.id,
-                    type=entry.type,
-                    content=entry.content,
-                    execution_id=entry.execution_id or "",
-                    learnt_at=entry.created_at,
-                )
-                for entry in found
-            ]
-        )
-
-    async def _ask_agent(self, run: Run, phase: Phase, step_id: str) -> Outcome:
+    async def _ask_agent(self, run: Run, step: AskAgent) -> Heard:
+        phase = step.phase
         agent_id = run.robot.phase_agent(phase)
         agent = self.agents.find(agent_id)
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to the folder of ROTA_AGENTS_DIR")
+        tools = await self._workshop(run).tools.list(run.robot) if phase is Phase.TASKS else ()
         model, connector = self.models.choose(run.execution.executor_mode, agent.connector)
-        messages = for_phase(run, phase, agent, agent_id, await self._texts(run))
-        text = await model.complete(
-            Prompt(messages, connector, DEFAULT_TIMEOUT_S, step_id, agent.options, facts(run, phase))
-        )
-        return await self._understood(run, phase, text)
+        messages = for_phase(run, phase, agent, agent_id, await self._texts(run), tools)
+        known = facts(run, phase, tools=tools)
+        said = await model.complete(Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known))
+        return await self._understood(run, step, said, tools)
 
-    async def _understood(self, run: Run, phase: Phase, text: str) -> Outcome:
-        match phase:
-            case Phase.INSPIRATION:
-                trigger = run.execution.trigger
-                clock = trigger.input.clock or clock_context(trigger.received_at, zone(run.robot))
-                return Inspired(InspirationReport(clock=clock, content=parsing.report(text)))
-            case Phase.GOALS:
-                return GoalsSet(parsing.goals(text))
-            case Phase.TASKS:
-                tasks, notes = plan(text, robot=run.robot, trigger=run.execution.trigger.type)
-                return Planned(tasks, notes)
-            case _:
-                draft = parsing.draft(text)
-                body = await self.blobs.keep(draft.body)
-                return Written(DeliveryContent(summary=draft.summary, body=body, attachments=draft.attachments))
-
-    async def _run_turn(self, run: Run, step: RunTurn) -> Outcome:
+    async def _run_turn(self, run: Run, step: RunTurn) -> Heard:
         task = step.task
         agent = self.agents.assistant(task.executor_id)
+        cap = agent.max_iterations or CAP
+        closing = step.iteration >= cap
+        tools = () if closing else await self._tools_of(run, agent)
         model, connector = self.models.choose(run.execution.executor_mode, agent.connector)
-        messages = for_task(run, task, agent, await self._texts(run))
-        text = await model.complete(
-            Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, facts(run, "run", task=task))
-        )
-        if not text.strip():
-            raise Permanent(f"{task.executor_id} gave an empty answer")
-        return TaskAnswered(task.id, await self.blobs.keep(text, inline_limit=_room(run)))
+        texts = await self._texts(run, task)
+        messages = for_task(run, task, agent, texts, closing=cap if closing else None)
+        known = facts(run, "run", task=task, tools=tools)
+        prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
+        return await self._understood(run, step, await model.complete(prompt), tools)
 
-    async def _texts(self, run: Run) -> dict[str, str]:
-        """The whole output of every task that has one."""
-        return {
-            result.task_id: await self.blobs.read(result.output)
-            for result in run.execution.results
-            if result.output is not None
-        }
+    async def _understood(self, run: Run, step: AskAgent | RunTurn, said: Said, tools: Sequence[Tool]) -> Heard:
+        kept = Kept()
+        outcome = interpret(run, step, said, tools, kept)
+        for whole in kept.large:
+            await self.blobs.keep(whole, inline_limit=0)
+        limit = SAID_LIMIT if run.said_bytes < ALL_SAID_LIMIT else 0
+        return Heard(outcome, await self.blobs.keep(said.model_dump_json(), inline_limit=limit), tools)
 
+    async def _calls(self, run: Run, step: MakeCalls) -> AsyncIterator[Outcome]:
+        """All calls at once, each outcome as soon as it is there."""
+        calls = [asyncio.create_task(self._call(run, step.task, use)) for use in step.uses]
+        try:
+            for done in asyncio.as_completed(calls):
+                yield await done
+        finally:
+            for call in calls:
+                call.cancel()
 
-def zone(robot: Robot) -> str:
-    return robot.robot_config.clock.tz if robot.robot_config.clock else "UTC"
+    async def _call(self, run: Run, task: Task, use: ToolUse) -> Outcome:
+        shop, execution = self._workshop(run), run.execution
+        try:
+            if use.server is not None:
+                said = await shop.tools.call(use)
+            else:
+                process = run.robot.process(use.name)
+                seconds = duration(process.timeout).total_seconds() if process else 60.0
+                call = ProcessCall(
+                    step_id=use.step_id,
+                    team_id=execution.team_id,
+                    member_id=execution.member_id,
+                    execution_id=run.id,
+                    task_id=task.id,
+                    args=use.arguments if isinstance(use.arguments, list) else [use.arguments],
+                )
+                said = await shop.processes.call(use.name, call, timeout=seconds)
+            return Used(task.id, use.step_id, await self.blobs.keep(said, inline_limit=room(run)))
+        except NotBegun as error:
+            return NotCalled(task.id, use.step_id, str(error), error.after)
+        except (ToolFailed, Transient, Permanent) as error:
+            return Used(task.id, use.step_id, None, str(error))
 
+    async def _tools_of(self, run: Run, agent: Agent) -> Sequence[Tool]:
+        """The robot's tools, as far as this assistant may use them."""
+        tools = await self._workshop(run).tools.list(run.robot)
+        return [tool for tool in tools if agent.may_use(tool)]
 
-def _room(run: Run) -> int:
-    """Bytes that an output may take inline: all outputs of a run together stay below two messages' halves."""
-    used = sum(len((result.output.inline or "").encode()) for result in run.execution.results if result.output)
-    return max(0, min(INLINE_LIMIT, 2 * INLINE_LIMIT - used))
+    def _workshop(self, run: Run) -> Workshop:
+        return self.real if run.execution.executor_mode is ExecutorMode.STANDARD else self.recording
+
+    async def _texts(self, run: Run, task: Task | None = None) -> dict[str, str]:
+        """What the prompt needs of all that is kept by reference: results so far, and the talk about `task`."""
+        wanted: list[Text] = []
+        for result in run.execution.results:
+            if task is not None and result.task_id == task.id:
+                wanted += references(result.turns)
+            elif result.output is not None and result.output.ref is not None:
+                wanted.append(result.output)
+        return {text.ref.name: await self.blobs.read(text) for text in wanted if text.ref is not None}

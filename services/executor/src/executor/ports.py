@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from executor.agent.words import Said, Tool
 from executor.connectors import Connector
-from executor.run import Run
+from executor.run import Run, Word
+from executor.trail import Entry
 from rota_common.errors import Transient
 from rota_contracts.agent import AgentAnswered
 from rota_contracts.execution import ExecutionsListed, ListExecutions
@@ -71,10 +72,20 @@ class Fenced(Exception):
     """Somebody else holds the run by now; what this worker still wanted to write must not be written."""
 
 
+@dataclass(frozen=True)
+class Scope:
+    """Which executions a word is for: one, all of a robot, or all of a team."""
+
+    team: str
+    member: str | None = None
+    execution_id: str | None = None
+
+
 class Runs(Protocol):
     """The ledger. A claim gives the right to write, until it ends; its `epoch` fences: every write names it and raises
-    Fenced when it isn't the current one any more. Control goes into an inbox of its own, which writes never touch: an
-    intervention and a finished step can't overwrite each other."""
+    Fenced when it isn't the current one any more. Words for a run go into an inbox of its own, which writes never
+    touch: an intervention and a finished step can't overwrite each other. A run that is read or written comes back
+    with the words that it hasn't heard yet; what it has decided since is appended to its trail with the write."""
 
     async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
         """Insert a new run, claimed; its epoch, or None if there is one with this id."""
@@ -91,7 +102,7 @@ class Runs(Protocol):
     async def find(self, run_id: str) -> Run | None: ...
 
     async def save(self, run: Run, epoch: int) -> Run:
-        """Write and keep the claim; returns the run with what came into its inbox meanwhile."""
+        """Write and keep the claim."""
         ...
 
     async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
@@ -104,22 +115,46 @@ class Runs(Protocol):
         """Ids of runs that somebody should have looked at by now."""
         ...
 
-    async def told(self, run_id: str) -> None:
-        """Everybody knows that this run is over: nobody needs to look at it any more."""
+    def late(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
+        """Runs whose deadline is over, and to whom nobody has said so."""
         ...
 
-    async def cancel_all(self, team: str, member: str, reason: str) -> list[str]:
-        """Note in the inbox of every run of this robot that it is to stop; the ids of those it stops or has stopped."""
+    async def told(self, run_id: str) -> None:
+        """Everybody knows that this run is over or parked: nobody needs to look at it any more."""
+        ...
+
+    async def tell(self, scope: Scope, word: Word) -> list[Run]:
+        """Put a word into the inbox of each run in scope that isn't over, once; those runs, and those that have it
+        already."""
+        ...
+
+    async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
+        """Ids of this robot's runs that aren't over, oldest first."""
+        ...
+
+    async def trail(self, run_id: str) -> list[Entry]:
+        """All that was decided in a run, oldest first."""
         ...
 
     async def list(self, wanted: ListExecutions) -> ExecutionsListed: ...
 
 
 class Calls(Protocol):
-    """Answers of agent calls by call id, kept for a while."""
+    """Answers of agent calls by call id, kept for a while, and who is at work on those that have none yet."""
 
-    async def find(self, call_id: str) -> AgentAnswered | None: ...
+    async def claim(self, call_id: str, *, owner: str, until: datetime, now: datetime) -> AgentAnswered | bool:
+        """The answer, if there is one. Else whether the call is `owner`'s to answer until then: False while another
+        claim lives, be it the owner's own."""
+        ...
+
+    async def renew(self, call_id: str, *, owner: str, until: datetime) -> None:
+        """Prolong the claim, if it is still this owner's."""
+        ...
+
+    async def release(self, call_id: str, *, owner: str) -> None:
+        """Let go of a call that can't be answered now: whoever asks next claims it at once."""
+        ...
 
     async def remember(self, call_id: str, answer: AgentAnswered, *, at: datetime) -> AgentAnswered:
-        """The first answer wins: returns the one that is stored."""
+        """The first answer wins, whoever claims the call by now: returns the one that is stored."""
         ...

@@ -1,9 +1,14 @@
 """The messages for an agent: its system prompt, filled in, and what it is to work on."""
 
+from collections.abc import Iterable, Sequence
+
+from executor.agent.messages import CLOSING, Texts, talk
+from executor.agent.words import Tool
 from executor.agents import Agent
-from executor.plan import allowed
+from executor.resources import assistants
 from executor.run import Run
-from executor.wording import clock_text, given_input, lessons_text, previous_results
+from executor.tasks import result_of
+from executor.wording import clock_text, given_input, lessons_text, people_said, previous_results
 from rota_contracts.execution import Task
 from rota_contracts.robot import Phase, Robot
 from rota_contracts.trigger import Message, TriggerReceivedV1
@@ -11,7 +16,9 @@ from rota_contracts.trigger import Message, TriggerReceivedV1
 DEFAULT_LOCALE = "en-US"
 
 
-def system(agent: Agent, agent_id: str, robot: Robot, *, locale: str, clock: str = "") -> Message:
+def system(
+    agent: Agent, agent_id: str, robot: Robot, *, locale: str, clock: str = "", tools: Sequence[Tool] = ()
+) -> Message:
     """EX-28: the identity's role, duties and rules are in every prompt."""
     identity = robot.robot_config.identity
     rules = "\n".join(f"- {rule}" for rule in identity.rules)
@@ -21,7 +28,9 @@ def system(agent: Agent, agent_id: str, robot: Robot, *, locale: str, clock: str
         "duties": "\n".join(f"- {duty}" for duty in identity.duties) or "- as your role says",
         "rules": f"Rules that always hold:\n{rules}" if rules else "",
         "system_prompt": robot.system_prompt,
-        "agents": "\n".join(f"- {name}" for name in allowed(robot)),
+        "agents": _listed(assistants(robot)),
+        "tools": _listed(f"{tool.server}.{tool.tool}: {tool.description}".rstrip(": ") for tool in tools),
+        "processes": _listed(process.name for process in robot.robot_config.resources.processes),
         "locale": locale,
         "clock": clock,
     }
@@ -32,20 +41,22 @@ def locale_of(trigger: TriggerReceivedV1, robot: Robot) -> str:
     return trigger.locale or robot.robot_config.default_locale or DEFAULT_LOCALE
 
 
-def for_phase(run: Run, phase: Phase, agent: Agent, agent_id: str, texts: dict[str, str]) -> list[Message]:
-    """What the phase's agent is asked. `texts`: task id → its whole output."""
+def for_phase(
+    run: Run, phase: Phase, agent: Agent, agent_id: str, texts: Texts, tools: Sequence[Tool] = ()
+) -> list[Message]:
+    """What the phase's agent is asked. `tools`: what a plan may use."""
     trigger = run.execution.trigger
     locale = locale_of(trigger, run.robot)
-    messages = [system(agent, agent_id, run.robot, locale=locale, clock=clock_text(trigger))]
+    messages = [system(agent, agent_id, run.robot, locale=locale, clock=clock_text(trigger), tools=tools)]
     messages += [Message(role="user", content=_question(run, phase, texts))]
-    if run.feedback:
-        again = f"Your last answer couldn't be used: {run.feedback}\nAnswer again, in the form that was asked for."
-        messages.append(Message(role="user", content=again))
-    return messages
+    return [*messages, *_feedback(run)]
 
 
-def for_task(run: Run, task: Task, agent: Agent, texts: dict[str, str]) -> list[Message]:
-    """A task, with the results of those before it (EX-22)."""
+def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int | None = None) -> list[Message]:
+    """A task, with the results of those before it (EX-22), and all that was said about it since (EX-23).
+
+    `closing`: the number of tool iterations after which it is asked for a last time.
+    """
     locale = locale_of(run.execution.trigger, run.robot)
     parts = [f"## Task\n{task.description}"]
     if task.args:
@@ -53,15 +64,40 @@ def for_task(run: Run, task: Task, agent: Agent, texts: dict[str, str]) -> list[
     if task.expected_output:
         parts.append(f"## Expected output\n{task.expected_output}")
     parts += [f"## What it is about\n{given_input(run.execution.trigger)}"]
+    if said := people_said(run):
+        parts.append(f"## Said by people meanwhile\n{said}")
     parts += [f"## Results so far\n{previous_results(run, texts)}"]
+    result = result_of(run, task.id)
+    end = [] if closing is None else [Message(role="user", content=CLOSING.format(cap=closing))]
     return [
         system(agent, task.executor_id, run.robot, locale=locale),
         *task.messages,
         Message(role="user", content="\n\n".join(parts)),
+        *talk(result.turns if result else [], texts),
+        *end,
+        *_feedback(run),
     ]
 
 
-def _question(run: Run, phase: Phase, texts: dict[str, str]) -> str:
+def _feedback(run: Run) -> list[Message]:
+    if not run.feedback:
+        return []
+    again = f"Your last answer couldn't be used: {run.feedback}\nAnswer again, in the form that was asked for."
+    return [Message(role="user", content=again)]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return "\n".join(f"- {name}" for name in names) or "(none)"
+
+
+def _question(run: Run, phase: Phase, texts: Texts) -> str:
+    """The phase's question; what people have said meanwhile comes before its last line, which says what to do."""
+    said = people_said(run)
+    asked, _, wish = _asked(run, phase, texts).rpartition("\n\n")
+    return f"{asked}\n\n## Said by people meanwhile\n{said}\n\n{wish}" if said else f"{asked}\n\n{wish}"
+
+
+def _asked(run: Run, phase: Phase, texts: Texts) -> str:
     execution = run.execution
     lessons = f"## Lessons of earlier runs\n{lessons_text(run)}"
     given = f"## What woke you\n{given_input(execution.trigger)}"
@@ -73,7 +109,8 @@ def _question(run: Run, phase: Phase, texts: dict[str, str]) -> str:
             return f"{report}{given}\n\n{lessons}\n\nMake today's goals."
         case Phase.TASKS:
             goals = execution.goals.content if execution.goals else ""
-            return f"{given}\n\n## Goals\n{goals}\n\nMake the plan."
+            done = f"## Done already\n{previous_results(run, texts)}\n\n" if execution.results else ""
+            return f"{given}\n\n## Goals\n{goals}\n\n{done}Make the plan."
         case _:
             goals = execution.goals.content if execution.goals else ""
             return f"{given}\n\n## Goals\n{goals}\n\n## Results\n{previous_results(run, texts)}\n\nWrite it up."

@@ -5,10 +5,15 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from executor.trail import Entry
+from rota_contracts.control import TaskChange
 from rota_contracts.execution import Execution
 from rota_contracts.model import Instant, Part
 from rota_contracts.robot import Robot
+from rota_contracts.trigger import Message
 from rota_contracts.validation import RulesChecked
+
+DEADLINE = "deadline"
 
 
 class Waiting(StrEnum):
@@ -18,24 +23,59 @@ class Waiting(StrEnum):
     VALIDATION = "validation"
     DELIVERY = "delivery"
     LEARNING = "learning"
+    SLOT = "slot"
+
+
+class Word(Part):
+    """What somebody says to a run while it is under way; it lies in the run's inbox until it is heard.
+
+    `action`: pause, resume, stop, deadline, or an intervention's.
+    """
+
+    id: str
+    action: str
+    messages: list[Message] = []
+    task: TaskChange | None = None
+    goal: str | None = None
+    reason: str = ""
+    at: Instant
+
+    def text(self) -> str:
+        return "\n".join(message.text() for message in self.messages).strip() or self.reason
 
 
 class Run(Part):
-    """`robot` is pinned: what changes later doesn't touch a run that has begun."""
+    """`robot` is pinned: what changes later doesn't touch a run that has begun.
+
+    `parks` counts how often it gave its slot back, `granted` how often it got one again. `inbox` is what was said and
+    not heard yet, `fresh` what was decided and not stored yet: neither is part of what a worker writes as its own.
+    """
 
     execution: Execution
     robot: Robot
     traceparent: str = ""
     recalled: bool = Field(default=False, description="the memory has been asked")
-    checked: dict[str, RulesChecked] = Field(default={}, description="task id → verdict of the rules")
+    checked: RulesChecked | None = Field(default=None, description="of the current turn: verdict of the rules")
+    goals_checked: bool = Field(default=False, description="the learner has been asked about the goals")
     feedback: str = Field(default="", description="why the agent's last answer couldn't be used")
     attempts: int = Field(default=0, description="answers of this step that couldn't be used")
     failures: int = Field(default=0, description="times this step's call failed for a reason that passes")
+    again: int = Field(default=0, description="times a phase was asked anew: after a person's answer, for a new plan")
+    replan: bool = Field(default=False, description="the goals have changed: a new plan once the task in hand is done")
     waiting: Waiting = Waiting.NOTHING
     asked_at: Instant | None = None
     asks: int = Field(default=0, description="times the request was sent")
     retry_at: Instant | None = None
     cancelled: str | None = Field(default=None, description="why it is to stop")
+    paused: bool = False
+    parks: int = 0
+    granted: int = 0
+    time_left: float | None = Field(default=None, description="seconds of working time, while it is parked")
+    said_bytes: int = Field(default=0, description="size of all model answers so far")
+    heard: int = Field(default=0, description="words of the inbox that were heeded")
+    inbox: list[Word] = Field(default=[], exclude=True)
+    fresh: list[Entry] = Field(default=[], exclude=True)
+    stored: "Run | None" = Field(default=None, exclude=True, repr=False, description="as it was read or last written")
 
     @property
     def id(self) -> str:
@@ -44,6 +84,11 @@ class Run(Part):
     @property
     def over(self) -> bool:
         return self.execution.status.over
+
+    @property
+    def blocked(self) -> bool:
+        """Can't it go on, whatever slots are free?"""
+        return self.paused or self.execution.question is not None
 
     def seen(self, **changes: object) -> "Run":
         """The same run with changes in what everybody sees."""

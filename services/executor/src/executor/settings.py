@@ -11,6 +11,7 @@ class Settings(ServiceSettings):
     connector: str = ""
     connectors_dir: Path | None = None
     agents_dir: Path | None = None
+    mcp_dir: Path | None = None
     slots: int = 64
     lease: float = 10.0
     sweep_interval: float = 1.0

@@ -1,6 +1,6 @@
 """An execution was given a slot: run it with the robot as it is now, and pin that revision."""
 
-from executor import domain
+from executor import phases
 from executor.drive import Drive
 from executor.ports import Runs
 from rota_common.clock import Clock
@@ -18,11 +18,14 @@ class StartExecution:
     async def __call__(self, event: Event[ExecutionRequestedV1]) -> None:
         """Run it, up to where it must wait. Raises Transient while another worker holds it."""
         requested = event.data
+        if requested.grant and await self._runs.find(requested.execution_id):
+            await self._drive.resume(requested.execution_id, grant=requested.grant)
+            return
         robot = await self._robots.find(requested.team_id, requested.member_id)
         if robot is None or robot.deleted:
             await self.give_up(event, "the robot was deleted before the execution began", ExecStatus.CANCELLED)
             return
-        run = domain.begin(
+        run = phases.begin(
             requested.execution_id,
             requested.trigger,
             robot,

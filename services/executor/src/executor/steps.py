@@ -1,15 +1,12 @@
-"""What can happen next in an execution, and what can come of it. Plain data; no I/O."""
+"""What can happen next in an execution. Plain data; what can come of it is in `outcomes`."""
 
 from dataclasses import dataclass
 
-from rota_contracts.delivery import DeliveryContent, DeliveryResult
-from rota_contracts.execution import ExecStatus, Goals, InspirationReport, LearningResult, Task
-from rota_contracts.learning import Lesson
+from rota_contracts.execution import ExecStatus, Goals, Task
 from rota_contracts.robot import Phase
 from rota_contracts.text import Text
-from rota_contracts.validation import RulesChecked, ValidationResult
-
-# Steps: what the shell must do now.
+from rota_contracts.turns import ToolUse
+from rota_contracts.validation import Conversation
 
 
 @dataclass(frozen=True)
@@ -28,19 +25,46 @@ class AskAgent:
 
 
 @dataclass(frozen=True)
+class CompareGoals:
+    """Ask the learner whether these goals were reached before."""
+
+    goals: Goals
+
+
+@dataclass(frozen=True)
 class RunTurn:
-    """Let a task's assistant do the task."""
+    """Let a task's assistant think, with `iteration` rounds of tools behind it in this turn."""
 
     task: Task
     step_id: str
+    turn: int = 1
+    iteration: int = 0
+
+
+@dataclass(frozen=True)
+class BeginCalls:
+    """Save that these calls are about to be made."""
+
+    task: Task
+    uses: tuple[ToolUse, ...]
+
+
+@dataclass(frozen=True)
+class MakeCalls:
+    """Make these calls, all at once; each is an outcome of its own."""
+
+    task: Task
+    uses: tuple[ToolUse, ...]
 
 
 @dataclass(frozen=True)
 class CheckRules:
-    """Ask the validator's rule layer about a task's output."""
+    """Ask the validator's rule layer about a turn's output."""
 
     task: Task
     output: Text
+    conversation: Conversation
+    check_id: str
 
 
 @dataclass(frozen=True)
@@ -50,6 +74,7 @@ class RequestVerdict:
     task: Task
     output: Text
     validation_id: str
+    conversation: Conversation
 
 
 @dataclass(frozen=True)
@@ -63,6 +88,18 @@ class RequestLearning:
 
 
 @dataclass(frozen=True)
+class RequestSlot:
+    """It was parked and can go on: ask the scheduler for a slot."""
+
+    parks: int
+
+
+@dataclass(frozen=True)
+class Park:
+    """It waits for a person, or is paused: let go of its worker and its slot."""
+
+
+@dataclass(frozen=True)
 class Finish:
     status: ExecStatus
 
@@ -72,112 +109,39 @@ class Done:
     """It is over: nothing to do but say so again to whoever asks."""
 
 
-Question = RequestVerdict | RequestDelivery | RequestLearning
+Question = RequestVerdict | RequestDelivery | RequestLearning | RequestSlot
 """Steps that are another service's work: the run lets go of its worker and waits for the event."""
 
-Work = RecallLessons | AskAgent | RunTurn | CheckRules
+Work = RecallLessons | AskAgent | CompareGoals | RunTurn | BeginCalls | MakeCalls | CheckRules
 """Steps that the worker carries out itself."""
 
-Step = Work | Question | Finish | Done
-
-# Outcomes: what came of a step.
+Step = Work | Question | Park | Finish | Done
 
 
-@dataclass(frozen=True)
-class Recalled:
-    """`note` says why there are none, if the memory couldn't be asked: a run goes on without them."""
-
-    lessons: list[Lesson]
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Inspired:
-    report: InspirationReport
-
-
-@dataclass(frozen=True)
-class GoalsSet:
-    goals: Goals
+def describe(step: Step) -> str:
+    """A step in one line, as the decision trail names it; the same step always reads the same."""
+    match step:
+        case AskAgent(phase, step_id):
+            return f"ask {phase} ({step_id[:8]})"
+        case RequestSlot(parks):
+            return f"request slot {parks}"
+        case Finish(status):
+            return f"finish {status}"
+        case RunTurn() | BeginCalls() | MakeCalls() | CheckRules() | RequestVerdict():
+            return f"{step.task.id}: {_about_task(step)}"
+        case other:
+            return type(other).__name__
 
 
-@dataclass(frozen=True)
-class Planned:
-    tasks: list[Task]
-    notes: list[str]
-
-
-@dataclass(frozen=True)
-class Written:
-    """P4's content."""
-
-    content: DeliveryContent
-
-
-@dataclass(frozen=True)
-class TaskAnswered:
-    task_id: str
-    output: Text
-
-
-@dataclass(frozen=True)
-class RulesAnswered:
-    task_id: str
-    checked: RulesChecked
-
-
-@dataclass(frozen=True)
-class VerdictGiven:
-    validation_id: str
-    task_id: str
-    verdict: ValidationResult
-    error: str | None
-
-
-@dataclass(frozen=True)
-class DeliveryTaken:
-    result: DeliveryResult
-
-
-@dataclass(frozen=True)
-class Learnt:
-    result: LearningResult
-
-
-@dataclass(frozen=True)
-class Unusable:
-    """The agent answered, but not what was asked for; it is told why and asked again."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class StepFailed:
-    """The step can't be done: a refusal, or failures for too long."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class StepDelayed:
-    """The step failed for a reason that passes; `after` is the delay in seconds the other side asked for."""
-
-    reason: str
-    after: float | None
-
-
-Progressed = (
-    Recalled
-    | Inspired
-    | GoalsSet
-    | Planned
-    | Written
-    | TaskAnswered
-    | RulesAnswered
-    | VerdictGiven
-    | DeliveryTaken
-    | Learnt
-)
-"""The step is done."""
-
-Outcome = Progressed | Unusable | StepFailed | StepDelayed
+def _about_task(step: RunTurn | BeginCalls | MakeCalls | CheckRules | RequestVerdict) -> str:
+    match step:
+        case RunTurn(_, step_id, turn, iteration):
+            return f"turn {turn}, iteration {iteration} ({step_id[:8]})"
+        case BeginCalls(_, uses):
+            return f"begin {', '.join(f'{use.name} ({use.step_id[:8]})' for use in uses)}"
+        case MakeCalls(_, uses):
+            return f"call {', '.join(use.name for use in uses)}"
+        case CheckRules(_, _, conversation):
+            return f"check rules of turn {conversation.turn}"
+        case RequestVerdict(_, _, _, conversation):
+            return f"request verdict on turn {conversation.turn}"

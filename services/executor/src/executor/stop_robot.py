@@ -3,27 +3,38 @@
 import contextlib
 
 from executor.drive import Drive
-from executor.ports import Runs
+from executor.give_word import GiveWord
+from executor.ports import Runs, Scope
+from executor.run import Word
+from rota_common.clock import Clock
 from rota_common.errors import Transient
+from rota_contracts.control import ControlAction
+from rota_contracts.ids import derived_id
 from rota_contracts.robot import RobotDeletedV1
 
 AGAIN_S = 1.0
 
 
 class StopRobot:
-    def __init__(self, runs: Runs, drive: Drive) -> None:
-        self._runs, self._drive = runs, drive
+    def __init__(self, runs: Runs, drive: Drive, give: GiveWord, clock: Clock) -> None:
+        self._runs, self._drive, self._give, self._clock = runs, drive, give, clock
 
     async def __call__(self, deleted: RobotDeletedV1) -> None:
-        """Note it in every run of the robot: those that wait end at once, those in hand at their next step.
+        """Say so to every run of the robot: those that wait end at once, those in hand in the middle of their step.
 
         Raises Transient until all of them have ended and everybody knows.
         """
+        word = Word(
+            id=derived_id("deleted", deleted.team_id, deleted.member_id, deleted.rev),
+            action=ControlAction.STOP,
+            reason="the robot was deleted",
+            at=self._clock(),
+        )
         left = 0
-        for run_id in await self._runs.cancel_all(deleted.team_id, deleted.member_id, "the robot was deleted"):
-            with contextlib.suppress(Transient):  # a worker has it in hand, and reads the note with its next write
-                await self._drive.resume(run_id)
-            run = await self._runs.find(run_id)
+        for told in await self._give(Scope(deleted.team_id, deleted.member_id), word):
+            with contextlib.suppress(Transient):  # a worker has it in hand, and hears the word with its next write
+                await self._drive.resume(told.id)
+            run = await self._runs.find(told.id)
             left += run is not None and not run.over
         if left:
             raise Transient(f"{left} executions of the robot are still at a step", after=AGAIN_S)

@@ -2,14 +2,18 @@
 
 from executor.call_agent import CallAnAgent
 from executor.drive import Drive
+from executor.give_word import GiveWord
+from executor.may_deliver import DecideLeave
+from executor.outcomes import DeliveryTaken, Learnt, VerdictGiven
 from executor.ports import Runs
+from executor.replay import Replay
 from executor.start_execution import StartExecution
-from executor.steps import DeliveryTaken, Learnt, VerdictGiven
 from executor.stop_robot import StopRobot
 from rota_common.router import Router
 from rota_contracts import catalog
 from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.delivery import DeliveryAcceptedV1
+from rota_contracts.control import Control, Controlled, Intervene, Intervened
+from rota_contracts.delivery import DeliveryAcceptedV1, DeliveryLeave, MayDeliver
 from rota_contracts.envelope import Event
 from rota_contracts.execution import (
     ExecutionRead,
@@ -20,6 +24,7 @@ from rota_contracts.execution import (
     ReadExecution,
 )
 from rota_contracts.learning import LearningCompletedV1
+from rota_contracts.replaying import ExecutionReplayed, ReplayExecution
 from rota_contracts.robot import RobotDeletedV1
 from rota_contracts.validation import ValidationCompletedV1
 
@@ -54,7 +59,25 @@ def build_router(*, start: StartExecution, drive: Drive, stop: StopRobot, slots:
     return router
 
 
-def build_answers(*, runs: Runs, call: CallAnAgent) -> Router:
+def build_control(*, give: GiveWord, leave: DecideLeave) -> Router:
+    router = Router()
+
+    @router.answer(catalog.CONTROL)
+    async def on_control(question: Control) -> Controlled:
+        return await give.control(question)
+
+    @router.answer(catalog.INTERVENE)
+    async def on_intervene(question: Intervene) -> Intervened:
+        return await give.intervene(question)
+
+    @router.answer(catalog.MAY_DELIVER)
+    async def on_may_deliver(question: MayDeliver) -> DeliveryLeave:
+        return await leave(question)
+
+    return router
+
+
+def build_answers(*, runs: Runs, call: CallAnAgent, replay: Replay) -> Router:
     router = Router()
 
     @router.answer(catalog.CALL_AGENT)
@@ -66,6 +89,10 @@ def build_answers(*, runs: Runs, call: CallAnAgent) -> Router:
         run = await runs.find(question.execution_id)
         mine = run is not None and run.execution.team_id == question.team_id
         return ExecutionRead(execution=run.execution if run is not None and mine else None)
+
+    @router.answer(catalog.REPLAY)
+    async def on_replay(question: ReplayExecution) -> ExecutionReplayed:
+        return await replay(question)
 
     @router.answer(catalog.LIST_EXECUTIONS)
     async def on_list_executions(question: ListExecutions) -> ExecutionsListed:

@@ -16,7 +16,11 @@ async def run_summary(run: Run, blobs: Blobs) -> RunSummary:
     return RunSummary(
         role=run.robot.robot_config.identity.role,
         trigger=about(execution.trigger),
-        status="failed" if execution.error else "completed",
+        status="failed"
+        if execution.error
+        else f"nothing to do: {execution.skipped}"
+        if execution.skipped
+        else "completed",
         error=execution.error,
         goals=execution.goals.content if execution.goals else "",
         tasks=[await _task(run, task, blobs) for task in execution.tasks or []],

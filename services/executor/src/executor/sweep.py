@@ -3,7 +3,8 @@
 import asyncio
 
 from executor.drive import Drive
-from executor.ports import Runs
+from executor.give_word import GiveWord, deadline_word
+from executor.ports import Runs, Scope
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.logs import logger
@@ -15,8 +16,8 @@ AT_ONCE = 32
 class Sweep:
     """Every replica sweeps; a claim is taken by compare-and-set, so each overdue run is taken up once."""
 
-    def __init__(self, runs: Runs, drive: Drive, clock: Clock, *, interval: float) -> None:
-        self._runs, self._drive, self._clock, self._interval = runs, drive, clock, interval
+    def __init__(self, runs: Runs, drive: Drive, give: GiveWord, clock: Clock, *, interval: float) -> None:
+        self._runs, self._drive, self._give, self._clock, self._interval = runs, drive, give, clock, interval
         self._log = logger(service="executor", loop="sweep")
         self._under_way: dict[str, asyncio.Task[None]] = {}
 
@@ -24,6 +25,7 @@ class Sweep:
         """For ever: take up what is overdue, wait `interval` seconds, again."""
         try:
             while True:
+                await self._end_late()
                 async for run_id in self._runs.overdue(self._clock(), limit=BATCH):
                     if run_id not in self._under_way and len(self._under_way) < AT_ONCE:
                         self._take_up(run_id)
@@ -31,6 +33,13 @@ class Sweep:
         finally:
             for task in self._under_way.values():
                 task.cancel()
+
+    async def _end_late(self) -> None:
+        """Runs that have worked for longer than they may are told so, whoever has them in hand."""
+        async for run in self._runs.late(self._clock(), limit=BATCH):
+            execution = run.execution
+            scope = Scope(execution.team_id, execution.member_id, run.id)
+            await self._give(scope, deadline_word(run, self._clock))
 
     def _take_up(self, run_id: str) -> None:
         task = asyncio.create_task(self._resume(run_id))

@@ -2,9 +2,10 @@
 
 import json
 
+from executor.agent.messages import Texts, read
 from executor.run import Run
 from rota_contracts.execution import excerpt
-from rota_contracts.trigger import TriggerReceivedV1, TriggerType
+from rota_contracts.trigger import InterventionAction, TriggerReceivedV1, TriggerType
 
 DATA_LIMIT = 20_000
 RESULT_LIMIT = 8_000
@@ -69,16 +70,23 @@ def lessons_text(run: Run) -> str:
     return "\n".join(lines) or "(nothing yet)"
 
 
-def previous_results(run: Run, texts: dict[str, str]) -> str:
-    """Results of the tasks that were completed (EX-22); failed ones don't feed later tasks.
-
-    `texts`: task id → the whole output, for those that are kept by reference.
-    """
+def previous_results(run: Run, texts: Texts) -> str:
+    """Results of the tasks that were completed (EX-22); failed ones don't feed later tasks."""
     tasks = {task.id: task for task in run.execution.tasks or []}
     parts = []
     for result in run.execution.results:
-        if result.status != "completed" or result.task_id not in texts:
+        if result.status != "completed" or result.output is None:
             continue
         title = tasks[result.task_id].description or result.task_id
-        parts.append(f"### {title}\n{excerpt(texts[result.task_id], RESULT_LIMIT)}")
+        parts.append(f"### {title}\n{excerpt(read(result.output, texts), RESULT_LIMIT)}")
     return "\n\n".join(parts) or "(none)"
+
+
+def people_said(run: Run) -> str:
+    """What people have said to this run while it was under way."""
+    lines = [
+        f"- [{word.action}] {word.text}"
+        for word in run.execution.interventions
+        if word.text and word.action in tuple(InterventionAction)
+    ]
+    return "\n".join(lines)

@@ -2,9 +2,12 @@
 
 from learner.adapters.bus_agents import BusAgents
 from learner.adapters.bus_knowledge import BusKnowledge
+from learner.adapters.mongo_history import MongoHistory
 from learner.adapters.mongo_lessons import MongoLessons
+from learner.decide_on_goals import DecideOnGoals
 from learner.forget_robot import ForgetRobot
 from learner.learn_from_run import LearnFromRun
+from learner.record_run import RecordRun
 from learner.settings import Settings
 from learner.subscribers import build_router
 from rota_common import mongo
@@ -16,11 +19,18 @@ from rota_common.serving import App, plain_app
 def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
     service = Service("learner", settings.nats_url, runtime=runtime, outages=mongo.OUTAGES)
     database = mongo.Mongo(settings.mongo_url, f"{settings.mongo_prefix}_learner")
-    lessons = MongoLessons(database.database)
+    lessons, history = MongoLessons(database.database), MongoHistory(database.database)
     service.on_start(lessons.prepare)
+    service.on_start(history.prepare)
     service.probe("mongo", database.ping)
     service.on_stop(database.close)
-    agents, knowledge = BusAgents(service.ask), BusKnowledge(service.ask)
-    learn = LearnFromRun(agents, lessons, knowledge, Robots(service.bus), timeout=settings.agent_timeout)
-    service.include(build_router(learn, ForgetRobot(lessons), service.publish))
+    agents, knowledge, robots = BusAgents(service.ask), BusKnowledge(service.ask), Robots(service.bus)
+    router = build_router(
+        record=RecordRun(history, robots),
+        learn=LearnFromRun(agents, lessons, knowledge, robots, timeout=settings.agent_timeout),
+        decide=DecideOnGoals(agents, history, robots, timeout=settings.dedup_timeout),
+        forget=ForgetRobot(lessons, history),
+        publish=service.publish,
+    )
+    service.include(router)
     return plain_app(service, settings)

@@ -1,9 +1,11 @@
 """What the learner needs of the outside world."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from learner.domain import Learnt
+from learner.history import Decided, Past
 from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.learning import Lesson
 from rota_contracts.robot import Robot
@@ -30,6 +32,34 @@ class Lessons(Protocol):
 
     async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
         """Remove all that was learnt from this robot's runs at this revision and before."""
+        ...
+
+
+class History(Protocol):
+    """The runs that are over and the decisions over goals, by the run's id; each is kept for KEEP_DAYS."""
+
+    async def add(self, run: Past) -> None:
+        """Keep it, unless it is kept already."""
+        ...
+
+    async def completed(
+        self, team: str, member: str, *, since: datetime, limit: int, without: str = ""
+    ) -> Sequence[Past]:
+        """This robot's completed runs from `since` on, newest first, without that one."""
+        ...
+
+    async def decided(self, execution_id: str) -> Decided | None: ...
+
+    async def decide(self, decided: Decided) -> Decided:
+        """Keep it, unless there is one for this run: the first one wins, and is returned."""
+        ...
+
+    async def remove(self, execution_id: str) -> None:
+        """The run and what was decided over its goals."""
+        ...
+
+    async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
+        """Remove all of this robot's runs and decisions at this revision and before."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the scheduler tells the others. Ids derive from the trigger, so telling it twice is telling it once."""
+"""What the scheduler tells the others. Ids derive from the trigger or plan, so telling it twice is telling it once."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from rota_contracts import catalog
 from rota_contracts.execution import ExecutionRequestedV1
 from rota_contracts.trigger import TriggerAdmittedV1, TriggerRejectedV1
 from scheduler.domain import Refusal, State
+from scheduler.plan import Plan
 from scheduler.ports import Batch, Known
 
 
@@ -29,10 +30,11 @@ class Announce:
             for decided in batch.decided
         ]
         requests = [known for known in [*fresh, *earlier] if known.state is State.ADMITTED]
-        await asyncio.gather(*(self.requested(known) for known in requests), *(self._decision(each) for each in fresh))
-        await asyncio.gather(*(self._decision(each) for each in earlier if each.state is not State.DONE))
+        await asyncio.gather(*(self.requested(known) for known in requests), *(self.decision(each) for each in fresh))
+        await asyncio.gather(*(self.decision(each) for each in earlier if each.state is not State.DONE))
 
     async def requested(self, known: Known, *, again: int = 0) -> None:
+        """Each grant of a slot is a fact of its own."""
         trigger = known.trigger
         request = ExecutionRequestedV1(
             execution_id=known.execution_id,
@@ -40,18 +42,27 @@ class Announce:
             member_id=trigger.member_id,
             trigger=trigger,
             requested_at=self._clock(),
+            grant=known.parks,
         )
         await self._publish(
             catalog.EXECUTION_REQUESTED,
             request,
             caused_by=trigger.trigger_id,
+            step=str(known.parks) if known.parks else "",
             again=again,
             trace=known.traceparent,
         )
 
-    async def _decision(self, known: Known) -> None:
-        """The visible answer to a trigger: it has its place, or this is why not."""
+    async def plan(self, plan: Plan) -> None:
+        """What became of an item of the plan queue, in order."""
+        for untold in plan.untold:
+            await self._publish(catalog.PLAN_CHANGED, untold.fact, caused_by=plan.key, step=str(untold.number))
+
+    async def decision(self, known: Known) -> None:
+        """The visible answer to a trigger: it has its place, or this is why not. Told by the time it is parked."""
         trigger = known.trigger
+        if known.parks:
+            return
         if known.refusal is not None:
             rejected = TriggerRejectedV1(
                 trigger_id=trigger.trigger_id,

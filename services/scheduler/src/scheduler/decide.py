@@ -6,27 +6,33 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from rota_common.robots import Robots
+from rota_contracts.control import Withdraw
 from rota_contracts.envelope import Event
 from rota_contracts.execution import ExecutionFinishedV1, ExecutionStartedV1
 from rota_contracts.ids import execution_id
+from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.robot import Robot, RobotDeletedV1
-from rota_contracts.trigger import TriggerReceivedV1
-from scheduler.domain import Board, Entry, consider
-from scheduler.ports import Batch, Decided, Ended, Known, Queue
+from rota_contracts.trigger import RejectReason, TriggerReceivedV1, TriggerType
+from scheduler.domain import Board, Entry, Refusal, State, consider, pick
+from scheduler.ports import Asked, Batch, Decided, Ended, Known, Moved, Queue, TakenBack
 
-News = Event[TriggerReceivedV1] | Event[ExecutionStartedV1] | Event[ExecutionFinishedV1] | Event[RobotDeletedV1]
+Report = ExecutionStartedV1 | ExecutionParkedV1 | ExecutionResumableV1 | ExecutionFinishedV1
+News = (
+    Event[TriggerReceivedV1]
+    | Event[ExecutionStartedV1]
+    | Event[ExecutionParkedV1]
+    | Event[ExecutionResumableV1]
+    | Event[ExecutionFinishedV1]
+    | Event[RobotDeletedV1]
+)
 
 
 @dataclass(frozen=True)
 class LookedUp:
-    """What a turn needs to know: triggers that are stored already, and the robots as they are now.
-
-    `withdrawn`: what waited for robots that are gone, if it was withdrawn in an earlier turn.
-    """
+    """What a turn needs to know: triggers that are stored already, and the robots as they are now."""
 
     known: dict[str, Known]
     robots: dict[tuple[str, str], Robot | BaseException | None]
-    withdrawn: list[Known]
 
     def problem(self, event: News) -> BaseException | None:
         """Why nothing can be decided about this event, if its robot could not be read."""
@@ -36,41 +42,61 @@ class LookedUp:
     def repeated(self, events: Sequence[News]) -> list[Known]:
         """What these events had led to before: it may not have been published."""
         ids = (execution_id(event.data.trigger_id) for event in events if isinstance(event.data, TriggerReceivedV1))
-        return [*(self.known[each] for each in dict.fromkeys(ids) if each in self.known), *self.withdrawn]
+        return [self.known[each] for each in dict.fromkeys(ids) if each in self.known]
 
 
 async def look_up(events: Sequence[News], queue: Queue, robots: Robots) -> LookedUp:
     """Dedup (SC-12, Decision 29) is by the execution's id, which derives from the trigger's: kept in the database."""
     triggers = [event.data for event in events if isinstance(event.data, TriggerReceivedV1)]
-    gone = {(event.data.team_id, event.data.member_id) for event in events if isinstance(event.data, RobotDeletedV1)}
-    withdrawn = [each for team, member in gone for each in await queue.withdrawn(team, member)]
     if not triggers:
-        return LookedUp({}, {}, withdrawn)
+        return LookedUp({}, {})
     owners = list({(trigger.team_id, trigger.member_id) for trigger in triggers})
     known, found = await asyncio.gather(
         queue.known([execution_id(trigger.trigger_id) for trigger in triggers]),
         asyncio.gather(*(robots.find(team, member) for team, member in owners), return_exceptions=True),
     )
-    return LookedUp(known, dict(zip(owners, found, strict=True)), withdrawn)
+    return LookedUp(known, dict(zip(owners, found, strict=True)))
 
 
-def decide(events: Sequence[News], seen: LookedUp, board: Board, *, now: datetime) -> Batch:
-    """What to write; `board` is changed to what it will be then. Slots are given afterwards, when all is counted."""
+def decide(
+    events: Sequence[News], asks: Sequence[Asked], seen: LookedUp, board: Board, *, pool: int, now: datetime
+) -> Batch:
+    """What to write; `board` is changed to what it will be then. Slots are given last, when all is counted."""
     batch = Batch(at=now)
     for event in events:
         match event.data:
             case TriggerReceivedV1() as trigger:
                 _trigger(trigger, event.traceparent, seen, board, batch, now)
-            case ExecutionStartedV1(execution_id=started):
-                if started in board.active:
-                    board.active[started] = replace(board.active[started], running=True)
-                    batch.started.append(started)
-            case ExecutionFinishedV1(execution_id=ended, status=status):
-                board.free(ended)
-                batch.ended.append(Ended(ended, status))
-            case RobotDeletedV1() as deleted:
-                _withdraw(deleted, board, batch)
+            case RobotDeletedV1(team_id=team, member_id=member):
+                gone = Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted")
+                _take_back(Withdraw(team_id=team, member_id=member), gone, board, batch)
+            case report:
+                _report(report, board, batch, now)
+    for ask in asks:
+        _take_back(ask.question, stopped(ask.question.reason), board, batch)
+        batch.answered.append(ask.ask_id)
+    give_slots(batch, board, pool=pool, now=now)
     return batch
+
+
+def give_slots(batch: Batch, board: Board, *, pool: int, now: datetime) -> None:
+    """Whoever's turn it is gets a slot, among them what this batch queues."""
+    chosen = {entry.execution_id: board.admit(entry.execution_id, now) for entry in pick(board, pool=pool, now=now)}
+    batch.decided = [replace(each, admitted=each.execution_id in chosen) for each in batch.decided]
+    batch.admitted = sorted(chosen.keys() - {each.execution_id for each in batch.decided})
+    for each in chosen.keys() & batch.moved.keys():
+        batch.moved[each] = Moved(chosen[each], State.ADMITTED)
+
+
+def stopped(reason: str) -> Refusal:
+    return Refusal(RejectReason.STOPPED, f"it was stopped before it began{f': {reason}' if reason else ''}")
+
+
+def cycles(batch: Batch, repeated: Sequence[Known]) -> list[tuple[str, str]]:
+    """The robots (team, member) that a clock has woken."""
+    woken = [each.trigger for each in batch.decided if each.accepted]
+    woken += [each.trigger for each in repeated if each.refusal is None]
+    return sorted({(each.team_id, each.member_id) for each in woken if each.type is TriggerType.CLOCK})
 
 
 def _trigger(
@@ -88,13 +114,41 @@ def _trigger(
     batch.decided.append(Decided(trigger, traceparent, verdict))
 
 
-def _withdraw(deleted: RobotDeletedV1, board: Board, batch: Batch) -> None:
-    """What waits for a robot that is gone never runs; what runs is the executor's to stop."""
-    gone = [
-        entry.execution_id for entry in board.queued.values() if entry.robot == (deleted.team_id, deleted.member_id)
-    ]
-    decided_now = {decided.execution_id for decided in batch.decided}
-    for each in gone:
-        if each not in decided_now:
+def _report(report: Report, board: Board, batch: Batch, now: datetime) -> None:
+    """What an executor says of an execution. What comes too late, or of a stranger, changes nothing."""
+    moved: Moved | None = None
+    match report:
+        case ExecutionStartedV1(execution_id=each, grant=grant):
+            if board.start(each, grant):
+                batch.started.append(each)
+        case ExecutionParkedV1(execution_id=each, parks=parks):
+            entry = board.park(each, parks)
+            moved = Moved(entry, State.PARKED) if entry else None
+        case ExecutionResumableV1(execution_id=each, parks=parks):
+            entry = board.resume(each, parks, now)
+            moved = Moved(entry, State.QUEUED) if entry else None
+        case ExecutionFinishedV1(execution_id=each, status=status):
             board.free(each)
-            batch.withdrawn.append(each)
+            batch.moved.pop(each, None)
+            batch.ended.append(Ended(each, status))
+    if moved is not None:
+        batch.moved[moved.entry.execution_id] = moved
+
+
+def _take_back(scope: Withdraw, refusal: Refusal, board: Board, batch: Batch) -> None:
+    """What waits and has not begun never will; what has begun, even if it waits again, is the executor's to stop."""
+    gone = {entry.execution_id for entry in board.queued.values() if not entry.parks and _meant(entry, scope)}
+    decided = {each.execution_id for each in batch.decided}
+    for each in sorted(gone):
+        board.free(each)
+        if each not in decided:
+            batch.taken_back.append(TakenBack(each, refusal))
+    batch.decided = [replace(each, verdict=refusal) if each.execution_id in gone else each for each in batch.decided]
+
+
+def _meant(entry: Entry, scope: Withdraw) -> bool:
+    return (
+        entry.team == scope.team_id
+        and scope.member_id in (None, entry.member)
+        and scope.execution_id in (None, entry.execution_id)
+    )

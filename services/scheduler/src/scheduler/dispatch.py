@@ -11,11 +11,13 @@ from rota_common.errors import Transient
 from rota_common.logs import logger
 from rota_common.robots import Robots
 from rota_contracts.execution import ExecutionFinishedV1
+from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.trigger import TriggerReceivedV1
 from scheduler.announce import Announce
-from scheduler.decide import LookedUp, News, decide, look_up
-from scheduler.domain import Board, pick
-from scheduler.ports import LeaseLost, Queue
+from scheduler.decide import LookedUp, News, cycles, decide, look_up
+from scheduler.domain import Board
+from scheduler.ports import Batch, Known, LeaseLost, PlansChanged, Queue, Withdrawals
+from scheduler.start_plans import StartPlans
 
 MAX_BATCH = 256
 MANY = 64
@@ -36,6 +38,8 @@ class Dispatcher:
     def __init__(
         self,
         queue: Queue,
+        withdrawals: Withdrawals,
+        planned: StartPlans,
         robots: Robots,
         announce: Announce,
         *,
@@ -45,12 +49,14 @@ class Dispatcher:
         republish_after: float,
         clock: Clock,
     ) -> None:
-        self._queue, self._robots, self._announce, self._clock = queue, robots, announce, clock
+        self._queue, self._withdrawals, self._planned = queue, withdrawals, planned
+        self._robots, self._announce, self._clock = robots, announce, clock
         self._owner, self._pool, self._lease = owner, pool, lease
         self._republish_after = timedelta(seconds=republish_after)
         self.held = asyncio.Event()
         self._inbox: list[Item] = []
         self._news = asyncio.Event()
+        self._asked = False
         self._epoch = 0
         self._board = Board()
         self._again: dict[str, int] = {}
@@ -66,10 +72,16 @@ class Dispatcher:
             self._news.set()
         await item.settled
 
+    def look(self) -> None:
+        """Somebody wants something taken back: the next turn is now."""
+        self._asked = True
+        self._news.set()
+
     def _urgent(self, event: News) -> bool:
         """Reports that nobody waits for are written with the next turn, or when the lease is renewed."""
-        freed = isinstance(event.data, ExecutionFinishedV1) and self._board.queued
-        return isinstance(event.data, TriggerReceivedV1) or bool(freed) or len(self._inbox) >= MANY
+        freed = isinstance(event.data, (ExecutionFinishedV1, ExecutionParkedV1)) and self._board.queued
+        wants = isinstance(event.data, (TriggerReceivedV1, ExecutionResumableV1))
+        return wants or bool(freed) or len(self._inbox) >= MANY
 
     async def run(self) -> None:
         """For ever: wait for the lease, dispatch while it holds."""
@@ -89,20 +101,21 @@ class Dispatcher:
         self._epoch, self._board, self._again = epoch, await self._queue.board(), {}
         self._log.info("dispatching", epoch=epoch, queued=len(self._board.queued), active=len(self._board.active))
         try:
-            await self._publish_admitted()
+            await self._publish_decided()
             self.held.set()
             renewed = monotonic()
             while True:
                 await self._wait(self._lease / 3 - (monotonic() - renewed))
                 due = monotonic() - renewed >= self._lease / 3
-                if self._inbox and (due or self._news.is_set()):
+                if due or self._news.is_set():
                     self._news.clear()
-                    await self._turn()
+                    await self._turn(look=due or self._asked)
                 if due:
                     renewed = monotonic()
                     if await self._queue.acquire(self._owner) != epoch:
                         return
                     await self._publish_overdue()
+                    await self._start_planned()
         except LeaseLost as lost:
             self._log.warning("another replica dispatches now", reason=str(lost))
         finally:
@@ -113,45 +126,67 @@ class Dispatcher:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), max(seconds, 0.001))
 
-    async def _turn(self) -> None:
-        """One batch: decide, write it all or nothing, tell the others, let the handlers acknowledge."""
+    async def _turn(self, *, look: bool) -> None:
+        """One batch: decide, write it all or nothing, tell the others, let the handlers acknowledge.
+
+        With `look`, also what is to be taken back: otherwise a turn has no query to spare for it.
+        """
         items, self._inbox = self._inbox[:MAX_BATCH], self._inbox[MAX_BATCH:]
         if self._inbox:
             self._news.set()
         try:
-            await self._settle(items)
+            await self._settle(items, look=look)
         except BaseException as error:
             passes = isinstance(error, LeaseLost) or not isinstance(error, Exception)
             _settle_all(items, Transient("another replica dispatches", after=0.2) if passes else error)
             raise
         _settle_all(items, None)
 
-    async def _settle(self, items: list[Item]) -> None:
+    async def _settle(self, items: list[Item], *, look: bool) -> None:
+        if look:
+            self._asked = False
+        asks = await self._withdrawals.asked() if look else []
+        if not items and not asks:
+            return
         seen = await look_up([item.event for item in items], self._queue, self._robots)
         events = [item.event for item in items if not _set_aside(item, seen)]
-        now = self._clock()
-        board = Board(dict(self._board.queued), dict(self._board.active))
-        batch = decide(events, seen, board, now=now)
-        chosen = pick(board, pool=self._pool, now=now)
-        ids = {entry.execution_id for entry in chosen}
-        for entry in chosen:
-            del board.queued[entry.execution_id]
-            board.active[entry.execution_id] = replace(entry, admitted_at=now)
-        batch.decided = [replace(each, admitted=each.execution_id in ids) for each in batch.decided]
-        batch.admitted = sorted(ids - {each.execution_id for each in batch.decided})
-        batch.at = now
+        board, repeated = self._board.copy(), seen.repeated(events)
+        batch = decide(events, asks, seen, board, pool=self._pool, now=self._clock())
+        await self._commit(batch, board, repeated)
+        await self._planned.begin_cycles(cycles(batch, repeated))
+
+    async def _commit(self, batch: Batch, board: Board, repeated: list[Known]) -> None:
+        """Write it, and only then let it be known."""
         if batch:
             await self._queue.write(batch, owner=self._owner, epoch=self._epoch)
         self._board = board
-        changed = [*batch.admitted, *batch.withdrawn]
+        gone = [each.execution_id for each in batch.taken_back]
+        changed = [*batch.admitted, *gone]
         older = await self._queue.known(changed) if changed else {}
-        await self._announce.batch(batch, [*seen.repeated(events), *older.values()])
+        await self._announce.batch(batch, [*repeated, *older.values()])
+        if gone:
+            await self._queue.told(gone)
 
-    async def _publish_admitted(self) -> None:
-        """What the last dispatcher admitted may not have been published: the executor drops what it has already."""
+    async def _start_planned(self) -> None:
+        """A batch of its own: if somebody changes a plan at this moment, nothing else has to wait for the next try."""
+        board = self._board.copy()
+        batch = await self._planned.due(board, pool=self._pool)
+        if batch:
+            try:
+                await self._commit(batch, board, [])
+            except PlansChanged as changed:
+                self._log.info("plans are started a little later", reason=str(changed))
+            else:
+                await self._planned.tell(batch.plans)
+        await self._planned.tell_overdue()
+
+    async def _publish_decided(self) -> None:
+        """What the last dispatcher wrote may not have been published: the others drop what they have already."""
         waiting = [entry.execution_id for entry in self._board.active.values() if not entry.running]
-        for known in (await self._queue.known(waiting)).values():
-            await self._announce.requested(known)
+        gone = await self._queue.untold()
+        await self._announce.batch(Batch(), [*(await self._queue.known(waiting)).values(), *gone])
+        if gone:
+            await self._queue.told([each.execution_id for each in gone])
 
     async def _publish_overdue(self) -> None:
         """Requests that no executor has begun for long: sent again, past the stream's memory of ids."""

@@ -1,13 +1,13 @@
 """Whether a trigger gets a place in the queue, and whose turn it is. Pure."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from rota_contracts.ids import execution_id
-from rota_contracts.robot import InterveneTrigger, Robot, RobotStatus
-from rota_contracts.trigger import RejectReason, TriggerReceivedV1, TriggerType
+from rota_contracts.robot import InterveneTrigger, Robot, RobotStatus, Trigger
+from rota_contracts.trigger import InterventionAction, RejectReason, TriggerReceivedV1, TriggerType
 
 TYPE_ORDER = {TriggerType.HUMAN: 0, TriggerType.CALLBACK: 1, TriggerType.EVENT: 1, TriggerType.CLOCK: 2}
 AGE_PER_PRIORITY = timedelta(minutes=1)
@@ -17,19 +17,29 @@ TOO_LONG = timedelta(minutes=10)
 """Whoever waited this long goes before everybody else: nothing starves."""
 
 
+HEAD_START = timedelta(minutes=5)
+"""What has begun and goes on counts as having waited since it came, but for no longer than this: it goes before its
+equals, and never past every team at once."""
+
+
 class State(StrEnum):
-    """Of an entry of the queue. Admitted and running entries hold a slot."""
+    """Of an entry of the queue. Admitted and running entries hold a slot; a parked one has begun and holds none."""
 
     QUEUED = "queued"
     ADMITTED = "admitted"
     RUNNING = "running"
+    PARKED = "parked"
     DONE = "done"
     REJECTED = "rejected"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One execution on its way. `max_running` and `priority` are the robot's, as they were when it came."""
+    """One execution on its way. `max_running` and `priority` are the robot's, as they were when it came.
+
+    `parks`: how often it was parked so far; queued or holding a slot, it is the grant that it waits for or holds.
+    `running`: an executor has taken up that grant.
+    """
 
     execution_id: str
     team: str
@@ -40,6 +50,7 @@ class Entry:
     queued_at: datetime
     admitted_at: datetime | None = None
     running: bool = False
+    parks: int = 0
 
     @property
     def robot(self) -> tuple[str, str]:
@@ -56,18 +67,62 @@ class Refusal:
 
 @dataclass
 class Board:
-    """All that waits or holds a slot. Kept by the one dispatcher; loaded anew by its successor."""
+    """All that waits or holds a slot. Kept by the one dispatcher; loaded anew by its successor.
+
+    Reports come doubled, late and in any order. `parks` puts them in order: parked 1, resumable 1, parked 2 and so on;
+    whatever isn't later than what is known changes nothing.
+    """
 
     queued: dict[str, Entry] = field(default_factory=dict)
     active: dict[str, Entry] = field(default_factory=dict)
+    parked: dict[str, Entry] = field(default_factory=dict)
+
+    def copy(self) -> "Board":
+        return Board(dict(self.queued), dict(self.active), dict(self.parked))
 
     def waiting_of(self, robot: tuple[str, str]) -> int:
         return sum(1 for entry in self.queued.values() if entry.robot == robot)
+
+    def find(self, entry_id: str) -> Entry | None:
+        return self.active.get(entry_id) or self.queued.get(entry_id) or self.parked.get(entry_id)
+
+    def admit(self, entry_id: str, now: datetime) -> Entry:
+        """A queued entry gets its slot."""
+        self.active[entry_id] = replace(self.queued.pop(entry_id), admitted_at=now)
+        return self.active[entry_id]
+
+    def start(self, entry_id: str, grant: int) -> bool:
+        """An executor has taken up this grant of a slot. Says whether that is news."""
+        entry = self.active.get(entry_id)
+        if entry is None or entry.running or grant != entry.parks:
+            return False
+        self.active[entry_id] = replace(entry, running=True)
+        return True
+
+    def park(self, entry_id: str, parks: int) -> Entry | None:
+        """It can't go on, and gives its slot back. The entry as it is then; None if the report is late."""
+        entry = self.find(entry_id)
+        if entry is None or parks <= entry.parks:
+            return None
+        self.free(entry_id)
+        self.parked[entry_id] = replace(entry, parks=parks, admitted_at=None, running=False)
+        return self.parked[entry_id]
+
+    def resume(self, entry_id: str, parks: int, now: datetime) -> Entry | None:
+        """It can go on, and is queued again whatever the robot's quota. The entry then; None if the report is late."""
+        entry = self.find(entry_id)
+        if entry is None or parks < entry.parks or (parks == entry.parks and entry_id not in self.parked):
+            return None
+        self.free(entry_id)
+        since = max(entry.queued_at, now - HEAD_START)
+        self.queued[entry_id] = replace(entry, parks=parks, queued_at=since, admitted_at=None, running=False)
+        return self.queued[entry_id]
 
     def free(self, entry_id: str) -> None:
         """The entry holds nothing and waits for nothing any more."""
         self.queued.pop(entry_id, None)
         self.active.pop(entry_id, None)
+        self.parked.pop(entry_id, None)
 
 
 def consider(trigger: TriggerReceivedV1, robot: Robot | None, board: Board, *, now: datetime) -> Entry | Refusal:
@@ -102,7 +157,11 @@ def _switched_off(trigger: TriggerReceivedV1, robot: Robot) -> Refusal | None:
     switch = robot.trigger(trigger.type)
     if not switch.enabled:
         return Refusal(RejectReason.TRIGGER_DISABLED, f"{trigger.type} triggers are switched off for this robot")
-    action = trigger.input.action
+    return action_refused(trigger.input.action, switch)
+
+
+def action_refused(action: InterventionAction | None, switch: Trigger) -> Refusal | None:
+    """A robot may have a list of the actions that people may ask of it (TG-04)."""
     if isinstance(switch, InterveneTrigger) and switch.actions and action and action not in switch.actions:
         allowed = ", ".join(switch.actions)
         return Refusal(RejectReason.ACTION_NOT_ALLOWED, f"expected one of the actions {allowed}, not {action}")

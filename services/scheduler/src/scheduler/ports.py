@@ -5,14 +5,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.execution import ExecStatus
 from rota_contracts.ids import execution_id
+from rota_contracts.plan import PlanItem
 from rota_contracts.trigger import TriggerReceivedV1
 from scheduler.domain import Board, Entry, Refusal, State
+from scheduler.plan import Plan
 
 
 class LeaseLost(Exception):
     """Another replica dispatches by now; nothing of the batch was written."""
+
+
+class PlansChanged(Exception):
+    """What was to be started isn't planned any more as it was read; nothing of the batch was written."""
 
 
 @dataclass(frozen=True)
@@ -39,19 +46,51 @@ class Ended:
     status: ExecStatus
 
 
+@dataclass(frozen=True)
+class Moved:
+    """An entry that was parked or queued again, as it is at the end of the turn."""
+
+    entry: Entry
+    state: State
+
+
+@dataclass(frozen=True)
+class TakenBack:
+    """What waited and will not start, and why."""
+
+    execution_id: str
+    refusal: Refusal
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A person's word to take back what waits."""
+
+    ask_id: str
+    question: Withdraw
+
+
 @dataclass
 class Batch:
-    """What one turn of the dispatcher writes, all of it or nothing."""
+    """What one turn of the dispatcher writes, all of it or nothing.
+
+    `moved` is keyed by execution and says it all about those; `answered` are the ids of the asks that it deals with.
+    `plans` are started by it.
+    """
 
     decided: list[Decided] = field(default_factory=list)
     admitted: list[str] = field(default_factory=list)
     started: list[str] = field(default_factory=list)
+    moved: dict[str, Moved] = field(default_factory=dict)
     ended: list[Ended] = field(default_factory=list)
-    withdrawn: list[str] = field(default_factory=list)
+    taken_back: list[TakenBack] = field(default_factory=list)
+    answered: list[str] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
     at: datetime | None = None
 
     def __bool__(self) -> bool:
-        return any((self.decided, self.admitted, self.started, self.ended, self.withdrawn))
+        changes = (self.decided, self.admitted, self.started, self.moved, self.ended, self.taken_back)
+        return any((*changes, self.answered, self.plans))
 
 
 @dataclass(frozen=True)
@@ -64,6 +103,7 @@ class Known:
     traceparent: str
     status: ExecStatus | None = None
     refusal: Refusal | None = None
+    parks: int = 0
 
 
 class Queue(Protocol):
@@ -78,18 +118,81 @@ class Queue(Protocol):
         ...
 
     async def board(self) -> Board:
-        """All that is queued, admitted or running."""
+        """All that is queued, admitted, running or parked."""
         ...
 
     async def known(self, ids: Sequence[str]) -> dict[str, Known]:
         """Those of these executions that are stored."""
         ...
 
-    async def withdrawn(self, team: str, member: str) -> list[Known]:
-        """What waited for this robot when it was deleted."""
+    async def untold(self) -> list[Known]:
+        """What was taken back, and may not have been announced."""
+        ...
+
+    async def told(self, ids: Sequence[str]) -> None:
+        """It was announced that these were taken back."""
         ...
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
-        """All of the batch, or nothing: raises LeaseLost when `epoch` isn't the lease's any more, Transient when it may
-        work at the next try."""
+        """All of the batch, or nothing: raises LeaseLost when `epoch` isn't the lease's any more, PlansChanged when a
+        plan in it isn't as it was, Transient when it may work at the next try."""
+        ...
+
+
+class Withdrawals(Protocol):
+    """Asks to take back what waits. Any replica is asked; the dispatcher answers, in the batch that does it."""
+
+    async def ask(self, question: Withdraw) -> str:
+        """Keep the question for the dispatcher; its id."""
+        ...
+
+    async def asked(self) -> list[Asked]:
+        """The questions that somebody may still wait for, oldest first."""
+        ...
+
+    async def is_open(self, ask_id: str) -> bool:
+        """Has the dispatcher not dealt with it yet?"""
+        ...
+
+    async def outcome(self, question: Withdraw, since: datetime) -> Withdrawn:
+        """What a person's word stopped before it began: the execution that is named, or all in question that were
+        stopped after `since`; and what has its slot and hasn't begun."""
+        ...
+
+
+class Plans(Protocol):
+    """The plan queue."""
+
+    async def find(self, key: str) -> Plan | None: ...
+
+    async def add(self, plan: Plan) -> bool:
+        """False if there is one of this key already."""
+        ...
+
+    async def change(self, plan: Plan) -> bool:
+        """Put it in place of the revision before; False if that isn't the stored one any more."""
+        ...
+
+    async def listed(self, team: str, member: str | None, limit: int) -> list[PlanItem]:
+        """What is planned, soonest first; what waits for a robot's next cycle last."""
+        ...
+
+    async def due(self, now: datetime, limit: int) -> list[Plan]:
+        """What is planned and due, longest due first."""
+        ...
+
+    async def call(self, robots: Sequence[tuple[str, str]], now: datetime) -> None:
+        """A cycle of these robots (team, member) begins: what they have planned without a time is due."""
+        ...
+
+    async def postpone(self, plan: Plan, until: datetime) -> None:
+        """Not due before then, unless it was changed meanwhile."""
+        ...
+
+    async def untold(self, before: datetime, limit: int) -> list[Plan]:
+        """Those with facts older than `before` that may not have been published."""
+        ...
+
+    async def told(self, plan: Plan) -> None:
+        """The facts that this revision has were published."""
         ...

@@ -9,19 +9,20 @@ WORDS = {
     State.QUEUED: "it waits for a free slot",
     State.ADMITTED: "it has its slot and is about to run",
     State.RUNNING: "it runs",
+    State.PARKED: "it waits for a person's answer or was paused, and holds no slot meanwhile",
 }
 
 
 async def read_trigger(question: ReadTrigger, queue: Queue) -> TriggerRead:
     """Its state and execution; `unknown` if it hasn't been seen yet, or is another team's."""
-    wanted = execution_id(question.trigger_id)
+    wanted = question.execution_id or execution_id(question.trigger_id)
     known = (await queue.known([wanted])).get(wanted)
     if known is None or known.trigger.team_id != question.team_id:
         return TriggerRead(
             trigger_id=question.trigger_id, state=TriggerState.UNKNOWN, message="not seen by the scheduler (yet)"
         )
     return TriggerRead(
-        trigger_id=question.trigger_id,
+        trigger_id=known.trigger.trigger_id,
         state=TriggerState(known.state),
         execution_id=None if known.refusal else wanted,
         status=known.status,

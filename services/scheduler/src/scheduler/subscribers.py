@@ -2,16 +2,21 @@
 
 from rota_common.router import Router
 from rota_contracts import catalog
+from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.envelope import Event
 from rota_contracts.execution import ExecutionFinishedV1, ExecutionStartedV1, ReadTrigger, TriggerRead
+from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.plan import ChangePlan, ListPlans, PlanChanged, PlansListed
 from rota_contracts.robot import RobotDeletedV1
 from rota_contracts.trigger import TriggerReceivedV1
+from scheduler.change_plan import ChangePlans
 from scheduler.dispatch import MAX_BATCH, Dispatcher
-from scheduler.ports import Queue
+from scheduler.ports import Plans, Queue
 from scheduler.read_trigger import read_trigger
+from scheduler.withdraw import TakeBack
 
 
-def build_router(dispatcher: Dispatcher, queue: Queue) -> Router:
+def reports_router(dispatcher: Dispatcher, changing: ChangePlans) -> Router:
     router = Router()
 
     @router.consume(catalog.TRIGGER_RECEIVED, slots=MAX_BATCH, gate=dispatcher.held)
@@ -22,6 +27,14 @@ def build_router(dispatcher: Dispatcher, queue: Queue) -> Router:
     async def on_execution_started(event: Event[ExecutionStartedV1]) -> None:
         await dispatcher.take(event)
 
+    @router.consume(catalog.EXECUTION_PARKED, slots=MAX_BATCH, gate=dispatcher.held)
+    async def on_execution_parked(event: Event[ExecutionParkedV1]) -> None:
+        await dispatcher.take(event)
+
+    @router.consume(catalog.EXECUTION_RESUMABLE, slots=MAX_BATCH, gate=dispatcher.held)
+    async def on_execution_resumable(event: Event[ExecutionResumableV1]) -> None:
+        await dispatcher.take(event)
+
     @router.consume(catalog.EXECUTION_FINISHED, slots=MAX_BATCH, gate=dispatcher.held)
     async def on_execution_finished(event: Event[ExecutionFinishedV1]) -> None:
         await dispatcher.take(event)
@@ -29,9 +42,28 @@ def build_router(dispatcher: Dispatcher, queue: Queue) -> Router:
     @router.consume(catalog.ROBOT_DELETED, gate=dispatcher.held)
     async def on_robot_deleted(event: Event[RobotDeletedV1]) -> None:
         await dispatcher.take(event)
+        await changing.drop(event.data.team_id, event.data.member_id)
+
+    return router
+
+
+def questions_router(queue: Queue, take_back: TakeBack, changing: ChangePlans, plans: Plans) -> Router:
+    router = Router()
 
     @router.answer(catalog.READ_TRIGGER)
     async def on_read_trigger(question: ReadTrigger) -> TriggerRead:
         return await read_trigger(question, queue)
+
+    @router.answer(catalog.WITHDRAW)
+    async def on_withdraw(question: Withdraw) -> Withdrawn:
+        return await take_back(question)
+
+    @router.answer(catalog.CHANGE_PLAN)
+    async def on_change_plan(question: ChangePlan) -> PlanChanged:
+        return await changing(question)
+
+    @router.answer(catalog.LIST_PLANS)
+    async def on_list_plans(question: ListPlans) -> PlansListed:
+        return PlansListed(items=await plans.listed(question.team_id, question.member_id, question.limit))
 
     return router

@@ -12,6 +12,7 @@ from rota_common.mongo import Mongo
 from rota_common.service import Runtime, Service
 from rota_common.serving import App, health_routes, lifespan
 from rota_common.watching import Watch
+from trigger_gateway.adapters.bus_questions import BusExecutions, BusSchedule
 from trigger_gateway.adapters.mongo_inbound import MongoInboundLog, MongoRequests
 from trigger_gateway.adapters.mongo_robots import MongoRobots
 from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoSources, MongoTeams
@@ -19,8 +20,11 @@ from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 from trigger_gateway.adapters.nats_triggers import NatsOutcomes, NatsTriggers
 from trigger_gateway.adapters.standard_webhooks import StandardWebhooks
 from trigger_gateway.authenticate import Authenticate
+from trigger_gateway.control_executions import ControlExecutions
+from trigger_gateway.control_robots import ControlRobots
 from trigger_gateway.http.api import build_api
 from trigger_gateway.http.parts import Parts
+from trigger_gateway.intervene_robot import InterveneRobot
 from trigger_gateway.manage_teams import ManageSources, ManageTeams
 from trigger_gateway.ports import Definitions, Signatures
 from trigger_gateway.receive_webhook import ReceiveWebhook
@@ -96,15 +100,22 @@ def _parts(
 ) -> Parts:
     clock, triggers = service.runtime.clock, NatsTriggers(service.bus, service.publish)
     outcomes = NatsOutcomes(service.bus, watch, service.ask)
+    executions, schedule = BusExecutions(service.ask), BusSchedule(service.ask)
     admin_key = settings.admin_key.get_secret_value() if settings.admin_key else None
+    save_robot = SaveRobot(stores.robots, sync, routes, clock, _new_id)
+    request_run = RequestRun(stores.robots, triggers, outcomes, stores.requests, clock, _new_id)
+    control = ControlExecutions(executions, schedule, _new_id)
     return Parts(
         authenticate=Authenticate(stores.teams, stores.keys, admin_key=admin_key or None),
         teams=ManageTeams(stores.teams, stores.keys, clock, _new_id, secrets.token_urlsafe),
         sources=ManageSources(stores.sources, routes, clock, forbidden=own_variables()),
         robots=stores.robots,
-        save_robot=SaveRobot(stores.robots, sync, routes, clock, _new_id),
+        save_robot=save_robot,
         receive_webhook=ReceiveWebhook(routes, signatures, triggers, stores.inbound, clock),
-        request_run=RequestRun(stores.robots, triggers, outcomes, stores.requests, clock, _new_id),
+        request_run=request_run,
+        intervene_robot=InterveneRobot(stores.robots, executions, schedule, stores.requests, request_run, _new_id),
+        control=control,
+        control_robots=ControlRobots(stores.robots, stores.teams, save_robot, control),
         inbound=stores.inbound,
         ask=service.ask,
         watch=watch,

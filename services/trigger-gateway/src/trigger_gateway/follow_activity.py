@@ -7,13 +7,13 @@ from rota_contracts.envelope import Event
 from rota_contracts.ids import execution_id
 from rota_contracts.model import Payload
 
-_SHOWN = {"validation.completed", "learning.completed", "activity.observed"} | {
+_SHOWN = {"validation.completed", "learning.completed", "activity.observed", "plan.changed"} | {
     f"delivery.{verb}" for verb in ("completed", "attempted", "settled", "failed")
 }
 
 
 def shown_channels() -> list[Channel[Any]]:
-    """Triggers, executions, and how validation, delivery and learning went; not the requests between services."""
+    """Triggers, plans, executions, and how validation, delivery and learning went; no requests between services."""
     return [c for name, c in CHANNELS.items() if name in _SHOWN or name.startswith(("trigger.", "execution."))]
 
 

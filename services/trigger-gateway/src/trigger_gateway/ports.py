@@ -5,7 +5,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from rota_contracts.execution import TriggerRead
+from rota_contracts.control import Control, Controlled, Intervene, Intervened, Withdraw, Withdrawn
+from rota_contracts.execution import ExecStatus, TriggerRead
+from rota_contracts.plan import ChangePlan, PlanChanged
 from rota_contracts.robot import Robot
 from rota_contracts.trigger import TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
 from trigger_gateway.api_keys import ApiKey
@@ -18,6 +20,14 @@ class Teams(Protocol):
         ...
 
     async def exists(self, team: str) -> bool: ...
+
+    async def paused(self, team: str) -> list[str]:
+        """The robots that the team's pause has paused and its resume shall wake."""
+        ...
+
+    async def note_paused(self, team: str, members: Sequence[str]) -> None: ...
+
+    async def forget_paused(self, team: str, members: Sequence[str]) -> None: ...
 
 
 class Keys(Protocol):
@@ -123,6 +133,30 @@ class Outcomes(Protocol):
         ...
 
 
+class Executions(Protocol):
+    """Whoever runs executions. Raises Transient when it doesn't answer."""
+
+    async def control(self, word: Control) -> Controlled: ...
+
+    async def intervene(self, word: Intervene) -> Intervened: ...
+
+    async def status(self, team: str, execution_id: str) -> ExecStatus | None:
+        """None if there is none, or if that can't be told now."""
+        ...
+
+
+class Schedule(Protocol):
+    """Whoever decides what runs when. Raises Transient when it doesn't answer."""
+
+    async def withdraw(self, what: Withdraw) -> Withdrawn: ...
+
+    async def change_plan(self, change: ChangePlan) -> PlanChanged: ...
+
+    async def find(self, team: str, execution_id: str) -> TriggerRead:
+        """How far the execution has come; state `unknown` if there is none."""
+        ...
+
+
 class Signatures(Protocol):
     def verify(self, source: Source, headers: Mapping[str, str], body: bytes) -> str:
         """The sender's id of the event.
@@ -148,9 +182,21 @@ class InboundLog(Protocol):
     async def find(self, team: str, source: str, event_id: str) -> Logged | None: ...
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """A request that came before under the same id. `answer` is what was noted of its outcome."""
+
+    digest: str
+    answer: str | None = None
+
+
 class Requests(Protocol):
     """The idempotency keys that requests came with."""
 
-    async def remember(self, request_id: str, digest: str) -> str | None:
-        """The digest that this id came with the first time; None if this is the first time."""
+    async def remember(self, request_id: str, digest: str) -> Earlier | None:
+        """What this id came with the first time; None if this is the first time."""
+        ...
+
+    async def note(self, request_id: str, answer: str) -> None:
+        """Keep the outcome of a remembered request, for its repeats."""
         ...

@@ -1,12 +1,9 @@
 """Asks the scheduler for a run on a person's word, and waits a moment for what it says."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-
-from pydantic_core import to_json
 
 from rota_common.clock import Clock
 from rota_contracts.clock import clock_context
@@ -23,14 +20,12 @@ from rota_contracts.trigger import (
     TriggerType,
 )
 from trigger_gateway.domain import RobotRecord
+from trigger_gateway.idempotency import seen_before
 from trigger_gateway.ports import Outcome, Outcomes, Requests, RobotRecords, Triggers
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, no_robot
 
 PATIENCE_S = 0.8
 """How long to wait for the scheduler's word, so that the answer is there within a second."""
-
-STARTING_ACTIONS = (InterventionAction.TASK_ADD, InterventionAction.GOAL_ADD, InterventionAction.INSTRUCT)
-"""The actions that start a run (Decision 35); the others change one, which isn't available yet."""
 
 
 @dataclass(frozen=True)
@@ -93,24 +88,11 @@ class RequestRun:
         if request.key is None:
             return self._new_id(), False
         trigger_id = derived_id("trigger", team, member, "request", request.key)
-        digest = fingerprint(request)
-        first = await self._requests.remember(trigger_id, digest)
-        if first is not None and first != digest:
-            raise Conflict(
-                "idempotency_key_reused", "this idempotency key came with another request before: use a new one"
-            )
-        return trigger_id, first is not None
+        return trigger_id, await seen_before(self._requests, trigger_id, request) is not None
 
 
 def check(request: RunRequest) -> None:
     """Raise Invalid for a request that can't start a run."""
-    if request.action is not None and request.action not in STARTING_ACTIONS:
-        available = ", ".join(STARTING_ACTIONS)
-        raise Invalid(
-            "not_available",
-            f"the action {request.action} is not available yet; available are {available}",
-            [FieldProblem("action", f"expected one of {available}")],
-        )
     if request.type is TriggerType.HUMAN and not any(message.content for message in request.messages):
         raise Invalid(
             "invalid_request",
@@ -159,11 +141,6 @@ def answer_again(trigger_id: str, read: TriggerRead) -> RunAnswer:
     run = read.execution_id or execution_id(trigger_id)
     text = read.message or f"this request was made before: {read.state}"
     return RunAnswer(run, trigger_id, read.status or running, text, repeated=True)
-
-
-def fingerprint(request: RunRequest) -> str:
-    """Tells whether two requests with one key are the same."""
-    return hashlib.sha256(to_json(request)).hexdigest()
 
 
 def _zone(robot: Robot) -> str:

@@ -7,13 +7,13 @@ harmless, because a creation whose success was never reported may be repeated, a
 no new `rev`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.ids import derived_id
-from rota_contracts.robot import Robot
+from rota_contracts.robot import Robot, RobotStatus
 from trigger_gateway.domain import RobotRecord, changed, definition, next_record, replaced, same
 from trigger_gateway.ports import RobotRecords
 from trigger_gateway.problems import Conflict, StoredNotApplied, no_robot
@@ -65,6 +65,14 @@ class SaveRobot:
     async def change(self, team: str, member: str, patch: Mapping[str, Any]) -> Robot:
         """Only the given top-level fields."""
         return await self._edit(team, member, lambda robot: changed(robot, patch))
+
+    async def set_status(self, team: str, member: str, status: RobotStatus, *, of: Collection[RobotStatus]) -> Robot:
+        """Of a robot that has one of the statuses `of`; any other stays as it is."""
+
+        def edit(robot: Robot) -> Robot:
+            return changed(robot, {"robot_status": status}) if robot.robot_status in of else robot
+
+        return await self._edit(team, member, edit)
 
     async def delete(self, team: str, member: str) -> None:
         """From any state (Decision 16). The record stays as deleted (TG-20); everybody else is told and cleans up."""

@@ -4,17 +4,23 @@ from rota_common.blobs import Blobs
 from rota_common.service import Runtime, Service
 from rota_common.serving import App, plain_app
 from validator.adapters.bus_agents import BusAgents
+from validator.adapters.other_kinds import other_kinds
 from validator.adapters.pattern_process import PatternProcess
+from validator.adapters.script_process import ScriptProcess
 from validator.check_output import CheckOutput
 from validator.judge_output import JudgeOutput
+from validator.registry import Kinds
 from validator.settings import Settings
 from validator.subscribers import build_router
 
 
 def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
     service = Service("validator", settings.nats_url, runtime=runtime)
-    outputs, patterns = Blobs(service.bus), PatternProcess(seconds=settings.pattern_seconds)
+    kinds, outputs = Kinds(other_kinds()), Blobs(service.bus)
+    patterns = PatternProcess(seconds=settings.pattern_seconds)
     service.on_stop(patterns.close)
-    judge = JudgeOutput(outputs, BusAgents(service.ask), timeout=settings.agent_timeout)
-    service.include(build_router(CheckOutput(outputs, patterns), judge, service.publish))
+    scripts = ScriptProcess(settings.scripts_dir, seconds=settings.script_seconds, megabytes=settings.script_memory_mb)
+    check = CheckOutput(outputs, patterns, scripts, kinds)
+    judge = JudgeOutput(outputs, BusAgents(service.ask), kinds, timeout=settings.agent_timeout)
+    service.include(build_router(check, judge, service.publish))
     return plain_app(service, settings)

@@ -1,71 +1,29 @@
-"""The assertions (VA-02 to VA-07): each says what it wishes of an output, and whether the output grants it."""
+"""The assertions that are always there (VA-02 to VA-09): what each wishes of an output, and whether it is granted."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
-from rota_common.json_text import extract_json, parse_json
-from rota_contracts.model import Json
 from rota_contracts.validation import Assertion, AssertionType
-from validator.json_values import MISSING, at, kind, same, shown
+from validator.json_values import MISSING, compact, kind, same, shown
+from validator.kinds import NO_JSON, Faulty, Finding, Kind, Output, RunScript, Said, Search, Unusable
 
 TYPE_NAMES = ("string", "number", "boolean", "array", "object", "null")
-NO_JSON = object()
+JSON_KIND, LENGTH_KIND = "json", "length"
+"""Two more types, which sentences are read as: all of the output is JSON; it has so many words or characters."""
 
-
-class Unusable(Exception):
-    """The assertion can't be tried on this output, and counts as failed, negated or not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """The assertion holds if `pattern` is found in `text`. A pattern may run for ever, so the shell searches."""
-
-    pattern: str
-    text: str
+UNITS = ("words", "characters")
+WORD = re.compile(r"\w\S*")
+NO_PATH = "the assertion has no `path`: give one like data.items[0].name"
 
 
 @dataclass(frozen=True)
-class Output:
-    """A task's output; it is read as JSON only where an assertion needs it."""
-
-    text: str
-
-    @cached_property
-    def json(self) -> Json:
-        """The JSON in the text, or NO_JSON."""
-        return extract_json(self.text, NO_JSON)
-
-    @property
-    def is_string(self) -> bool:
-        """Text is a string, also with JSON somewhere in it, unless all of it is another JSON value."""
-        try:
-            return isinstance(parse_json(self.text), str)
-        except ValueError:
-            return True
-
-    def at(self, path: str) -> Json:
-        if self.json is NO_JSON:
-            raise Unusable("the output holds no JSON")
-        return at(self.json, path)
-
-    def text_at(self, path: str | None) -> str:
-        """The text of a part; what isn't text as compact JSON; what isn't there as nothing."""
-        if not path:
-            return self.text
-        value = self.at(path)
-        if value is MISSING or value is None:
-            return ""
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One type of assertion. `wish` completes the sentence "make the output …"."""
+class BuiltIn:
+    """See `Kind`."""
 
     wish: Callable[[Assertion], str]
-    check: Callable[[Assertion, Output], bool | Search]
+    check: Callable[[Assertion, Output], Finding]
 
 
 def _equals(assertion: Assertion, output: Output) -> bool:
@@ -77,16 +35,18 @@ def _equals(assertion: Assertion, output: Output) -> bool:
 def _equals_at(assertion: Assertion, output: Output) -> bool:
     """A path that leads nowhere equals null (Decision 26)."""
     if not assertion.path:
-        raise Unusable("the assertion has no `path`: give one like data.items[0].name")
+        raise Faulty(NO_PATH)
     value = output.at(assertion.path)
     return same(None if value is MISSING else value, assertion.value)
 
 
 def _contains(assertion: Assertion, output: Output) -> bool:
     if assertion.value is None:
-        raise Unusable("the assertion has no `value`: give the text to look for")
-    wanted = assertion.value if isinstance(assertion.value, str) else json.dumps(assertion.value, ensure_ascii=False)
-    return wanted in output.text_at(assertion.path)
+        raise Faulty("the assertion has no `value`: give the text to look for")
+    text = output.text_at(assertion.path)
+    if isinstance(assertion.value, str):
+        return assertion.value in text
+    return compact(assertion.value) in text or json.dumps(assertion.value, ensure_ascii=False) in text
 
 
 def _contains_not(assertion: Assertion, output: Output) -> bool:
@@ -95,15 +55,13 @@ def _contains_not(assertion: Assertion, output: Output) -> bool:
 
 def _matches(assertion: Assertion, output: Output) -> Search:
     if not isinstance(assertion.value, str):
-        raise Unusable(f"its `value` must be a regular expression in a text, not {shown(assertion.value)}")
+        raise Faulty(f"its `value` must be a regular expression in a text, not {shown(assertion.value)}")
     return Search(assertion.value, output.text_at(assertion.path))
 
 
 def _has_type(assertion: Assertion, output: Output) -> bool:
     """Nothing has no type (Decision 26)."""
-    wanted = str(assertion.value)
-    if wanted not in TYPE_NAMES:
-        raise Unusable(f"its `value` must be one of {', '.join(TYPE_NAMES)}, not {shown(assertion.value)}")
+    wanted = _type_name(assertion)
     if assertion.path:
         value = output.at(assertion.path)
         if value is MISSING:
@@ -114,26 +72,72 @@ def _has_type(assertion: Assertion, output: Output) -> bool:
     return output.json is not NO_JSON and kind(output.json) == wanted
 
 
-# A new type of assertion is one more line here (VA-10).
-KINDS: dict[AssertionType, Kind] = {
-    AssertionType.EQUALS: Kind(lambda rule: f"equal {shown(rule.value)}", _equals),
-    AssertionType.CONTAINS: Kind(lambda rule: f"contain {shown(rule.value)}", _contains),
-    AssertionType.NOT_CONTAINS: Kind(lambda rule: f"leave out {shown(rule.value)}", _contains_not),
-    AssertionType.JSON_PATH: Kind(lambda rule: f"equal {shown(rule.value)}", _equals_at),
-    AssertionType.REGEX: Kind(lambda rule: f"match the pattern {shown(rule.value)}", _matches),
-    AssertionType.TYPE: Kind(lambda rule: f"be of type {rule.value}", _has_type),
+def _type_name(assertion: Assertion) -> str:
+    if assertion.value not in TYPE_NAMES:
+        raise Faulty(f"its `value` must be one of {', '.join(TYPE_NAMES)}, not {shown(assertion.value)}")
+    return str(assertion.value)
+
+
+def _is_json(assertion: Assertion, output: Output) -> bool:
+    if assertion.value is None:
+        return output.whole_json is not NO_JSON
+    return output.whole_json is not NO_JSON and kind(output.whole_json) == _type_name(assertion)
+
+
+def _has_length(assertion: Assertion, output: Output) -> Said:
+    least, most, unit = _limits(assertion)
+    text = output.text_at(assertion.path)
+    length = len(WORD.findall(text)) if unit == "words" else len(text.strip())
+    fits = length >= least and (most is None or length <= most)
+    return Said(fits, "it is empty" if length == 0 else f"it has {length} {unit if length > 1 else unit[:-1]}")
+
+
+def _limits(assertion: Assertion) -> tuple[int, int | None, str]:
+    """At least, at most, of what."""
+    given = assertion.value if isinstance(assertion.value, dict) else {}
+    limits = {key: limit for key, limit in given.items() if key != "unit"}
+    counts = all(type(limit) is int and limit >= 0 for limit in limits.values())
+    if given.get("unit") in UNITS and limits and limits.keys() <= {"min", "max"} and counts:
+        return limits.get("min", 0), limits.get("max"), str(given["unit"])
+    raise Faulty(f'its `value` must be like {{"unit": "words", "min": 10, "max": 100}}, not {shown(assertion.value)}')
+
+
+def _length_wish(assertion: Assertion) -> str:
+    least, most, unit = _limits(assertion)
+    if (least, most) == (1, None):
+        return "say something"
+    bounds = [f"at least {least}"] * (most is None or least > 0) + [f"at most {most}"] * (most is not None)
+    return f"have {' and '.join(bounds)} {unit}"
+
+
+def _asks_script(assertion: Assertion, output: Output) -> RunScript:
+    if not assertion.script:
+        raise Faulty("the assertion has no `script`: give the name of a file in ROTA_SCRIPTS_DIR, without its .py")
+    found = output.at(assertion.path) if assertion.path else output.json
+    given = {"output": output.text_at(assertion.path), "value": assertion.value}
+    given |= {} if found is NO_JSON or found is MISSING else {"json": found}
+    return RunScript(assertion.script, json.dumps(given))
+
+
+def _asks_agent(assertion: Assertion, output: Output) -> bool:
+    """The second layer asks it, see `agent_rules`; what gets here can't be asked."""
+    raise Faulty("the assertion has no `use`: name the agent that checks, `validator` for the robot's own")
+
+
+def _agent_wish(assertion: Assertion) -> str:
+    said = assertion.value if isinstance(assertion.value, str) else shown(assertion.value)
+    return f"satisfy the agent {assertion.use}" + (f": {said}" if assertion.value is not None else "")
+
+
+BUILT_IN: dict[str, Kind] = {
+    AssertionType.EQUALS: BuiltIn(lambda rule: f"equal {shown(rule.value)}", _equals),
+    AssertionType.CONTAINS: BuiltIn(lambda rule: f"contain {shown(rule.value)}", _contains),
+    AssertionType.NOT_CONTAINS: BuiltIn(lambda rule: f"leave out {shown(rule.value)}", _contains_not),
+    AssertionType.JSON_PATH: BuiltIn(lambda rule: f"equal {shown(rule.value)}", _equals_at),
+    AssertionType.REGEX: BuiltIn(lambda rule: f"match the pattern {shown(rule.value)}", _matches),
+    AssertionType.TYPE: BuiltIn(lambda rule: f"be of type {rule.value}", _has_type),
+    AssertionType.SCRIPT: BuiltIn(lambda rule: f"pass the script {rule.script}", _asks_script),
+    AssertionType.AGENT: BuiltIn(_agent_wish, _asks_agent),
+    JSON_KIND: BuiltIn(lambda rule: f"be valid JSON{f', of type {rule.value}' if rule.value else ''}", _is_json),
+    LENGTH_KIND: BuiltIn(_length_wish, _has_length),
 }
-
-
-def wish(assertion: Assertion) -> str:
-    """What is asked, as in "make the output contain …"; without the assertion's `negate`."""
-    known = KINDS.get(assertion.type)
-    return known.wish(assertion) if known else f"pass the {assertion.type} assertion"
-
-
-def check(assertion: Assertion, output: Output) -> bool | Search:
-    """Is the wish granted, or what must be searched to know? `negate` is the caller's. Raises Unusable."""
-    known = KINDS.get(assertion.type)
-    if known is None:
-        raise Unusable(f"assertion type '{assertion.type}' isn't available in this version")
-    return known.check(assertion, output)

@@ -4,51 +4,76 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rota_common.json_text import parse_json
-from rota_contracts.validation import Assertion, ValidationResult, ValidationRule
-from validator.assertions import Output, Unusable, wish
+from rota_contracts.validation import Assertion, AssertionType, ValidationResult, ValidationRule
 from validator.json_values import shown
+from validator.kinds import Faulty, Output, Said, Unusable
+from validator.plain_rules import plainly
+from validator.registry import Kinds
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One assertion's outcome. `wish` reads as in "the output to contain …"; `issue` is empty when it holds."""
+    """One assertion's outcome. `wish` reads as in "the output to contain …"; `issue` is empty when it holds.
+
+    `faulty`: the fault is the rule's, and no output could keep it.
+    """
 
     wish: str
     issue: str = ""
     suggestion: str = ""
+    faulty: bool = False
 
     @property
     def holds(self) -> bool:
         return not self.issue
 
 
-def sort_rules(rules: Sequence[ValidationRule]) -> tuple[list[Assertion], list[str]]:
-    """The assertions, also those written as JSON in a text, and the sentences that only a model can judge."""
-    read = [_assertion(rule) if isinstance(rule, str) else rule for rule in rules]
-    return [rule for rule in read if isinstance(rule, Assertion)], [rule for rule in read if isinstance(rule, str)]
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """What this layer tries, and what it leaves to the second: sentences, and `agent` assertions as JSON."""
+
+    assertions: list[Assertion]
+    open_rules: list[str]
 
 
-def _assertion(rule: str) -> ValidationRule:
+def sort_rules(rules: Sequence[ValidationRule], kinds: Kinds) -> Sorted:
+    """Assertions are also those written as JSON in a text, and sentences that plainly mean one."""
+    result = Sorted([], [])
+    for rule in rules:
+        assertion = as_assertion(rule, kinds) if isinstance(rule, str) else rule
+        if assertion is None:
+            result.open_rules.append(str(rule))
+        elif assertion.type == AssertionType.AGENT and assertion.use:
+            result.open_rules.append(assertion.model_dump_json(exclude_defaults=True))
+        else:
+            result.assertions.append(assertion)
+    return result
+
+
+def as_assertion(rule: str, kinds: Kinds) -> Assertion | None:
+    """None for a sentence, and for JSON of a type that nobody knows: a model may make sense of it."""
     try:
-        return Assertion.model_validate(parse_json(rule))
+        assertion = Assertion.model_validate(parse_json(rule))
     except ValueError:  # neither JSON nor, in pydantic's words, an assertion
-        return rule
+        return plainly(rule)
+    return assertion if assertion.type in kinds else None
 
 
-def judged(assertion: Assertion, output: Output, *, granted: bool) -> Outcome:
+def judged(assertion: Assertion, output: Output, said: Said, kinds: Kinds) -> Outcome:
     """The outcome of an assertion whose wish is granted or not."""
-    wished = _wished(assertion)
-    if granted is not assertion.negate:
+    wished = wished_of(assertion, kinds)
+    if said.granted is not assertion.negate:
         return Outcome(wished)
     where, negation = _where(assertion), "not " if assertion.negate else ""
-    issue = assertion.message or f"expected {wished}, got {_got(assertion, output)}"
-    return Outcome(wished, issue, f"Make {where} {negation}{wish(assertion)}.")
+    came = f"but {said.message}" if said.message else f"got {_got(assertion, output)}"
+    issue = assertion.message or f"expected {wished}, {came}"
+    return Outcome(wished, issue, f"Make {where} {negation}{kinds.wish(assertion)}.")
 
 
-def unusable(assertion: Assertion, reason: Unusable) -> Outcome:
+def unusable(assertion: Assertion, reason: Unusable, kinds: Kinds) -> Outcome:
     """The outcome of an assertion that can't be tried: failed, and never passed over in silence."""
-    wished = _wished(assertion)
-    return Outcome(wished, f"expected {wished}, but {reason}")
+    wished = wished_of(assertion, kinds)
+    return Outcome(wished, f"expected {wished}, but {reason}", faulty=isinstance(reason, Faulty))
 
 
 def verdict(outcomes: Sequence[Outcome]) -> ValidationResult:
@@ -65,6 +90,10 @@ def verdict(outcomes: Sequence[Outcome]) -> ValidationResult:
     )
 
 
+def wished_of(assertion: Assertion, kinds: Kinds) -> str:
+    return f"{_where(assertion)} {'not ' if assertion.negate else ''}to {kinds.wish(assertion)}"
+
+
 def _details(outcomes: Sequence[Outcome], held: int) -> str:
     if not outcomes:
         return ""
@@ -74,10 +103,6 @@ def _details(outcomes: Sequence[Outcome], held: int) -> str:
 
 def _where(assertion: Assertion) -> str:
     return f"`{assertion.path}` of the output" if assertion.path else "the output"
-
-
-def _wished(assertion: Assertion) -> str:
-    return f"{_where(assertion)} {'not ' if assertion.negate else ''}to {wish(assertion)}"
 
 
 def _got(assertion: Assertion, output: Output) -> str:

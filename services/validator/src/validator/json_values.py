@@ -6,7 +6,13 @@ import re
 from rota_contracts.model import Json
 
 ROOT = re.compile(r"^\$(?=$|[.\[])")
-TOKEN = re.compile(r"[^.\[\]]+")
+QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+STEP = re.compile(
+    rf"\.(?P<dotted>{QUOTED})(?=[.\[]|\Z)"
+    rf"|\[\s*(?:(?P<quoted>{QUOTED})\s*|(?P<index>-?[0-9]+|[^\W\d][\w -]*))\]"
+    r"|\.(?P<name>[^.\[\]]+)",
+    re.DOTALL,
+)
 INDEX = re.compile(r"[0-9]{1,9}")
 SHOWN = 200
 """Characters of a value that a message quotes."""
@@ -32,17 +38,36 @@ def same(one: Json, other: Json) -> bool:
 
 
 def at(value: Json, path: str) -> Json:
-    """What lies at a path like `data.items[0].name`, or MISSING. A leading `$` is the value itself."""
-    for token in TOKEN.findall(ROOT.sub("", path)):
-        value = _step(value, token)
+    """What lies at a path like `data.items[0].name`, or MISSING. Raises ValueError for a path that isn't one.
+
+    A leading `$` is the value itself; a key with dots or brackets in it is quoted: `data["a.b"]`.
+    """
+    for key, quoted in _steps(path):
+        value = _step(value, key, quoted=quoted)
     return value
 
 
-def _step(value: Json, token: str) -> Json:
+def _steps(path: str) -> list[tuple[str, bool]]:
+    rest = ROOT.sub("", path, count=1)
+    rest = rest if rest.startswith((".", "[")) or not rest else f".{rest}"
+    steps, position = [], 0
+    while position < len(rest):
+        step = STEP.match(rest, position)
+        if step is None or step["name"] == "*":
+            raise ValueError(f"expected a path like data.items[0].name or $['a key'], not {shown(path)}")
+        if quoted := step["dotted"] or step["quoted"]:
+            steps.append((re.sub(r"\\(.)", r"\1", quoted[1:-1], flags=re.DOTALL), True))
+        else:
+            steps.append(((step["index"] or step["name"]).strip(), False))
+        position = step.end()
+    return steps
+
+
+def _step(value: Json, key: str, *, quoted: bool) -> Json:
     if isinstance(value, dict):
-        return value.get(token.strip("'\""), MISSING)
-    if isinstance(value, list) and INDEX.fullmatch(token) and int(token) < len(value):
-        return value[int(token)]
+        return value.get(key, MISSING)
+    if isinstance(value, list) and not quoted and INDEX.fullmatch(key) and int(key) < len(value):
+        return value[int(key)]
     return MISSING
 
 
@@ -54,7 +79,16 @@ def kind(value: Json) -> str:
     return names.get(type(value), "null")
 
 
+def compact(value: Json) -> str:
+    """The value as JSON without spaces."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def shown(value: Json) -> str:
     """A value's beginning as JSON, for people and models."""
-    text = "nothing" if value is MISSING else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
+    if value is MISSING:
+        return "nothing"
+    if isinstance(value, str) and len(value) > SHOWN:
+        return f"{json.dumps(value[:SHOWN], ensure_ascii=False)[:-1]}… ({len(value)} characters)"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHOWN * 2 else f"{text[:SHOWN]}… ({len(text)} characters)"

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.text import Text
+from validator.kinds import Said
 
 
 class Outputs(Protocol):
@@ -18,7 +19,16 @@ class Patterns(Protocol):
     """Regular expressions from outside, which may be wrong or run for ever."""
 
     async def search(self, pattern: str, text: str) -> bool:
-        """Does `re.search` find `pattern` in `text`? Raises Unusable for a pattern that is wrong or too slow."""
+        """Does `re.search` find `pattern` in `text`? Raises Faulty for a wrong pattern, Unusable for one too slow."""
+        ...
+
+
+class Scripts(Protocol):
+    """Checks that whoever runs Rota has written."""
+
+    async def run(self, name: str, given: str) -> Said:
+        """What the script says of `given`, a JSON text. Raises Faulty when there is no such script, Unusable when it
+        fails, takes too long or says something else than it should."""
         ...
 
 

@@ -6,8 +6,7 @@ from rota_contracts.catalog import CHECK_RULES, VALIDATION_COMPLETED, VALIDATION
 from rota_contracts.envelope import Event
 from rota_contracts.validation import CheckRules, RulesChecked, ValidationCompletedV1, ValidationRequestedV1
 from validator.check_output import CheckOutput
-from validator.judge_output import JudgeOutput
-from validator.judging import undecided
+from validator.judge_output import JudgeOutput, undecided
 
 SLOTS = 32
 """Verdicts waited for at once; a model takes seconds and the wait costs nothing."""

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import inspect
+import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -42,7 +43,26 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-Answer = str | Reply
+@dataclass(frozen=True)
+class Calls:
+    """An answer that calls tools: (name, arguments), which are JSON already when they are a text."""
+
+    calls: list[tuple[str, dict[str, Any] | str]]
+    text: str = ""
+
+    def message(self) -> dict[str, Any]:
+        made = [
+            {
+                "id": f"call_{number}",
+                "type": "function",
+                "function": {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)},
+            }
+            for number, (name, given) in enumerate(self.calls, start=1)
+        ]
+        return {"role": "assistant", "content": self.text or None, "tool_calls": made}
+
+
+Answer = str | Reply | Calls
 Script = Callable[[Asked], Answer | Awaitable[Answer]]
 
 
@@ -74,7 +94,9 @@ class OpenAIServer:
         if isinstance(answer, Reply):
             error = {"message": answer.message, "type": "scripted", "code": str(answer.status)}
             return JSONResponse({"error": error}, status_code=answer.status, headers=answer.headers)
-        choice = {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
+        called = isinstance(answer, Calls)
+        message = answer.message() if isinstance(answer, Calls) else {"role": "assistant", "content": answer}
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if called else "stop"}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         made = {"id": "scripted", "object": "chat.completion", "created": 0, "model": asked.body["model"]}
         return JSONResponse({**made, "choices": [choice], "usage": usage})

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from delivery_center.domain import Delivery
+from delivery_center.domain import GO, Delivery
 from delivery_center.facts import Fact
 from delivery_center.ports import Parcel, Sent
+from rota_contracts.delivery import DeliveryLeave
 from rota_contracts.robot import Robot
 from rota_contracts.text import Text
 
@@ -16,6 +17,14 @@ class MemoryDeliveries:
 
     async def find(self, request_id: str) -> Delivery | None:
         return self._stored.get(request_id)
+
+    async def find_of(self, team: str, execution_id: str) -> Delivery | None:
+        found = [
+            delivery
+            for delivery in self._stored.values()
+            if (delivery.context.team_id, delivery.context.execution_id) == (team, execution_id)
+        ]
+        return max(found, key=lambda delivery: delivery.created_at, default=None)
 
     async def insert(self, delivery: Delivery) -> Delivery:
         return self._stored.setdefault(delivery.request_id, delivery)
@@ -58,6 +67,21 @@ class MemoryRobots:
 
     async def find(self, team: str, member: str) -> Robot | None:
         return self.stored.get((team, member))
+
+
+class ScriptedExecutions:
+    """Answers what `script` says, one entry per question; after its end everything may go out."""
+
+    def __init__(self) -> None:
+        self.script: list[DeliveryLeave | Exception] = []
+        self.asked: list[tuple[str, str]] = []
+
+    async def may_deliver(self, team: str, execution_id: str) -> DeliveryLeave:
+        self.asked.append((team, execution_id))
+        answer = self.script.pop(0) if self.script else GO
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 class InlineTexts:

@@ -16,7 +16,7 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 def subject(parcel: Parcel, template: str | None) -> str:
-    """One line. `template` may use $summary, $member_id, $display_name and $execution_id."""
+    """One line. `template` may use $summary, $member_id, $display_name, $execution_id and $score."""
     text = Template(template).safe_substitute(_words(parcel)) if template else parcel.content.summary
     line = " ".join(text.split())
     return line if len(line) <= SUBJECT_LIMIT else line[: SUBJECT_LIMIT - 1] + "…"
@@ -52,9 +52,11 @@ def _read(template: str, folder: Path | None) -> str:
 
 
 def _words(parcel: Parcel) -> dict[str, str]:
+    score = parcel.context.score
     return {
         "summary": parcel.content.summary,
         "member_id": parcel.context.member_id,
         "display_name": parcel.robot.display_name or parcel.context.member_id,
         "execution_id": parcel.context.execution_id,
+        "score": "" if score is None else f"{score:g}",
     }

@@ -26,9 +26,15 @@ class MongoDeliveries:
             name="pending_of_robot",
             partialFilterExpression={"due_at": STAYS},
         )
+        await self._deliveries.create_index("context.execution_id", name="of_execution")
 
     async def find(self, request_id: str) -> Delivery | None:
         document = await self._deliveries.find_one({"_id": request_id})
+        return None if document is None else _delivery(document)
+
+    async def find_of(self, team: str, execution_id: str) -> Delivery | None:
+        condition = {"context.execution_id": execution_id, "context.team_id": team}
+        document = await self._deliveries.find_one(condition, sort=[("created_at", -1)])
         return None if document is None else _delivery(document)
 
     async def insert(self, delivery: Delivery) -> Delivery:

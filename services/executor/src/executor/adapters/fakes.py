@@ -1,13 +1,16 @@
 """The stores in memory, held to the same tests as the real ones."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from executor.ports import Fenced
-from executor.run import Run
+from executor.ports import Fenced, Scope
+from executor.run import DEADLINE, Run, Word
+from executor.trail import Entry
 from rota_contracts.agent import AgentAnswered
-from rota_contracts.execution import Execution, ExecutionsListed, ExecutionSummary, ListExecutions
+from rota_contracts.execution import ExecStatus, Execution, ExecutionsListed, ExecutionSummary, ListExecutions
+
+QUIET = (ExecStatus.WAITING, ExecStatus.PAUSED)
 
 
 @dataclass(frozen=True)
@@ -16,12 +19,17 @@ class Row:
     owner: str | None
     due_at: datetime | None
     epoch: int = 1
-    inbox: list[str] = field(default_factory=list)
+    inbox: tuple[Word, ...] = ()
+    trail: tuple[Entry, ...] = ()
 
     def read(self) -> Run:
-        """The run with what came into its inbox."""
-        untouched = self.run.over or self.run.cancelled or not self.inbox
-        return self.run if untouched else self.run.model_copy(update={"cancelled": self.inbox[0]})
+        """The run with the words that it hasn't heard yet."""
+        words = [] if self.run.over else list(self.inbox[self.run.heard :])
+        return self.run.model_copy(update={"inbox": words})
+
+    def written(self, run: Run) -> "Row":
+        plain = run.model_copy(update={"fresh": [], "inbox": []})
+        return replace(self, run=plain, trail=(*self.trail, *run.fresh))
 
 
 class MemoryRuns:
@@ -53,12 +61,12 @@ class MemoryRuns:
         return None if row is None else row.read()
 
     async def save(self, run: Run, epoch: int) -> Run:
-        self._rows[run.id] = replace(self._fenced(run.id, epoch), run=run)
+        self._rows[run.id] = self._fenced(run.id, epoch).written(run)
         return self._rows[run.id].read()
 
     async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
-        row = self._fenced(run.id, epoch)
-        self._rows[run.id] = replace(row, run=run, owner=None, due_at=look_at, epoch=epoch + 1)
+        row = self._fenced(run.id, epoch).written(run)
+        self._rows[run.id] = replace(row, owner=None, due_at=look_at, epoch=epoch + 1)
         return self._rows[run.id].read()
 
     async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None:
@@ -69,17 +77,44 @@ class MemoryRuns:
         for _, run_id in sorted(due)[:limit]:
             yield run_id
 
+    async def late(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
+        found = [
+            (deadline, row)
+            for row in self._rows.values()
+            if (deadline := row.run.execution.deadline_at) is not None
+            and deadline <= now
+            and not row.run.over
+            and all(word.action != DEADLINE for word in row.inbox)
+        ]
+        for _, row in sorted(found, key=lambda pair: pair[0])[:limit]:
+            yield row.read()
+
     async def told(self, run_id: str) -> None:
         row = self._rows.get(run_id)
-        if row is not None and row.run.over:
+        if row is not None and row.owner is None and (row.run.over or row.run.execution.status in QUIET):
             self._rows[run_id] = replace(row, due_at=None)
 
-    async def cancel_all(self, team: str, member: str, reason: str) -> list[str]:
-        mine = {run_id: row for run_id, row in self._rows.items() if _owner(row.run.execution) == (team, member)}
-        for run_id, row in mine.items():
-            if not row.run.over and reason not in row.inbox:
-                self._rows[run_id] = replace(row, inbox=[*row.inbox, reason])
-        return [run_id for run_id in mine if reason in self._rows[run_id].inbox]
+    async def tell(self, scope: Scope, word: Word) -> list[Run]:
+        told = []
+        for run_id, row in list(self._rows.items()):
+            if not _in_scope(row.run.execution, scope):
+                continue
+            known = any(other.id == word.id for other in row.inbox)
+            if not known and not row.run.over:
+                row = self._rows[run_id] = replace(row, inbox=(*row.inbox, word))  # as it is now
+                known = True
+            if known:
+                told.append(row.read())
+        return told
+
+    async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
+        mine = [row.run for row in self._rows.values() if _owner(row.run.execution) == (team, member)]
+        found = sorted((run for run in mine if not run.over), key=lambda run: run.execution.created_at)
+        return [run.id for run in found][:limit]
+
+    async def trail(self, run_id: str) -> list[Entry]:
+        row = self._rows.get(run_id)
+        return [] if row is None else list(row.trail)
 
     async def list(self, wanted: ListExecutions) -> ExecutionsListed:
         found = [row.run.execution for row in self._rows.values() if _wanted(row.run.execution, wanted)]
@@ -103,9 +138,23 @@ class MemoryRuns:
 class MemoryCalls:
     def __init__(self) -> None:
         self._answers: dict[str, AgentAnswered] = {}
+        self._claims: dict[str, tuple[str, datetime]] = {}
 
-    async def find(self, call_id: str) -> AgentAnswered | None:
-        return self._answers.get(call_id)
+    async def claim(self, call_id: str, *, owner: str, until: datetime, now: datetime) -> AgentAnswered | bool:
+        if call_id in self._answers:
+            return self._answers[call_id]
+        if call_id in self._claims and self._claims[call_id][1] > now:
+            return False
+        self._claims[call_id] = owner, until
+        return True
+
+    async def renew(self, call_id: str, *, owner: str, until: datetime) -> None:
+        if call_id in self._claims and self._claims[call_id][0] == owner:
+            self._claims[call_id] = owner, until
+
+    async def release(self, call_id: str, *, owner: str) -> None:
+        if call_id in self._claims and self._claims[call_id][0] == owner:
+            del self._claims[call_id]
 
     async def remember(self, call_id: str, answer: AgentAnswered, *, at: datetime) -> AgentAnswered:
         return self._answers.setdefault(call_id, answer)
@@ -113,6 +162,14 @@ class MemoryCalls:
 
 def _owner(execution: Execution) -> tuple[str, str]:
     return execution.team_id, execution.member_id
+
+
+def _in_scope(execution: Execution, scope: Scope) -> bool:
+    return (
+        execution.team_id == scope.team
+        and scope.member in (None, execution.member_id)
+        and scope.execution_id in (None, execution.execution_id)
+    )
 
 
 def _wanted(execution: Execution, wanted: ListExecutions) -> bool:

@@ -2,11 +2,19 @@
 
 import asyncio
 import importlib
+import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
+from executor.agent.words import ChatMessage, Said, Tool, ToolCall
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
+from rota_common.json_text import parse_json
+from rota_contracts.trigger import Message
+
+STEP_HEADER = "x-rota-step-id"
+UNREADABLE = "_unreadable"
 
 
 class LitellmModel:
@@ -25,7 +33,7 @@ class LitellmModel:
                 self._litellm.suppress_debug_info = True
                 self._litellm.telemetry = False
 
-    async def complete(self, prompt: Prompt) -> str:
+    async def complete(self, prompt: Prompt) -> Said:
         await self.load()
         connector = prompt.connector
         try:
@@ -33,16 +41,18 @@ class LitellmModel:
                 model=f"{connector.type}/{connector.model}",
                 api_key=connector.key or None,
                 api_base=connector.host or None,
-                messages=[message.model_dump(mode="json") for message in prompt.messages],
+                messages=[_message(message) for message in prompt.messages],
                 timeout=prompt.timeout,
                 num_retries=0,
                 max_retries=0,
                 drop_params=True,
-                **{**connector.parameters, **prompt.options},
+                **_options(prompt),
             )
         except Exception as error:  # litellm's errors are sorted by `_named`, and a bug is raised again there
             raise self._named(error, prompt) from error
-        return str(answer.choices[0].message.content or "")
+        message = answer.choices[0].message
+        calls = [_call(call, number) for number, call in enumerate(message.tool_calls or [], start=1)]
+        return Said(text=str(message.content or ""), calls=calls)
 
     def _named(self, error: Exception, prompt: Prompt) -> Exception:
         """Which kind of failure it is; the text names the connector and never the key."""
@@ -54,6 +64,58 @@ class LitellmModel:
             text = str(getattr(error, "message", error)).replace(prompt.connector.key or "\0", "[REDACTED]")
             return Permanent(f"{reason}: {text[:500]}")
         return error
+
+
+def _options(prompt: Prompt) -> dict[str, Any]:
+    """The agent's options go before the connector's; a model without tool calls gets no tools (CL-16)."""
+    options = {**prompt.connector.parameters, **prompt.options}
+    options["extra_headers"] = {**options.get("extra_headers", {}), STEP_HEADER: prompt.step_id}
+    if prompt.tools and prompt.connector.can("tool_calls"):
+        # Tools are called by us alone. Left to look for MCP servers of its own, litellm imports its whole proxy and wants
+        # another version of the MCP SDK than ours (docs/decisions/0007).
+        return {**options, "tools": _tools(prompt.tools), "_skip_mcp_handler": True}
+    return {name: value for name, value in options.items() if name not in ("tools", "tool_choice")}
+
+
+def _tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        }
+        for tool in tools
+    ]
+
+
+def _message(message: Message) -> dict[str, Any]:
+    """In OpenAI's form, where the arguments of a call are JSON text."""
+    made: dict[str, Any] = {"role": message.role, "content": message.content}
+    if not isinstance(message, ChatMessage):
+        return made
+    if message.tool_calls:
+        made["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)},
+            }
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id is not None:
+        made["tool_call_id"] = message.tool_call_id
+    return made
+
+
+def _call(call: Any, number: int) -> ToolCall:
+    """What isn't a JSON object is kept as it came, so that the model can be told."""
+    given = call.function.arguments
+    try:
+        arguments = parse_json(given) if isinstance(given, str) and given.strip() else given or {}
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        arguments = {UNREADABLE: str(given)}
+    return ToolCall(id=call.id or f"call-{number}", name=call.function.name or "", arguments=arguments)
 
 
 def _passes(status: object) -> bool:

@@ -1,7 +1,8 @@
 """The ledger in MongoDB: one document for one execution.
 
 Beside the run itself stand the fields that queries and claims need: `owner` and `due_at` (while owned: when the claim
-ends; otherwise: when a sweeper must look), `epoch`, and the `inbox` that control writes into.
+ends; otherwise: when a sweeper must look), `epoch`, `deadline_at`, the `inbox` that control writes into, and the
+`trail`, which is only ever appended to.
 """
 
 from collections.abc import AsyncIterator
@@ -11,12 +12,17 @@ from typing import Any
 from pymongo import ASCENDING, DESCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from executor.ports import Fenced
-from executor.run import Run
+from executor.adapters.run_documents import as_stored, change, read, whole
+from executor.ports import Fenced, Scope
+from executor.run import DEADLINE, Run, Word
+from executor.trail import Entry
 from rota_common.mongo import Database, Document
 from rota_contracts.execution import ExecStatus, ExecutionsListed, ExecutionSummary, ListExecutions
 
 OVER = [str(status) for status in ExecStatus if status.over]
+STATE = {"trail": 0}
+"""The trail grows with every step, and is read for a replay alone."""
+
 SUMMARY = {
     "run.execution.execution_id": 1,
     "run.execution.team_id": 1,
@@ -41,14 +47,16 @@ class MongoRuns:
         await self._runs.create_index([("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)])
         due = {"due_at": {"$type": "date"}}
         await self._runs.create_index([("due_at", ASCENDING)], partialFilterExpression=due)
+        late = {"deadline_at": {"$type": "date"}}
+        await self._runs.create_index([("deadline_at", ASCENDING)], partialFilterExpression=late)
 
     async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
         epoch = 1
         execution = run.execution
         keys = {"_id": run.id, "team_id": execution.team_id, "member_id": execution.member_id}
-        state = {"owner": owner, "due_at": until, "epoch": epoch, "inbox": []}
+        state = {"owner": owner, "due_at": until, "epoch": epoch, "inbox": [], "trail": []}
         try:
-            await self._runs.insert_one({**keys, **state, "created_at": execution.created_at, **_written(run)})
+            await self._runs.insert_one({**keys, **state, "created_at": execution.created_at, **whole(run)})
         except DuplicateKeyError:
             return None
         return epoch
@@ -57,23 +65,24 @@ class MongoRuns:
         document = await self._runs.find_one_and_update(
             {"_id": run_id, "status": {"$nin": OVER}, "$or": [{"owner": None}, {"due_at": {"$lte": now}}]},
             {"$set": {"owner": owner, "due_at": until}, "$inc": {"epoch": 1}},
+            projection=STATE,
             return_document=ReturnDocument.AFTER,
         )
-        return None if document is None else (_run(document), int(document["epoch"]))
+        return None if document is None else (read(document), int(document["epoch"]))
 
     async def peek(self, run_id: str) -> tuple[Run, int] | None:
-        document = await self._runs.find_one({"_id": run_id, "owner": None, "status": {"$nin": OVER}})
-        return None if document is None else (_run(document), int(document["epoch"]))
+        document = await self._runs.find_one({"_id": run_id, "owner": None, "status": {"$nin": OVER}}, STATE)
+        return None if document is None else (read(document), int(document["epoch"]))
 
     async def find(self, run_id: str) -> Run | None:
-        document = await self._runs.find_one({"_id": run_id})
-        return None if document is None else _run(document)
+        document = await self._runs.find_one({"_id": run_id}, STATE)
+        return None if document is None else read(document)
 
     async def save(self, run: Run, epoch: int) -> Run:
-        return _with_inbox(run, await self._write(run, epoch, {}))
+        return await self._write(run, epoch, {})
 
     async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
-        return _with_inbox(run, await self._write(run, epoch, {"owner": None, "due_at": look_at}, ends=1))
+        return await self._write(run, epoch, {"owner": None, "due_at": look_at}, ends=1)
 
     async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None:
         found = await self._runs.update_one(
@@ -87,13 +96,35 @@ class MongoRuns:
         async for document in cursor:
             yield str(document["_id"])
 
-    async def told(self, run_id: str) -> None:
-        await self._runs.update_one({"_id": run_id, "status": {"$in": OVER}}, {"$set": {"due_at": None}})
+    async def late(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
+        untold = {"deadline_at": {"$lte": now}, "status": {"$nin": OVER}, "inbox.action": {"$ne": DEADLINE}}
+        async for document in self._runs.find(untold, STATE).sort("deadline_at", ASCENDING).limit(limit):
+            yield read(document)
 
-    async def cancel_all(self, team: str, member: str, reason: str) -> list[str]:
-        mine = {"team_id": team, "member_id": member}
-        await self._runs.update_many({**mine, "status": {"$nin": OVER}}, {"$addToSet": {"inbox": reason}})
-        return [str(document["_id"]) async for document in self._runs.find({**mine, "inbox": reason}, {"_id": 1})]
+    async def told(self, run_id: str) -> None:
+        quiet = {"$in": [*OVER, ExecStatus.WAITING, ExecStatus.PAUSED]}
+        await self._runs.update_one({"_id": run_id, "status": quiet, "owner": None}, {"$set": {"due_at": None}})
+
+    async def tell(self, scope: Scope, word: Word) -> list[Run]:
+        wanted: Document = {"team_id": scope.team}
+        if scope.member is not None:
+            wanted["member_id"] = scope.member
+        if scope.execution_id is not None:
+            wanted["_id"] = scope.execution_id
+        plain = word.model_dump(mode="json")
+        await self._runs.update_many(
+            {**wanted, "status": {"$nin": OVER}, "inbox.id": {"$ne": word.id}}, {"$push": {"inbox": plain}}
+        )
+        return [read(document) async for document in self._runs.find({**wanted, "inbox.id": word.id}, STATE)]
+
+    async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
+        wanted = {"team_id": team, "member_id": member, "status": {"$nin": OVER}}
+        found = self._runs.find(wanted, {"_id": 1}).sort("created_at", ASCENDING).limit(limit)
+        return [str(document["_id"]) async for document in found]
+
+    async def trail(self, run_id: str) -> list[Entry]:
+        document = await self._runs.find_one({"_id": run_id}, {"trail": 1})
+        return [Entry.model_validate(entry) for entry in (document or {}).get("trail") or []]
 
     async def list(self, wanted: ListExecutions) -> ExecutionsListed:
         query: Document = {"team_id": wanted.team_id}
@@ -110,31 +141,19 @@ class MongoRuns:
             page_size=wanted.page_size,
         )
 
-    async def _write(self, run: Run, epoch: int, state: Document, *, ends: int = 0) -> Document:
+    async def _write(self, run: Run, epoch: int, state: Document, *, ends: int = 0) -> Run:
         """Write within the claim's epoch; the answer holds the inbox, which isn't written."""
+        update = change(run)
+        update["$set"] |= state
         document = await self._runs.find_one_and_update(
             {"_id": run.id, "epoch": epoch},
-            {"$set": {**_written(run), **state}, "$inc": {"epoch": ends}},
+            {**update, "$inc": {"epoch": ends}},
             projection={"inbox": 1},
             return_document=ReturnDocument.AFTER,
         )
         if document is None:
             raise Fenced(f"execution {run.id} is somebody else's by now")
-        return dict(document)
-
-
-def _written(run: Run) -> Document:
-    return {"status": run.execution.status, "run": run.model_dump(mode="json")}
-
-
-def _run(document: Document) -> Run:
-    return _with_inbox(Run.model_validate(document["run"]), document)
-
-
-def _with_inbox(run: Run, document: Document) -> Run:
-    """Control that came in while the run was being worked on."""
-    inbox: list[str] = document.get("inbox") or []
-    return run if run.over or run.cancelled or not inbox else run.model_copy(update={"cancelled": inbox[0]})
+        return as_stored(run, document)
 
 
 def _summary(execution: dict[str, Any]) -> ExecutionSummary:

@@ -9,7 +9,7 @@ from rota_contracts.trigger import Message
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool of an MCP server. `name` is the model's (letters, digits, _ and -, at most 64); `parameters` a JSON schema.
+    """A tool of an MCP server. `name` is the model's (letters, digits, _, -; at most 64); `parameters` a JSON schema.
 
     `idempotent`: called twice with one step id, it does its work once.
     """

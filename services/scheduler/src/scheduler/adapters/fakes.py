@@ -1,14 +1,17 @@
-"""The queue in memory, held to the same tests as the real one."""
+"""The queue and what is to be taken back from it, in memory, held to the same tests as the real one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from uuid import uuid4
 
 from rota_common.clock import Clock
+from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.execution import ExecStatus
 from rota_contracts.trigger import RejectReason, TriggerReceivedV1
+from scheduler.adapters.fake_plans import MemoryPlans
 from scheduler.domain import Board, Entry, Refusal, State
-from scheduler.ports import Batch, Decided, Known, LeaseLost
+from scheduler.ports import Asked, Batch, Decided, Known, LeaseLost, Moved, PlansChanged
 
 
 @dataclass(frozen=True)
@@ -21,18 +24,22 @@ class Row:
     entry: Entry | None = None
     refusal: Refusal | None = None
     status: ExecStatus | None = None
+    ended_at: datetime | None = None
 
     @property
     def live(self) -> bool:
-        return self.state in (State.QUEUED, State.ADMITTED, State.RUNNING)
+        return self.state not in (State.DONE, State.REJECTED)
 
 
 class MemoryQueue:
     """`lease` in seconds, judged by `clock`."""
 
-    def __init__(self, *, lease: float, clock: Clock) -> None:
+    def __init__(self, *, lease: float, clock: Clock, plans: MemoryPlans | None = None) -> None:
         self._span, self._clock = timedelta(seconds=lease), clock
-        self._rows: dict[str, Row] = {}
+        self.rows: dict[str, Row] = {}
+        self.asks: dict[str, tuple[datetime, Withdraw]] = {}
+        self._plans = plans or MemoryPlans()
+        self._untold: set[str] = set()
         self._owner: str | None = None
         self._until: datetime | None = None
         self._epoch = 0
@@ -51,55 +58,111 @@ class MemoryQueue:
 
     async def board(self) -> Board:
         board = Board()
-        for execution_id, row in self._rows.items():
+        for execution_id, row in self.rows.items():
             if row.live and row.entry is not None:
-                (board.queued if row.state is State.QUEUED else board.active)[execution_id] = row.entry
+                places = {State.QUEUED: board.queued, State.PARKED: board.parked}
+                places.get(row.state, board.active)[execution_id] = row.entry
         return board
 
     async def known(self, ids: Sequence[str]) -> dict[str, Known]:
-        return {each: _known(each, self._rows[each]) for each in ids if each in self._rows}
+        return {each: _known(each, self.rows[each]) for each in ids if each in self.rows}
 
-    async def withdrawn(self, team: str, member: str) -> list[Known]:
-        return [
-            _known(execution_id, row)
-            for execution_id, row in self._rows.items()
-            if (row.trigger.team_id, row.trigger.member_id) == (team, member)
-            if row.refusal is not None and row.refusal.reason is RejectReason.ROBOT_DELETED
-        ]
+    async def untold(self) -> list[Known]:
+        return [_known(each, self.rows[each]) for each in sorted(self._untold)]
+
+    async def told(self, ids: Sequence[str]) -> None:
+        self._untold -= set(ids)
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
         if (self._owner, self._epoch) != (owner, epoch):
             raise LeaseLost(f"epoch {epoch} of the dispatcher's lease is over")
         self._until = self._clock() + self._span
-        self._rows |= {each.execution_id: _row(each, batch.at) for each in batch.decided}
-        for each in batch.admitted:
+        if not self._plans.replace(batch.plans):
+            raise PlansChanged("one of the plans was changed since it was read")
+        self._write(batch)
+        for answered in batch.answered:
+            self.asks.pop(answered, None)
+
+    def _write(self, batch: Batch) -> None:
+        self.rows |= {each.execution_id: _row(each, batch.at) for each in batch.decided}
+        for moved in batch.moved.values():
+            self._place(moved)
+        for each in set(batch.admitted) - batch.moved.keys():
             self._change(each, State.ADMITTED, admitted_at=batch.at)
-        for each in batch.started:
+        for each in set(batch.started) - batch.moved.keys():
             self._change(each, State.RUNNING, running=True)
         for ended in batch.ended:
-            if ended.execution_id in self._rows and self._rows[ended.execution_id].live:
-                row = self._rows[ended.execution_id]
-                self._rows[ended.execution_id] = replace(row, state=State.DONE, status=ended.status)
-        for each in batch.withdrawn:
-            gone = Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted")
-            if self._rows[each].live:
-                self._rows[each] = replace(self._rows[each], state=State.REJECTED, refusal=gone)
+            self._end(ended.execution_id, state=State.DONE, status=ended.status, ended_at=batch.at)
+        for gone in batch.taken_back:
+            if self._end(gone.execution_id, state=State.REJECTED, refusal=gone.refusal, ended_at=batch.at):
+                self._untold.add(gone.execution_id)
+
+    def _place(self, moved: Moved) -> None:
+        row = self.rows.get(moved.entry.execution_id)
+        if row is not None and row.live:
+            self.rows[moved.entry.execution_id] = replace(row, state=moved.state, entry=moved.entry)
+
+    def _end(self, execution_id: str, **changes: object) -> bool:
+        row = self.rows.get(execution_id)
+        if row is None or not row.live:
+            return False
+        self.rows[execution_id] = replace(row, **changes)  # type: ignore[arg-type]  # the fields are named in `write`
+        return True
 
     def _change(self, execution_id: str, state: State, **changes: object) -> None:
-        row = self._rows.get(execution_id)
+        row = self.rows.get(execution_id)
         if row is not None and row.live and row.entry is not None:
-            self._rows[execution_id] = replace(row, state=state, entry=replace(row.entry, **changes))  # type: ignore[arg-type]  # the fields are named in `write`
+            self.rows[execution_id] = replace(row, state=state, entry=replace(row.entry, **changes))  # type: ignore[arg-type]  # the fields are named in `write`
 
 
 def _row(decided: Decided, at: datetime | None) -> Row:
     trigger, trace = decided.trigger, decided.traceparent
     match decided.verdict:
         case Refusal() as refusal:
-            return Row(trigger, trace, State.REJECTED, refusal=refusal)
+            return Row(trigger, trace, State.REJECTED, refusal=refusal, ended_at=at)
         case entry:
             state = State.ADMITTED if decided.admitted else State.QUEUED
             return Row(trigger, trace, state, replace(entry, admitted_at=at if decided.admitted else None))
 
 
 def _known(execution_id: str, row: Row) -> Known:
-    return Known(execution_id, row.state, row.trigger, row.traceparent, row.status, row.refusal)
+    parks = row.entry.parks if row.entry else 0
+    return Known(execution_id, row.state, row.trigger, row.traceparent, row.status, row.refusal, parks)
+
+
+class MemoryWithdrawals:
+    """Over the queue in memory; an ask is stale `stale` seconds after it was made."""
+
+    def __init__(self, queue: MemoryQueue, *, clock: Clock, stale: float = 10) -> None:
+        self._queue, self._clock, self._stale = queue, clock, timedelta(seconds=stale)
+
+    async def ask(self, question: Withdraw) -> str:
+        ask_id = uuid4().hex
+        self._queue.asks[ask_id] = self._clock(), question
+        return ask_id
+
+    async def asked(self) -> list[Asked]:
+        since = self._clock() - self._stale
+        return [Asked(each, question) for each, (at, question) in self._queue.asks.items() if at > since]
+
+    async def is_open(self, ask_id: str) -> bool:
+        return ask_id in self._queue.asks
+
+    async def outcome(self, question: Withdraw, since: datetime) -> Withdrawn:
+        meant = {each: row for each, row in self._queue.rows.items() if _meant(each, row, question)}
+        return Withdrawn(
+            execution_ids=sorted(each for each, row in meant.items() if _stopped(row, question, since)),
+            admitted=sorted(
+                each for each, row in meant.items() if row.state is State.ADMITTED and row.entry and not row.entry.parks
+            ),
+        )
+
+
+def _stopped(row: Row, question: Withdraw, since: datetime) -> bool:
+    stopped = row.refusal is not None and row.refusal.reason is RejectReason.STOPPED
+    return stopped and (question.execution_id is not None or (row.ended_at is not None and row.ended_at >= since))
+
+
+def _meant(execution_id: str, row: Row, question: Withdraw) -> bool:
+    whose = (question.member_id in (None, row.trigger.member_id)) and row.trigger.team_id == question.team_id
+    return whose and question.execution_id in (None, execution_id)

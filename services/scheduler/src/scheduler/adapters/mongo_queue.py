@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from motor.motor_asyncio import AsyncIOMotorClientSession
-from pymongo import ASCENDING, InsertOne, ReturnDocument, UpdateMany, UpdateOne
+from pymongo import ASCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from rota_common.errors import Transient
-from rota_common.mongo import Document, Mongo
-from rota_contracts.execution import ExecStatus
-from rota_contracts.ids import execution_id
-from rota_contracts.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.domain import Board, Entry, Refusal, State
-from scheduler.ports import Batch, Decided, Known, LeaseLost
+from rota_common.mongo import Mongo
+from scheduler.adapters.mongo_plans import revisions
+from scheduler.adapters.queue_documents import entry_of, known_of, operations
+from scheduler.domain import Board, State
+from scheduler.plan import Plan
+from scheduler.ports import Batch, Known, LeaseLost, PlansChanged
 
 LEASE = "dispatcher"
 KEEP_S = 14 * 86400
@@ -30,14 +30,15 @@ class MongoQueue:
         self._mongo = mongo
         self._queue = mongo.database["queue"]
         self._leases = mongo.database["leases"]
+        self._asks = mongo.database["withdrawals"]
+        self._plans = mongo.database["plans"]
         self._lease_ms = int(lease * 1000)
 
     async def prepare(self) -> None:
         """Make the indexes and the lease's document; doing so again changes nothing."""
         await self._queue.create_index([("live", ASCENDING)], partialFilterExpression={"live": True})
         await self._queue.create_index("ended_at", expireAfterSeconds=KEEP_S)
-        gone = {"reason": RejectReason.ROBOT_DELETED}
-        await self._queue.create_index([("team", ASCENDING), ("member", ASCENDING)], partialFilterExpression=gone)
+        await self._queue.create_index("untold", sparse=True)
         with contextlib.suppress(DuplicateKeyError):
             await self._leases.insert_one({"_id": LEASE, "owner": None, "epoch": 0, "until": datetime(1970, 1, 1)})  # noqa: DTZ001  # "long ago", whatever the zone
 
@@ -65,30 +66,47 @@ class MongoQueue:
     async def board(self) -> Board:
         board = Board()
         async for document in self._queue.find({"live": True}, {"trigger": 0}):
-            entry = _entry(document)
-            (board.queued if document["state"] == State.QUEUED else board.active)[entry.execution_id] = entry
+            entry = entry_of(document)
+            places = {State.QUEUED: board.queued, State.PARKED: board.parked}
+            places.get(document["state"], board.active)[entry.execution_id] = entry
         return board
 
     async def known(self, ids: Sequence[str]) -> dict[str, Known]:
         found = self._queue.find({"_id": {"$in": list(ids)}})
-        return {document["_id"]: _known(document) async for document in found}
+        return {document["_id"]: known_of(document) async for document in found}
 
-    async def withdrawn(self, team: str, member: str) -> list[Known]:
-        found = self._queue.find({"team": team, "member": member, "reason": RejectReason.ROBOT_DELETED})
-        return [_known(document) async for document in found]
+    async def untold(self) -> list[Known]:
+        return [known_of(document) async for document in self._queue.find({"untold": True})]
+
+    async def told(self, ids: Sequence[str]) -> None:
+        await self._queue.update_many({"_id": {"$in": list(ids)}}, {"$unset": {"untold": ""}})
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
-        operations = _operations(batch)
         try:
             async with await self._mongo.client.start_session() as session, session.start_transaction():
                 await self._fence(owner, epoch, session)
-                await self._queue.bulk_write(operations, ordered=False, session=session)
+                if batch.plans:
+                    await self._start(batch.plans, session)
+                if changes := operations(batch):
+                    await self._queue.bulk_write(changes, session=session)
+                if batch.answered:
+                    await self._asks.delete_many({"_id": {"$in": batch.answered}}, session=session)
         except OperationFailure as error:
             if error.code == CONFLICT:  # somebody else is writing the lease: it isn't ours any more
                 raise LeaseLost(str(error)) from error
             if error.has_error_label("TransientTransactionError"):
                 raise Transient(f"the batch was not written: {error}") from error
             raise
+
+    async def _start(self, plans: Sequence[Plan], session: AsyncIOMotorClientSession) -> None:
+        try:
+            result = await self._plans.bulk_write(revisions(plans), session=session)
+        except OperationFailure as error:
+            if error.has_error_label("TransientTransactionError"):
+                raise PlansChanged("somebody is changing one of the plans") from error
+            raise
+        if result.matched_count != len(plans):
+            raise PlansChanged("one of the plans was changed since it was read")
 
     async def _fence(self, owner: str, epoch: int, session: AsyncIOMotorClientSession) -> None:
         renewed = await self._leases.update_one(
@@ -98,76 +116,3 @@ class MongoQueue:
         )
         if renewed.matched_count == 0:
             raise LeaseLost(f"epoch {epoch} of the dispatcher's lease is over")
-
-
-def _operations(batch: Batch) -> list[InsertOne[Document] | UpdateMany | UpdateOne]:
-    live = {"live": True}
-    operations: list[InsertOne[Document] | UpdateMany | UpdateOne] = [
-        InsertOne(_document(decided, batch.at)) for decided in batch.decided
-    ]
-    if batch.admitted:
-        admitted = {"state": State.ADMITTED, "admitted_at": batch.at}
-        operations.append(UpdateMany({"_id": {"$in": batch.admitted}, **live}, {"$set": admitted}))
-    if batch.started:
-        operations.append(UpdateMany({"_id": {"$in": batch.started}, **live}, {"$set": {"state": State.RUNNING}}))
-    for ended in batch.ended:
-        done = {"state": State.DONE, "live": False, "status": ended.status, "ended_at": batch.at}
-        operations.append(UpdateOne({"_id": ended.execution_id, **live}, {"$set": done}))
-    if batch.withdrawn:
-        withdrawn = {
-            "state": State.REJECTED,
-            "live": False,
-            "ended_at": batch.at,
-            "reason": RejectReason.ROBOT_DELETED,
-            "message": "the robot was deleted",
-        }
-        operations.append(UpdateMany({"_id": {"$in": batch.withdrawn}, **live}, {"$set": withdrawn}))
-    return operations
-
-
-def _document(decided: Decided, at: datetime | None) -> Document:
-    trigger = decided.trigger
-    document: Document = {
-        "_id": execution_id(trigger.trigger_id),
-        "team": trigger.team_id,
-        "member": trigger.member_id,
-        "type": trigger.type,
-        "traceparent": decided.traceparent,
-        "trigger": trigger.model_dump(mode="json"),
-        "queued_at": at,
-    }
-    match decided.verdict:
-        case Refusal(reason, message):
-            refused = {"state": State.REJECTED, "live": False, "reason": reason, "message": message, "ended_at": at}
-            return document | refused
-        case entry:
-            state = State.ADMITTED if decided.admitted else State.QUEUED
-            admitted_at = at if decided.admitted else None
-            place = {"priority": entry.priority, "max_running": entry.max_running, "admitted_at": admitted_at}
-            return document | place | {"state": state, "live": True}
-
-
-def _entry(document: Document) -> Entry:
-    return Entry(
-        execution_id=document["_id"],
-        team=document["team"],
-        member=document["member"],
-        type=TriggerType(document["type"]),
-        priority=document["priority"],
-        max_running=document["max_running"],
-        queued_at=document["queued_at"],
-        admitted_at=document["admitted_at"],
-        running=document["state"] == State.RUNNING,
-    )
-
-
-def _known(document: Document) -> Known:
-    reason, status = document.get("reason"), document.get("status")
-    return Known(
-        execution_id=document["_id"],
-        state=State(document["state"]),
-        trigger=TriggerReceivedV1.model_validate(document["trigger"]),
-        traceparent=document["traceparent"],
-        status=ExecStatus(status) if status else None,
-        refusal=Refusal(RejectReason(reason), document["message"]) if reason else None,
-    )

@@ -1,7 +1,7 @@
 """The gateway's ports in memory, held to the same tests as the real ones."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from rota_common.errors import Transient
@@ -10,12 +10,13 @@ from rota_contracts.robot import Robot
 from rota_contracts.trigger import TriggerReceivedV1
 from trigger_gateway.api_keys import ApiKey
 from trigger_gateway.domain import RobotRecord, Source, Subscriber, subscriber, webhook_sources
-from trigger_gateway.ports import Hearing, Logged, Outcome
+from trigger_gateway.ports import Earlier, Hearing, Logged, Outcome
 
 
 class MemoryTeams:
     def __init__(self) -> None:
         self._teams: dict[str, str] = {}
+        self._paused: dict[str, set[str]] = {}
 
     async def add(self, team: str, name: str) -> bool:
         new = team not in self._teams
@@ -24,6 +25,16 @@ class MemoryTeams:
 
     async def exists(self, team: str) -> bool:
         return team in self._teams
+
+    async def paused(self, team: str) -> list[str]:
+        return sorted(self._paused.get(team, ()))
+
+    async def note_paused(self, team: str, members: Sequence[str]) -> None:
+        if team in self._teams:
+            self._paused[team] = self._paused.get(team, set()) | set(members)
+
+    async def forget_paused(self, team: str, members: Sequence[str]) -> None:
+        self._paused[team] = self._paused.get(team, set()) - set(members)
 
 
 class MemoryKeys:
@@ -180,12 +191,16 @@ class MemoryInboundLog:
 
 class MemoryRequests:
     def __init__(self) -> None:
-        self._digests: dict[str, str] = {}
+        self._requests: dict[str, Earlier] = {}
 
-    async def remember(self, request_id: str, digest: str) -> str | None:
-        first = self._digests.get(request_id)
-        self._digests.setdefault(request_id, digest)
+    async def remember(self, request_id: str, digest: str) -> Earlier | None:
+        first = self._requests.get(request_id)
+        self._requests.setdefault(request_id, Earlier(digest))
         return first
+
+    async def note(self, request_id: str, answer: str) -> None:
+        if request_id in self._requests:
+            self._requests[request_id] = replace(self._requests[request_id], answer=answer)
 
 
 def _key(robot: Robot) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from rota_common.logs import logger
 from rota_common.mongo import Database
 from rota_contracts.ids import derived_id
 from trigger_gateway.domain import InboundEvent, Woken
-from trigger_gateway.ports import Logged
+from trigger_gateway.ports import Earlier, Logged
 
 KEPT_S = int(timedelta(days=30).total_seconds())
 WAITING_LIMIT = 10_000
@@ -87,10 +87,13 @@ class MongoRequests:
     async def prepare(self) -> None:
         await self._requests.create_index("at", expireAfterSeconds=KEPT_S)
 
-    async def remember(self, request_id: str, digest: str) -> str | None:
+    async def remember(self, request_id: str, digest: str) -> Earlier | None:
         try:
             await self._requests.insert_one({"_id": request_id, "digest": digest, "at": self._clock()})
         except DuplicateKeyError:
             first = await self._requests.find_one({"_id": request_id})
-            return str(first["digest"]) if first else None  # it expired between the two
+            return Earlier(first["digest"], first.get("answer")) if first else None  # it expired between the two
         return None
+
+    async def note(self, request_id: str, answer: str) -> None:
+        await self._requests.update_one({"_id": request_id}, {"$set": {"answer": answer}})

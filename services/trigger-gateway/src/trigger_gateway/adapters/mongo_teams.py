@@ -1,5 +1,7 @@
 """Teams, their API keys and their sources in MongoDB."""
 
+from collections.abc import Sequence
+
 from pymongo.errors import DuplicateKeyError
 
 from rota_common.mongo import Database, Document
@@ -8,6 +10,8 @@ from trigger_gateway.domain import Source
 
 
 class MongoTeams:
+    """`paused`, where there is one, holds the robots that the team's pause has paused."""
+
     def __init__(self, database: Database) -> None:
         self._teams = database["teams"]
 
@@ -20,6 +24,16 @@ class MongoTeams:
 
     async def exists(self, team: str) -> bool:
         return await self._teams.find_one({"_id": team}) is not None
+
+    async def paused(self, team: str) -> list[str]:
+        found = await self._teams.find_one({"_id": team})
+        return sorted(found.get("paused", [])) if found else []
+
+    async def note_paused(self, team: str, members: Sequence[str]) -> None:
+        await self._teams.update_one({"_id": team}, {"$addToSet": {"paused": {"$each": list(members)}}})
+
+    async def forget_paused(self, team: str, members: Sequence[str]) -> None:
+        await self._teams.update_one({"_id": team}, {"$pullAll": {"paused": list(members)}})
 
 
 class MongoKeys:

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.routing import Route
 
-from trigger_gateway.http import dead, executions, hooks, robots, runs, stream, teams
+from trigger_gateway.http import control, dead, executions, hooks, interventions, robots, runs, stream, teams
 from trigger_gateway.http.errors import handle_errors
 from trigger_gateway.http.limits import Limits
 from trigger_gateway.http.parts import Parts
@@ -16,7 +16,7 @@ from trigger_gateway.http.tracking import Tracking
 ROUTERS = (
     hooks.router,  # first, because routes are tried in this order
     *(teams.admin, teams.team_keys, teams.sources, robots.router),
-    *(runs.router, executions.router, stream.router, dead.router),
+    *(runs.router, interventions.router, executions.router, control.router, stream.router, dead.router),
 )
 
 

@@ -1,12 +1,14 @@
-"""Reading executions (TG-21): the executor keeps them and is asked."""
+"""Reading executions (TG-21): whoever keeps what is asked."""
 
 from typing import Annotated
 
 from fastapi import Query
 
-from rota_contracts.catalog import LIST_EXECUTIONS, READ_EXECUTION
+from rota_contracts.catalog import LIST_EXECUTIONS, READ_DELIVERY, READ_EXECUTION, REPLAY
+from rota_contracts.delivery import DeliveryRead, ReadDelivery
 from rota_contracts.execution import ExecStatus, Execution, ExecutionsListed, ListExecutions, ReadExecution
 from rota_contracts.model import Name
+from rota_contracts.replaying import ExecutionReplayed, ReplayExecution
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.parts import PartsDep, asked
 from trigger_gateway.problems import NotFound
@@ -34,3 +36,23 @@ async def read_execution(team: Name, execution_id: str, parts: PartsDep) -> Exec
         text = f"team {team} has no execution {execution_id}: it may not have been given its slot yet"
         raise NotFound("execution_not_found", text)
     return read.execution
+
+
+@router.get("/executions/{execution_id}/delivery", summary="Read how an execution's delivery has fared, try by try")
+async def read_delivery(team: Name, execution_id: str, parts: PartsDep) -> DeliveryRead:
+    read = await asked(parts, READ_DELIVERY, ReadDelivery(team_id=team, execution_id=execution_id))
+    if read.request_id is None:
+        text = f"team {team} has no delivery of execution {execution_id}: it may not have come so far yet"
+        raise NotFound("delivery_not_found", text)
+    return read
+
+
+@router.post(
+    "/executions/{execution_id}/replay",
+    summary="Run an execution again on the answers that were recorded: nothing leaves, nothing is changed (F24)",
+)
+async def replay_execution(team: Name, execution_id: str, parts: PartsDep) -> ExecutionReplayed:
+    replayed = await asked(parts, REPLAY, ReplayExecution(team_id=team, execution_id=execution_id))
+    if not replayed.found:
+        raise NotFound("execution_not_found", f"team {team} has no execution {execution_id} that could be replayed")
+    return replayed

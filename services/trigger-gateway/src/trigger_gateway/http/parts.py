@@ -8,14 +8,17 @@ from nats.js import JetStreamContext
 
 from rota_common.asking import Ask
 from rota_common.bus import Bus
-from rota_common.errors import Permanent, Transient
+from rota_common.errors import Transient
 from rota_common.watching import Watch
 from rota_contracts.catalog import Question
 from rota_contracts.model import Part
+from trigger_gateway import asking
 from trigger_gateway.authenticate import Authenticate
+from trigger_gateway.control_executions import ControlExecutions
+from trigger_gateway.control_robots import ControlRobots
+from trigger_gateway.intervene_robot import InterveneRobot
 from trigger_gateway.manage_teams import ManageSources, ManageTeams
 from trigger_gateway.ports import InboundLog, RobotRecords
-from trigger_gateway.problems import Invalid
 from trigger_gateway.receive_webhook import ReceiveWebhook
 from trigger_gateway.request_run import RequestRun
 from trigger_gateway.save_robot import SaveRobot
@@ -32,6 +35,9 @@ class Parts:
     save_robot: SaveRobot
     receive_webhook: ReceiveWebhook
     request_run: RequestRun
+    intervene_robot: InterveneRobot
+    control: ControlExecutions
+    control_robots: ControlRobots
     inbound: InboundLog
     ask: Ask
     watch: Watch
@@ -54,10 +60,5 @@ def jetstream_of(parts: Parts) -> JetStreamContext:
 
 
 async def asked(parts: Parts, question: Question[Any, A], request: Part) -> A:
-    """A service's answer; its failures are worded for the caller, who must not read its addresses."""
-    try:
-        return await parts.ask(question, request)
-    except Transient as error:
-        raise Transient(f"the {question.answered_by} doesn't answer now") from error
-    except Permanent as error:
-        raise Invalid("refused", f"the {question.answered_by} refuses this question") from error
+    """A service's answer, or why there is none."""
+    return await asking.asked(parts.ask, question, request)

@@ -69,7 +69,10 @@ async def replace_robot(team: Name, member: Name, body: Raw, parts: PartsDep) ->
     "/robots/{member}", summary="Change top-level fields, or robot_status", openapi_extra=_takes(required=False)
 )
 async def change_robot(team: Name, member: Name, body: Raw, parts: PartsDep) -> Robot:
-    return await parts.save_robot.change(team, member, body)
+    robot = await parts.save_robot.change(team, member, body)
+    if "robot_status" in body:
+        await parts.control_robots.forget(team, member)
+    return robot
 
 
 @router.delete("/robots/{member}", status_code=204, summary="Delete a robot: its executions are stopped")

@@ -1,4 +1,4 @@
-"""People's interventions (TG-06), triggers by hand (TG-13), and what became of a trigger."""
+"""Triggers by hand (TG-13), and what became of a trigger."""
 
 import asyncio
 from typing import Any, Literal
@@ -9,30 +9,18 @@ from pydantic import BaseModel, Field
 from rota_contracts.catalog import READ_TRIGGER
 from rota_contracts.execution import ExecStatus, ReadTrigger, TriggerRead, TriggerState
 from rota_contracts.model import Instant, Name
-from rota_contracts.trigger import ExecutorMode, InterventionAction, Message, TriggerType
+from rota_contracts.trigger import ExecutorMode, Message, TriggerType
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.headers import idempotency_key
 from trigger_gateway.http.hooks import TRACEPARENT, WokenView, trigger_url, woken_view
-from trigger_gateway.http.parts import Parts, PartsDep, asked
+from trigger_gateway.http.parts import PartsDep, asked
 from trigger_gateway.http.teams import Strict
-from trigger_gateway.problems import FieldProblem, Invalid, NotFound
-from trigger_gateway.request_run import RunRequest
+from trigger_gateway.problems import NotFound
+from trigger_gateway.request_run import RunAnswer, RunRequest
 
 router = team_router("runs")
 
 ASKED_AT_ONCE = 16
-
-
-class Intervention(Strict):
-    """`execution_id` and `plan_time` are known, but a running execution can't be changed or planned yet."""
-
-    action: InterventionAction
-    messages: list[Message] = []
-    executor_mode: ExecutorMode | None = None
-    locale: str | None = None
-    plan_time: Instant | None = None
-    execution_id: str | None = None
-    request_id: str | None = Field(default=None, description="same as the header Idempotency-Key")
 
 
 class ManualTrigger(Strict):
@@ -76,25 +64,6 @@ class EventView(BaseModel):
     triggers: list[EventTrigger]
 
 
-@router.post("/robots/{member}/intervene", status_code=202, summary="Tell a robot what to do")
-async def intervene(
-    team: Name, member: Name, body: Intervention, request: Request, response: Response, parts: PartsDep
-) -> ExecutionResult:
-    for field in ("execution_id", "plan_time"):
-        if getattr(body, field) is not None:
-            text = "not available yet: an intervention starts a run of its own, at once"
-            raise Invalid("not_available", text, [FieldProblem(field, text)])
-    wanted = RunRequest(
-        type=TriggerType.HUMAN,
-        action=body.action,
-        messages=body.messages,
-        executor_mode=body.executor_mode,
-        locale=body.locale,
-        key=idempotency_key(request.headers, body.request_id),
-    )
-    return await _run(parts, team, member, wanted, request, response)
-
-
 @router.post("/robots/{member}/trigger", status_code=202, summary="Trigger a robot by hand")
 async def trigger(
     team: Name, member: Name, body: ManualTrigger, request: Request, response: Response, parts: PartsDep
@@ -109,7 +78,10 @@ async def trigger(
         locale=body.locale,
         key=idempotency_key(request.headers, body.request_id),
     )
-    return await _run(parts, team, member, wanted, request, response)
+    answer = await parts.request_run(team, member, wanted, trace=request.headers.get(TRACEPARENT, ""))
+    if answer.repeated:
+        response.status_code = 200
+    return run_result(team, answer)
 
 
 @router.get("/triggers/{trigger_id}", summary="What has become of a trigger")
@@ -144,12 +116,7 @@ async def read_event(team: Name, source: Name, event_id: str, parts: PartsDep) -
     )
 
 
-async def _run(
-    parts: Parts, team: str, member: str, wanted: RunRequest, request: Request, response: Response
-) -> ExecutionResult:
-    answer = await parts.request_run(team, member, wanted, trace=request.headers.get(TRACEPARENT, ""))
-    if answer.repeated:
-        response.status_code = 200
+def run_result(team: str, answer: RunAnswer) -> ExecutionResult:
     return ExecutionResult(
         execution_id=answer.execution_id,
         trigger_id=answer.trigger_id,

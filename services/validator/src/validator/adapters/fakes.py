@@ -1,10 +1,13 @@
 """The validator's ports without processes and servers, held to the same tests as the real ones."""
 
+import json
 import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.text import Text
-from validator.assertions import Unusable
+from validator.kinds import Faulty, Said, Unusable
 
 
 class InlineOutputs:
@@ -21,16 +24,32 @@ class InlinePatterns:
         try:
             return re.search(pattern, text) is not None
         except re.error as error:
-            raise Unusable(f"the pattern can't be used: it is no regular expression: {error}") from error
+            raise Faulty(f"the pattern can't be used: it is no regular expression: {error}") from error
+
+
+class InlineScripts:
+    """Functions in place of files; each is given what a script reads."""
+
+    def __init__(self, scripts: Mapping[str, Callable[[Any], Said]] | None = None) -> None:
+        self._scripts = scripts or {}
+
+    async def run(self, name: str, given: str) -> Said:
+        if name not in self._scripts:
+            raise Faulty(f"there is no {name}.py: add it")
+        try:
+            return self._scripts[name](json.loads(given))
+        except Exception as error:  # whatever is wrong with it, the rule fails
+            raise Unusable(f"the script failed: {type(error).__name__}: {error}") from error
 
 
 class SayingAgents:
-    """Every agent says the same; `calls` is what was asked."""
+    """Every agent says the same, unless `by_agent` has an answer of its own; `calls` is what was asked."""
 
-    def __init__(self, content: str = "", *, error: str = "") -> None:
-        self._content, self._error = content, error
+    def __init__(self, content: str = "", *, error: str = "", by_agent: Mapping[str, str] | None = None) -> None:
+        self._content, self._error, self._by_agent = content, error, by_agent or {}
         self.calls: list[CallAgent] = []
 
     async def answer(self, call: CallAgent) -> AgentAnswered:
         self.calls.append(call)
-        return AgentAnswered(agent_id=call.assistant_id, content=self._content, error=self._error)
+        content = self._by_agent.get(call.assistant_id, self._content)
+        return AgentAnswered(agent_id=call.assistant_id, content=content, error=self._error)

@@ -1,0 +1,50 @@
+"""`python -m chaos`: kill every service at every kind of step, and let the outside parties count what came of it."""
+
+import argparse
+import asyncio
+import logging
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from random import SystemRandom
+
+from chaos.suite import Suite, Wanted
+
+AFTERWARDS = """
+The last line is JSON: accepted, ended, lost, repeated_steps, doubled_deliveries, kills, recovery_p50_s and
+recovery_max_s. The exit code is 0 if lost, repeated_steps and doubled_deliveries are 0, as many executions as wanted
+were accepted, and every service was killed at every kind of step; with --seconds, if at least 100 were accepted and
+every service was killed. docs/chaos.md says what is counted and why that can be trusted.
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__, epilog=AFTERWARDS)
+    parser.add_argument("--executions", type=int, default=1000, help="how many to start at least (default 1000)")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        help="the short form: stop posting after so long; twice as long if not all services are killed by then",
+    )
+    parser.add_argument("--seed", type=int, help="chooses kills and delays; printed, so that a run can be tried again")
+    parser.add_argument("--in-flight", type=int, default=12, help="executions under way at once (default 12)")
+    parser.add_argument("--keep", action="store_true", help="keep the folder of logs and data, whatever comes")
+    given = parser.parse_args()
+    seed = given.seed if given.seed is not None else SystemRandom().randrange(10**6)
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # connections that a kill breaks off
+    folder = Path(tempfile.mkdtemp(prefix="rota-chaos-"))
+    print(f"seed {seed}, logs in {folder}", flush=True)
+    good = False
+    try:
+        good = asyncio.run(Suite(folder, Wanted(given.executions, given.seconds, seed, given.in_flight)).run())
+    finally:
+        if good and not given.keep:
+            shutil.rmtree(folder)
+        else:
+            print(f"the logs are kept in {folder}", file=sys.stderr)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

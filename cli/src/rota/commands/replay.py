@@ -1,0 +1,43 @@
+"""`rota replay`: run a stored run again on the answers that were recorded, and compare each decision."""
+
+from typing import Annotated
+
+import typer
+
+from rota.moments import moment
+from rota.output import JsonFlag, say, say_json, table
+from rota.running import with_api
+from rota_contracts.replaying import Decision, ExecutionReplayed
+
+DIFFERS = 1
+
+
+def register(app: typer.Typer) -> None:
+    app.command("replay", epilog="Example: `rota replay 0c6f…`, the id as in `rota executions`")(replay)
+
+
+def replay(
+    execution_id: Annotated[str, typer.Argument(help="As in `rota executions`.")], json: JsonFlag = False
+) -> None:
+    """Run it again on what was recorded: nothing leaves, nothing is changed. Exit 1 if a decision differs."""
+    found = with_api(lambda api: api.replay(execution_id))
+    replayed = ExecutionReplayed.model_validate(found)
+    if json:
+        say_json(found)
+    else:
+        table(("", "AT", "STEP", "OUTCOME", "REPLAYED"), (_row(each) for each in replayed.decisions))
+        say(_verdict(replayed))
+    if not replayed.same:
+        raise typer.Exit(DIFFERS)
+
+
+def _row(decision: Decision) -> tuple[object, ...]:
+    differs = decision.replayed is not None
+    return "≠" if differs else "=", moment(decision.at), decision.step, decision.outcome, decision.replayed
+
+
+def _verdict(replayed: ExecutionReplayed) -> str:
+    count = len(replayed.decisions)
+    if replayed.same:
+        return f"the same: {count} decisions, and the execution that they lead to"
+    return f"not the same: {replayed.difference or 'nobody says where'}"

@@ -1,0 +1,93 @@
+"""A run's tasks as text: turn by turn what the assistant was told, said and used, and how that was judged."""
+
+import json
+
+from rota.moments import took
+from rota_contracts.execution import Execution, Task, TaskResult
+from rota_contracts.text import Text
+from rota_contracts.turns import Round, ToolStatus, ToolUse, Turn
+from rota_contracts.validation import ValidationResult
+
+EXCERPT = 1500
+SHORT = 200
+MARKS = {
+    ToolStatus.COMPLETED: "✓",
+    ToolStatus.FAILED: "✗",
+    ToolStatus.UNKNOWN: "?",
+    ToolStatus.STARTED: "▶",
+    ToolStatus.PENDING: "·",
+}
+
+
+def work(run: Execution) -> list[str]:
+    """Every task, with what came of it."""
+    results = {result.task_id: result for result in run.results}
+    return [line for task in run.tasks or [] for line in _task(task, results.get(task.id))]
+
+
+def text_of(text: Text) -> str:
+    """Its beginning; of one that lies in the object store, where it is."""
+    if text.inline is None:
+        return f"({text.ref.size if text.ref else 0} bytes, in the object store: see --json)"
+    return text.inline if len(text.inline) <= EXCERPT else f"{text.inline[:EXCERPT]}… (whole with --json)"
+
+
+def _task(task: Task, result: TaskResult | None) -> list[str]:
+    status = result.status.value if result else "pending"
+    line = f"{task.id} [{status}] {task.description} → {task.executor_type.value} {task.executor_id}"
+    if result is None:
+        return [line]
+    lines = [line + (f", {took(result.started_at, result.finished_at)}" if result.started_at else "")]
+    for turn in result.turns:
+        lines += _indented(_turn(turn))
+    if result.output is not None:
+        lines += _indented(text_of(result.output).splitlines())
+    judged = result.turns[-1].validation if result.turns else None
+    if result.validation is not None and result.validation != judged:
+        lines += _indented(_verdict(result.validation))
+    if result.error:
+        lines.append(f"    error: {result.error}")
+    return lines
+
+
+def _turn(turn: Turn) -> list[str]:
+    """The last turn's output is the task's, which is shown there."""
+    lines = [
+        f"turn {turn.number}, {took(turn.started_at, turn.finished_at)}"
+        + (f": {_short(turn.told)}" if turn.told else "")
+    ]
+    for number, one in enumerate(turn.rounds, start=1):
+        lines += _indented(_round(number, one))
+    if turn.validation is not None:
+        lines += _indented(_verdict(turn.validation))
+    return lines
+
+
+def _round(number: int, one: Round) -> list[str]:
+    said = f": {_short(one.text)}" if one.text else ""
+    return [f"round {number}{said}", *_indented([line for use in one.uses for line in _use(use)])]
+
+
+def _use(use: ToolUse) -> list[str]:
+    whose = f"{use.server}.{use.tool}" if use.server else "process"
+    given = _short(json.dumps(use.arguments, ensure_ascii=False, default=str))
+    name = use.name if use.name != whose else ""
+    lines = [
+        f"{MARKS[use.status]} {name} ({whose}) {use.status.value}, {took(use.started_at, use.finished_at)}: {given}"
+    ]
+    return lines + ([f"    error: {use.error}"] if use.error else [])
+
+
+def _verdict(verdict: ValidationResult) -> list[str]:
+    lines = [f"verdict: {'passed' if verdict.passed else 'not passed'}, score {verdict.score:.2f}"]
+    lines += [f"issue: {issue}" for issue in verdict.issues]
+    return lines + ([f"reply: {_short(verdict.reply_content)}"] if verdict.need_reply and verdict.reply_content else [])
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHORT else f"{line[: SHORT - 1]}…"

@@ -1,0 +1,28 @@
+"""Before anything is sent: the executor says whether the execution's result may still go out."""
+
+from dataclasses import dataclass
+
+from delivery_center.controls import Controls
+from delivery_center.domain import GO, Delivery, barred
+from delivery_center.ports import Executions
+from rota_contracts.delivery import DeliveryLeave, Leave
+from rota_contracts.trigger import ExecutorMode
+
+
+@dataclass(frozen=True)
+class AskLeave:
+    executions: Executions
+    controls: Controls
+
+    async def __call__(self, delivery: Delivery) -> DeliveryLeave:
+        """Raise Transient if nobody can say. Outside of standard mode nothing is sent, so nobody is asked."""
+        if delivery.mode is not ExecutorMode.STANDARD:
+            return GO
+        context = delivery.context
+        heard = self.controls.of(context.execution_id)
+        said = await self.executions.may_deliver(context.team_id, context.execution_id)
+        if said.leave is not Leave.GO:
+            return barred(said.leave, said.reason)
+        if heard is not None:  # it was resumed and we didn't hear of it
+            self.controls.forget(context.execution_id, heard)
+        return said

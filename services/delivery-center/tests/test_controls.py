@@ -1,0 +1,82 @@
+"""What is remembered of what the executors say to all."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from delivery_center.controls import Controls
+from rota_contracts.control import ControlGivenV1
+from rota_contracts.delivery import DeliveryLeave, Leave
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+def given(action: str, *execution_ids: str, reason: str = "") -> ControlGivenV1:
+    ids = list(execution_ids) or ["e1"]
+    return ControlGivenV1(team_id="acme", member_id="_all_", action=action, execution_ids=ids, reason=reason, at=NOON)
+
+
+def after(*actions: str) -> Leave | None:
+    controls = Controls()
+    for action in actions:
+        controls.hear(given(action))
+    said = controls.of("e1")
+    return None if said is None else said.leave
+
+
+@pytest.mark.parametrize(
+    ("actions", "expected"),
+    [
+        ((), None),
+        (("pause",), Leave.HOLD),
+        (("pause", "resume"), None),
+        (("resume", "pause"), Leave.HOLD),
+        (("pause", "stop"), Leave.STOP),
+        (("stop", "pause"), Leave.STOP),
+        (("stop", "resume"), Leave.STOP),
+        (("intervene",), None),
+        (("pause", "intervene"), Leave.HOLD),
+    ],
+)
+def test_a_pause_holds_until_it_is_resumed_and_a_stop_for_ever(  # F11
+    actions: tuple[str, ...], expected: Leave | None
+) -> None:
+    assert after(*actions) is expected
+
+
+def test_a_word_is_for_the_executions_that_it_names() -> None:
+    controls = Controls()
+    controls.hear(given("stop", "e1", "e2", reason="wrong customer"))
+    assert controls.of("e2") == DeliveryLeave(leave=Leave.STOP, reason="wrong customer")
+    assert controls.of("e3") is None
+
+
+def test_without_a_reason_there_is_a_plain_one_and_a_long_one_is_cut() -> None:
+    controls = Controls()
+    controls.hear(given("pause"))
+    controls.hear(given("stop", "e2", reason="x" * 10_000))
+    held, stopped = controls.of("e1"), controls.of("e2")
+    assert held is not None
+    assert stopped is not None
+    assert held.reason == "the execution is paused"
+    assert len(stopped.reason) == 500
+
+
+def test_the_newest_are_remembered_and_what_is_said_again_is_new() -> None:
+    controls = Controls(limit=2)
+    for execution_id in ("e1", "e2", "e1", "e3"):
+        controls.hear(given("pause", execution_id))
+    assert [controls.of(execution_id) is not None for execution_id in ("e1", "e2", "e3")] == [True, False, True]
+
+
+def test_what_was_heard_since_is_not_forgotten() -> None:
+    controls = Controls()
+    controls.hear(given("pause"))
+    before = controls.of("e1")
+    assert before is not None
+    controls.hear(given("pause"))
+    controls.forget("e1", before)
+    since = controls.of("e1")
+    assert since is not None
+    controls.forget("e1", since)
+    assert controls.of("e1") is None

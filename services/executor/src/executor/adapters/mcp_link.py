@@ -1,0 +1,75 @@
+"""The way to one MCP server: a session that is opened when it is needed and again when it broke, and its tools."""
+
+import asyncio
+from collections.abc import Callable
+
+from mcp import types
+
+from executor.adapters.mcp_session import OPEN_S, Session
+from executor.mcp_servers import Server
+from executor.ports import NotBegun, ToolFailed
+from rota_common.errors import Permanent
+from rota_contracts.turns import ToolUse
+
+CACHE_S = 300.0
+
+
+class Link:
+    def __init__(self, server: Server, monotonic: Callable[[], float]) -> None:
+        self._server, self._monotonic = server, monotonic
+        self._session: Session | None = None
+        self._closing: set[Session] = set()
+        self._listing = asyncio.Lock()
+        self._listed: tuple[float, list[types.Tool]] | None = None
+
+    async def tools(self) -> list[types.Tool]:
+        """Asked for anew every five minutes. Raises Transient, or Permanent when the server isn't set up rightly."""
+        if self._server.problem:
+            raise Permanent(f"MCP server {self._server.id} can't be used: {self._server.problem}")
+        async with self._listing:
+            now = self._monotonic()
+            if self._listed is None or now - self._listed[0] >= CACHE_S:
+                self._listed = now, await self._list()
+            return self._listed[1]
+
+    async def _list(self) -> list[types.Tool]:
+        timeout = min(self._server.timeout, OPEN_S)
+        session, fresh = await self._open()
+        try:
+            return await session.tools(timeout)
+        except NotBegun:
+            if fresh or not session.over:
+                raise
+        session, _ = await self._open()
+        return await session.tools(timeout)
+
+    async def call(self, use: ToolUse, timeout: float | None) -> str:
+        """A session that turns out to be gone is opened anew, once. Raises NotBegun or ToolFailed."""
+        if self._server.problem:
+            raise ToolFailed(f"MCP server {self._server.id} can't be used: {self._server.problem}")
+        if not isinstance(use.arguments, dict):
+            raise ToolFailed(f"expected an object as arguments of {use.tool}, got {type(use.arguments).__name__}")
+        wanted = self._server.timeout if timeout is None else timeout
+        session, fresh = await self._open()
+        try:
+            return await session.call(use.tool, use.arguments, use.step_id, wanted)
+        except NotBegun:
+            if fresh or not session.over:
+                raise
+        session, _ = await self._open()
+        return await session.call(use.tool, use.arguments, use.step_id, wanted)
+
+    async def _open(self) -> tuple[Session, bool]:
+        """A session, and whether it was opened for this."""
+        while (session := self._session) is not None:
+            if await session.answers():
+                return session, False
+            if self._session is session:
+                self._session = None
+                self._closing = {old for old in (*self._closing, session) if not old.closed}
+        self._session = Session(self._server)
+        return self._session, True
+
+    async def close(self, timeout: float) -> None:
+        sessions = (self._session, *self._closing)
+        await asyncio.gather(*(session.close(timeout) for session in sessions if session is not None))

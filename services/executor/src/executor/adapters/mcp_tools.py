@@ -1,0 +1,74 @@
+"""Tools of MCP servers: which of them a robot may use, and calling them."""
+
+import asyncio
+import importlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from executor.agent.words import Tool
+from executor.mcp_servers import Server
+from executor.ports import ToolFailed
+from executor.tool_names import model_names
+from rota_contracts.robot import Robot
+from rota_contracts.turns import ToolUse
+
+if TYPE_CHECKING:
+    from mcp import types
+
+    from executor.adapters.mcp_link import Link
+
+CLOSE_S = 6.0
+"""A program that doesn't end by itself is ended by the SDK after four seconds."""
+
+
+class McpTools:
+    """One session per server, opened at its first use. The SDK is imported then, too: it takes 10 MB and 0.3 s."""
+
+    def __init__(self, servers: Mapping[str, Server], *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._servers, self._monotonic = servers, monotonic
+        self._links: dict[str, Link] = {}
+
+    async def list(self, robot: Robot) -> Sequence[Tool]:
+        allowed = robot.allowed_servers()
+        ids = sorted(allowed.keys() & self._servers.keys())
+        links = [await self._link(server_id) for server_id in ids]
+        listed = await asyncio.gather(*(link.tools() for link in links))
+        found = {
+            (server_id, tool.name): tool
+            for server_id, tools in zip(ids, listed, strict=True)
+            for tool in tools
+            if not allowed[server_id] or tool.name in allowed[server_id]
+        }
+        names = model_names(found)
+        made = [_tool(name, self._servers[key[0]], found[key]) for key, name in names.items()]
+        return sorted(made, key=lambda tool: tool.name)
+
+    async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
+        if use.server is None or use.server not in self._servers:
+            raise ToolFailed(
+                f"there is no MCP server {use.server}: add {use.server}.yaml to the folder of ROTA_MCP_DIR"
+            )
+        return await (await self._link(use.server)).call(use, timeout)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(link.close(CLOSE_S) for link in self._links.values()))
+
+    async def _link(self, server_id: str) -> "Link":
+        if server_id not in self._links:
+            module: Any = await asyncio.to_thread(importlib.import_module, "executor.adapters.mcp_link")
+            self._links.setdefault(server_id, module.Link(self._servers[server_id], self._monotonic))
+        return self._links[server_id]
+
+
+def _tool(name: str, server: Server, tool: "types.Tool") -> Tool:
+    hints = tool.annotations
+    hinted = hints is not None and bool(hints.readOnlyHint or hints.idempotentHint)
+    return Tool(
+        name=name,
+        server=server.id,
+        tool=tool.name,
+        description=tool.description or "",
+        parameters=tool.inputSchema,
+        idempotent=server.repeatable(tool.name, hinted=hinted),
+    )

@@ -1,0 +1,39 @@
+"""What stands for tools and processes outside of standard mode: a call is written down and nobody is contacted."""
+
+import json
+from collections.abc import Container, Sequence
+
+from executor.agent.words import Tool
+from executor.tool_names import model_names
+from rota_contracts.process import ProcessCall
+from rota_contracts.robot import Robot
+from rota_contracts.turns import ToolUse
+
+
+class RecordingTools:
+    """Knows of the tools that a robot's definition names on `servers`; what else they have, only they know."""
+
+    def __init__(self, servers: Container[str]) -> None:
+        self._servers = servers
+
+    async def list(self, robot: Robot) -> Sequence[Tool]:
+        named = [
+            (server, tool)
+            for server, tools in robot.allowed_servers().items()
+            if server in self._servers
+            for tool in tools
+        ]
+        made = [Tool(name, server, tool, idempotent=True) for (server, tool), name in model_names(named).items()]
+        return sorted(made, key=lambda tool: tool.name)
+
+    async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
+        return _recorded(tool=use.tool, arguments=use.arguments)
+
+
+class RecordingProcesses:
+    async def call(self, name: str, call: ProcessCall, *, timeout: float) -> str:
+        return _recorded(process=name, arguments=call.args)
+
+
+def _recorded(**what: object) -> str:
+    return json.dumps({"recorded": True, **what}, ensure_ascii=False)

@@ -1,0 +1,69 @@
+"""A run as a MongoDB document, and the part of it that a write has to change."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+from executor.run import Run, Word
+from rota_common.mongo import Document
+from rota_contracts.execution import Execution
+
+KEPT = tuple(name for name, field in Run.model_fields.items() if not field.exclude and name != "execution")
+SEEN = tuple(Execution.model_fields)
+
+
+def whole(run: Run) -> Document:
+    """The document's fields that a new run fills."""
+    return {
+        "status": run.execution.status,
+        "deadline_at": run.execution.deadline_at,
+        "run": run.model_dump(mode="json"),
+    }
+
+
+def change(run: Run) -> Document:
+    """An update that makes of what is stored this run; only what has changed is sent, so that a run of many tasks
+    doesn't write all of them again with each step."""
+    fields: Document = {"status": run.execution.status}
+    before = run.stored
+    if before is None:
+        return {"$set": whole(run), **_trail(run)}
+    if before.execution.deadline_at != run.execution.deadline_at:
+        fields["deadline_at"] = run.execution.deadline_at
+    fields |= dict(_differences(before, run, KEPT, "run"))
+    fields |= dict(_differences(before.execution, run.execution, SEEN, "run.execution"))
+    return {"$set": fields, **_trail(run)}
+
+
+def _trail(run: Run) -> Document:
+    if not run.fresh:
+        return {}
+    entries = [entry.model_dump(mode="json", exclude_defaults=True) for entry in run.fresh]
+    return {"$push": {"trail": {"$each": entries}}}
+
+
+def _differences(before: BaseModel, after: BaseModel, names: tuple[str, ...], at: str) -> Iterator[tuple[str, Any]]:
+    for name in names:
+        old, new = getattr(before, name), getattr(after, name)
+        if old is new or old == new:
+            continue
+        if isinstance(old, list) and isinstance(new, list) and old and len(new) >= len(old):
+            changed = [index for index, item in enumerate(new) if index >= len(old) or item is not old[index]]
+            yield from ((f"{at}.{name}.{index}", to_jsonable_python(new[index])) for index in changed)
+        else:
+            yield f"{at}.{name}", to_jsonable_python(new)
+
+
+def read(document: Document) -> Run:
+    """The run of a document, with the words that it hasn't heard yet."""
+    run = Run.model_validate(document["run"])
+    return as_stored(run, document)
+
+
+def as_stored(run: Run, document: Document) -> Run:
+    """A run that is in the store just so; `document` has its inbox."""
+    run = run.model_copy(update={"fresh": [], "inbox": [], "stored": None})
+    words = [] if run.over else [Word.model_validate(word) for word in (document.get("inbox") or [])[run.heard :]]
+    return run.model_copy(update={"inbox": words, "stored": run})

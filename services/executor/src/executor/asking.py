@@ -1,0 +1,76 @@
+"""What a worker asks other services while it has a run in hand, and what their answers mean for it."""
+
+from dataclasses import dataclass
+
+from executor.outcomes import GoalsCompared, Outcome, Recalled, RulesAnswered
+from executor.run import Run
+from executor.steps import CheckRules
+from executor.wording import about
+from rota_common.asking import Ask
+from rota_common.clock import Clock
+from rota_common.errors import Permanent, Transient
+from rota_contracts import catalog, validation
+from rota_contracts.clock_config import duration
+from rota_contracts.execution import Goals
+from rota_contracts.learning import CheckGoals, Lesson
+from rota_contracts.memory import Recall
+
+RECALL_TIMEOUT_S = 5
+RECALL_LIMIT = 5
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Raises Transient when nobody answers, and Permanent for a refusal, unless a run goes on without the answer."""
+
+    ask: Ask
+    clock: Clock
+
+    async def recall(self, run: Run, query: str) -> Outcome:
+        execution = run.execution
+        question = Recall(
+            team_id=execution.team_id, member_id=execution.member_id, query=query or "anything", limit=RECALL_LIMIT
+        )
+        try:
+            recalled = await self.ask(catalog.RECALL, question, timeout=RECALL_TIMEOUT_S)
+        except (Transient, Permanent) as error:
+            return Recalled([], note=f"without lessons of earlier runs: {error}")
+        found = [each.entry for each in recalled.entries]
+        return Recalled(
+            [
+                Lesson(
+                    id=entry.id,
+                    type=entry.type,
+                    content=entry.content,
+                    execution_id=entry.execution_id or "",
+                    learnt_at=entry.created_at,
+                )
+                for entry in found
+            ]
+        )
+
+    async def compare(self, run: Run, goals: Goals) -> Outcome:
+        execution, dedup = run.execution, run.robot.robot_config.dedup
+        question = CheckGoals(
+            team_id=execution.team_id,
+            member_id=execution.member_id,
+            execution_id=run.id,
+            goals=goals.content,
+            about=about(execution.trigger),
+            window_s=duration(dedup.window).total_seconds(),
+            agent=run.robot.phase_agent("dedup"),
+            asked_at=self.clock(),
+        )
+        return GoalsCompared(await self.ask(catalog.CHECK_GOALS, question))
+
+    async def check(self, run: Run, step: CheckRules) -> Outcome:
+        question = validation.CheckRules(
+            rules=step.task.validation_rules,
+            output=step.output,
+            conversation=step.conversation,
+            team_id=run.execution.team_id,
+            member_id=run.execution.member_id,
+            execution_id=run.id,
+            check_id=step.check_id,
+        )
+        return RulesAnswered(step.task.id, await self.ask(catalog.CHECK_RULES, question))

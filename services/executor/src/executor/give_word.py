@@ -1,0 +1,102 @@
+"""Saying something to runs under way: into their documents first, then to whoever has them in hand (TG-16, F11)."""
+
+import asyncio
+
+from executor.announce import Announce
+from executor.drive import Drive
+from executor.ports import Runs, Scope
+from executor.run import DEADLINE, Run, Word
+from rota_common.clock import Clock
+from rota_common.errors import Transient
+from rota_common.logs import logger
+from rota_contracts.control import Control, ControlAction, Controlled, Intervene, Intervened
+from rota_contracts.ids import derived_id
+
+AT_ONCE = 16
+"""Runs that are gone on with at once, after a word to many."""
+
+MANY = 20
+"""Candidates that are named where an intervention doesn't say which run it means."""
+
+CUTS_SHORT = (ControlAction.STOP, DEADLINE)
+"""Words that end the step in hand; for all others it is finished first (Decision 16)."""
+
+
+class GiveWord:
+    """`cut_short` also serves the broadcast of other replicas."""
+
+    def __init__(self, runs: Runs, drive: Drive, announce: Announce, clock: Clock) -> None:
+        self._runs, self._drive, self._announce, self._clock = runs, drive, announce, clock
+        self._free = asyncio.Semaphore(AT_ONCE)
+        self._going: set[asyncio.Task[None]] = set()
+        self._log = logger(service="executor")
+
+    async def control(self, asked: Control) -> Controlled:
+        """Pause, resume or stop. Asked twice with one request id, it is said once."""
+        scope = Scope(asked.team_id, asked.member_id, asked.execution_id)
+        word = Word(id=asked.request_id, action=asked.action, reason=asked.reason, at=self._clock())
+        told = await self(scope, word)
+        if asked.execution_id is None or told:
+            return Controlled(execution_ids=[run.id for run in told])
+        run = await self._runs.find(asked.execution_id)
+        if run is None or run.execution.team_id != asked.team_id:
+            return Controlled(execution_ids=[], unknown=True)
+        return Controlled(execution_ids=[], over=run.execution.status)
+
+    async def intervene(self, asked: Intervene) -> Intervened:
+        """Into the run that is named, or the robot's only one (Decision 35)."""
+        run_id = asked.execution_id
+        if run_id is None:
+            candidates = await self._runs.under_way(asked.team_id, asked.member_id, limit=MANY)
+            if len(candidates) != 1:
+                return Intervened(candidates=candidates)
+            run_id = candidates[0]
+        word = Word(
+            id=asked.intervention_id,
+            action=asked.action,
+            messages=asked.messages,
+            task=asked.task,
+            goal=asked.goal,
+            at=self._clock(),
+        )
+        if await self(Scope(asked.team_id, asked.member_id, run_id), word):
+            return Intervened(execution_id=run_id)
+        run = await self._runs.find(run_id)
+        mine = run is not None and (run.execution.team_id, run.execution.member_id) == (asked.team_id, asked.member_id)
+        return Intervened(over=run.execution.status if run is not None and mine else None)
+
+    async def __call__(self, scope: Scope, word: Word) -> list[Run]:
+        """The runs that the word was given to."""
+        told = await self._runs.tell(scope, word)
+        for run in told:
+            await self._announce.intervened(run, word)
+        ids = [run.id for run in told]
+        if ids:
+            await self._announce.control(scope.team, scope.member, word.action, ids, word.reason)
+        self.cut_short(word.action, ids)
+        for run_id in ids:
+            going = asyncio.create_task(self._go_on(run_id))
+            self._going.add(going)
+            going.add_done_callback(self._going.discard)
+        return told
+
+    def cut_short(self, action: str, run_ids: list[str]) -> None:
+        """End the step in hand of those of these runs that this process works on."""
+        if action in CUTS_SHORT:
+            for run_id in run_ids:
+                self._drive.hands.interrupt(run_id)
+
+    async def _go_on(self, run_id: str) -> None:
+        """Whoever has the run in hand hears the word with its next write; a run that waits is gone on with here."""
+        async with self._free:
+            try:
+                await self._drive.resume(run_id)
+            except Transient:
+                return
+            except Exception as error:  # it stays as it is: its claim ends, and the sweeper comes by
+                self._log.exception("could not go on", execution_id=run_id, reason=repr(error))
+
+
+def deadline_word(run: Run, clock: Clock) -> Word:
+    """Said once to a run that works for too long."""
+    return Word(id=derived_id(DEADLINE, run.id), action=DEADLINE, at=clock())

@@ -1,0 +1,18 @@
+"""What another replica was told about a run that this one has in hand: a stop ends the step at once (F11)."""
+
+from executor.give_word import GiveWord
+from rota_common.watching import Watch
+from rota_contracts.catalog import CONTROL_GIVEN
+
+
+class HearBroadcast:
+    """Heard by every replica, never by one of them; what is missed is read with the run's next write."""
+
+    def __init__(self, watch: Watch, give: GiveWord) -> None:
+        self._watch, self._give = watch, give
+
+    async def __call__(self) -> None:
+        async with self._watch.listen([CONTROL_GIVEN]) as heard:
+            while True:
+                given = (await heard.next()).data
+                self._give.cut_short(given.action, given.execution_ids)

@@ -1,0 +1,85 @@
+"""Every change of a run, and its entry in the decision trail: what is applied here can be replayed (F24)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from executor import control, domain, tasks
+from executor.agent.words import Tool
+from executor.outcomes import Outcome
+from executor.run import Run
+from executor.steps import describe
+from executor.trail import Entry
+from rota_contracts.execution import ExecStatus
+from rota_contracts.text import Text
+
+WORD, PARKED, GRANTED, TAKEN_OVER, FINISHED = "word", "parked", "granted", "taken over", "finished"
+
+
+def took(
+    run: Run,
+    outcome: Outcome,
+    *,
+    now: datetime,
+    began: datetime | None = None,
+    retry_after: float = 0.0,
+    said: Text | None = None,
+    tools: Sequence[Tool] = (),
+) -> Run:
+    """`domain.apply`, noted; an outcome that isn't waited for leaves no trace."""
+    after = domain.apply(run, outcome, now=now, began=began, retry_after=retry_after)
+    if after is run:
+        return run
+    entry = Entry(
+        at=now,
+        step=describe(domain.next_step(run)),
+        kind=type(outcome).__name__,
+        began=began,
+        said=said,
+        tools=[[tool.name, tool.server, tool.tool, tool.idempotent] for tool in tools] if said else [],
+        data=None if said else _plain(outcome),
+        retry_after=retry_after,
+    )
+    size = 0 if said is None else len(said.inline or "") or (said.ref.size if said.ref else 0)
+    return _noted(after.model_copy(update={"said_bytes": run.said_bytes + size}), entry)
+
+
+def heard(run: Run, *, now: datetime) -> Run:
+    """All words of the inbox, heeded and noted."""
+    for word in run.inbox:
+        step = describe(domain.next_step(run))
+        entry = Entry(at=now, step=step, kind=WORD, data=word.model_dump(mode="json"))
+        run = _noted(control.heed(run, word, now=now), entry)
+    return run.model_copy(update={"inbox": []}) if run.inbox else run
+
+
+def parked(run: Run, *, now: datetime) -> Run:
+    return _changed(run, control.parked(run, now=now), PARKED, now)
+
+
+def granted(run: Run, grant: int, *, now: datetime) -> Run:
+    return _changed(run, control.granted(run, grant, now=now), GRANTED, now, grant)
+
+
+def taken_over(run: Run, *, now: datetime) -> Run:
+    return _changed(run, tasks.taken_over(run, now=now), TAKEN_OVER, now)
+
+
+def finished(run: Run, status: ExecStatus, *, now: datetime) -> Run:
+    return _changed(run, domain.finish(run, status, now=now), FINISHED, now, status)
+
+
+def _changed(before: Run, after: Run, kind: str, now: datetime, data: Any = None) -> Run:
+    if after is before:
+        return before
+    return _noted(after, Entry(at=now, step=describe(domain.next_step(before)), kind=kind, data=data))
+
+
+def _noted(run: Run, entry: Entry) -> Run:
+    return run.model_copy(update={"fresh": [*run.fresh, entry]})
+
+
+def _plain(outcome: Outcome) -> Any:
+    return TypeAdapter(type(outcome)).dump_python(outcome, mode="json")

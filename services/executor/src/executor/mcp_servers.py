@@ -1,0 +1,145 @@
+"""MCP servers: where tools come from. YAML files that the operator writes; secrets only as `$ENV.NAME`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from rota_common.secrets import PREFIX, MissingSecret, resolve
+
+TIMEOUT_S = 60.0
+
+
+class MCPFileError(ValueError):
+    """The file of an MCP server can't be read; names the file and the field, never a value."""
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True, hide_input_in_errors=True)
+
+    label: str
+    timeout: float = Field(default=TIMEOUT_S, gt=0, le=3600)
+    idempotent: bool | list[str] | None = None
+
+
+class _StdioFile(_File):
+    transport: Literal["stdio"]
+    command: str = Field(min_length=1)
+    args: list[str] = []
+    env: dict[str, str] = {}
+
+
+class _HttpFile(_File):
+    transport: Literal["http"]
+    url: str = Field(pattern=r"^(https?://|\$ENV\.)")
+    headers: dict[str, str] = {}
+
+
+_FILE: TypeAdapter[_StdioFile | _HttpFile] = TypeAdapter(
+    Annotated[_StdioFile | _HttpFile, Field(discriminator="transport")]
+)
+
+
+@dataclass(frozen=True)
+class Stdio:
+    """A program that we start; it is spoken to through its standard input and output."""
+
+    command: str
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Http:
+    """A server somewhere else, by streamable HTTP."""
+
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Server:
+    """Resolved: ready to be used, or with the `problem` that keeps it from being. `timeout` in seconds.
+
+    `idempotent`: what the operator says of its tools: all (True), none (False), these; None leaves it to the server.
+    """
+
+    id: str
+    label: str
+    transport: Stdio | Http
+    timeout: float = TIMEOUT_S
+    idempotent: bool | frozenset[str] | None = None
+    problem: str = ""
+
+    def repeatable(self, tool: str, *, hinted: bool) -> bool:
+        """May this tool be called again with its step id? `hinted` is what the server itself says of it."""
+        if isinstance(self.idempotent, frozenset):
+            return tool in self.idempotent or hinted
+        return hinted if self.idempotent is None else self.idempotent
+
+
+def load_servers(folder: Path | None, environ: Mapping[str, str]) -> dict[str, Server]:
+    """All servers of a folder by id: the file's name without `.yaml`. Raises MCPFileError."""
+    if folder is None:
+        return {}
+    if not folder.is_dir():
+        raise MCPFileError(f"expected a folder of MCP servers (*.yaml) in ROTA_MCP_DIR, there is none at {folder}")
+    return {path.stem: _server(path, environ) for path in sorted(folder.glob("*.yaml"))}
+
+
+def _server(path: Path, environ: Mapping[str, str]) -> Server:
+    file, problem = _read(path), ""
+    try:
+        transport = _transport(file, environ)
+    except MissingSecret as error:  # the others work all the same: it is said when this one is used
+        transport, problem = Stdio(command=""), str(error)
+    declared = frozenset(file.idempotent) if isinstance(file.idempotent, list) else file.idempotent
+    return Server(path.stem, file.label, transport, file.timeout, declared, problem)
+
+
+def _read(path: Path) -> _StdioFile | _HttpFile:
+    try:
+        raw: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise MCPFileError(f"{path.name} of the MCP servers is not YAML: {_where(error)}") from None
+    try:
+        file = _FILE.validate_python(raw)
+    except ValidationError as error:
+        # The first part of a place is the transport, which says nothing.
+        reasons = [f"{'.'.join(map(str, each['loc'][1:])) or 'transport'}: {each['msg']}" for each in error.errors()]
+        raise MCPFileError(f"{path.name} of the MCP servers can't be read: {'; '.join(reasons)}") from None
+    for name, value in _values(file):
+        if PREFIX in value and not value.startswith(PREFIX):
+            raise MCPFileError(
+                f"{path.name} of the MCP servers can't be read: {name}: expected {PREFIX}NAME to be the whole value: "
+                "put what stands around it into the variable too"
+            )
+    return file
+
+
+def _values(file: _StdioFile | _HttpFile) -> list[tuple[str, str]]:
+    """All values that may be references, each with the name of its field."""
+    if isinstance(file, _HttpFile):
+        return [("url", file.url), *((f"headers.{name}", value) for name, value in file.headers.items())]
+    args = [(f"args.{number}", value) for number, value in enumerate(file.args)]
+    return [("command", file.command), *args, *((f"env.{name}", value) for name, value in file.env.items())]
+
+
+def _transport(file: _StdioFile | _HttpFile, environ: Mapping[str, str]) -> Stdio | Http:
+    if isinstance(file, _HttpFile):
+        return Http(resolve(file.url, environ), _resolved(file.headers, environ))
+    args = tuple(resolve(value, environ) for value in file.args)
+    return Stdio(resolve(file.command, environ), args, _resolved(file.env, environ))
+
+
+def _resolved(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: resolve(value, environ) for name, value in values.items()}
+
+
+def _where(error: Exception) -> str:
+    """The place of a mistake, without the line that holds it: it may hold a secret."""
+    mark = getattr(error, "problem_mark", None)
+    return f"{getattr(error, 'problem', None) or 'can not be read'}, line {mark.line + 1}" if mark else str(error)

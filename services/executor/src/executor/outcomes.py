@@ -1,0 +1,174 @@
+"""What can come of a step of an execution. Plain data."""
+
+from dataclasses import dataclass
+from typing import get_args
+
+from rota_contracts.delivery import DeliveryContent, DeliveryResult
+from rota_contracts.execution import Goals, InspirationReport, LearningResult, Task
+from rota_contracts.learning import GoalsChecked, Lesson
+from rota_contracts.text import Text
+from rota_contracts.turns import ToolUse
+from rota_contracts.validation import RulesChecked, ValidationResult
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """`note` says why there are none, if the memory couldn't be asked: a run goes on without them."""
+
+    lessons: list[Lesson]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Inspired:
+    report: InspirationReport
+
+
+@dataclass(frozen=True)
+class GoalsSet:
+    goals: Goals
+
+
+@dataclass(frozen=True)
+class GoalsCompared:
+    answer: GoalsChecked
+
+
+@dataclass(frozen=True)
+class Planned:
+    tasks: list[Task]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class NothingToDo:
+    """The agent found that nothing is worth doing (EX-29)."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class NeedsInput:
+    """An agent can't go on without a person's answer."""
+
+    question: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """P4's content."""
+
+    content: DeliveryContent
+
+
+@dataclass(frozen=True)
+class Thought:
+    """The assistant wants tools."""
+
+    task_id: str
+    text: str
+    uses: list[ToolUse]
+
+
+@dataclass(frozen=True)
+class CallsBegun:
+    task_id: str
+    uses: list[ToolUse]
+
+
+@dataclass(frozen=True)
+class Used:
+    """What came of one call; `error` when it failed."""
+
+    task_id: str
+    step_id: str
+    output: Text | None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class NotCalled:
+    """A call that surely didn't reach the other side; `after` in seconds, if the other side asked for a delay."""
+
+    task_id: str
+    step_id: str
+    reason: str
+    after: float | None = None
+
+
+@dataclass(frozen=True)
+class TaskAnswered:
+    """The answer that ends a turn."""
+
+    task_id: str
+    output: Text
+
+
+@dataclass(frozen=True)
+class RulesAnswered:
+    task_id: str
+    checked: RulesChecked
+
+
+@dataclass(frozen=True)
+class VerdictGiven:
+    validation_id: str
+    task_id: str
+    verdict: ValidationResult
+    error: str | None
+
+
+@dataclass(frozen=True)
+class DeliveryTaken:
+    result: DeliveryResult
+
+
+@dataclass(frozen=True)
+class Learnt:
+    result: LearningResult
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """The agent answered, but not what was asked for; it is told why and asked again."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class StepFailed:
+    """The step can't be done: a refusal, or failures for too long."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class StepDelayed:
+    """The step failed for a reason that passes; `after` is the delay in seconds the other side asked for."""
+
+    reason: str
+    after: float | None
+
+
+AboutTask = Thought | CallsBegun | Used | NotCalled | TaskAnswered | RulesAnswered | VerdictGiven
+"""What concerns the task in hand."""
+
+Progressed = (
+    Recalled
+    | Inspired
+    | GoalsSet
+    | GoalsCompared
+    | Planned
+    | NothingToDo
+    | NeedsInput
+    | Written
+    | AboutTask
+    | DeliveryTaken
+    | Learnt
+)
+"""The step is done."""
+
+Outcome = Progressed | Unusable | StepFailed | StepDelayed
+
+OUTCOMES: dict[str, type[object]] = {kind.__name__: kind for kind in get_args(Outcome)}
+"""Every outcome by its name, as the decision trail writes it."""

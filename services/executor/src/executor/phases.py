@@ -1,0 +1,56 @@
+"""How an execution begins, and when it is in which phase (EX-01, EX-02)."""
+
+from datetime import datetime, timedelta
+
+from executor.run import Run
+from rota_contracts.clock_config import duration
+from rota_contracts.execution import ExecStatus, Execution, PhaseTime
+from rota_contracts.robot import Phase, Robot
+from rota_contracts.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
+
+
+def begin(execution_id: str, trigger: TriggerReceivedV1, robot: Robot, *, now: datetime, traceparent: str) -> Run:
+    """A new run: a clock starts at P0, a person and an event at P1 (EX-01)."""
+    mode = trigger.executor_mode or robot.robot_config.executor.mode
+    notes = []
+    if mode is ExecutorMode.SANDBOX:
+        notes.append("no sandbox runtime is configured: this run behaves like dryrun")
+    phase = Phase.INSPIRATION if trigger.type is TriggerType.CLOCK else Phase.GOALS
+    execution = Execution(
+        execution_id=execution_id,
+        team_id=trigger.team_id,
+        member_id=trigger.member_id,
+        robot_rev=robot.rev,
+        trigger=trigger,
+        executor_mode=mode,
+        status=ExecStatus.RUNNING,
+        phase=phase,
+        phases=[PhaseTime(phase=phase, started_at=now)],
+        notes=notes,
+        created_at=now,
+        started_at=now,
+        deadline_at=now + time_limit(robot)[0],
+    )
+    return Run(execution=execution, robot=robot, traceparent=traceparent)
+
+
+def time_limit(robot: Robot) -> tuple[timedelta, str]:
+    """How long a run may work, and which setting says so: the smaller of both (Decision 34)."""
+    config = robot.robot_config
+    limits = [(duration(config.executor.max_duration), f"max_duration {config.executor.max_duration}")]
+    if config.clock is not None and config.clock.timeout is not None:
+        limits.append((duration(config.clock.timeout), f"clock.timeout {config.clock.timeout}"))
+    return min(limits)
+
+
+def timed(before: Run, after: Run, now: datetime) -> Run:
+    """`after`, with the instants at which phases were left and entered."""
+    phase, phases = after.execution.phase, list(after.execution.phases)
+    left = after.over or phase is not before.execution.phase
+    if left and phases and phases[-1].finished_at is None:
+        phases[-1] = phases[-1].model_copy(update={"finished_at": now})
+    elif not left:
+        return after
+    if not after.over and (not phases or phases[-1].phase is not phase):
+        phases.append(PhaseTime(phase=phase, started_at=now))
+    return after.seen(phases=phases)

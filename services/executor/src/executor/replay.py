@@ -1,0 +1,107 @@
+"""Running a stored execution again, against the answers that were recorded: nothing leaves, nothing changes (F24)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from executor import control, domain, ledger, phases, tasks
+from executor.agent.words import Said, Tool
+from executor.interpret import Kept, interpret
+from executor.outcomes import OUTCOMES, Outcome
+from executor.ports import Runs
+from executor.run import Run, Word
+from executor.steps import AskAgent, RunTurn, describe
+from executor.trail import Entry
+from rota_common.blobs import Blobs
+from rota_contracts.execution import ExecStatus, Execution
+from rota_contracts.replaying import Decision, ExecutionReplayed, ReplayExecution
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The recorded words of models are understood anew; the recorded answers of all others are taken as they came."""
+
+    runs: Runs
+    blobs: Blobs
+
+    async def __call__(self, asked: ReplayExecution) -> ExecutionReplayed:
+        stored = await self.runs.find(asked.execution_id)
+        if stored is None or stored.execution.team_id != asked.team_id:
+            return ExecutionReplayed(found=False)
+        trail = await self.runs.trail(asked.execution_id)
+        said = [await self.blobs.read(entry.said) if entry.said else "" for entry in trail]
+        return replayed(stored, trail, said)
+
+
+def replayed(stored: Run, trail: list[Entry], said: list[str]) -> ExecutionReplayed:
+    """`said`: for each entry of the trail the whole of the model's answer, or nothing."""
+    execution = stored.execution
+    run = phases.begin(
+        execution.execution_id,
+        execution.trigger,
+        stored.robot,
+        now=execution.created_at,
+        traceparent=stored.traceparent,
+    )
+    decisions: list[Decision] = []
+    for entry, words in zip(trail, said, strict=True):
+        step, kind = describe(domain.next_step(run)), entry.kind
+        try:
+            run, kind = _repeated(run, entry, words)
+        except Exception as error:  # whatever it is, the replay tells where it came to
+            return _differs(decisions, entry, f"{step}: {type(error).__name__}: {error}")
+        if (step, kind) != (entry.step, entry.kind):
+            return _differs(decisions, entry, f"{step}: {kind}")
+        decisions.append(Decision(at=entry.at, step=entry.step, outcome=entry.kind))
+    if difference := first_difference(execution, run.execution):
+        return ExecutionReplayed(difference=difference, decisions=decisions)
+    return ExecutionReplayed(same=True, decisions=decisions)
+
+
+def _differs(decisions: list[Decision], entry: Entry, replayed: str) -> ExecutionReplayed:
+    decided = Decision(at=entry.at, step=entry.step, outcome=entry.kind, replayed=replayed)
+    text = f"it was decided: {entry.step}: {entry.kind}; the replay decides: {replayed}"
+    return ExecutionReplayed(difference=text, decisions=[*decisions, decided])
+
+
+def _repeated(run: Run, entry: Entry, words: str) -> tuple[Run, str]:
+    """The run after the same thing has happened to it again, and what it was that happened."""
+    match entry.kind:
+        case ledger.WORD:
+            return control.heed(run, Word.model_validate(entry.data), now=entry.at), entry.kind
+        case ledger.PARKED:
+            return control.parked(run, now=entry.at), entry.kind
+        case ledger.GRANTED:
+            return control.granted(run, int(entry.data), now=entry.at), entry.kind
+        case ledger.TAKEN_OVER:
+            return tasks.taken_over(run, now=entry.at), entry.kind
+        case ledger.FINISHED:
+            return domain.finish(run, ExecStatus(entry.data), now=entry.at), entry.kind
+    outcome = _outcome(run, entry, words)
+    after = domain.apply(run, outcome, now=entry.at, began=entry.began, retry_after=entry.retry_after)
+    size = len(words) if entry.said is not None else 0
+    return after.model_copy(update={"said_bytes": run.said_bytes + size}), type(outcome).__name__
+
+
+def _outcome(run: Run, entry: Entry, words: str) -> Outcome:
+    if entry.said is None:
+        made: Any = TypeAdapter(OUTCOMES[entry.kind]).validate_python(entry.data)
+        outcome: Outcome = made
+        return outcome
+    step = domain.next_step(run)
+    if not isinstance(step, AskAgent | RunTurn):
+        raise ValueError(f"a model's answer was recorded where the next step is {describe(step)}")
+    tools = [Tool(name=name, server=server, tool=tool, idempotent=same) for name, server, tool, same in entry.tools]
+    return interpret(run, step, Said.model_validate_json(words), tools, Kept())
+
+
+def first_difference(stored: Execution, again: Execution) -> str:
+    """The first field in which two executions differ as JSON; nothing if they are equal, byte by byte."""
+    if stored.model_dump_json() == again.model_dump_json():
+        return ""
+    for name in Execution.model_fields:
+        one, other = (each.model_dump_json(include={name}) for each in (stored, again))
+        if one != other:
+            return f"{name}: stored {one[:500]}, replayed {other[:500]}"
+    return "the executions differ"

@@ -1,0 +1,58 @@
+"""What other services are asked to do for a run, as their messages say it."""
+
+from executor.run import Run
+from executor.steps import RequestVerdict
+from rota_contracts.delivery import DeliveryContext, DeliveryRequestedV1
+from rota_contracts.execution import TaskStatus
+from rota_contracts.validation import ValidationRequestedV1
+
+
+def validation_request(run: Run, question: RequestVerdict) -> ValidationRequestedV1:
+    if run.checked is None:
+        raise AssertionError("the meaning of an output is asked for once its rules are checked")
+    execution, task = run.execution, question.task
+    return ValidationRequestedV1(
+        validation_id=question.validation_id,
+        execution_id=run.id,
+        team_id=execution.team_id,
+        member_id=execution.member_id,
+        task_id=task.id,
+        description=task.description,
+        expected_output=task.expected_output,
+        rules=run.checked.open_rules,
+        rules_verdict=run.checked.verdict,
+        output=question.output,
+        agent=run.robot.phase_agent("validation"),
+        threshold=run.robot.robot_config.executor.validation_threshold,
+        conversation=question.conversation,
+    )
+
+
+def delivery_request(run: Run, request_id: str) -> DeliveryRequestedV1:
+    execution = run.execution
+    if execution.content is None:
+        raise AssertionError("a delivery is requested once its content is written")
+    return DeliveryRequestedV1(
+        request_id=request_id,
+        team_id=execution.team_id,
+        member_id=execution.member_id,
+        content=execution.content,
+        context=DeliveryContext(
+            member_id=execution.member_id,
+            execution_id=run.id,
+            trigger_type=execution.trigger.type,
+            team_id=execution.team_id,
+            score=lowest_score(run),
+        ),
+        executor_mode=execution.executor_mode,
+    )
+
+
+def lowest_score(run: Run) -> float | None:
+    """Of the results that a delivery is made of; none if none was judged (F13)."""
+    scores = [
+        result.validation.score
+        for result in run.execution.results
+        if result.status is TaskStatus.COMPLETED and result.validation is not None
+    ]
+    return min(scores, default=None)

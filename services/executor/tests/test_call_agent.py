@@ -1,0 +1,170 @@
+"""Calls of agents with a store in memory: who asks the model, who waits, who takes over."""
+
+import asyncio
+import contextlib
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from executor import call_agent
+from executor.adapters.fakes import MemoryCalls, MemoryRuns
+from executor.agent.words import Said
+from executor.agents import Agents
+from executor.call_agent import CallAnAgent, Hold
+from executor.connectors import Connectors
+from executor.perform import Models
+from executor.ports import Prompt
+from rota_common.asking import StillWorking
+from rota_common.errors import Permanent, Transient
+from rota_common.testing.samples import MEMBER, TEAM, SetClock
+from rota_contracts.agent import AgentAnswered, CallAgent
+from rota_contracts.trigger import Message
+
+LEASE = 10.0
+
+
+class SlowModel:
+    """Answers when it is let; `prompts` is what it was asked."""
+
+    def __init__(self) -> None:
+        self.prompts: list[Prompt] = []
+        self.reached, self.go = asyncio.Event(), asyncio.Event()
+        self.fail: Exception | None = None
+
+    async def complete(self, prompt: Prompt) -> Said:
+        self.prompts.append(prompt)
+        self.reached.set()
+        await self.go.wait()
+        if self.fail is not None:
+            raise self.fail
+        return Said(text=f'{{"answer": {len(self.prompts)}}}')
+
+
+class WatchedCalls(MemoryCalls):
+    def __init__(self) -> None:
+        super().__init__()
+        self.renewed = asyncio.Event()
+
+    async def renew(self, call_id: str, *, owner: str, until: datetime) -> None:
+        await super().renew(call_id, owner=owner, until=until)
+        self.renewed.set()
+
+
+class Replicas:
+    """Executors that share a store and a model."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(call_agent, "POLL_S", 0)
+        self.calls, self.model, self.clock = WatchedCalls(), SlowModel(), SetClock()
+        self._models = Models(Connectors("rehearsal", environ={}), real=self.model, rehearsal=self.model)
+
+    def replica(self, owner: str = "first", *, lease: float = LEASE, patience: float = 5) -> CallAnAgent:
+        hold = Hold(owner, lease)
+        return CallAnAgent(self.calls, MemoryRuns(), self._models, Agents(), self.clock, hold, patience=patience)
+
+
+@pytest.fixture
+async def world(monkeypatch: pytest.MonkeyPatch) -> Replicas:
+    return Replicas(monkeypatch)
+
+
+def a_call(**fields: Any) -> CallAgent:
+    given = {"call_id": "c1", "team_id": TEAM, "member_id": MEMBER, "assistant_id": "rota.learning"}
+    return CallAgent.model_validate(given | {"messages": [Message(content="Learn.")]} | fields)
+
+
+async def rounds(count: int = 20) -> None:
+    """Let everybody else have their turns."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_another_replica_waits_for_the_answer(world: Replicas) -> None:  # EX-88
+    first = asyncio.create_task(world.replica("first")(a_call()))
+    await world.model.reached.wait()
+    second = asyncio.create_task(world.replica("second")(a_call()))
+    await rounds()
+    assert not second.done()
+    world.model.go.set()
+    assert (
+        await second
+        == await first
+        == AgentAnswered(agent_id="rota.learning", content='{"answer": 1}', response={"answer": 1})
+    )
+    assert len(world.model.prompts) == 1
+
+
+async def test_a_claim_that_has_ended_is_taken_over_under_the_same_id(world: Replicas) -> None:  # EX-88
+    await world.calls.claim("c1", owner="dead", until=world.clock() + timedelta(seconds=LEASE), now=world.clock())
+    asking = asyncio.create_task(world.replica()(a_call()))
+    await rounds()
+    assert world.model.prompts == []
+    world.model.go.set()
+    world.clock.forward(LEASE)
+    assert (await asking).content == '{"answer": 1}'
+    assert [prompt.step_id for prompt in world.model.prompts] == ["c1"]
+
+
+async def test_a_replica_at_work_keeps_its_claim(world: Replicas) -> None:
+    first = asyncio.create_task(world.replica("first", lease=0.03)(a_call()))
+    await world.model.reached.wait()
+    began = world.clock()
+    world.clock.forward(3600)
+    world.calls.renewed.clear()
+    await asyncio.wait_for(world.calls.renewed.wait(), 5)
+    soon = began + timedelta(hours=1)
+    assert await world.calls.claim("c1", owner="other", until=soon, now=soon) is False
+    world.model.go.set()
+    await first
+
+
+async def test_a_long_answer_is_asked_for_again_and_joined(world: Replicas) -> None:
+    replica = world.replica(patience=0.01)
+    with pytest.raises(StillWorking, match=r"rota\.learning has no answer yet: ask again with call_id c1"):
+        await replica(a_call())
+    world.model.go.set()
+    while True:
+        with contextlib.suppress(StillWorking):
+            answer = await replica(a_call())
+            break
+    assert answer.content == '{"answer": 1}'
+    assert len(world.model.prompts) == 1
+
+
+async def test_a_call_that_failed_for_now_is_free_for_whoever_asks_next(world: Replicas) -> None:
+    world.model.go.set()
+    world.model.fail = Transient("rate limited")
+    with pytest.raises(Transient, match="rate limited"):
+        await world.replica("first")(a_call())
+    world.model.fail = None
+    assert (await world.replica("second")(a_call())).content == '{"answer": 2}'
+
+
+async def test_a_refusal_is_an_answer_and_kept(world: Replicas) -> None:  # EX-90
+    world.model.go.set()
+    world.model.fail = Permanent("no such model")
+    refused = await world.replica("first")(a_call())
+    world.model.fail = None
+    assert refused.error == "no such model"
+    assert await world.replica("second")(a_call()) == refused
+
+
+async def test_a_replica_that_ends_leaves_its_calls_to_the_next(world: Replicas) -> None:
+    ending = world.replica("first")
+    asking = asyncio.create_task(ending(a_call()))
+    await world.model.reached.wait()
+    await ending.close()
+    with pytest.raises(StillWorking):
+        await asking
+    world.model.go.set()
+    assert (await world.replica("second")(a_call())).content == '{"answer": 2}'
+
+
+async def test_without_an_execution_no_placeholder_is_left(world: Replicas) -> None:
+    world.model.go.set()
+    for number, agent in enumerate(sorted({agent.id for agent in Agents()._agents.values()})):
+        await world.replica()(a_call(call_id=f"c{number}", assistant_id=agent, locale="fr-FR"))
+    prompts = [prompt.messages[0].text() for prompt in world.model.prompts]
+    assert [text for text in prompts if "$" in text] == []
+    assert any("a member of the team" in text for text in prompts)

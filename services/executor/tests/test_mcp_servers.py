@@ -1,0 +1,117 @@
+"""MCP servers: what an operator writes, and what becomes of it."""
+
+from pathlib import Path
+
+import pytest
+
+from executor.mcp_servers import Http, MCPFileError, Server, Stdio, load_servers
+from executor.tool_names import LIMIT, model_names
+
+SECRET = "s3cret"
+PROGRAM = """
+label: Time
+transport: stdio
+command: python
+args: [-m, mcp_server_time, --port, 8080]
+env: {TOKEN: $ENV.MY_TOKEN, LEVEL: 3}
+"""
+REMOTE = """
+label: Images
+transport: http
+url: $ENV.IMAGES_URL
+headers: {Authorization: $ENV.IMAGES_AUTH}
+timeout: 5
+idempotent: [generate]
+"""
+ENVIRON = {"MY_TOKEN": SECRET, "IMAGES_URL": "https://images.example/mcp", "IMAGES_AUTH": f"Bearer {SECRET}"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "time.yaml").write_text(PROGRAM)
+    (tmp_path / "ark.image.text2img.yaml").write_text(REMOTE)
+    (tmp_path / "notes.md").write_text("not a server")
+    return tmp_path
+
+
+def test_servers_are_named_after_their_files_and_secrets_come_from_the_environment(folder: Path) -> None:  # EX-19
+    servers = load_servers(folder, ENVIRON)
+    assert servers == {
+        "time": Server(
+            "time",
+            "Time",
+            Stdio("python", ("-m", "mcp_server_time", "--port", "8080"), {"TOKEN": SECRET, "LEVEL": "3"}),
+        ),
+        "ark.image.text2img": Server(
+            "ark.image.text2img",
+            "Images",
+            Http("https://images.example/mcp", {"Authorization": f"Bearer {SECRET}"}),
+            5.0,
+            frozenset({"generate"}),
+        ),
+    }
+    assert SECRET not in repr(servers)
+
+
+def test_a_missing_secret_is_a_problem_of_that_server_alone(folder: Path) -> None:
+    servers = load_servers(folder, {"MY_TOKEN": SECRET})
+    assert servers["time"].problem == ""
+    assert "expected the environment variable IMAGES_URL" in servers["ark.image.text2img"].problem
+
+
+def test_without_a_folder_there_are_no_servers() -> None:
+    assert load_servers(None, {}) == {}
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MCPFileError, match="expected a folder of MCP servers .* in ROTA_MCP_DIR"):
+        load_servers(tmp_path / "nowhere", {})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("label: [", "is not YAML: .*, line 1"),
+        ("", "transport: "),
+        ("label: X\ntransport: pigeon\n", "transport: "),
+        ("label: X\ntransport: stdio\n", "command: Field required"),
+        ("label: X\ntransport: stdio\ncommand: x\nurl: https://x\n", "url: Extra inputs are not permitted"),
+        ("label: X\ntransport: http\nurl: images.example\n", "url: String should match pattern"),
+        ("label: X\ntransport: http\nurl: https://x\ntimeout: 0\n", "timeout: Input should be greater than 0"),
+        ("label: X\ntransport: http\nurl: https://x\nheaders: {A: [1]}\n", "headers.A: Input should be a valid string"),
+        (
+            "label: X\ntransport: http\nurl: https://x\nheaders: {A: Bearer $ENV.TOKEN}\n",
+            r"headers.A: expected \$ENV\.NAME to be the whole value",
+        ),
+    ],
+)
+def test_a_file_that_can_not_be_read_is_named_with_the_field(folder: Path, text: str, reason: str) -> None:
+    (folder / "broken.yaml").write_text(text)
+    with pytest.raises(MCPFileError, match=rf"^broken\.yaml of the MCP servers .*{reason}"):
+        load_servers(folder, ENVIRON)
+
+
+@pytest.mark.parametrize(
+    "text", [f"label: X\ntransport: http\nurl: {SECRET}\n", f"label: X\ntransport: http\nurl: '{SECRET}\n"]
+)
+def test_an_error_shows_no_value(folder: Path, text: str) -> None:
+    (folder / "broken.yaml").write_text(text)
+    with pytest.raises(MCPFileError) as raised:
+        load_servers(folder, ENVIRON)
+    assert SECRET not in str(raised.value)
+
+
+def test_names_for_models_are_safe_short_and_all_different() -> None:
+    tools = [
+        ("ark.image", "make it"),
+        ("ark_image", "make it"),
+        ("time", "now"),
+        ("s" * 60, "tool"),
+        ("s" * 60, "took"),
+    ]
+    names = model_names(tools)
+    assert names["time", "now"] == "time__now"
+    assert len(set(names.values())) == len(tools)
+    assert all(len(name) <= LIMIT and name.replace("-", "_").replace("_", "a").isalnum() for name in names.values())
+    assert names["ark.image", "make it"].startswith("ark_image__make_it_")
+    assert model_names(reversed(tools)) == names

@@ -1,0 +1,95 @@
+"""What the rehearsal model answers, and how it asks a host for its answers."""
+
+import json
+from typing import Any
+
+import pytest
+
+from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
+from executor.adapters.rehearsal import rehearse
+from executor.adapters.rehearsal_model import RehearsalModel
+from executor.agent.words import Said, Tool, ToolCall
+from executor.connectors import Connector
+from executor.plan import plan
+from executor.ports import Prompt
+from rota_common.testing.samples import a_robot
+from rota_contracts.process import ProcessCall
+from rota_contracts.trigger import Message, TriggerType
+from rota_contracts.turns import ToolUse
+
+FACTS: dict[str, Any] = {
+    "about": "Globex",
+    "role": "Analyst",
+    "agents": ["a", "b", "c", "d"],
+    "agent": "a",
+    "task": "do",
+}
+
+
+def tasks(**facts: Any) -> list[dict[str, Any]]:
+    return list(json.loads(rehearse(FACTS | {"kind": "tasks"} | facts).text)["tasks"])
+
+
+def test_the_plan_has_a_task_for_each_assistant_up_to_three() -> None:
+    planned = tasks()
+    assert [(task["id"], task["executor_id"]) for task in planned] == [
+        ("task-1", "a"),
+        ("task-2", "b"),
+        ("task-3", "c"),
+    ]
+    assert [task.get("expected_output") for task in planned] == [None, None, "a result with a status and a score"]
+    read, _ = plan(json.dumps({"tasks": planned}), robot=a_robot(agents=["a", "b", "c"]), trigger=TriggerType.EVENT)
+    assert len(read) == 3
+
+
+def test_the_plan_has_tools_and_processes_too_where_there_are_some() -> None:  # EX-17 EX-19
+    tools = [{"server": "ark.image", "tool": f"t{n}", "name": f"ark_image__t{n}"} for n in range(3)]
+    planned = tasks(agents=["a"], tools=tools, processes=["crm.score", "crm.mail", "crm.more"])
+    assert [(task["executor_type"], task["executor_id"]) for task in planned] == [
+        ("assistant", "a"),
+        ("mcp", "ark.image.t0"),
+        ("mcp", "ark.image.t1"),
+        ("process", "crm.score"),
+        ("process", "crm.mail"),
+    ]
+    assert (planned[1]["mcp_server"], planned[1]["mcp_tool"], planned[1]["args"]) == ("ark.image", "t0", [])
+    assert planned[3]["args"] == [{"about": "Globex"}]
+
+
+def test_an_assistant_calls_its_tools_once_and_then_answers() -> None:
+    facts = FACTS | {"kind": "run"}
+    first = rehearse(facts, tools=["x", "y", "z"], rounds=0)
+    assert (first.text, [call.name for call in first.calls]) == ("", ["x", "y"])
+    assert len({call.id for call in first.calls}) == 2
+    assert rehearse(facts, tools=["x"], rounds=1) == rehearse(facts)
+    assert json.loads(rehearse(facts).text)["status"] == "done"
+
+
+@pytest.mark.parametrize(("history", "decision"), [([], "proceed"), (["did it"], "skip")])
+def test_what_was_done_lately_is_skipped(history: list[str], decision: str) -> None:
+    assert json.loads(rehearse({"kind": "dedup", "history": history}).text)["decision"] == decision
+
+
+async def test_other_questions_are_answered_with_their_own_words() -> None:
+    prompt = Prompt([Message(content="How are you?")], Connector("r", "R", "rehearsal"), 5, "s")
+    assert await RehearsalModel().complete(prompt) == Said(text="Rehearsed answer to: How are you?")
+
+
+async def test_recorded_tools_are_those_that_the_definition_names_on_servers_that_are_set_up() -> None:
+    named = [{"id": "web", "tools": ["b.x", "a"]}, {"id": "all"}, {"id": "away", "tools": ["a"]}]
+    robot = a_robot(config={"resources": {"mcp": named}})
+    tools = RecordingTools({"web", "all"})
+    assert await tools.list(robot) == [
+        Tool("web__a", "web", "a", idempotent=True),
+        Tool("web__b_x", "web", "b.x", idempotent=True),
+    ]
+    use = ToolUse(step_id="s", name="web__a", server="web", tool="a", arguments={"n": "ä"})
+    assert json.loads(await tools.call(use)) == {"recorded": True, "tool": "a", "arguments": {"n": "ä"}}
+    call = ProcessCall(step_id="s", team_id="t", member_id="m", execution_id="e", task_id="t", args=[1])
+    recorded = json.loads(await RecordingProcesses().call("crm.score", call, timeout=1))
+    assert recorded == {"recorded": True, "process": "crm.score", "arguments": [1]}
+
+
+def test_a_said_answer_survives_the_way_over_http() -> None:
+    said = Said(text="x", calls=[ToolCall(id="1", name="n", arguments={"a": 1})])
+    assert Said.model_validate_json(said.model_dump_json()) == said

@@ -1,0 +1,75 @@
+"""Runs and decisions in MongoDB, for KEEP_DAYS: `history` and `decisions`, by the id of the execution (SC-13)."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+
+from pymongo.errors import DuplicateKeyError
+
+from learner.history import KEEP_DAYS, Decided, Past
+from rota_common.mongo import Database, Document
+from rota_contracts.learning import GoalsChecked
+
+KEEP_S = KEEP_DAYS * 86400
+
+
+class MongoHistory:
+    def __init__(self, database: Database) -> None:
+        self._runs, self._decisions = database["history"], database["decisions"]
+
+    async def prepare(self) -> None:
+        """A robot's documents are found by its names, its completed runs newest first."""
+        await self._runs.create_index([("team", 1), ("member", 1), ("status", 1), ("at", -1)])
+        await self._decisions.create_index([("team", 1), ("member", 1)])
+        await self._runs.create_index("at", expireAfterSeconds=KEEP_S)
+        await self._decisions.create_index("at", expireAfterSeconds=KEEP_S)
+
+    async def add(self, run: Past) -> None:
+        document = asdict(run)
+        execution_id = document.pop("execution_id")
+        await self._runs.update_one({"_id": execution_id}, {"$setOnInsert": document}, upsert=True)
+
+    async def completed(
+        self, team: str, member: str, *, since: datetime, limit: int, without: str = ""
+    ) -> Sequence[Past]:
+        wanted = {
+            "team": team,
+            "member": member,
+            "status": "completed",
+            "at": {"$gte": since},
+            "_id": {"$ne": without},
+        }
+        return [_past(document) async for document in self._runs.find(wanted).sort("at", -1).limit(limit)]
+
+    async def decided(self, execution_id: str) -> Decided | None:
+        document = await self._decisions.find_one({"_id": execution_id})
+        return None if document is None else _decided(document)
+
+    async def decide(self, decided: Decided) -> Decided:
+        checked = decided.checked.model_dump(mode="json")
+        names = {"team": decided.team, "member": decided.member, "rev": decided.rev}
+        try:
+            await self._decisions.insert_one(
+                {"_id": decided.execution_id, **names, "checked": checked, "at": decided.at}
+            )
+        except DuplicateKeyError:
+            return await self.decided(decided.execution_id) or decided  # gone again: its robot was deleted
+        return decided
+
+    async def remove(self, execution_id: str) -> None:
+        await self._runs.delete_one({"_id": execution_id})
+        await self._decisions.delete_one({"_id": execution_id})
+
+    async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
+        theirs = {"team": team, "member": member, "rev": {"$lte": up_to_rev}}
+        await self._runs.delete_many(theirs)
+        await self._decisions.delete_many(theirs)
+
+
+def _past(document: Document) -> Past:
+    return Past(execution_id=document.pop("_id"), **document)
+
+
+def _decided(document: Document) -> Decided:
+    checked = GoalsChecked.model_validate(document["checked"])
+    return Decided(document["_id"], document["team"], document["member"], document["rev"], checked, document["at"])

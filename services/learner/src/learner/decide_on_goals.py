@@ -1,0 +1,52 @@
+"""A run has its goals: hold them against what its robot has done lately (SC-13)."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from learner.asking import dedup_question
+from learner.domain import DELETED, revision
+from learner.history import NEWEST, Decided, Past, by_rule, proceed, understood
+from learner.ports import Agents, History, Robots
+from rota_common.errors import Permanent, Transient
+from rota_common.json_text import extract_json
+from rota_contracts.learning import CheckGoals, GoalsChecked
+
+
+class DecideOnGoals:
+    """The decision is saved before it is given: asked twice for one execution, the answer is the same."""
+
+    def __init__(self, agents: Agents, history: History, robots: Robots, *, timeout: float) -> None:
+        self._agents, self._history, self._robots = agents, history, robots
+        self._timeout = timeout
+
+    async def __call__(self, asked: CheckGoals) -> GoalsChecked:
+        if known := await self._history.decided(asked.execution_id):
+            return known.checked
+        rev = revision(await self._robots.find(asked.team_id, asked.member_id))
+        if rev is None:
+            return proceed(DELETED)  # whatever is decided, it won't go on
+        checked = await self._check(asked)
+        decided = Decided(asked.execution_id, asked.team_id, asked.member_id, rev, checked, asked.asked_at)
+        saved = await self._history.decide(decided)
+        if revision(await self._robots.find(asked.team_id, asked.member_id)) is None:
+            await self._history.remove(asked.execution_id)  # deleted meanwhile: nothing may remain
+        return saved.checked
+
+    async def _check(self, asked: CheckGoals) -> GoalsChecked:
+        since = asked.asked_at - timedelta(seconds=asked.window_s)
+        history = await self._history.completed(
+            asked.team_id, asked.member_id, since=since, limit=NEWEST, without=asked.execution_id
+        )
+        return await self._ask(asked, history) if history else proceed("this robot has completed nothing of late")
+
+    async def _ask(self, asked: CheckGoals, history: Sequence[Past]) -> GoalsChecked:
+        """A decision in any case: without the agent's, the rule's."""
+        try:
+            answer = await self._agents.answer(dedup_question(asked, history, timeout=self._timeout))
+        except (Transient, Permanent) as error:
+            return by_rule(asked, history, f"the dedup agent {asked.agent} can't be asked: {error}")
+        if answer.error:
+            return by_rule(asked, history, f"the dedup agent {asked.agent} failed: {answer.error}")
+        found = answer.response if isinstance(answer.response, dict) else extract_json(answer.content)
+        unreadable = f"the dedup agent {asked.agent} gave no decision: {answer.content[:200]!r}"
+        return understood(found, history) or by_rule(asked, history, unreadable)

@@ -1,0 +1,27 @@
+"""A run is over: keep what the next one's goals are held against (SC-13)."""
+
+from datetime import datetime
+
+from learner.domain import revision
+from learner.history import past
+from learner.ports import History, Robots
+from rota_contracts.learning import DedupDecision, LearningRequestedV1
+
+
+class RecordRun:
+    def __init__(self, history: History, robots: Robots) -> None:
+        self._history, self._robots = history, robots
+
+    async def __call__(self, request: LearningRequestedV1, at: datetime) -> None:
+        """`at` is the instant of the request: told twice, it is kept once, with the same age."""
+        rev = revision(await self._robots.find(request.team_id, request.member_id))
+        if rev is None or await self._skipped(request.execution_id):
+            return
+        await self._history.add(past(request, rev=rev, at=at))
+        if revision(await self._robots.find(request.team_id, request.member_id)) is None:
+            await self._history.remove(request.execution_id)  # deleted meanwhile: nothing may remain
+
+    async def _skipped(self, execution_id: str) -> bool:
+        """A run that was skipped has done nothing: otherwise one skip would be the reason for the next, for ever."""
+        decided = await self._history.decided(execution_id)
+        return decided is not None and decided.checked.decision is DedupDecision.SKIP

@@ -1,0 +1,187 @@
+"""Whether new goals have been reached already: what is asked, what is decided, and what stays decided."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from learner.adapters.fakes import DictHistory, DictLessons, DictRobots, SayingAgents
+from learner.decide_on_goals import DecideOnGoals
+from learner.forget_robot import ForgetRobot
+from learner.history import Decided
+from learner.record_run import RecordRun
+from rota_common.errors import Permanent, Transient
+from rota_contracts.agent import AgentAnswered, CallAgent
+from rota_contracts.learning import CheckGoals, GoalsChecked, LearningRequestedV1
+from rota_contracts.robot import Robot
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+GOALS = "## Goals\n1. Report the week's leads"
+SKIP = {"decision": "skip", "reason": "The report is out.", "execution_id": "e1"}
+MERGE = {"decision": "merge", "reason": "Half of it is out.", "execution_id": "e1", "goals": "1. Only the new leads"}
+
+
+class Learner:
+    """The use cases, wired to dictionaries."""
+
+    def __init__(self, answer: Any = SKIP, *, history: DictHistory | None = None) -> None:
+        self.agents = SayingAgents(answer if isinstance(answer, str) else json.dumps(answer))
+        self.history, self.robots = history or DictHistory(), DictRobots()
+        self._record = RecordRun(self.history, self.robots)
+        self._decide = DecideOnGoals(self.agents, self.history, self.robots, timeout=45)
+        self.forget = ForgetRobot(DictLessons(), self.history)
+        self.robot(1)
+
+    def robot(self, rev: int, *, deleted: bool = False) -> None:
+        names = {"team_id": "acme", "member_id": "leads"}
+        definition = {**names, "rev": rev, "deleted": deleted, "robot_config": {"identity": {"role": "x"}}}
+        self.robots.robots["acme", "leads"] = Robot.model_validate(definition)
+
+    async def ran(self, execution_id: str = "e1", *, at: datetime = NOON - HOUR, **summary: Any) -> None:
+        told = {"role": "seller", "trigger": "clock", "status": "completed", "goals": GOALS, "delivered": "7 leads"}
+        given = {"team_id": "acme", "member_id": "leads", "execution_id": execution_id, "summary": told | summary}
+        await self._record(LearningRequestedV1.model_validate(given), at)
+
+    async def check(self, execution_id: str = "e2", **fields: Any) -> GoalsChecked:
+        given = {"team_id": "acme", "member_id": "leads", "execution_id": execution_id, "goals": GOALS}
+        return await self._decide(CheckGoals.model_validate({"window_s": 86400, "asked_at": NOON} | given | fields))
+
+
+async def test_with_no_run_before_it_nobody_is_asked() -> None:  # SC-13
+    learner = Learner()
+    assert (await learner.check()).decision == "proceed"
+    assert learner.agents.calls == []
+
+
+async def test_only_other_completed_runs_of_the_window_count() -> None:  # SC-13
+    learner = Learner()
+    await learner.ran("failed", status="failed")
+    await learner.ran("old", at=NOON - 25 * HOUR)
+    await learner.ran("e2")
+    assert (await learner.check("e2")).decision == "proceed"
+    assert learner.agents.calls == []
+
+
+async def test_the_agent_is_shown_the_goals_and_the_newest_runs() -> None:  # SC-13
+    learner = Learner()
+    for number in range(12):
+        await learner.ran(f"run-{number}", at=NOON - number * HOUR)
+    await learner.check(agent="acme.dedup", about="every Monday")
+    (call,) = learner.agents.calls
+    assert (call.call_id, call.assistant_id, call.execution_id, call.timeout) == ("dedup:e2", "acme.dedup", "e2", 45)
+    shown = json.loads(call.messages[0].text().split("\n\n", 1)[1])
+    assert (shown["goals"], shown["about"]) == (GOALS, "every Monday")
+    assert [run["execution_id"] for run in shown["history"]] == [f"run-{number}" for number in range(10)]
+    assert shown["history"][0] == {
+        "execution_id": "run-0",
+        "at": "2026-03-02T12:00:00+00:00",
+        "about": "clock",
+        "goals": GOALS,
+        "delivered": "7 leads",
+    }
+    assert call.metadata == {"history": shown["history"]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "decided"),
+    [
+        (SKIP, {"decision": "skip", "reason": "The report is out.", "execution_id": "e1", "goals": None}),
+        (MERGE, MERGE),
+        (
+            SKIP | {"execution_id": "made up"},
+            {"decision": "skip", "reason": "The report is out.", "execution_id": None},
+        ),
+        ({"decision": " Proceed ", "goals": "x"}, {"decision": "proceed", "reason": "", "goals": None}),
+        (f"I think:\n```json\n{json.dumps(MERGE)}\n```", MERGE),
+    ],
+)
+async def test_the_agent_decides(answer: Any, decided: dict[str, Any]) -> None:  # SC-13
+    learner = Learner(answer)
+    await learner.ran()
+    checked = (await learner.check()).model_dump(mode="json")
+    assert {name: checked[name] for name in decided} == decided
+
+
+UNUSABLE = ["", "Done already.", "[1]", {"decision": "maybe"}, {"goals": "x"}, MERGE | {"goals": " "}]
+
+
+@pytest.mark.parametrize("answer", UNUSABLE)
+@pytest.mark.parametrize(
+    ("goals", "decision", "execution_id"),
+    [("## goals\n\n  1. report the WEEK's leads ", "skip", "e1"), ("1. Something else", "proceed", None)],
+)
+async def test_without_a_decision_equal_goals_are_done(
+    answer: Any, goals: str, decision: str, execution_id: str | None
+) -> None:  # SC-13
+    learner = Learner(answer)
+    await learner.ran()
+    checked = await learner.check(goals=goals)
+    assert (checked.decision, checked.execution_id) == (decision, execution_id)
+    assert "the dedup agent rota.dedup gave no decision" in checked.reason
+
+
+@pytest.mark.parametrize("error", [Transient("executor isn't there"), Permanent("no such agent")])
+async def test_an_agent_that_cannot_be_asked_is_replaced_by_the_rule(error: Exception) -> None:  # SC-13
+    class Away(SayingAgents):
+        async def answer(self, call: CallAgent) -> AgentAnswered:
+            raise error
+
+    learner = Learner()
+    learner._decide._agents = Away()
+    await learner.ran()
+    checked = await learner.check()
+    assert checked.decision == "skip"
+    assert f"can't be asked: {error}" in checked.reason
+
+
+async def test_an_agent_that_fails_is_replaced_by_the_rule() -> None:  # SC-13
+    learner = Learner()
+    learner.agents.error = "out of budget"
+    await learner.ran()
+    checked = await learner.check(goals="1. Something else")
+    assert checked.decision == "proceed"
+    assert checked.reason.endswith("the dedup agent rota.dedup failed: out of budget")
+
+
+async def test_asked_twice_the_answer_is_the_same() -> None:  # SC-13
+    learner = Learner(MERGE)
+    before = await learner.check("e0")
+    await learner.ran()
+    first = await learner.check("e2")
+    learner.agents.content = json.dumps(SKIP)
+    assert (await learner.check("e0"), await learner.check("e2")) == (before, first)
+    assert (before.decision, first.decision) == ("proceed", "merge")
+    assert len(learner.agents.calls) == 1
+
+
+async def test_a_run_that_was_skipped_is_no_reason_to_skip_the_next() -> None:
+    learner = Learner()
+    await learner.ran("e1", at=NOON - 20 * HOUR)
+    assert (await learner.check("e2")).decision == "skip"
+    await learner.ran("e2", at=NOON)
+    assert (await learner.check("e3", asked_at=NOON + 20 * HOUR)).decision == "proceed"
+
+
+async def test_a_deleted_robot_leaves_no_history() -> None:  # LE-07
+    learner = Learner()
+    await learner.ran("e1")
+    await learner.check("e2")
+    learner.robot(2, deleted=True)
+    await learner.forget("acme", "leads", rev=2)
+    await learner.ran("e3")
+    assert (await learner.check("e4")).reason == "the robot was deleted"
+    assert await learner.history.completed("acme", "leads", since=NOON - 24 * HOUR, limit=10) == []
+    assert [await learner.history.decided(run) for run in ("e2", "e4")] == [None, None]
+
+
+async def test_what_is_saved_while_its_robot_is_being_deleted_does_not_survive() -> None:  # LE-07
+    class Interrupted(DictHistory):
+        async def decide(self, decided: Decided) -> Decided:
+            learner.robot(2, deleted=True)
+            return await super().decide(decided)
+
+    learner = Learner(history=Interrupted())
+    await learner.check("e2")
+    assert await learner.history.decided("e2") is None

@@ -1,0 +1,99 @@
+"""The plan queue in MongoDB: one document for one item, which holds its facts until they are published."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from pymongo import ASCENDING, UpdateOne
+from pymongo.errors import DuplicateKeyError
+
+from rota_common.mongo import Database, Document
+from rota_contracts.plan import PlanChangedV1, PlanItem, PlanState
+from scheduler.plan import NEVER, Plan, Untold
+
+KEEP_S = int(timedelta(days=30).total_seconds())
+PLANNED = {"state": PlanState.PLANNED}
+HAS_FACTS = {"untold.0": {"$exists": True}}
+
+
+class MongoPlans:
+    """`over_at` is there once an item is started or removed: it is forgotten after KEEP_S."""
+
+    def __init__(self, database: Database) -> None:
+        self._plans = database["plans"]
+
+    async def prepare(self) -> None:
+        due = [("due_at", ASCENDING)]
+        await self._plans.create_index(due, partialFilterExpression=PLANNED)
+        await self._plans.create_index(
+            [("team", ASCENDING), ("member", ASCENDING), *due], partialFilterExpression=PLANNED
+        )
+        await self._plans.create_index("untold.fact.at", partialFilterExpression=HAS_FACTS)
+        await self._plans.create_index("over_at", expireAfterSeconds=KEEP_S)
+
+    async def find(self, key: str) -> Plan | None:
+        document = await self._plans.find_one({"_id": key})
+        return None if document is None else _plan(document)
+
+    async def add(self, plan: Plan) -> bool:
+        team, member = plan.owner
+        base: Document = {"_id": plan.key, "team": team, "member": member}
+        facts = [_untold(each) for each in plan.untold]
+        try:
+            await self._plans.insert_one(base | _kept(plan) | {"untold": facts})
+        except DuplicateKeyError:
+            return False
+        return True
+
+    async def change(self, plan: Plan) -> bool:
+        return (await self._plans.update_one(*_revision(plan))).matched_count == 1
+
+    async def listed(self, team: str, member: str | None, limit: int) -> list[PlanItem]:
+        scope = {"team": team} if member is None else {"team": team, "member": member}
+        found = self._plans.find(PLANNED | scope).sort("due_at", ASCENDING).limit(limit)
+        return [PlanItem.model_validate(document["item"]) async for document in found]
+
+    async def due(self, now: datetime, limit: int) -> list[Plan]:
+        found = self._plans.find(PLANNED | {"due_at": {"$lte": now}}).sort("due_at", ASCENDING).limit(limit)
+        return [_plan(document) async for document in found]
+
+    async def call(self, robots: Sequence[tuple[str, str]], now: datetime) -> None:
+        whose = [{"team": team, "member": member} for team, member in robots]
+        await self._plans.update_many(PLANNED | {"due_at": NEVER, "$or": whose}, {"$set": {"due_at": now}})
+
+    async def postpone(self, plan: Plan, until: datetime) -> None:
+        await self._plans.update_one({"_id": plan.key, "changes": plan.changes}, {"$set": {"due_at": until}})
+
+    async def untold(self, before: datetime, limit: int) -> list[Plan]:
+        found = self._plans.find(HAS_FACTS | {"untold.fact.at": {"$lte": before}}).limit(limit)
+        return [_plan(document) async for document in found]
+
+    async def told(self, plan: Plan) -> None:
+        numbers = [each.number for each in plan.untold]
+        await self._plans.update_one({"_id": plan.key}, {"$pull": {"untold": {"number": {"$in": numbers}}}})
+
+
+def revisions(plans: Sequence[Plan]) -> list[UpdateOne]:
+    """Each puts a plan in place of its revision before; one that matches nothing was too late."""
+    return [UpdateOne(*_revision(plan)) for plan in plans]
+
+
+def _revision(plan: Plan) -> tuple[Document, Document]:
+    change: Document = {"$set": _kept(plan), "$push": {"untold": _untold(plan.untold[-1])}}
+    return {"_id": plan.key, "changes": plan.changes - 1}, change
+
+
+def _kept(plan: Plan) -> Document:
+    item = plan.item
+    over = {} if item.state is PlanState.PLANNED else {"over_at": plan.untold[-1].fact.at}
+    kept = {"item": item.model_dump(mode="json"), "state": item.state, "due_at": plan.due_at, "changes": plan.changes}
+    return kept | over
+
+
+def _untold(untold: Untold) -> Document:
+    fact = untold.fact
+    return {"number": untold.number, "fact": fact.model_dump(mode="json") | {"at": fact.at}}
+
+
+def _plan(document: Document) -> Plan:
+    facts = tuple(Untold(each["number"], PlanChangedV1.model_validate(each["fact"])) for each in document["untold"])
+    return Plan(PlanItem.model_validate(document["item"]), document["due_at"], document["changes"], facts)

@@ -1,0 +1,58 @@
+"""Asks to take back what waits, in MongoDB: kept by whichever replica is asked, deleted by the batch that does it."""
+
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from pymongo import ASCENDING
+
+from rota_common.mongo import Database, Document
+from rota_contracts.control import Withdraw, Withdrawn
+from rota_contracts.trigger import RejectReason
+from scheduler.domain import State
+from scheduler.ports import Asked
+
+STALE_MS = 10_000
+"""Longer than anybody waits for the answer. By the database's clock, which all replicas share."""
+
+
+class MongoWithdrawals:
+    def __init__(self, database: Database) -> None:
+        self._asks, self._queue = database["withdrawals"], database["queue"]
+
+    async def prepare(self) -> None:
+        await self._asks.create_index("asked_at", expireAfterSeconds=3600)
+        stopped = {"reason": RejectReason.STOPPED}
+        await self._queue.create_index(
+            [("team", ASCENDING), ("ended_at", ASCENDING)], name="stopped", partialFilterExpression=stopped
+        )
+
+    async def ask(self, question: Withdraw) -> str:
+        ask_id = uuid4().hex
+        kept = {"question": {"$literal": question.model_dump(mode="json")}, "asked_at": "$$NOW"}
+        await self._asks.update_one({"_id": ask_id}, [{"$set": kept}], upsert=True)
+        return ask_id
+
+    async def asked(self) -> list[Asked]:
+        fresh = {"$expr": {"$gt": ["$asked_at", {"$subtract": ["$$NOW", STALE_MS]}]}}
+        found = self._asks.find(fresh).sort("asked_at", ASCENDING)
+        return [Asked(each["_id"], Withdraw.model_validate(each["question"])) async for each in found]
+
+    async def is_open(self, ask_id: str) -> bool:
+        return await self._asks.find_one({"_id": ask_id}, {"_id": 1}) is not None
+
+    async def outcome(self, question: Withdraw, since: datetime) -> Withdrawn:
+        scope = _scope(question)
+        stopped: Document = scope | {"reason": RejectReason.STOPPED}
+        if question.execution_id is None:
+            stopped["ended_at"] = {"$gte": since}
+        begins = scope | {"live": True, "state": State.ADMITTED, "parks": {"$in": [None, 0]}}
+        return Withdrawn(execution_ids=await self._ids(stopped), admitted=await self._ids(begins))
+
+    async def _ids(self, condition: Document) -> list[str]:
+        return sorted([each["_id"] async for each in self._queue.find(condition, {"_id": 1})])
+
+
+def _scope(question: Withdraw) -> dict[str, Any]:
+    named = {"team": question.team_id, "member": question.member_id, "_id": question.execution_id}
+    return {field: value for field, value in named.items() if value is not None}

@@ -1,0 +1,98 @@
+"""What a document of the queue holds, and what a batch changes in the queue."""
+
+from datetime import datetime
+
+from pymongo import InsertOne, UpdateMany, UpdateOne
+
+from rota_common.mongo import Document
+from rota_contracts.execution import ExecStatus
+from rota_contracts.ids import execution_id
+from rota_contracts.trigger import RejectReason, TriggerReceivedV1, TriggerType
+from scheduler.domain import Entry, Refusal, State
+from scheduler.ports import Batch, Decided, Known, Moved
+
+
+def operations(batch: Batch) -> list[InsertOne[Document] | UpdateMany | UpdateOne]:
+    """In order: what a batch says later of an entry is what holds."""
+    live = {"live": True}
+    changes: list[InsertOne[Document] | UpdateMany | UpdateOne] = [
+        InsertOne(_document(decided, batch.at)) for decided in batch.decided
+    ]
+    for each, moved in batch.moved.items():
+        changes.append(UpdateOne({"_id": each, **live}, {"$set": _place(moved)}))
+    if admitted := [each for each in batch.admitted if each not in batch.moved]:
+        slot = {"state": State.ADMITTED, "admitted_at": batch.at}
+        changes.append(UpdateMany({"_id": {"$in": admitted}, **live}, {"$set": slot}))
+    if started := [each for each in batch.started if each not in batch.moved]:
+        changes.append(UpdateMany({"_id": {"$in": started}, **live}, {"$set": {"state": State.RUNNING}}))
+    for ended in batch.ended:
+        done = {"state": State.DONE, "live": False, "status": ended.status, "ended_at": batch.at}
+        changes.append(UpdateOne({"_id": ended.execution_id, **live}, {"$set": done}))
+    for gone in batch.taken_back:
+        refused = _refused(gone.refusal, batch.at) | {"untold": True}
+        changes.append(UpdateOne({"_id": gone.execution_id, **live}, {"$set": refused}))
+    return changes
+
+
+def _place(moved: Moved) -> Document:
+    entry = moved.entry
+    return {
+        "state": moved.state,
+        "parks": entry.parks,
+        "queued_at": entry.queued_at,
+        "admitted_at": entry.admitted_at,
+    }
+
+
+def _refused(refusal: Refusal, at: datetime | None) -> Document:
+    reason = {"reason": refusal.reason, "message": refusal.message}
+    return {"state": State.REJECTED, "live": False, "ended_at": at} | reason
+
+
+def _document(decided: Decided, at: datetime | None) -> Document:
+    trigger = decided.trigger
+    document: Document = {
+        "_id": execution_id(trigger.trigger_id),
+        "team": trigger.team_id,
+        "member": trigger.member_id,
+        "type": trigger.type,
+        "traceparent": decided.traceparent,
+        "trigger": trigger.model_dump(mode="json"),
+        "queued_at": at,
+    }
+    match decided.verdict:
+        case Refusal() as refusal:
+            return document | _refused(refusal, at)
+        case entry:
+            state = State.ADMITTED if decided.admitted else State.QUEUED
+            admitted_at = at if decided.admitted else None
+            place = {"priority": entry.priority, "max_running": entry.max_running, "admitted_at": admitted_at}
+            return document | place | {"state": state, "live": True}
+
+
+def entry_of(document: Document) -> Entry:
+    return Entry(
+        execution_id=document["_id"],
+        team=document["team"],
+        member=document["member"],
+        type=TriggerType(document["type"]),
+        priority=document["priority"],
+        max_running=document["max_running"],
+        queued_at=document["queued_at"],
+        admitted_at=document["admitted_at"],
+        running=document["state"] == State.RUNNING,
+        parks=document.get("parks", 0),
+    )
+
+
+def known_of(document: Document) -> Known:
+    reason, status = document.get("reason"), document.get("status")
+    return Known(
+        execution_id=document["_id"],
+        state=State(document["state"]),
+        trigger=TriggerReceivedV1.model_validate(document["trigger"]),
+        traceparent=document["traceparent"],
+        status=ExecStatus(status) if status else None,
+        refusal=Refusal(RejectReason(reason), document["message"]) if reason else None,
+        parks=document.get("parks", 0),
+    )

@@ -1,0 +1,56 @@
+"""Adding to the plan queue, changing and removing what is in it (SC-16, TG-09)."""
+
+from rota_common.clock import Clock
+from rota_common.robots import Robots
+from rota_contracts.plan import ChangePlan, PlanChanged
+from scheduler.announce import Announce
+from scheduler.plan import Plan, barred, change, plan_key, removed
+from scheduler.ports import Plans
+
+MANY = 1000
+
+
+class ChangePlans:
+    """What people do to the plan queue. Each change is stored together with its fact, which is published after."""
+
+    def __init__(self, plans: Plans, robots: Robots, announce: Announce, clock: Clock) -> None:
+        self._plans, self._robots, self._announce, self._clock = plans, robots, announce, clock
+
+    async def __call__(self, question: ChangePlan) -> PlanChanged:
+        """Add, update or remove; done twice it is done once. Whoever changes it at the same moment comes before."""
+        key = plan_key(question.team_id, question.member_id, question.plan_id)
+        problem = barred(await self._robots.find(question.team_id, question.member_id), question)
+        while True:
+            plan = await self._plans.find(key)
+            wanted = problem or change(plan, question, self._clock())
+            if isinstance(wanted, str):
+                return PlanChanged(item=plan.item if plan else None, refused=wanted)
+            if wanted is None or await self._stored(wanted):
+                stored = wanted or plan
+                if stored is not None and stored.untold:
+                    await self.tell(stored)
+                return PlanChanged(item=stored.item if stored else None)
+
+    async def drop(self, team: str, member: str) -> None:
+        """The robot is gone, and what it had planned with it."""
+        robot = await self._robots.find(team, member)
+        if robot is not None and not robot.deleted:
+            return
+        while items := await self._plans.listed(team, member, MANY):
+            for item in items:
+                plan = await self._plans.find(plan_key(team, member, item.plan_id))
+                if plan is not None:
+                    await self.end(removed(plan, self._clock(), reason="the robot was deleted"))
+
+    async def end(self, plan: Plan) -> None:
+        """Take it off the queue so, unless somebody changed it since it was read."""
+        if await self._plans.change(plan):
+            await self.tell(plan)
+
+    async def tell(self, plan: Plan) -> None:
+        """Publish what isn't known to be published; it may have been."""
+        await self._announce.plan(plan)
+        await self._plans.told(plan)
+
+    async def _stored(self, plan: Plan) -> bool:
+        return await (self._plans.add(plan) if plan.changes == 1 else self._plans.change(plan))

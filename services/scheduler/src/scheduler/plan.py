@@ -1,0 +1,164 @@
+"""The plan queue's rules: what may be added, changed and removed, and what an item starts. Pure."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from rota_contracts.control import says_something
+from rota_contracts.ids import derived_id, execution_id
+from rota_contracts.plan import ChangePlan, PlanAction, PlanChangedV1, PlanItem, PlanState
+from rota_contracts.robot import Robot
+from rota_contracts.trigger import InterventionAction, TriggerInput, TriggerReceivedV1, TriggerType
+from scheduler.domain import action_refused
+
+NEVER = datetime(9999, 1, 1, tzinfo=UTC)
+"""When an item without a time is due, until a cycle of its robot begins."""
+
+START = "plan.start"
+
+
+@dataclass(frozen=True)
+class Untold:
+    """A fact that is stored and may not have been published; `number` tells those of one item apart."""
+
+    number: int
+    fact: PlanChangedV1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An item with what is kept beside it. `due_at`: its time, or when to look at it again; `changes`: its revision."""
+
+    item: PlanItem
+    due_at: datetime
+    changes: int = 0
+    untold: tuple[Untold, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return plan_key(self.item.team_id, self.item.member_id, self.item.plan_id)
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        return self.item.team_id, self.item.member_id
+
+    @property
+    def execution_id(self) -> str:
+        """Of the run that it starts, whoever starts it and however often."""
+        return execution_id(self.key)
+
+
+def plan_key(team: str, member: str, plan_id: str) -> str:
+    """Names the item, and the trigger that it becomes."""
+    return derived_id("plan", team, member, plan_id)
+
+
+def barred(robot: Robot | None, question: ChangePlan) -> str | None:
+    """Why this robot's plan can't be changed so, in words; None if it can."""
+    if robot is None or robot.deleted:
+        return f"there is no robot {question.member_id} in team {question.team_id}"
+    refusal = action_refused(InterventionAction(question.action), robot.trigger(TriggerType.HUMAN))
+    return refusal.message if refusal else None
+
+
+def change(plan: Plan | None, question: ChangePlan, now: datetime) -> Plan | str | None:
+    """The item as the question wants it; words if that can't be; None if it is so already."""
+    match question.action:
+        case PlanAction.ADD:
+            return _add(plan, question, now)
+        case PlanAction.REMOVE:
+            if plan is not None and plan.item.state is PlanState.REMOVED:
+                return None
+            return _refusal(plan, question) or removed(_there(plan), now)
+        case PlanAction.UPDATE:
+            return _refusal(plan, question) or _update(_there(plan), question, now)
+
+
+def _there(plan: Plan | None) -> Plan:
+    if plan is None:
+        raise AssertionError("whether there is such an item is asked first")
+    return plan
+
+
+def _refusal(plan: Plan | None, question: ChangePlan) -> str | None:
+    if plan is None:
+        return f"there is no item {question.plan_id} in the plan of {question.member_id}"
+    if plan.item.state is PlanState.STARTED:
+        return f"{question.plan_id} has started: it is execution {plan.item.execution_id}"
+    if plan.item.state is PlanState.REMOVED:
+        return f"{question.plan_id} was removed: add it again under another plan_id"
+    return None
+
+
+def _add(plan: Plan | None, question: ChangePlan, now: datetime) -> Plan | str | None:
+    if plan is not None:
+        return _refusal(plan, question) if plan.item.state is PlanState.REMOVED else None
+    if not says_something(question.messages):
+        return "plan.add needs a message that says what is to be done"
+    item = PlanItem(
+        plan_id=question.plan_id,
+        team_id=question.team_id,
+        member_id=question.member_id,
+        messages=question.messages,
+        plan_time=question.plan_time,
+        executor_mode=question.executor_mode,
+        locale=question.locale,
+        created_at=now,
+    )
+    return _next(Plan(item, question.plan_time or NEVER), item, PlanAction.ADD, now)
+
+
+def _update(plan: Plan, question: ChangePlan, now: datetime) -> Plan | None:
+    """What the question leaves empty stays as it is."""
+    wanted: dict[str, Any] = {
+        "messages": question.messages if says_something(question.messages) else None,
+        "plan_time": question.plan_time,
+        "executor_mode": question.executor_mode,
+        "locale": question.locale,
+    }
+    item = plan.item.model_copy(update={name: value for name, value in wanted.items() if value is not None})
+    if item == plan.item:
+        return None
+    due_at = question.plan_time or plan.due_at
+    return _next(replace(plan, due_at=due_at), item, PlanAction.UPDATE, now)
+
+
+def removed(plan: Plan, now: datetime, *, reason: str = "") -> Plan:
+    item = plan.item.model_copy(update={"state": PlanState.REMOVED, "reason": reason})
+    return _next(plan, item, PlanAction.REMOVE, now)
+
+
+def started(plan: Plan, now: datetime) -> Plan:
+    item = plan.item.model_copy(update={"state": PlanState.STARTED, "execution_id": plan.execution_id})
+    return _next(plan, item, START, now)
+
+
+def trigger_of(plan: Plan, robot: Robot, now: datetime) -> TriggerReceivedV1:
+    """A person's word, said earlier. Its id derives from the item, so it starts once, whatever is killed."""
+    return TriggerReceivedV1(
+        trigger_id=plan.key,
+        team_id=plan.item.team_id,
+        member_id=plan.item.member_id,
+        type=TriggerType.HUMAN,
+        input=TriggerInput(action=InterventionAction.PLAN_ADD, messages=plan.item.messages),
+        received_at=now,
+        executor_mode=plan.item.executor_mode,
+        locale=plan.item.locale,
+        robot_rev=robot.rev,
+    )
+
+
+def _next(plan: Plan, item: PlanItem, action: str, now: datetime) -> Plan:
+    """The next revision, with the fact that tells of it."""
+    fact = PlanChangedV1(
+        team_id=item.team_id,
+        member_id=item.member_id,
+        plan_id=item.plan_id,
+        action=action,
+        plan_time=item.plan_time,
+        execution_id=item.execution_id,
+        reason=item.reason,
+        at=now,
+    )
+    number = plan.changes + 1
+    return replace(plan, item=item, changes=number, untold=(*plan.untold, Untold(number, fact)))

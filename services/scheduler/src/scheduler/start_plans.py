@@ -1,0 +1,78 @@
+"""What is planned and due is started: queued as a trigger of its robot, in one batch with the end of the plan."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from rota_common.clock import Clock
+from rota_common.logs import logger
+from rota_common.robots import Robots
+from scheduler.change_plan import ChangePlans
+from scheduler.decide import give_slots
+from scheduler.domain import Board, Refusal, consider
+from scheduler.plan import Plan, removed, started, trigger_of
+from scheduler.ports import Batch, Decided, Plans, Queue
+
+AT_ONCE = 64
+
+LOOK_AGAIN = timedelta(seconds=30)
+"""An item whose robot can't take it now is looked at again so much later."""
+
+UNTOLD_FOR = timedelta(seconds=5)
+"""Facts stored so long ago and not yet marked as published are published again."""
+
+
+class StartPlans:
+    """The dispatcher's part of the plan queue."""
+
+    def __init__(self, plans: Plans, queue: Queue, changing: ChangePlans, robots: Robots, clock: Clock) -> None:
+        self._plans, self._queue, self._changing, self._robots = plans, queue, changing, robots
+        self._clock = clock
+        self._log = logger(service="scheduler")
+
+    async def due(self, board: Board, *, pool: int) -> Batch:
+        """What to write to start what is due; `board` is changed to what it will be then.
+
+        A robot that is gone loses its plan; one that is paused, switched off or full keeps it for later.
+        """
+        now = self._clock()
+        batch = Batch(at=now)
+        plans = await self._plans.due(now, AT_ONCE)
+        ran = await self._queue.known([plan.execution_id for plan in plans]) if plans else {}
+        for plan in plans:
+            if plan.execution_id in ran:  # an item that was forgotten by now had the same id, and its run is remembered
+                await self._changing.end(started(plan, now))
+                continue
+            try:
+                await self._consider(plan, board, batch, now)
+            except Exception as error:  # its robot can't be read; the others have their turn
+                self._log.warning("a plan can't be started", plan=plan.key, reason=repr(error))
+                await self._plans.postpone(plan, now + LOOK_AGAIN)
+        give_slots(batch, board, pool=pool, now=now)
+        return batch
+
+    async def _consider(self, plan: Plan, board: Board, batch: Batch, now: datetime) -> None:
+        robot = await self._robots.find(*plan.owner)
+        if robot is None or robot.deleted:
+            await self._changing.end(removed(plan, now, reason="the robot is gone"))
+            return
+        trigger = trigger_of(plan, robot, now)
+        verdict = consider(trigger, robot, board, now=now)
+        if isinstance(verdict, Refusal):
+            await self._plans.postpone(plan, now + LOOK_AGAIN)
+            return
+        board.queued[plan.execution_id] = verdict
+        batch.decided.append(Decided(trigger, "", verdict))
+        batch.plans.append(started(plan, now))
+
+    async def begin_cycles(self, robots: Sequence[tuple[str, str]]) -> None:
+        """What these robots have planned without a time is due now (Decision 14)."""
+        if robots:
+            await self._plans.call(robots, self._clock())
+
+    async def tell(self, plans: Sequence[Plan]) -> None:
+        for plan in plans:
+            await self._changing.tell(plan)
+
+    async def tell_overdue(self) -> None:
+        """What was stored, and perhaps not published because its replica was killed."""
+        await self.tell(await self._plans.untold(self._clock() - UNTOLD_FOR, AT_ONCE))

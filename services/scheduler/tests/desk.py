@@ -1,0 +1,147 @@
+"""A dispatcher with its surroundings in memory, for tests that watch what it writes and tells."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+
+from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock, a_robot
+from rota_contracts.envelope import Event
+from rota_contracts.execution import ExecStatus, ExecutionFinishedV1, ExecutionStartedV1
+from rota_contracts.ids import execution_id
+from rota_contracts.model import Payload
+from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.robot import Robot
+from rota_contracts.trigger import RejectReason
+from scheduler.adapters.fake_plans import MemoryPlans
+from scheduler.adapters.fakes import MemoryQueue, MemoryWithdrawals
+from scheduler.change_plan import ChangePlans
+from scheduler.dispatch import Dispatcher
+from scheduler.domain import State
+from scheduler.plan import Plan
+from scheduler.ports import Batch, Known
+from scheduler.start_plans import StartPlans
+from scheduler.withdraw import AskDispatcher
+
+OWNER = {"team_id": TEAM, "member_id": MEMBER}
+LEASE = 0.06
+
+
+class Robots:
+    """Definitions; one that is an exception can't be read."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Robot | Exception] = {MEMBER: a_robot()}
+
+    async def find(self, team: str, member: str) -> Robot | None:
+        found = self.kept.get(member)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+class Told:
+    """What was announced. `away` makes the next announcement fail."""
+
+    def __init__(self) -> None:
+        self.requested_ids: list[str] = []
+        self.again: list[tuple[str, int]] = []
+        self.grants: list[tuple[str, int]] = []
+        self.plans: list[tuple[str, str]] = []
+        self.rejected: list[tuple[str, RejectReason]] = []
+        self.away = False
+
+    async def batch(self, batch: Batch, earlier: Sequence[Known]) -> None:
+        if self.away:
+            self.away = False
+            raise ConnectionError("NATS is away")
+        admitted = [each for each in earlier if each.state is State.ADMITTED]
+        fresh = [(each.trigger.trigger_id, each) for each in batch.decided]
+        self.requested_ids += [name for name, each in fresh if each.admitted]
+        self.requested_ids += [each.trigger.trigger_id for each in admitted]
+        self.grants += [(each.trigger.trigger_id, each.parks) for each in admitted if each.parks]
+        refusals = [(name, each.verdict) for name, each in fresh if not each.accepted]
+        refusals += [(each.trigger.trigger_id, each.refusal) for each in earlier if each.refusal]
+        self.rejected += [(name, found.reason) for name, found in refusals]  # type: ignore[union-attr]  # all are refusals
+
+    async def requested(self, known: Known, *, again: int = 0) -> None:
+        self.again.append((known.trigger.trigger_id, again))
+
+    async def plan(self, plan: Plan) -> None:
+        self.plans += [(each.fact.plan_id, each.fact.action) for each in plan.untold]
+
+
+class Plans(MemoryPlans):
+    """`looked` is set whenever the dispatcher looks for what is due."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looked = asyncio.Event()
+
+    async def due(self, now: datetime, limit: int) -> list[Plan]:
+        self.looked.set()
+        return await super().due(now, limit)
+
+
+class Desk:
+    """A dispatcher with its surroundings; the lease is judged by a clock that stands still."""
+
+    def __init__(self, *, pool: int = 10, queue: MemoryQueue | None = None) -> None:
+        self.clock = SetClock()
+        self.plans = Plans()
+        self.queue = queue or MemoryQueue(lease=60, clock=self.clock, plans=self.plans)
+        self.robots, self.told = Robots(), Told()
+        withdrawals, robots, told = MemoryWithdrawals(self.queue, clock=self.clock), self.robots, self.told
+        changing: Any = ChangePlans(self.plans, robots, told, self.clock)  # type: ignore[arg-type]  # stand-ins
+        planned: Any = StartPlans(self.plans, self.queue, changing, robots, self.clock)  # type: ignore[arg-type]  # too
+        ports: Any = (self.queue, withdrawals, planned, robots, told)
+        times: dict[str, Any] = {"lease": LEASE, "republish_after": 60, "clock": self.clock}
+        self.dispatcher = Dispatcher(*ports, owner="first", pool=pool, **times)
+        self.change_plan = changing
+        self.withdraw = AskDispatcher(withdrawals, self.dispatcher.look, self.clock, wait=1)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Desk"]:
+        loop = asyncio.create_task(self._for_ever())
+        await self.dispatcher.held.wait()
+        yield self
+        loop.cancel()
+        await asyncio.gather(loop, return_exceptions=True)
+
+    async def _for_ever(self) -> None:
+        """As a service supervises its loops."""
+        while True:
+            try:
+                await self.dispatcher.run()
+            except Exception:
+                await asyncio.sleep(0)
+
+    async def take(self, *events: Payload) -> None:
+        await asyncio.gather(*(self.dispatcher.take(as_event(each)) for each in events))
+
+    async def state(self, trigger_id: str) -> State | None:
+        known = (await self.queue.known([execution_id(trigger_id)])).get(execution_id(trigger_id))
+        return known.state if known else None
+
+
+def as_event(data: Payload) -> Event[Any]:
+    return Event(id="x", type="x", source="x", time=NOON, data=data)
+
+
+def started(trigger_id: str, *, grant: int = 0) -> ExecutionStartedV1:
+    return ExecutionStartedV1(execution_id=execution_id(trigger_id), started_at=NOON, grant=grant, **OWNER)
+
+
+def parked(trigger_id: str, parks: int = 1) -> ExecutionParkedV1:
+    given: dict[str, Any] = {"status": ExecStatus.WAITING, "parked_at": NOON, **OWNER}
+    return ExecutionParkedV1(execution_id=execution_id(trigger_id), parks=parks, **given)
+
+
+def resumable(trigger_id: str, parks: int = 1) -> ExecutionResumableV1:
+    return ExecutionResumableV1(execution_id=execution_id(trigger_id), parks=parks, resumable_at=NOON, **OWNER)
+
+
+def finished(trigger_id: str) -> ExecutionFinishedV1:
+    given: dict[str, Any] = {"trigger_id": trigger_id, "status": ExecStatus.COMPLETED, "finished_at": NOON, **OWNER}
+    return ExecutionFinishedV1(execution_id=execution_id(trigger_id), **given)

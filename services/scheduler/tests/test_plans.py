@@ -1,0 +1,261 @@
+"""The plan queue: what people change in it, and what becomes of what is due."""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
+from rota_contracts.plan import ChangePlan, PlanState
+from rota_contracts.trigger import ExecutorMode, InterventionAction, TriggerType
+from scheduler.domain import State
+from scheduler.plan import Plan, change, plan_key
+from scheduler.ports import PlansChanged
+from services.scheduler.tests.desk import OWNER, Desk
+
+LATER = NOON + timedelta(hours=1)
+KEY = plan_key(TEAM, MEMBER, "p1")
+
+
+def word(action: str = "plan.add", plan_id: str = "p1", **fields: Any) -> ChangePlan:
+    base: dict[str, Any] = {"action": action, "plan_id": plan_id, **OWNER}
+    if action == "plan.add":
+        base |= {"messages": [{"content": "Look at Globex"}], "plan_time": LATER}
+    return ChangePlan.model_validate(base | fields)
+
+
+def planned(**fields: Any) -> Plan:
+    plan = change(None, word(**fields), NOON)
+    assert isinstance(plan, Plan)
+    return plan
+
+
+async def until_state(desk: Desk, state: PlanState, key: str = KEY) -> Plan:
+    while (plan := await desk.plans.find(key)) is None or plan.item.state is not state or plan.untold:
+        await asyncio.sleep(0.01)
+    return plan
+
+
+async def at(desk: Desk, moment: datetime) -> None:
+    """The clock is there, and the lease it judges holds."""
+    while desk.clock.at < moment:
+        await desk.queue.acquire("first")
+        desk.clock.at = min(moment, desk.clock.at + timedelta(seconds=30))
+    await desk.queue.acquire("first")
+
+
+async def looked(desk: Desk) -> None:
+    """The dispatcher has looked for what is due, and dealt with what it found."""
+    for _ in range(2):
+        desk.plans.looked.clear()
+        await desk.plans.looked.wait()
+
+
+async def test_what_is_added_twice_is_planned_once() -> None:  # SC-16
+    desk = Desk()
+    answers = [await desk.change_plan(word()), await desk.change_plan(word(messages=[{"content": "Something else"}]))]
+    assert [(each.refused, each.item and each.item.messages[0].content) for each in answers] == [
+        ("", "Look at Globex")
+    ] * 2
+    assert desk.told.plans == [("p1", "plan.add")]
+
+
+async def test_of_many_who_add_at_once_one_does() -> None:  # SC-16
+    desk = Desk()
+    answers = await asyncio.gather(*(desk.change_plan(word()) for _ in range(5)))
+    assert {each.refused for each in answers} == {""}
+    assert len(await desk.plans.listed(TEAM, None, 9)) == 1
+
+
+async def test_an_update_changes_what_it_names_and_leaves_the_rest() -> None:  # SC-16
+    desk = Desk()
+    await desk.change_plan(word(locale="fr-FR"))
+    update = word("plan.update", plan_time=LATER + timedelta(hours=1), executor_mode="dryrun")
+    item = (await desk.change_plan(update)).item
+    assert item is not None
+    assert (item.plan_time, item.executor_mode) == (LATER + timedelta(hours=1), ExecutorMode.DRYRUN)
+    assert (item.locale, item.messages[0].content) == ("fr-FR", "Look at Globex")
+    await desk.change_plan(update)
+    assert desk.told.plans == [("p1", "plan.add"), ("p1", "plan.update")]
+    assert await desk.plans.due(LATER, 9) == []
+
+
+async def test_what_is_removed_does_not_start_and_can_be_removed_again() -> None:  # SC-16
+    async with Desk().running() as desk:
+        await desk.change_plan(word())
+        answers = [await desk.change_plan(word("plan.remove")) for _ in range(2)]
+        assert [(each.refused, each.item and each.item.state) for each in answers] == [("", "removed")] * 2
+        await at(desk, LATER)
+        await looked(desk)
+        assert await desk.state(KEY) is None
+    assert desk.told.plans == [("p1", "plan.add"), ("p1", "plan.remove")]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "says"),
+    [
+        ([], word("plan.update"), "there is no item p1 in the plan of ann"),
+        ([], word("plan.remove"), "there is no item p1 in the plan of ann"),
+        ([], word(messages=[{"content": " "}]), "plan.add needs a message"),
+        ([], word(member_id="nobody"), "there is no robot nobody in team acme"),
+        ([word(), word("plan.remove")], word(), "p1 was removed"),
+        ([word(), word("plan.remove")], word("plan.update"), "p1 was removed"),
+    ],
+)
+async def test_what_can_not_be_is_refused_with_words(first: list[ChangePlan], then: ChangePlan, says: str) -> None:
+    desk = Desk()
+    for each in first:
+        assert (await desk.change_plan(each)).refused == ""
+    assert (await desk.change_plan(then)).refused.startswith(says)
+
+
+async def test_a_robot_whose_list_has_no_planning_refuses_it() -> None:  # TG-04
+    desk = Desk()
+    desk.robots.kept[MEMBER] = a_robot(config={"triggers": {"intervene": {"actions": ["instruct"]}}})
+    assert (await desk.change_plan(word())).refused == "expected one of the actions instruct, not plan.add"
+
+
+async def test_what_is_due_starts_as_a_persons_word() -> None:  # SC-16 TG-09
+    async with Desk().running() as desk:
+        await desk.change_plan(word(executor_mode="dryrun", locale="fr-FR"))
+        await at(desk, LATER - timedelta(seconds=1))
+        await looked(desk)
+        assert await desk.state(KEY) is None
+        await at(desk, LATER)
+        plan = await until_state(desk, PlanState.STARTED)
+        known = (await desk.queue.known([plan.execution_id]))[plan.execution_id]
+    trigger = known.trigger
+    assert (known.state, plan.item.execution_id) == (State.ADMITTED, plan.execution_id)
+    assert (trigger.type, trigger.input.action) == (TriggerType.HUMAN, InterventionAction.PLAN_ADD)
+    assert (trigger.input.messages, trigger.executor_mode, trigger.locale) == (plan.item.messages, "dryrun", "fr-FR")
+    assert desk.told.requested_ids == [KEY]
+    assert desk.told.plans == [("p1", "plan.add"), ("p1", "plan.start")]
+
+
+async def test_what_has_started_is_not_changed_any_more() -> None:  # SC-16
+    async with Desk().running() as desk:
+        await desk.change_plan(word(plan_time=NOON))
+        plan = await until_state(desk, PlanState.STARTED)
+        answers = [await desk.change_plan(word(action)) for action in ("plan.update", "plan.remove", "plan.add")]
+    assert [each.refused for each in answers] == [f"p1 has started: it is execution {plan.execution_id}"] * 2 + [""]
+    assert {each.item for each in answers if each.item and each.item.state is not PlanState.STARTED} == set()
+
+
+@pytest.mark.parametrize(
+    "robot",
+    [
+        a_robot(robot_status="paused"),
+        a_robot(autonomous_mode=False),
+        a_robot(config={"triggers": {"intervene": {"enabled": False}}}),
+        ConnectionError("the robots can't be read"),
+    ],
+)
+async def test_a_robot_that_can_not_run_keeps_its_plan_and_starts_it_later(robot: Any) -> None:  # SC-16
+    async with Desk().running() as desk:
+        await desk.change_plan(word(plan_time=NOON + timedelta(seconds=1)))
+        desk.robots.kept[MEMBER] = robot
+        await at(desk, NOON + timedelta(seconds=2))
+        await looked(desk)
+        stored = await desk.plans.find(KEY)
+        assert stored is not None
+        assert stored.item.state is PlanState.PLANNED
+        desk.robots.kept[MEMBER] = a_robot()
+        await at(desk, NOON + timedelta(minutes=1))
+        await until_state(desk, PlanState.STARTED)
+        assert desk.told.requested_ids == [KEY]
+
+
+async def test_a_full_robot_starts_its_plan_when_there_is_room() -> None:  # SC-10 SC-16
+    async with Desk().running() as desk:
+        desk.robots.kept[MEMBER] = a_robot(config={"quota": {"max": 1, "queue": 0}})
+        for number in range(2):
+            await desk.change_plan(word(plan_id=f"p{number}", plan_time=NOON))
+        await until_state(desk, PlanState.STARTED, plan_key(TEAM, MEMBER, "p0"))
+        await looked(desk)
+        assert [item.plan_id for item in await desk.plans.listed(TEAM, MEMBER, 9)] == ["p1"]
+        assert desk.told.rejected == []
+
+
+async def test_a_robot_that_is_gone_loses_its_plan() -> None:  # TG-20
+    async with Desk().running() as desk:
+        await desk.change_plan(word(plan_time=NOON + timedelta(seconds=1)))
+        desk.robots.kept[MEMBER] = a_robot(deleted=True)
+        await at(desk, NOON + timedelta(seconds=1))
+        plan = await until_state(desk, PlanState.REMOVED)
+    assert plan.item.reason == "the robot is gone"
+    assert desk.told.requested_ids == []
+
+
+async def test_what_a_deleted_robot_had_planned_is_removed_at_once() -> None:  # TG-20
+    desk = Desk()
+    for number in range(3):
+        await desk.change_plan(word(plan_id=f"p{number}"))
+    await desk.change_plan.drop(TEAM, MEMBER)
+    assert len(await desk.plans.listed(TEAM, MEMBER, 9)) == 3  # it was made anew meanwhile
+    desk.robots.kept[MEMBER] = a_robot(deleted=True)
+    await desk.change_plan.drop(TEAM, MEMBER)
+    assert await desk.plans.listed(TEAM, MEMBER, 9) == []
+    assert [action for _, action in desk.told.plans] == ["plan.add"] * 3 + ["plan.remove"] * 3
+
+
+async def test_without_a_time_it_starts_with_the_robots_next_cycle() -> None:  # SC-16, Decision 14
+    async with Desk().running() as desk:
+        desk.robots.kept = {name: a_robot(member_id=name, config={"quota": {"max": 9}}) for name in (MEMBER, "bob")}
+        await desk.change_plan(word(plan_time=None))
+        await desk.take(a_trigger("t1", "event"), a_trigger("t2", "clock", member_id="bob"))
+        await looked(desk)
+        assert await desk.state(KEY) is None
+        await desk.take(a_trigger("t3", "clock"))
+        await until_state(desk, PlanState.STARTED)
+    assert set(desk.told.requested_ids) == {"t1", "t2", "t3", KEY}
+
+
+async def test_a_cycle_that_is_refused_is_none() -> None:  # Decision 14
+    async with Desk().running() as desk:
+        await desk.change_plan(word(plan_time=None))
+        desk.robots.kept[MEMBER] = a_robot(config={"triggers": {"clock": {"enabled": False}}})
+        await desk.take(a_trigger("t1", "clock"))
+        await looked(desk)
+        assert await desk.state(KEY) is None
+
+
+async def test_a_plan_that_is_changed_while_it_starts_is_started_as_changed() -> None:
+    desk = Desk()
+    write, tried = desk.queue.write, asyncio.Event()
+
+    async def changed_meanwhile(batch: Any, *, owner: str, epoch: int) -> None:
+        if batch.plans and not tried.is_set():
+            tried.set()
+            await desk.change_plan(word("plan.update", messages=[{"content": "Look at Initech"}]))
+            with pytest.raises(PlansChanged):
+                await write(batch, owner=owner, epoch=epoch)
+            raise PlansChanged("one of the plans was changed since it was read")
+        await write(batch, owner=owner, epoch=epoch)
+
+    desk.queue.write = changed_meanwhile  # type: ignore[method-assign]  # what another replica does at this moment
+    async with desk.running():
+        await desk.change_plan(word(plan_time=NOON))
+        plan = await until_state(desk, PlanState.STARTED)
+        known = (await desk.queue.known([plan.execution_id]))[plan.execution_id]
+    assert tried.is_set()
+    assert known.trigger.input.messages[0].content == "Look at Initech"
+    assert desk.told.requested_ids == [KEY]
+
+
+async def test_what_was_stored_and_not_told_is_told_later() -> None:
+    async with Desk().running() as desk:
+        assert await desk.plans.add(planned())  # its replica was killed before it could publish
+        await at(desk, NOON + timedelta(seconds=6))
+        while not desk.told.plans:
+            await asyncio.sleep(0.01)
+        await looked(desk)
+    assert desk.told.plans == [("p1", "plan.add")]
+
+
+async def test_an_item_whose_run_is_remembered_does_not_run_again() -> None:
+    async with Desk().running() as desk:
+        await desk.take(a_trigger(KEY, "human"))
+        await desk.change_plan(word(plan_time=NOON))
+        await until_state(desk, PlanState.STARTED)
+    assert desk.told.requested_ids == [KEY]

@@ -1,0 +1,21 @@
+"""Asking other services: their failures are worded for the gateway's caller, who must not read their addresses."""
+
+from typing import Any, TypeVar
+
+from rota_common.asking import Ask
+from rota_common.errors import Permanent, Transient
+from rota_contracts.catalog import Question
+from rota_contracts.model import Part
+from trigger_gateway.problems import Invalid
+
+A = TypeVar("A", bound=Part)
+
+
+async def asked(ask: Ask, question: Question[Any, A], request: Part) -> A:
+    """The answer; raises Transient when there is none, Invalid when the question is refused."""
+    try:
+        return await ask(question, request)
+    except Transient as error:
+        raise Transient(f"the {question.answered_by} doesn't answer now") from error
+    except Permanent as error:
+        raise Invalid("refused", f"the {question.answered_by} refuses this question") from error

@@ -1,0 +1,125 @@
+"""People's interventions: in what runs, in what is planned, or as a run of its own (TG-06 to TG-10)."""
+
+from typing import Annotated
+
+from fastapi import Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from rota_contracts.catalog import LIST_PLANS
+from rota_contracts.control import TaskChange
+from rota_contracts.execution import ExecStatus
+from rota_contracts.model import Instant, Name
+from rota_contracts.plan import ListPlans, PlansListed, PlanState
+from rota_contracts.trigger import ExecutorMode, InterventionAction, Message
+from trigger_gateway.http.guarded import team_router
+from trigger_gateway.http.headers import idempotency_key
+from trigger_gateway.http.hooks import TRACEPARENT
+from trigger_gateway.http.parts import PartsDep, asked
+from trigger_gateway.http.runs import ExecutionResult, run_result
+from trigger_gateway.http.teams import Strict
+from trigger_gateway.intervene_robot import Given, Planned
+from trigger_gateway.interventions import Intervention
+
+router = team_router("interventions")
+
+
+class StrictTask(TaskChange):
+    """What is said of a task; a field that isn't known is an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class InterveneRequest(Strict):
+    """TG-06. Without `execution_id` it is for the robot's only execution that is under way (Decision 35)."""
+
+    action: InterventionAction
+    messages: list[Message] = []
+    task: StrictTask | None = Field(default=None, description="task.add, task.update, task.cancel: which, and what")
+    goal: str | None = Field(default=None, description='goal.…: which, as the plan names it, for example "Goal 2"')
+    execution_id: str | None = Field(default=None, description="not for plan.…")
+    plan_id: str | None = Field(default=None, description="plan.update, plan.remove")
+    plan_time: Instant | None = Field(default=None, description="plan.add, plan.update; none = at the next cycle")
+    executor_mode: ExecutorMode | None = Field(default=None, description="of a run that this starts or plans")
+    locale: str | None = Field(default=None, description="of a run that this starts or plans")
+    request_id: str | None = Field(default=None, description="same as the header Idempotency-Key")
+
+
+class InterventionResult(BaseModel):
+    """An execution under way has it in its inbox. 202, or 200 for a repeat with the same idempotency key."""
+
+    execution_id: str
+    intervention_id: str
+    status: ExecStatus
+    message: str
+    status_url: str
+
+
+class PlanResult(BaseModel):
+    """The plan is changed. 202, or 200 for a repeat with the same idempotency key."""
+
+    plan_id: str
+    state: PlanState
+    plan_time: Instant | None
+    message: str
+    status_url: str
+
+
+@router.post(
+    "/robots/{member}/intervene",
+    status_code=202,
+    summary="Tell a robot what to do: in the execution that is under way, in its plan, or as a run of its own",
+)
+async def intervene(
+    team: Name, member: Name, body: InterveneRequest, request: Request, response: Response, parts: PartsDep
+) -> InterventionResult | PlanResult | ExecutionResult:
+    """`task.add`, `goal.add` and `instruct` start a run when none is under way; several under way are a 409."""
+    wanted = Intervention(
+        action=body.action,
+        messages=body.messages,
+        task=TaskChange.model_validate(body.task.model_dump()) if body.task else None,
+        goal=body.goal,
+        execution_id=body.execution_id,
+        plan_id=body.plan_id,
+        plan_time=body.plan_time,
+        executor_mode=body.executor_mode,
+        locale=body.locale,
+        key=idempotency_key(request.headers, body.request_id),
+    )
+    done = await parts.intervene_robot(team, member, wanted, trace=request.headers.get(TRACEPARENT, ""))
+    if done.repeated:
+        response.status_code = 200
+    match done:
+        case Given():
+            return _given(team, done)
+        case Planned():
+            return _planned(team, member, done)
+        case _:
+            return run_result(team, done)
+
+
+@router.get("/plans", summary="List what is planned, for the team or for one robot, the soonest first")
+async def list_plans(
+    team: Name, parts: PartsDep, member_id: Name | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> PlansListed:
+    return await asked(parts, LIST_PLANS, ListPlans(team_id=team, member_id=member_id, limit=limit))
+
+
+def _given(team: str, done: Given) -> InterventionResult:
+    when = "when it is resumed" if done.status is ExecStatus.PAUSED else "at its next step"
+    return InterventionResult(
+        execution_id=done.execution_id,
+        intervention_id=done.intervention_id,
+        status=done.status,
+        message="this request was made before" if done.repeated else f"given to the execution, which heeds it {when}",
+        status_url=f"/v1/teams/{team}/executions/{done.execution_id}",
+    )
+
+
+def _planned(team: str, member: str, done: Planned) -> PlanResult:
+    return PlanResult(
+        plan_id=done.item.plan_id,
+        state=done.item.state,
+        plan_time=done.item.plan_time,
+        message="this request was made before" if done.repeated else done.item.state.value,
+        status_url=f"/v1/teams/{team}/plans?member_id={member}",
+    )

@@ -1,0 +1,18 @@
+"""Recognises requests that were made before, by the key that their sender gave them (Decision 6)."""
+
+import hashlib
+from typing import Any
+
+from pydantic_core import to_json
+
+from trigger_gateway.ports import Earlier, Requests
+from trigger_gateway.problems import Conflict
+
+
+async def seen_before(requests: Requests, request_id: str, request: Any) -> Earlier | None:
+    """What is known of the same request from before; None the first time. Conflict for another one of this id."""
+    digest = hashlib.sha256(to_json(request)).hexdigest()
+    first = await requests.remember(request_id, digest)
+    if first is not None and first.digest != digest:
+        raise Conflict("idempotency_key_reused", "this idempotency key came with another request before: use a new one")
+    return first

@@ -1,0 +1,209 @@
+"""A replica is killed at each point of a delivery, and another goes on: nothing is lost, nothing has two ids."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import nats as nats_py
+import pytest
+
+from delivery_center.adapters.mongo_deliveries import MongoDeliveries
+from rota_common.service import Service
+from rota_common.testing.crash import crash
+from rota_contracts.catalog import (
+    DELIVERY_ACCEPTED,
+    DELIVERY_ATTEMPTED,
+    DELIVERY_COMPLETED,
+    DELIVERY_FAILED,
+    DELIVERY_REQUESTED,
+    DELIVERY_SETTLED,
+    Channel,
+)
+from rota_contracts.delivery import DeliveryLeave, MayDeliver
+from tests.integration.delivery.conftest import GO, World, go
+from tests.integration.delivery.receivers import HttpReceiver, Mailbox
+
+pytestmark = pytest.mark.once
+FIRST = (DELIVERY_ATTEMPTED, DELIVERY_COMPLETED, DELIVERY_SETTLED, DELIVERY_ACCEPTED)
+
+
+def hooks(*urls: str) -> dict[str, Any]:
+    return {"webhook": {"targets": [{"url": url} for url in urls]}}
+
+
+class Stuck:
+    """A point that is reached and never passed."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+
+    async def __call__(self, *_: Any) -> Any:
+        self.reached.set()
+        await asyncio.Event().wait()
+
+
+def stuck_before(service: Service, channel: Channel[Any]) -> Stuck:
+    """From now on nothing of this channel leaves the service."""
+    stuck, jetstream = Stuck(), service.bus.jetstream
+    publish: Callable[..., Awaitable[Any]] = jetstream.publish
+
+    async def held(subject: str, *args: Any, **given: Any) -> Any:
+        return await (stuck() if subject.startswith(channel.type) else publish(subject, *args, **given))
+
+    jetstream.publish = held  # type: ignore[method-assign]  # only so can the moment be met
+    return stuck
+
+
+async def killed_at(point: asyncio.Event, service: Service, world: World) -> None:
+    await asyncio.wait_for(point.wait(), 20)
+    await killed(service, world)
+
+
+async def killed(service: Service, world: World) -> None:
+    """What it had in hand comes to another soon, and not only after the usual 15 s."""
+    await crash(service)
+    client = await nats_py.connect(world.nats_url)
+    jetstream, stream = client.jetstream(), DELIVERY_REQUESTED.stream or ""
+    config = (await jetstream.consumer_info(stream, DELIVERY_REQUESTED.durable("delivery-center"))).config
+    config.ack_wait = 1
+    await jetstream.add_consumer(stream, config)
+    await client.close()
+
+
+async def each_fact_once(world: World, **expected: int) -> None:
+    """As an outside party counts: what was published again was recognised."""
+    kept = {channel.name: [event.id for event in await world.kept(channel)] for channel in FIRST}
+    assert {name: len(ids) for name, ids in kept.items()} == {channel.name: 1 for channel in FIRST} | expected
+
+
+async def test_killed_before_sending_it_is_sent_once(world: World, receiver: HttpReceiver) -> None:
+    asked, released = asyncio.Event(), asyncio.Event()
+
+    async def later(question: MayDeliver) -> DeliveryLeave:
+        asked.set()
+        await released.wait()
+        return GO
+
+    world.leave = later
+    await world.robot({"preferences": hooks(receiver.url())})
+    await world.hear(DELIVERY_ACCEPTED)
+    first = await world.start()
+    await world.request()
+    await killed_at(asked, first, world)
+    released.set()
+    world.leave = go
+    await world.start()
+    assert (await world.heard(DELIVERY_ACCEPTED))[0].data.result.success
+    assert len(receiver.got) == 1
+    await each_fact_once(world)
+
+
+async def test_killed_while_the_receiver_has_it_it_is_sent_again_under_the_same_id(
+    world: World, receiver: HttpReceiver
+) -> None:
+    receiver.hold = asyncio.Event()
+    await world.robot({"preferences": hooks(receiver.url())})
+    await world.hear(DELIVERY_ACCEPTED)
+    first = await world.start()
+    await world.request()
+    await receiver.requests(1)
+    await killed(first, world)
+    receiver.hold.set()
+    await world.start()
+    await world.heard(DELIVERY_ACCEPTED)
+    assert len(receiver.got) == 2
+    assert len({got.headers["webhook-id"] for got in receiver.got}) == 1
+    await each_fact_once(world)
+
+
+async def test_killed_between_sending_and_storing_everything_is_sent_again_under_the_same_ids(
+    world: World, receiver: HttpReceiver, box: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    email = {"email": {"targets": [{"to": ["a@b.example"]}, {"to": ["c@d.example"]}]}}
+    await world.robot({"preferences": hooks(receiver.url("/a"), receiver.url("/b")) | email})
+    await world.hear(DELIVERY_ACCEPTED)
+    with monkeypatch.context() as patch:
+        patch.setattr(MongoDeliveries, "insert", stuck := Stuck())
+        first = await world.start(smtp_url=box.url)
+        await world.request()
+        await killed_at(stuck.reached, first, world)
+    await world.start(smtp_url=box.url)
+    (accepted,) = await world.heard(DELIVERY_ACCEPTED)
+    one, two, *hooked = [result.delivery_id for result in accepted.data.result.results]
+    assert Counter(got.headers["webhook-id"] for got in receiver.got) == dict.fromkeys(hooked, 2)
+    mails = Counter((recipients[0], mail["Message-ID"]) for recipients, mail in box.mails)
+    assert mails == {("a@b.example", f"<{one}@rota>"): 2, ("c@d.example", f"<{two}@rota>"): 2}
+    await each_fact_once(world, **{DELIVERY_ATTEMPTED.name: 4})
+
+
+async def test_preferences_that_change_meanwhile_give_no_target_the_id_of_another(
+    world: World, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.robot({"preferences": hooks(receiver.url("/gone"), receiver.url("/kept"))})
+    await world.hear(DELIVERY_ACCEPTED)
+    with monkeypatch.context() as patch:
+        patch.setattr(MongoDeliveries, "insert", stuck := Stuck())
+        first = await world.start()
+        await world.request()
+        await killed_at(stuck.reached, first, world)
+    await world.robot({"preferences": hooks(receiver.url("/new"), receiver.url("/kept"))})
+    await world.start()
+    await world.heard(DELIVERY_ACCEPTED)
+    ids = {(got.line.split()[1], got.headers["webhook-id"]) for got in receiver.got}
+    assert len(receiver.got) == 4
+    assert len(ids) == 3
+    assert {path for path, _ in ids} == {"/gone", "/kept", "/new"}
+
+
+@pytest.mark.parametrize("channel", FIRST, ids=lambda channel: channel.name)
+async def test_killed_between_storing_and_publishing_it_is_told_and_not_sent_again(
+    world: World, receiver: HttpReceiver, channel: Channel[Any]
+) -> None:
+    await world.robot({"preferences": hooks(receiver.url())})
+    await world.hear(*FIRST)
+    first = await world.start()
+    stuck = stuck_before(first, channel)
+    await world.request()
+    await killed_at(stuck.reached, first, world)
+    await world.start()
+    for each in FIRST:
+        await world.heard(each)
+    assert len(receiver.got) == 1
+    await each_fact_once(world)
+
+
+async def test_killed_before_the_request_is_acknowledged_the_same_is_said_again(
+    world: World, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.robot({"preferences": hooks(receiver.url())})
+    await world.hear(DELIVERY_ACCEPTED)
+    with monkeypatch.context() as patch:
+        patch.setattr("rota_common.consuming.acknowledge", stuck := Stuck())
+        first = await world.start()
+        await world.request()
+        await killed_at(stuck.reached, first, world)
+    await world.start()
+    one, two = await world.heard(DELIVERY_ACCEPTED, 2)
+    assert (one.id, one.data) == (two.id, two.data)
+    assert len(receiver.got) == 1
+    await each_fact_once(world)
+
+
+async def test_killed_between_a_retry_and_saving_it_the_retry_comes_again_under_the_same_id(
+    world: World, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver.will_answer(500)
+    await world.robot({"preferences": hooks(receiver.url())})
+    await world.hear(DELIVERY_SETTLED, DELIVERY_FAILED)
+    monkeypatch.setattr("delivery_center.app.LEASE_MARGIN_S", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(MongoDeliveries, "save", stuck := Stuck())
+        first = await world.start()
+        await world.request()
+        await killed_at(stuck.reached, first, world)
+    await world.start()
+    (settled,) = await world.heard(DELIVERY_SETTLED)
+    assert (settled.data.success, settled.data.results[0].attempts) == (True, 2)
+    assert [got.headers["webhook-id"] for got in receiver.got] == [settled.data.results[0].delivery_id] * 3
+    assert len(await world.kept(DELIVERY_ATTEMPTED)) == 2

@@ -1,0 +1,231 @@
+"""The adapter to MCP servers, held against real ones: by streamable HTTP, and started as programs."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp import types
+
+from executor.adapters.mcp_content import LIMIT
+from executor.adapters.mcp_tools import McpTools
+from executor.mcp_servers import Http, Server
+from executor.ports import NotBegun, ToolFailed
+from rota_common.errors import Permanent, Transient
+from rota_common.testing.mcp_server import MCPServer, ScriptedTool, mcp_server
+from rota_common.testing.samples import a_robot
+from rota_contracts.robot import Robot
+from rota_contracts.turns import ToolUse
+
+SECRET = "s3cret"
+
+
+async def echo(arguments: dict[str, Any]) -> str:
+    return json.dumps(arguments)
+
+
+ECHO = ScriptedTool("echo", echo, read_only=True, description="Says it again.")
+
+
+class Gate:
+    """A tool that answers when it is let."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+
+    async def __call__(self, arguments: dict[str, Any]) -> str:
+        await self.open.wait()
+        return "through"
+
+
+def use(tool: str, arguments: Any = None, *, server: str = "web", step_id: str = "step-1") -> ToolUse:
+    return ToolUse(step_id=step_id, name=f"{server}__{tool}", server=server, tool=tool, arguments=arguments or {})
+
+
+def robot(**tools: list[str]) -> Robot:
+    """One that may use these servers, by id."""
+    return a_robot(config={"resources": {"mcp": [{"id": name, "tools": allowed} for name, allowed in tools.items()]}})
+
+
+def at(server: MCPServer | str, server_id: str = "web", **options: Any) -> Server:
+    url = server if isinstance(server, str) else server.url
+    return Server(server_id, "Web", Http(url, {"authorization": f"Bearer {SECRET}"}), **options)
+
+
+@asynccontextmanager
+async def tools_of(*servers: Server, **options: Any) -> AsyncIterator[McpTools]:
+    tools = McpTools({server.id: server for server in servers}, **options)
+    try:
+        yield tools
+    finally:
+        await tools.close()
+
+
+async def failure(tools: McpTools, what: ToolUse, kind: type[Exception] = ToolFailed, **options: Any) -> str:
+    with pytest.raises(kind) as raised:
+        await tools.call(what, **options)
+    assert type(raised.value) is kind
+    return str(raised.value)
+
+
+async def test_a_robot_is_offered_the_tools_of_its_servers_and_no_others() -> None:  # EX-26
+    async with AsyncExitStack() as stack:
+        script = [ECHO, ScriptedTool("send", echo)]
+        servers = [at(await stack.enter_async_context(mcp_server(script)), name) for name in ("a", "b", "c")]
+        tools = await stack.enter_async_context(tools_of(*servers))
+        listed = await tools.list(robot(a=["send", "gone"], b=[], elsewhere=[]))
+    assert [(tool.name, tool.server, tool.tool) for tool in listed] == [
+        ("a__send", "a", "send"),
+        ("b__echo", "b", "echo"),
+        ("b__send", "b", "send"),
+    ]
+    assert (listed[1].description, listed[1].parameters) == ("Says it again.", {"type": "object"})
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        (None, {"echo": True, "repeat": True, "send": False}),
+        (True, {"echo": True, "repeat": True, "send": True}),
+        (False, {"echo": False, "repeat": False, "send": False}),
+        (frozenset({"send"}), {"echo": True, "repeat": True, "send": True}),
+    ],
+)
+async def test_a_tool_is_idempotent_if_the_server_or_the_operator_says_so(
+    declared: Any, expected: dict[str, bool]
+) -> None:
+    script = [ECHO, ScriptedTool("repeat", echo, idempotent=True), ScriptedTool("send", echo)]
+    async with mcp_server(script) as server, tools_of(at(server, idempotent=declared)) as tools:
+        assert {tool.tool: tool.idempotent for tool in await tools.list(robot(web=[]))} == expected
+
+
+async def test_tools_are_listed_again_after_five_minutes() -> None:
+    now = [0.0]
+    async with mcp_server([ECHO]) as server, tools_of(at(server), monotonic=lambda: now[0]) as tools:
+        await asyncio.gather(*(tools.list(robot(web=[])) for _ in range(5)))
+        now[0] = 299.0
+        await tools.list(robot(web=[]))
+        assert server.listings == 1
+        server.tools.append(ScriptedTool("new", echo))
+        now[0] = 300.0
+        assert [tool.tool for tool in await tools.list(robot(web=[]))] == ["echo", "new"]
+
+
+async def test_a_call_carries_its_step_id_and_the_headers_of_the_file() -> None:
+    async with mcp_server([ECHO]) as server, tools_of(at(server)) as tools:
+        assert await tools.call(use("echo", {"a": [1, "ä"]}, step_id="step-7")) == '{"a": [1, "\\u00e4"]}'
+        (called,) = server.calls
+        assert (called.step_id, called.tool, called.arguments) == ("step-7", "echo", {"a": [1, "ä"]})
+        assert {headers.get("authorization") for headers in server.headers} == {f"Bearer {SECRET}"}
+
+
+async def test_what_is_not_text_is_described() -> None:
+    answers = {
+        "mixed": types.CallToolResult(
+            content=[
+                types.TextContent(type="text", text="Here:"),
+                types.ImageContent(type="image", data="aGVsbG8=", mimeType="image/png"),
+                types.ResourceLink(type="resource_link", name="more", uri="https://example.com/more"),  # type: ignore[arg-type]
+            ],
+            structuredContent={"not": "shown beside a text"},
+        ),
+        "data": types.CallToolResult(content=[], structuredContent={"n": 1}),
+        "long": types.CallToolResult(content=[types.TextContent(type="text", text="x" * (LIMIT + 5))]),
+    }
+
+    async def answer(arguments: dict[str, Any]) -> types.CallToolResult:
+        return answers[arguments["what"]]
+
+    async with mcp_server([ScriptedTool("get", answer)]) as server, tools_of(at(server)) as tools:
+        mixed, data, long = [await tools.call(use("get", {"what": what})) for what in answers]
+    assert mixed == "Here:\n[image image/png, 5 bytes]\n[link to more: https://example.com/more]"
+    assert json.loads(data) == {"n": 1}
+    assert long.endswith(f"xx\n[cut: {LIMIT + 5} bytes, of which {LIMIT} are kept]")
+
+
+async def test_the_tools_own_error_is_the_reason() -> None:
+    async def fail(arguments: dict[str, Any]) -> str:
+        raise ValueError("no such account")
+
+    async with mcp_server([ScriptedTool("fail", fail), ECHO]) as server, tools_of(at(server)) as tools:
+        assert await failure(tools, use("fail")) == "no such account"
+        assert await failure(tools, use("nothing")) == "there is no tool nothing"
+        assert await failure(tools, use("echo", [1])) == "expected an object as arguments of echo, got list"
+
+
+async def test_a_server_that_is_not_set_up_or_lacks_a_secret_says_so_when_it_is_used() -> None:
+    async with tools_of(at("http://127.0.0.1:9/mcp", problem="the variable TOKEN is not set")) as tools:
+        assert "add other.yaml to the folder of ROTA_MCP_DIR" in await failure(tools, use("x", server="other"))
+        expected = "MCP server web can't be used: the variable TOKEN is not set"
+        assert await failure(tools, use("x")) == expected
+        with pytest.raises(Permanent, match=expected):
+            await tools.list(robot(web=[]))
+        assert await tools.list(robot(other=[])) == []
+
+
+async def test_a_call_without_an_answer_in_time_ends_with_its_outcome_unknown() -> None:
+    gate = Gate()
+    async with mcp_server([ScriptedTool("wait", gate), ECHO]) as server, tools_of(at(server, timeout=0.3)) as tools:
+        assert await failure(tools, use("wait")) == "no answer within 0.3 s: outcome unknown"
+        assert await failure(tools, use("wait"), timeout=0.2) == "no answer within 0.2 s: outcome unknown"
+        assert await tools.call(use("echo")) == "{}"
+        assert len({headers.get("mcp-session-id") for headers in server.headers} - {None}) == 1  # the same session
+
+
+async def test_calls_of_one_session_run_beside_each_other() -> None:
+    gate = Gate()
+    async with mcp_server([ScriptedTool("wait", gate), ECHO]) as server, tools_of(at(server)) as tools:
+        waiting = [asyncio.create_task(tools.call(use("wait", step_id=f"step-{n}"))) for n in range(150)]
+        await server.heard(150)
+        assert await tools.call(use("echo", {"a": 1})) == '{"a": 1}'
+        gate.open.set()
+        assert await asyncio.gather(*waiting) == ["through"] * 150
+        assert {called.step_id for called in server.calls if called.tool == "wait"} == {f"step-{n}" for n in range(150)}
+
+
+async def test_a_cancelled_call_takes_no_other_with_it() -> None:
+    gate = Gate()
+    async with mcp_server([ScriptedTool("wait", gate)]) as server, tools_of(at(server)) as tools:
+        first, second = (asyncio.create_task(tools.call(use("wait"))) for _ in range(2))
+        await server.heard(2)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        gate.open.set()
+        assert await second == "through"
+
+
+async def test_a_caller_that_gives_up_while_the_session_opens_leaves_it_to_the_others() -> None:
+    async with mcp_server([ECHO]) as server, tools_of(at(server)) as tools:
+        await tools.list(robot())
+        first, second = (asyncio.create_task(tools.call(use("echo"))) for _ in range(2))
+        while not server.headers:
+            await asyncio.sleep(0)
+        first.cancel()
+        assert await second == "{}"
+        with pytest.raises(asyncio.CancelledError):
+            await first
+
+
+async def test_a_server_that_is_away_is_named_without_its_address() -> None:
+    async with tools_of(at(f"http://127.0.0.1:9/mcp?key={SECRET}")) as tools:
+        expected = "MCP server web can't be reached: no connection (ConnectError)"
+        assert await failure(tools, use("echo"), NotBegun) == expected
+        with pytest.raises(Transient) as raised:
+            await tools.list(robot(web=[]))
+        assert str(raised.value) == expected
+
+
+async def test_a_server_that_went_and_came_back_is_found_again() -> None:
+    async with tools_of(at("http://127.0.0.1:9/mcp")) as nowhere:
+        await failure(nowhere, use("echo"), NotBegun)
+    async with mcp_server([ECHO]) as server:
+        tools = McpTools({"web": at(server)})
+        await tools.call(use("echo"))
+    assert "no connection" in await failure(tools, use("echo"), NotBegun)
+    async with mcp_server([ECHO], port=server.port) as back:
+        assert await tools.call(use("echo", {"again": True}, step_id="step-2")) == '{"again": true}'
+        assert [called.step_id for called in back.calls] == ["step-2"]
+        await tools.close()

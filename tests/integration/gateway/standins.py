@@ -1,0 +1,136 @@
+"""An executor and a delivery-center that only say what the test tells them to, over the real bus."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from rota_common.router import Router
+from rota_common.service import Runtime, Service
+from rota_contracts.catalog import CONTROL, INTERVENE, READ_DELIVERY, READ_EXECUTION, REPLAY
+from rota_contracts.control import Control, Controlled, Intervene, Intervened
+from rota_contracts.delivery import DeliveryRead, ReadDelivery
+from rota_contracts.execution import ExecStatus, Execution, ExecutionRead, ReadExecution
+from rota_contracts.replaying import Decision, ExecutionReplayed, ReplayExecution
+from rota_contracts.robot import Phase
+from rota_contracts.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
+
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+def execution(execution_id: str = "e1", member: str = "leader", status: ExecStatus = ExecStatus.RUNNING) -> Execution:
+    trigger = TriggerReceivedV1(
+        team_id="acme",
+        member_id=member,
+        trigger_id=f"t-{execution_id}",
+        type=TriggerType.EVENT,
+        input=TriggerInput(),
+        received_at=AT,
+    )
+    return Execution(
+        execution_id=execution_id,
+        team_id="acme",
+        member_id=member,
+        robot_rev=1,
+        trigger=trigger,
+        executor_mode=ExecutorMode.DRYRUN,
+        status=status,
+        phase=Phase.RUN,
+        created_at=AT,
+    )
+
+
+@asynccontextmanager
+async def answering(name: str, url: str, router: Router) -> AsyncIterator[Service]:
+    service = Service(name, url, runtime=Runtime(fetch_timeout=0.3))
+    service.include(router)
+    await service.start()
+    await service.started.wait()
+    try:
+        yield service
+    finally:
+        await service.stop(1)
+
+
+@dataclass
+class Executor:
+    """Has the executions of the team acme that the test gives it. `arriving`: how often each is still unknown."""
+
+    has: list[Execution] = field(default_factory=list)
+    arriving: dict[str, int] = field(default_factory=dict)
+    controls: list[Control] = field(default_factory=list)
+    words: list[Intervene] = field(default_factory=list)
+    replayed: ExecutionReplayed = field(
+        default_factory=lambda: ExecutionReplayed(same=True, decisions=[Decision(at=AT, step="goals", outcome="asked")])
+    )
+
+    def give(self, *ids: str, member: str = "leader", status: ExecStatus = ExecStatus.RUNNING) -> None:
+        self.has += [execution(each, member, status) for each in ids]
+
+    @asynccontextmanager
+    async def running(self, url: str) -> AsyncIterator["Executor"]:
+        router = Router()
+        router.answer(CONTROL)(self._control)
+        router.answer(INTERVENE)(self._intervene)
+        router.answer(READ_EXECUTION)(self._read)
+        router.answer(REPLAY)(self._replay)
+        async with answering("executor", url, router):
+            yield self
+
+    async def _control(self, word: Control) -> Controlled:
+        self.controls.append(word)
+        named = word.execution_id
+        if named is None:
+            return Controlled(execution_ids=self._under_way(word.team_id, word.member_id))
+        if self.arriving.get(named, 0) > 0:
+            self.arriving[named] -= 1
+            return Controlled(execution_ids=[], unknown=True)
+        found = self._find(word.team_id, named)
+        if found is None:
+            return Controlled(execution_ids=[], unknown=True)
+        return (
+            Controlled(execution_ids=[], over=found.status) if found.status.over else Controlled(execution_ids=[named])
+        )
+
+    async def _intervene(self, word: Intervene) -> Intervened:
+        """Like the real one, it drops what it has had before."""
+        under_way = self._under_way(word.team_id, word.member_id)
+        found = self._find(word.team_id, word.execution_id or (under_way[0] if len(under_way) == 1 else ""))
+        if found is None:
+            return Intervened(candidates=under_way)
+        if found.status.over:
+            return Intervened(over=found.status)
+        if word.intervention_id not in {each.intervention_id for each in self.words}:
+            self.words.append(word)
+        return Intervened(execution_id=found.execution_id)
+
+    async def _read(self, question: ReadExecution) -> ExecutionRead:
+        return ExecutionRead(execution=self._find(question.team_id, question.execution_id))
+
+    async def _replay(self, question: ReplayExecution) -> ExecutionReplayed:
+        known = self._find(question.team_id, question.execution_id) is not None
+        return self.replayed if known else ExecutionReplayed(found=False)
+
+    def _find(self, team: str, execution_id: str) -> Execution | None:
+        return next((each for each in self.has if (each.team_id, each.execution_id) == (team, execution_id)), None)
+
+    def _under_way(self, team: str, member: str | None) -> list[str]:
+        mine = [each for each in self.has if each.team_id == team and member in (None, each.member_id)]
+        return [each.execution_id for each in mine if not each.status.over]
+
+
+@dataclass
+class DeliveryCenter:
+    """Has the delivery of the execution e1 of the team acme."""
+
+    has: DeliveryRead
+
+    @asynccontextmanager
+    async def running(self, url: str) -> AsyncIterator["DeliveryCenter"]:
+        router = Router()
+        router.answer(READ_DELIVERY)(self._read)
+        async with answering("delivery-center", url, router):
+            yield self
+
+    async def _read(self, question: ReadDelivery) -> DeliveryRead:
+        return self.has if (question.team_id, question.execution_id) == ("acme", "e1") else DeliveryRead()

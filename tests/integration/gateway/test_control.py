@@ -1,0 +1,229 @@
+"""Pausing, resuming and stopping: executions, robots, a whole team; and reading what became of a run."""
+
+from typing import Any
+
+import pytest
+
+from rota_common.embedded import EmbeddedServer
+from rota_contracts.control import ControlAction
+from rota_contracts.delivery import AttemptRead, ChannelResult, DeliveryRead, TargetRead
+from rota_contracts.execution import ExecStatus
+from tests.integration.gateway.kit import Gateway, Scheduler
+from tests.integration.gateway.standins import AT, DeliveryCenter, Executor
+from tests.integration.gateway.test_webhooks import error_of
+
+TEAM = "/v1/teams/acme"
+E1 = f"{TEAM}/executions/e1"
+LEADER = f"{TEAM}/robots/leader"
+
+
+async def status_of(gateway: Gateway, member: str = "leader") -> str:
+    return str((await gateway.call("GET", f"{TEAM}/robots/{member}")).json()["robot_status"])
+
+
+@pytest.mark.parametrize("action", ControlAction)
+async def test_an_execution_is_told_to_pause_resume_or_stop(
+    acme: Gateway, executor: Executor, action: ControlAction
+) -> None:  # TG-16
+    executor.give("e1", "e2")
+    answer = await acme.call("POST", f"{E1}/{action}", json={"reason": "the offer has changed"})
+    assert answer.status_code == 202
+    said = {"execution_ids": ["e1"], "withdrawn": [], "robots": [], "message": f"1 execution told to {action}"}
+    assert answer.json() == said
+    [word] = executor.controls
+    assert (word.team_id, word.member_id, word.execution_id) == ("acme", None, "e1")
+    assert (word.action, word.reason) == (action, "the offer has changed")
+
+
+async def test_a_reason_is_optional_and_a_wrong_body_is_refused(acme: Gateway, executor: Executor) -> None:
+    executor.give("e1")
+    assert (await acme.call("POST", f"{E1}/pause")).status_code == 202
+    assert error_of(await acme.call("POST", f"{E1}/pause", json={"raeson": "x"})) == (422, "invalid_request")
+    assert error_of(await acme.call("POST", f"{E1}/restart")) == (404, "not_found")
+    assert len(executor.controls) == 1
+
+
+@pytest.mark.parametrize("action", ControlAction)
+async def test_an_execution_that_is_over_or_unknown_cant_be_told_anything(
+    acme: Gateway, executor: Executor, scheduler: Scheduler, action: ControlAction
+) -> None:
+    executor.give("e1", status=ExecStatus.COMPLETED)
+    over = await acme.call("POST", f"{E1}/{action}")
+    assert error_of(over) == (409, "execution_over")
+    assert "e1 is completed already" in over.text
+    assert error_of(await acme.call("POST", f"{TEAM}/executions/e9/{action}")) == (404, "execution_not_found")
+    other = await acme.make_team("other")
+    foreign = await acme.call("POST", f"/v1/teams/other/executions/e1/{action}", key=other)
+    assert error_of(foreign) == (404, "execution_not_found")
+
+
+async def test_an_execution_that_waits_for_its_slot_is_taken_out_of_the_queue(
+    acme: Gateway, executor: Executor, scheduler: Scheduler
+) -> None:  # F11
+    scheduler.queued = ["e1", "e2"]
+    answer = await acme.call("POST", f"{E1}/stop", json={"reason": "no"})
+    assert answer.status_code == 202
+    assert answer.json()["execution_ids"] == answer.json()["withdrawn"] == ["e1"]
+    assert scheduler.queued == ["e2"]
+    assert scheduler.withdrawals[0].reason == "no"
+
+
+@pytest.mark.parametrize("action", [ControlAction.PAUSE, ControlAction.RESUME])
+async def test_an_execution_that_waits_for_its_slot_can_only_be_stopped(
+    acme: Gateway, executor: Executor, scheduler: Scheduler, action: ControlAction
+) -> None:
+    scheduler.queued = ["e1"]
+    answer = await acme.call("POST", f"{E1}/{action}")
+    assert error_of(answer) == (409, "not_begun")
+    assert "stop takes it out of the queue" in answer.text
+    assert scheduler.queued == ["e1"]
+
+
+@pytest.mark.parametrize("action", ControlAction)
+async def test_an_execution_between_scheduler_and_executor_is_told_when_it_arrives(
+    acme: Gateway, executor: Executor, scheduler: Scheduler, action: ControlAction
+) -> None:  # F11
+    executor.give("e1")
+    executor.arriving["e1"], scheduler.admitted = 3, ["e1"]
+    answer = await acme.call("POST", f"{E1}/{action}")
+    assert (answer.status_code, answer.json()["execution_ids"]) == (202, ["e1"])
+    assert len(executor.controls) == 4
+
+
+async def test_a_robot_is_paused_before_its_executions_are(acme: Gateway, executor: Executor) -> None:  # TG-16, TG-18
+    executor.give("e1", "e2")
+    executor.give("e3", member="second")
+    paused = await acme.call("POST", f"{LEADER}/pause")
+    assert paused.status_code == 202
+    assert (paused.json()["execution_ids"], paused.json()["robots"]) == (["e1", "e2"], ["leader"])
+    assert await status_of(acme) == "paused"
+    resumed = await acme.call("POST", f"{LEADER}/resume")
+    assert (resumed.json()["execution_ids"], resumed.json()["robots"]) == (["e1", "e2"], ["leader"])
+    assert await status_of(acme) == "idle"
+    assert [word.action for word in executor.controls] == [ControlAction.PAUSE, ControlAction.RESUME]
+
+
+async def test_a_robot_is_paused_although_its_executions_cant_be_told_now(acme: Gateway) -> None:
+    assert error_of(await acme.call("POST", f"{LEADER}/pause")) == (503, "unavailable")
+    assert await status_of(acme) == "paused"  # so nothing new begins, and a repeat tells the executions
+
+
+@pytest.mark.parametrize("action", [ControlAction.PAUSE, ControlAction.RESUME])
+async def test_a_robot_in_maintenance_stays_there(acme: Gateway, executor: Executor, action: ControlAction) -> None:
+    await acme.call("PATCH", LEADER, json={"robot_status": "maintenance"})
+    answer = await acme.call("POST", f"{LEADER}/{action}")
+    assert (answer.status_code, answer.json()["robots"]) == (202, [])
+    assert await status_of(acme) == "maintenance"
+
+
+async def test_stopping_a_robot_also_stops_what_waits_and_what_is_about_to_start(
+    acme: Gateway, executor: Executor, scheduler: Scheduler
+) -> None:  # F11
+    executor.give("e1")
+    executor.arriving["late"] = 2
+    executor.give("late", member="elsewhere")  # not there yet when all of the robot are told
+    scheduler.queued, scheduler.admitted = ["q1", "q2"], ["e1", "late"]
+    answer = (await acme.call("POST", f"{LEADER}/stop")).json()
+    assert answer["execution_ids"] == ["e1", "late", "q1", "q2"]
+    assert answer["withdrawn"] == ["q1", "q2"]
+    assert answer["message"] == "4 executions told to stop, 2 of them still in the queue"
+    assert await status_of(acme) == "idle"
+
+
+async def test_what_runs_is_stopped_although_the_scheduler_is_away(acme: Gateway, executor: Executor) -> None:  # F11
+    executor.give("e1")
+    answer = await acme.call("POST", f"{LEADER}/stop")
+    assert error_of(answer) == (503, "unavailable")
+    assert "1 executions were stopped, but the scheduler doesn't answer now" in answer.text
+    assert [word.action for word in executor.controls] == [ControlAction.STOP]
+
+
+async def test_what_waits_is_withdrawn_although_the_executor_is_away(acme: Gateway, scheduler: Scheduler) -> None:
+    scheduler.queued = ["q1"]
+    assert error_of(await acme.call("POST", f"{LEADER}/stop")) == (503, "unavailable")
+    assert scheduler.queued == []
+
+
+@pytest.mark.parametrize("action", ControlAction)
+async def test_a_robot_that_isnt_there_is_not_found(acme: Gateway, executor: Executor, action: ControlAction) -> None:
+    await acme.call("DELETE", LEADER)
+    for member in ("leader", "nobody"):
+        answer = await acme.call("POST", f"{TEAM}/robots/{member}/{action}")
+        assert error_of(answer) == (404, "robot_not_found")
+    assert executor.controls == []
+
+
+async def test_a_teams_resume_wakes_only_what_its_pause_had_put_to_sleep(
+    acme: Gateway, executor: Executor
+) -> None:  # TG-16
+    for member in ("asleep", "serviced", "woken"):
+        await acme.make_robot(member)
+    await acme.call("PATCH", f"{TEAM}/robots/asleep", json={"robot_status": "paused"})
+    await acme.call("PATCH", f"{TEAM}/robots/serviced", json={"robot_status": "maintenance"})
+    executor.give("e1")
+    executor.give("e2", member="asleep")
+    paused = (await acme.call("POST", f"{TEAM}/pause")).json()
+    assert (paused["execution_ids"], sorted(paused["robots"])) == (["e1", "e2"], ["leader", "woken"])
+    assert [await status_of(acme, each) for each in ("leader", "woken", "serviced")] == [
+        "paused",
+        "paused",
+        "maintenance",
+    ]
+    await acme.call("POST", f"{TEAM}/robots/woken/resume")
+    await acme.call("PATCH", f"{TEAM}/robots/woken", json={"robot_status": "paused"})  # by a word of its own
+    assert (await acme.call("POST", f"{TEAM}/pause")).json()["robots"] == []
+    resumed = (await acme.call("POST", f"{TEAM}/resume")).json()
+    assert resumed["robots"] == ["leader"]
+    expected = {"leader": "idle", "asleep": "paused", "woken": "paused", "serviced": "maintenance"}
+    assert {member: await status_of(acme, member) for member in expected} == expected
+    assert (await acme.call("POST", f"{TEAM}/resume")).json()["robots"] == []
+    assert {(word.member_id, word.execution_id) for word in executor.controls if word.member_id is None} == {
+        (None, None)
+    }
+
+
+async def test_a_team_with_many_robots_is_paused_whole(acme: Gateway, executor: Executor) -> None:
+    names = [f"r{number:03}" for number in range(101)]
+    for name in names:
+        await acme.make_robot(name)
+    assert (await acme.call("POST", f"{TEAM}/pause")).json()["robots"] == ["leader", *names]
+    assert len((await acme.call("POST", f"{TEAM}/resume")).json()["robots"]) == 102
+
+
+async def test_a_team_is_stopped(acme: Gateway, executor: Executor, scheduler: Scheduler) -> None:  # F11
+    executor.give("e1")
+    executor.give("e2", member="second")
+    scheduler.queued = ["q1"]
+    answer = await acme.call("POST", f"{TEAM}/stop", json={"reason": "wrong prices"})
+    assert (answer.status_code, answer.json()["execution_ids"]) == (202, ["e1", "e2", "q1"])
+    assert (executor.controls[0].reason, scheduler.withdrawals[0].member_id) == ("wrong prices", None)
+    assert await status_of(acme) == "idle"
+
+
+async def test_an_execution_is_replayed(acme: Gateway, executor: Executor) -> None:
+    executor.give("e1", status=ExecStatus.COMPLETED)
+    answer = await acme.call("POST", f"{E1}/replay")
+    assert answer.status_code == 200
+    assert answer.json() == executor.replayed.model_dump(mode="json")
+    unknown = await acme.call("POST", f"{TEAM}/executions/e9/replay")
+    assert error_of(unknown) == (404, "execution_not_found")
+
+
+async def test_every_attempt_at_a_delivery_can_be_read(acme: Gateway, nats: EmbeddedServer) -> None:  # DC-14
+    given: dict[str, Any] = {"type": "webhook", "target": "https://x", "success": False, "delivery_id": "d1"}
+    tried = AttemptRead(at=AT, ok=False, latency_ms=12, error="503")
+    target = TargetRead(result=ChannelResult.model_validate(given), attempts=[tried], next_attempt_at=AT)
+    read = DeliveryRead(request_id="d", accepted_at=AT, targets=[target])
+    async with DeliveryCenter(read).running(nats.url):
+        answer = await acme.call("GET", f"{E1}/delivery")
+        assert DeliveryRead.model_validate(answer.json()) == read
+        missing = await acme.call("GET", f"{TEAM}/executions/e2/delivery")
+        assert error_of(missing) == (404, "delivery_not_found")
+
+
+async def test_the_documentation_says_what_each_word_does(acme: Gateway) -> None:
+    paths = (await acme.http.get("/openapi.json")).json()["paths"]
+    said = paths["/v1/teams/{team}/pause"]["post"]["summary"]
+    assert said == "Pause a team: its idle robots become paused, nothing new begins, its executions hold"
+    scopes = ("/executions/{execution_id}", "/robots/{member}", "")
+    assert {f"/v1/teams/{{team}}{scope}/{action}" for scope in scopes for action in ControlAction} <= set(paths)

@@ -1,0 +1,216 @@
+"""People's interventions in executions that are under way, and in the plan, with the robot's own allow-list."""
+
+from typing import Any
+
+import pytest
+
+from rota_contracts.execution import ExecStatus
+from rota_contracts.plan import PlanState
+from rota_contracts.trigger import InterventionAction
+from tests.integration.gateway.kit import Gateway, Scheduler, messages
+from tests.integration.gateway.standins import Executor
+from tests.integration.gateway.test_runs import INTERVENE
+from tests.integration.gateway.test_teams import fields_of
+from tests.integration.gateway.test_webhooks import error_of
+
+PLANS = "/v1/teams/acme/plans"
+WORDS = [{"role": "user", "content": "Ask for Friday instead."}]
+SAYS: dict[str, Any] = {"action": "instruct", "messages": WORDS}
+NOON = "2030-01-01T12:00:00Z"
+
+COMPLETE: list[dict[str, Any]] = [
+    {"action": "task.add", "task": {"description": "Call Ada", "executor_type": "mcp", "args": [1]}},
+    {"action": "task.update", "task": {"id": "task-1", "expected_output": "a number"}},
+    {"action": "task.cancel", "task": {"id": "task-2"}},
+    {"action": "goal.adjust", "messages": WORDS, "goal": "Goal 1"},
+    {"action": "goal.add", "messages": WORDS},
+    {"action": "goal.complete", "goal": "Goal 2"},
+    {"action": "goal.cancel", "messages": WORDS},
+    SAYS,
+]
+
+
+@pytest.mark.parametrize("body", COMPLETE, ids=lambda body: body["action"])
+async def test_an_intervention_goes_to_the_execution_that_is_under_way(
+    acme: Gateway, executor: Executor, body: dict[str, Any]
+) -> None:  # TG-06, TG-07, Decision 35
+    executor.give("over", status=ExecStatus.COMPLETED)
+    executor.give("e1", status=ExecStatus.WAITING)
+    answer = await acme.call("POST", INTERVENE, json=body)
+    [word] = executor.words
+    assert answer.status_code == 202
+    assert answer.json() == {
+        "execution_id": "e1",
+        "intervention_id": word.intervention_id,
+        "status": "waiting",
+        "message": "given to the execution, which heeds it at its next step",
+        "status_url": "/v1/teams/acme/executions/e1",
+    }
+    sent = word.model_dump(mode="json", exclude_defaults=True, exclude={"intervention_id", "team_id", "member_id"})
+    assert sent["action"] == body["action"]
+    assert sent.get("task") == body.get("task")
+    assert sent.get("goal") == body.get("goal")
+    assert [message["content"] for message in sent.get("messages", [])] == [
+        each["content"] for each in body.get("messages", [])
+    ]
+    assert await messages(acme.nats_url) == 0  # and no run of its own
+
+
+async def test_images_and_files_go_along(acme: Gateway, executor: Executor) -> None:  # TG-08
+    executor.give("e1")
+    parts = [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]
+    answer = await acme.call("POST", INTERVENE, json=SAYS | {"messages": [{"role": "user", "content": parts}]})
+    assert answer.status_code == 202
+    assert executor.words[0].messages[0].content == parts
+
+
+async def test_what_is_said_to_a_paused_execution_is_heeded_when_it_is_resumed(
+    acme: Gateway, executor: Executor
+) -> None:
+    executor.give("e1", status=ExecStatus.PAUSED)
+    answer = (await acme.call("POST", INTERVENE, json=SAYS)).json()
+    assert (answer["status"], "when it is resumed" in answer["message"]) == ("paused", True)
+
+
+async def test_several_executions_under_way_are_named_and_one_can_be_chosen(
+    acme: Gateway, executor: Executor
+) -> None:  # Decision 35
+    executor.give("e1", "e2")
+    executor.give("e3", member="second")
+    answer = await acme.call("POST", INTERVENE, json=SAYS)
+    assert error_of(answer) == (409, "several_executions")
+    assert answer.json()["error"]["fields"] == [{"field": "execution_id", "message": "expected one of e1, e2"}]
+    chosen = await acme.call("POST", INTERVENE, json=SAYS | {"execution_id": "e2"})
+    assert (chosen.status_code, chosen.json()["execution_id"]) == (202, "e2")
+
+
+@pytest.mark.parametrize("action", ["task.cancel", "task.update", "goal.adjust", "goal.complete", "goal.cancel"])
+async def test_what_changes_a_run_needs_one_under_way(
+    acme: Gateway, executor: Executor, action: str
+) -> None:  # Decision 35
+    body = next(each for each in COMPLETE if each["action"] == action)
+    answer = await acme.call("POST", INTERVENE, json=body)
+    assert error_of(answer) == (409, "nothing_under_way")
+    assert "no execution of this robot is under way" in answer.text
+    assert "task.add, goal.add, instruct start one" in answer.text
+    assert await messages(acme.nats_url) == 0
+
+
+async def test_an_execution_that_is_over_or_unknown_takes_no_word(acme: Gateway, executor: Executor) -> None:
+    executor.give("over", status=ExecStatus.FAILED)
+    over = await acme.call("POST", INTERVENE, json=SAYS | {"execution_id": "over"})
+    assert error_of(over) == (409, "execution_over")
+    assert "over is failed" in over.text
+    unknown = await acme.call("POST", INTERVENE, json=SAYS | {"execution_id": "e9"})
+    assert error_of(unknown) == (404, "execution_not_found")
+    assert await messages(acme.nats_url) == 0
+
+
+async def test_a_task_described_without_a_message_starts_a_run_with_its_description(
+    acme: Gateway, executor: Executor, scheduler: Scheduler
+) -> None:
+    body = {"action": "task.add", "task": {"description": "Call Ada"}}
+    assert (await acme.call("POST", INTERVENE, json=body)).status_code == 202
+    assert [message.text() for message in scheduler.seen[0].input.messages] == ["Call Ada"]
+
+
+async def test_a_repeat_with_the_same_key_is_one_intervention(acme: Gateway, executor: Executor) -> None:
+    executor.give("e1")
+    headers = {"idempotency-key": "k1"}
+    first = await acme.call("POST", INTERVENE, json=SAYS, headers=headers)
+    executor.give("e2")  # the repeat doesn't choose anew
+    again = await acme.call("POST", INTERVENE, json=SAYS, headers=headers)
+    assert (first.status_code, again.status_code) == (202, 200)
+    assert again.json() == first.json() | {"message": "this request was made before"}
+    assert len(executor.words) == 1
+    other = SAYS | {"action": "goal.add"}
+    assert error_of(await acme.call("POST", INTERVENE, json=other, headers=headers)) == (409, "idempotency_key_reused")
+
+
+async def test_a_repeat_of_a_start_is_not_given_to_the_run_that_it_started(
+    acme: Gateway, executor: Executor, scheduler: Scheduler
+) -> None:
+    headers = {"idempotency-key": "k1"}
+    first = (await acme.call("POST", INTERVENE, json=SAYS, headers=headers)).json()
+    executor.give(first["execution_id"])
+    again = await acme.call("POST", INTERVENE, json=SAYS, headers=headers)
+    assert (again.status_code, again.json()["execution_id"]) == (200, first["execution_id"])
+    assert executor.words == []
+    assert len(scheduler.seen) == 1
+
+
+@pytest.mark.parametrize("body", [SAYS, SAYS | {"execution_id": "e1"}, {"action": "plan.add", "messages": WORDS}])
+async def test_an_action_that_the_robot_doesnt_allow_is_refused_also_in_its_run_and_plan(
+    acme: Gateway, executor: Executor, scheduler: Scheduler, body: dict[str, Any]
+) -> None:  # TG-03, TG-04
+    executor.give("e1", member="strict")
+    executor.give("e2", member="closed")
+    await acme.make_robot("strict", triggers={"intervene": {"actions": ["task.add", "goal.adjust"]}})
+    await acme.make_robot("closed", triggers={"intervene": {"enabled": False}})
+    strict = await acme.call("POST", "/v1/teams/acme/robots/strict/intervene", json=body)
+    assert error_of(strict) == (409, "action_not_allowed")
+    assert f"expected one of the actions task.add, goal.adjust, not {body['action']}" in strict.text
+    closed = await acme.call("POST", "/v1/teams/acme/robots/closed/intervene", json=body)
+    assert error_of(closed) == (409, "trigger_disabled")
+    assert (executor.words, scheduler.changes) == ([], [])
+    assert await messages(acme.nats_url) == 0
+
+
+async def test_while_no_executor_is_there_nothing_is_started_by_mistake(acme: Gateway) -> None:
+    answer = await acme.call("POST", INTERVENE, json=SAYS)
+    assert error_of(answer) == (503, "unavailable")
+    assert answer.json()["error"]["message"] == "the executor doesn't answer now"
+    assert await messages(acme.nats_url) == 0
+
+
+async def test_a_plan_is_made_changed_listed_and_removed(acme: Gateway, scheduler: Scheduler) -> None:  # TG-07, TG-09
+    body = {"action": "plan.add", "messages": WORDS, "plan_time": NOON, "executor_mode": "dryrun"}
+    made = await acme.call("POST", INTERVENE, json=body)
+    plan_id = made.json()["plan_id"]
+    assert made.status_code == 202
+    assert made.json() == {
+        "plan_id": plan_id,
+        "state": "planned",
+        "plan_time": NOON,
+        "message": "planned",
+        "status_url": "/v1/teams/acme/plans?member_id=leader",
+    }
+    assert scheduler.changes[0].executor_mode == "dryrun"
+    listed = (await acme.call("GET", made.json()["status_url"])).json()["items"]
+    assert [each["plan_id"] for each in listed] == [plan_id]
+    assert (await acme.call("GET", PLANS, params={"member_id": "second"})).json()["items"] == []
+    later = {"action": "plan.update", "plan_id": plan_id, "plan_time": "2030-01-02T12:00:00Z"}
+    assert (await acme.call("POST", INTERVENE, json=later)).json()["plan_time"] == "2030-01-02T12:00:00Z"
+    gone = await acme.call("POST", INTERVENE, json={"action": "plan.remove", "plan_id": plan_id})
+    assert (gone.status_code, gone.json()["state"]) == (202, PlanState.REMOVED)
+
+
+async def test_a_plan_with_a_key_is_made_once(acme: Gateway, scheduler: Scheduler) -> None:
+    body = {"action": "plan.add", "messages": WORDS, "request_id": "k1"}
+    first, again = [await acme.call("POST", INTERVENE, json=body) for _ in range(2)]
+    assert (first.status_code, again.status_code) == (202, 200)
+    assert first.json()["plan_id"] == again.json()["plan_id"]
+    assert len(scheduler.plans) == 1
+    other = await acme.call("POST", INTERVENE, json=body | {"request_id": "k2"})
+    assert other.json()["plan_id"] != first.json()["plan_id"]
+
+
+async def test_a_plan_that_isnt_there_or_cant_be_changed_is_told(acme: Gateway, scheduler: Scheduler) -> None:
+    remove = {"action": "plan.remove", "plan_id": "p9"}
+    unknown = await acme.call("POST", INTERVENE, json=remove)
+    assert error_of(unknown) == (404, "plan_not_found")
+    assert "GET /v1/teams/acme/plans" in unknown.text
+    scheduler.refuses_plans = "plan p9 has started: it can't be removed any more"
+    refused = await acme.call("POST", INTERVENE, json=remove)
+    assert error_of(refused) == (409, "plan_refused")
+    assert refused.json()["error"]["message"] == scheduler.refuses_plans
+
+
+async def test_wrong_questions_about_plans_are_refused_with_their_fields(acme: Gateway) -> None:
+    query = {"member_id": "a.b", "limit": 0}
+    assert set(fields_of(await acme.call("GET", PLANS, params=query))) == set(query)
+
+
+def test_every_action_is_tried_here() -> None:  # TG-07
+    tried = {each["action"] for each in COMPLETE} | {"plan.add", "plan.update", "plan.remove"}
+    assert tried == set(InterventionAction)

@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.floor import Floor
 from bench.system import System
+from bench.tasks import Planner, overhead
 from rota_common import topology
 from rota_common.embedded import mongod, nats_server
 
@@ -44,7 +45,9 @@ async def measure(rounds: int, latency_runs: int, rate_runs: int, flight: int) -
         nats, mongo = nats_server(folder / "nats"), mongod(folder / "mongo")
         await asyncio.gather(nats.start(), mongo.start())
         await topology.apply_to(nats.url)
-        floor, system = Floor(nats.url, mongo.url), System(folder, nats, mongo)
+        planner = Planner(folder / "planner")
+        floor, system = Floor(nats.url, mongo.url), System(folder, nats, mongo, planner.settings())
+        planning = asyncio.create_task(planner.serve())
         try:
             await floor.start()
             await system.start()
@@ -58,14 +61,17 @@ async def measure(rounds: int, latency_runs: int, rate_runs: int, flight: int) -
                 seen["floor_rate"].append(await in_flight(floor.once, rate_runs, flight))
                 seen["rota_rate"].append(await in_flight(system.once, rate_runs, flight))
                 print(f"round {number} of {rounds}: " + ", ".join(f"{k} {v[-1]:.4g}" for k, v in seen.items()))
+            per_task = await overhead(system.ended, 2 * rounds + 1)
         finally:
+            planning.cancel()
             await system.stop()
             await floor.stop()
             await nats.stop()
             await mongo.stop()
     ms, floor_ms = median(seen["rota_s"]) * 1000, median(seen["floor_s"]) * 1000
     rate, floor_rate = median(seen["rota_rate"]), median(seen["floor_rate"])
-    return [_row("execution_latency_p50", ms, "ms", floor_ms), _row("executions_per_second", rate, "1/s", floor_rate)]
+    latency = _row("execution_latency_p50", ms, "ms", floor_ms)
+    return [latency, _row("executions_per_second", rate, "1/s", floor_rate), per_task]
 
 
 def _row(name: str, value: float, unit: str, floor: float) -> dict[str, Any]:
@@ -92,7 +98,10 @@ def main() -> None:
     keep(rows)
     print(f"\n{'figure':<26}{'value':>10} {'unit':<5}{'floor':>10}{'ratio':>8}")
     for row in rows:
-        print(f"{row['name']:<26}{row['value']:>10} {row['unit']:<5}{row['floor']:>10}{row['ratio']:>8}")
+        floor, ratio = row.get("floor", ""), row.get("ratio", "")
+        print(f"{row['name']:<26}{row['value']:>10} {row['unit']:<5}{floor:>10}{ratio:>8}")
+        if by_tasks := row.get("per_task_by_tasks"):
+            print(f"  ms for each task, by the number of tasks: {by_tasks}")
     print(f"\nwritten to {RESULTS.relative_to(Path.cwd()) if RESULTS.is_relative_to(Path.cwd()) else RESULTS}")
 
 

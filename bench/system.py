@@ -6,20 +6,25 @@ import hashlib
 import hmac
 import json
 import secrets
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 from uuid import uuid4
 
 import httpx
 import nats
 from nats.aio.msg import Msg
 
+from bench import tasks
 from bench.http import Connection
 from rota_common.embedded import EmbeddedServer
 from rota_common.testing.processes import Processes
+from rota_contracts.execution import Execution
 
 ADMIN_KEY = secrets.token_hex(16)
+ADMIN = {"Authorization": f"Bearer {ADMIN_KEY}"}
 SECRET = base64.b64encode(secrets.token_bytes(24)).decode()
 TEAM, SOURCE = "bench", "leads"
 ROBOT = {
@@ -39,7 +44,9 @@ EVENT = {"type": "lead.created", "data": {"name": "John Smith", "company": "BigC
 class System:
     """The workload: one task, one rule, one recorded webhook, quotas open; a dry run."""
 
-    def __init__(self, folder: Path, nats_server: EmbeddedServer, mongo: EmbeddedServer) -> None:
+    def __init__(
+        self, folder: Path, nats_server: EmbeddedServer, mongo: EmbeddedServer, settings: Mapping[str, str]
+    ) -> None:
         self._nats_url = nats_server.url
         self.processes = Processes(
             folder,
@@ -50,6 +57,7 @@ class System:
                 "ROTA_CONNECTOR": "rehearsal",
                 "ROTA_POOL": "1000",
                 "BENCH_SECRET": SECRET,
+                **settings,
             },
         )
         self._delivered: dict[str, asyncio.Event] = {}
@@ -86,16 +94,34 @@ class System:
         del self._delivered[execution]
         return perf_counter() - started
 
+    async def ended(self, data: dict[str, Any]) -> Execution:
+        """An event for the worker with this data; its execution, once it is over."""
+        body = json.dumps({"type": "work.wanted", "data": data}).encode()
+        async with httpx.AsyncClient(trust_env=False, base_url=self.processes.gateway, headers=ADMIN) as client:
+            woken = await client.post(f"/v1/hooks/{TEAM}/{tasks.SOURCE}", content=body, headers=_signed(body))
+            if woken.status_code != 202:
+                raise RuntimeError(f"expected 202 from the webhook, got {woken.status_code}: {woken.text}")
+            execution = woken.json()["triggers"][0]["execution_id"]
+            while True:
+                found = await client.get(f"/v1/teams/{TEAM}/executions/{execution}")
+                if found.status_code == 200:
+                    read = Execution.model_validate(found.json())
+                    if read.status.over:
+                        return read
+                await asyncio.sleep(0.05)
+
     async def _on_delivery(self, message: Msg) -> None:
         execution = json.loads(message.data)["context"]["execution_id"]
         self._delivered.setdefault(execution, asyncio.Event()).set()
 
     async def _prepare(self, client: httpx.AsyncClient) -> None:
         gateway = f"{self.processes.gateway}/v1/teams"
-        admin = {"Authorization": f"Bearer {ADMIN_KEY}"}
-        source = {"name": SOURCE, "secret": "$ENV.BENCH_SECRET"}
-        for path, body in (("", {"team_id": TEAM}), (f"/{TEAM}/sources", source), (f"/{TEAM}/robots", ROBOT)):
-            answer = await client.post(gateway + path, json=body, headers=admin)
+        made: list[tuple[str, dict[str, Any]]] = [("", {"team_id": TEAM})]
+        for source in (SOURCE, tasks.SOURCE):
+            made.append((f"/{TEAM}/sources", {"name": source, "secret": "$ENV.BENCH_SECRET"}))
+        made += [(f"/{TEAM}/robots", robot) for robot in (ROBOT, tasks.ROBOT)]
+        for path, body in made:
+            answer = await client.post(gateway + path, json=body, headers=ADMIN)
             if answer.status_code != 201:
                 raise RuntimeError(f"expected 201 from {path or '/v1/teams'}, got {answer.status_code}: {answer.text}")
 

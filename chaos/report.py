@@ -12,7 +12,7 @@ from chaos.kinds import KINDS, Kind
 from chaos.robots import TARGETS
 from chaos.witness import Witness
 
-SHOWN = 10
+SHOWN, SLOWEST = 10, 3
 ZERO = ("lost", "repeated_steps", "doubled_deliveries")
 
 
@@ -56,6 +56,14 @@ def table(book: Book, kills: list[Kill]) -> Iterable[str]:
         seconds = [took for kill in found[kind] if (took := recovery(kill, book)) is not None]
         text = f"{median(seconds):.1f} s" if seconds else "-"
         yield f"{kind.victim:<17}{kind.step:<30}{len(found[kind]):>6}{text:>19}"
+
+
+def slowest(book: Book, kills: list[Kill]) -> Iterable[str]:
+    """Where the longest recoveries were, with the lead that ended last: what to look for in the logs."""
+    known = [(took, kill) for kill in kills if (took := recovery(kill, book)) is not None]
+    for took, kill in sorted(known, key=lambda each: -each[0])[:SLOWEST]:
+        last = max((book.entries[lead] for lead in kill.leads), key=lambda entry: entry.ended_at or 0)
+        yield f"  {took:.1f} s after {kill.kind.name}: {last.lead}, execution {last.execution_id}"
 
 
 def findings(book: Book, witness: Witness, *, rejected: list[str], buried: list[str]) -> Iterable[str]:

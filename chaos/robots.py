@@ -103,7 +103,7 @@ def plan(member: str, lead: str) -> list[dict[str, Any]]:
 def _numbered(task: dict[str, Any], task_id: str, lead: str) -> dict[str, Any]:
     task |= {"id": task_id, "description": f"{lead} {task_id}"}
     if task["executor_type"] != "assistant":
-        task |= {"args": [{"lead": lead, "task": task_id, "round": 0}]}
+        task |= {"args": [{"lead": lead, "task": task_id, "number": 0}]}
         task |= {"validation_rules": [{"type": "contains", "value": lead}]}
     return task
 
@@ -125,7 +125,7 @@ def _calls(asked: Asked) -> list[dict[str, Any]]:
     if (asked.robot, asked.task) != (CALLER, "task-1"):
         return []
     wanted = ((NOTE, CHARGE), (NOTE,), ())[min(asked.rounds, 2)]
-    arguments = {"lead": asked.lead, "task": asked.task, "round": asked.rounds + 1}
+    arguments = {"lead": asked.lead, "task": asked.task, "number": asked.rounds + 1}
     return [{"id": f"{tool}-{asked.rounds + 1}", "name": asked.tools[tool], "arguments": arguments} for tool in wanted]
 
 

@@ -174,6 +174,9 @@ class Suite:
         print()
         for line in report.table(self.book, kills):
             print(line)
+        print("the slowest recoveries:")
+        for line in report.slowest(self.book, kills):
+            print(line)
         print()
         for line in report.findings(self.book, self.witness, rejected=self._ears.rejected, buried=self._ears.buried):
             print(line)

@@ -46,6 +46,6 @@ def understood(body: dict[str, Any]) -> Asked:
         lead=facts["data"]["lead"],
         robot=facts["role"],
         task=str(facts.get("task", "")).rpartition(" ")[2],
-        rounds=len(body.get("rounds") or []),
-        tools={tool["tool"]: tool["name"] for tool in body.get("tools") or []},
+        rounds=body["rounds"],
+        tools={tool["tool"]: tool["name"] for tool in facts["tools"]},
     )

@@ -1,4 +1,4 @@
-"""The MCP server: two tools over streamable HTTP that know a step by the id in `_meta`."""
+"""The MCP server: two tools over streamable HTTP that know a step by the id in the `_meta` of its call."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -33,16 +33,15 @@ async def tools(witness: Witness, signals: Signals, random: Random) -> AsyncIter
         await asyncio.sleep(random.uniform(*SECONDS))
         return f"{name} of {lead}: done"
 
-    # `round` is the name the model uses.
     @server.tool(name=NOTE, annotations=ToolAnnotations(idempotentHint=True))
-    async def note(lead: str, task: str, round: int, session: Session) -> str:
+    async def note(lead: str, task: str, number: int, session: Session) -> str:
         """Note that something happened; the same step twice is noted once."""
-        return await work(NOTE, lead, task, round, session)
+        return await work(NOTE, lead, task, number, session)
 
     @server.tool(name=CHARGE, annotations=ToolAnnotations(idempotentHint=False))
-    async def charge(lead: str, task: str, round: int, session: Session) -> str:
+    async def charge(lead: str, task: str, number: int, session: Session) -> str:
         """Charge for something; twice is charged twice."""
-        return await work(CHARGE, lead, task, round, session)
+        return await work(CHARGE, lead, task, number, session)
 
     async with serving(server.streamable_http_app(), lifespan="on") as url:
         yield f"{url}/mcp"
@@ -50,4 +49,4 @@ async def tools(witness: Witness, signals: Signals, random: Random) -> AsyncIter
 
 def _step_id(session: Session) -> str:
     meta = session.request_context.meta
-    return str(meta.model_dump().get(STEP_ID, "")) if meta is not None else ""
+    return str((meta.model_extra or {}).get(STEP_ID, "")) if meta is not None else ""

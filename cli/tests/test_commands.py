@@ -27,6 +27,7 @@ EVERY = dict(commands())
 def test_all_commands_are_there() -> None:
     assert set(EVERY) == {
         *("up", "demo", "apply", "trigger", "watch", "doctor", "robots", "robots delete", "sources", "sources add"),
+        *("intervene", "answer", "pause", "resume", "stop", "plans", "replay"),
         *("executions", "executions show", "dead list", "dead show", "dead redrive", "webhook send"),
     }
 
@@ -56,6 +57,16 @@ def test_help_works_everywhere(name: str, capsys: pytest.CaptureFixture[str]) ->
         ["dead", "redrive"],
         ["dead", "redrive", "1", "--all"],
         ["executions", "--status", "odd"],
+        ["trigger", "a", "--action", "plan.add"],
+        ["intervene", "a"],
+        ["intervene", "a", "--action", "dance"],
+        ["intervene", "a", "--action", "task.update", "--set", "colour=red"],
+        ["intervene", "a", "--action", "task.update", "--set", "args=[1"],
+        ["answer", "e1"],
+        ["pause"],
+        ["stop", "e1", "--team"],
+        ["resume", "--robot", "a", "--team"],
+        ["replay"],
     ],
 )
 def test_a_command_written_wrong_ends_with_2_and_says_so(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,14 +10,14 @@ import pytest
 
 from rota_common.clock import now
 from rota_common.mongo import Mongo
-from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
+from rota_common.testing.samples import NOON, a_robot, a_trigger
 from rota_contracts.execution import ExecStatus
 from rota_contracts.ids import execution_id
 from rota_contracts.trigger import RejectReason, TriggerReceivedV1
 from scheduler.adapters.fakes import MemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.domain import Board, Entry, Refusal, State, consider
-from scheduler.ports import Batch, Decided, Ended, LeaseLost, Queue
+from scheduler.ports import Batch, Decided, Ended, LeaseLost, Moved, Queue, TakenBack
 
 LEASE = 0.3
 
@@ -50,6 +50,19 @@ def accepted(trigger_id: str, *, admitted: bool = False, **fields: Any) -> Decid
 
 def refused(trigger_id: str) -> Decided:
     return Decided(a_trigger(trigger_id), "", Refusal(RejectReason.NO_ROBOT, "there is no robot ann"))
+
+
+GONE = Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted")
+
+
+def gone(trigger_id: str) -> TakenBack:
+    return TakenBack(eid(trigger_id), GONE)
+
+
+async def on_board(queue: Queue, trigger_id: str) -> Entry:
+    entry = (await queue.board()).find(eid(trigger_id))
+    assert entry is not None
+    return entry
 
 
 async def holds(queue: Queue, owner: str = "first") -> int:
@@ -171,16 +184,59 @@ async def test_reports_of_strangers_change_nothing(queue: Queue) -> None:
     assert await queue.known([eid("t1"), eid("t2")]) == {}
 
 
-async def test_what_was_withdrawn_is_rejected_and_found_by_its_robot(queue: Queue) -> None:
+async def test_what_was_taken_back_is_rejected_and_known_until_it_is_told(queue: Queue) -> None:  # TG-16 TG-20
     await write(queue, decided=[accepted("t1"), accepted("t2"), accepted("t3", member_id="bob"), refused("t4")])
-    await write(queue, withdrawn=[eid("t1"), eid("t2")])
-    gone = await queue.withdrawn(TEAM, MEMBER)
-    assert {known.execution_id for known in gone} == {eid("t1"), eid("t2")}
-    assert {(known.state, known.refusal) for known in gone} == {
-        (State.REJECTED, Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted"))
-    }
+    await write(queue, taken_back=[gone("t1"), gone("t2")])
+    untold = await queue.untold()
+    assert {known.execution_id for known in untold} == {eid("t1"), eid("t2")}
+    assert {(known.state, known.refusal) for known in untold} == {(State.REJECTED, GONE)}
     assert list((await queue.board()).queued) == [eid("t3")]
-    assert await queue.withdrawn("initech", MEMBER) == []
+    await queue.told([eid("t1")])
+    assert [known.execution_id for known in await queue.untold()] == [eid("t2")]
+    assert (await queue.known([eid("t1")]))[eid("t1")].refusal == GONE
+
+
+async def test_what_is_parked_is_on_the_board_and_holds_no_slot(queue: Queue) -> None:
+    await write(queue, decided=[accepted("t1", admitted=True), accepted("t2")])
+    entry = replace(await on_board(queue, "t1"), parks=2, admitted_at=None)
+    await write(queue, moved={eid("t1"): Moved(entry, State.PARKED)})
+    board = await queue.board()
+    assert (board.parked, list(board.queued), board.active) == ({eid("t1"): entry}, [eid("t2")], {})
+    known = (await queue.known([eid("t1")]))[eid("t1")]
+    assert (known.state, known.parks) == (State.PARKED, 2)
+
+
+async def test_what_goes_on_is_queued_again_and_admitted_under_its_grant(queue: Queue) -> None:
+    await write(queue, decided=[accepted("t1", admitted=True)])
+    resumed = replace(await on_board(queue, "t1"), parks=1, admitted_at=None, queued_at=NOON - timedelta(minutes=1))
+    await write(queue, moved={eid("t1"): Moved(resumed, State.QUEUED)})
+    assert (await queue.board()).queued == {eid("t1"): resumed}
+    await write(queue, admitted=[eid("t1")])
+    assert (await queue.board()).active == {eid("t1"): replace(resumed, admitted_at=NOON)}
+    await write(queue, started=[eid("t1")])
+    known = (await queue.known([eid("t1")]))[eid("t1")]
+    assert (known.state, known.parks) == (State.RUNNING, 1)
+
+
+async def test_what_a_batch_says_last_of_an_entry_is_what_holds(queue: Queue) -> None:
+    await write(queue, decided=[accepted("t1", admitted=True), accepted("t2", admitted=True)])
+    again = replace(await on_board(queue, "t1"), parks=1, admitted_at=NOON)
+    moved = {eid("t1"): Moved(again, State.ADMITTED)}
+    ended = [Ended(eid("t2"), ExecStatus.COMPLETED)]
+    await write(queue, started=[eid("t1"), eid("t2")], admitted=[eid("t1")], moved=moved, ended=ended)
+    known = await queue.known([eid("t1"), eid("t2")])
+    assert (known[eid("t1")].state, known[eid("t1")].parks) == (State.ADMITTED, 1)
+    assert known[eid("t2")].state is State.DONE
+    assert (await queue.board()).active == {eid("t1"): again}
+
+
+async def test_what_has_ended_is_neither_parked_nor_queued_again(queue: Queue) -> None:
+    await write(queue, decided=[accepted("t1", admitted=True)])
+    entry = await on_board(queue, "t1")
+    await write(queue, ended=[Ended(eid("t1"), ExecStatus.COMPLETED)])
+    await write(queue, moved={eid("t1"): Moved(replace(entry, parks=1), State.QUEUED)}, taken_back=[gone("t1")])
+    assert (await queue.known([eid("t1")]))[eid("t1")].state is State.DONE
+    assert (await queue.board(), await queue.untold()) == (Board(), [])
 
 
 async def test_whoever_lost_the_lease_writes_nothing_at_all(queue: Queue) -> None:
@@ -191,7 +247,7 @@ async def test_whoever_lost_the_lease_writes_nothing_at_all(queue: Queue) -> Non
         decided=[accepted("t2")],
         admitted=[eid("t1")],
         ended=[Ended(eid("t1"), ExecStatus.COMPLETED)],
-        withdrawn=[eid("t1")],
+        taken_back=[gone("t1")],
         at=NOON,
     )
     with pytest.raises(LeaseLost):

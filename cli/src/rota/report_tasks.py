@@ -70,12 +70,10 @@ def _round(number: int, one: Round) -> list[str]:
 
 def _use(use: ToolUse) -> list[str]:
     whose = f"{use.server}.{use.tool}" if use.server else "process"
+    name = use.name if use.name == whose else f"{use.name} ({whose})"
     given = _short(json.dumps(use.arguments, ensure_ascii=False, default=str))
-    name = use.name if use.name != whose else ""
-    lines = [
-        f"{MARKS[use.status]} {name} ({whose}) {use.status.value}, {took(use.started_at, use.finished_at)}: {given}"
-    ]
-    return lines + ([f"    error: {use.error}"] if use.error else [])
+    line = f"{MARKS[use.status]} {name} {use.status.value}, {took(use.started_at, use.finished_at)}: {given}"
+    return [line, *([f"    error: {use.error}"] if use.error else [])]
 
 
 def _verdict(verdict: ValidationResult) -> list[str]:

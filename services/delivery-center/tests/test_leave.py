@@ -1,5 +1,6 @@
 """Nothing leaves before the executor has said that it may, over fakes."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -67,6 +68,18 @@ async def test_the_result_of_a_stopped_execution_is_refused(house: Any, robot: A
     await home.deliver(request_for())  # again
     assert home.bulletin.facts == first + first
     assert len(home.executions.asked) == 1
+
+
+async def test_a_request_that_is_held_for_long_is_let_go_of_and_taken_when_it_is_made_again(
+    house: Any, robot: Any, request_for: Any
+) -> None:
+    home = house(robot(TWO_HOOKS))
+    home.executions.script = [HOLD]
+    await home.deliver(request_for(), at=home.clock() - timedelta(minutes=16))
+    assert (home.webhook.parcels, home.told("delivery.accepted")) == ([], [])
+    await home.deliver(request_for(), at=home.clock())
+    assert len(home.webhook.parcels) == 2
+    assert home.told("delivery.accepted")[0].result.success is True
 
 
 @pytest.mark.parametrize(("answer", "reason", "after"), [(HOLD, "paused by ann", 2), (AWAY, "isn't there", None)])

@@ -53,6 +53,11 @@ def test_servers_are_named_after_their_files_and_secrets_come_from_the_environme
     assert SECRET not in repr(servers)
 
 
+def test_the_example_can_be_used() -> None:
+    (server,) = load_servers(Path(__file__).parents[3] / "examples" / "mcp", {}).values()
+    assert (server.id, server.problem, server.repeatable("get_current_time", hinted=False)) == ("time", "", True)
+
+
 def test_a_missing_secret_is_a_problem_of_that_server_alone(folder: Path) -> None:
     servers = load_servers(folder, {"MY_TOKEN": SECRET})
     assert servers["time"].problem == ""

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from services.scheduler.tests.desk import OWNER, Desk, as_event, finished, started
 
 from rota_common.errors import Transient
 from rota_common.testing.samples import MEMBER, SetClock, a_robot, a_trigger
@@ -11,7 +12,6 @@ from rota_contracts.trigger import RejectReason
 from scheduler.adapters.fakes import MemoryQueue
 from scheduler.domain import State
 from scheduler.ports import Batch, LeaseLost
-from services.scheduler.tests.desk import OWNER, Desk, as_event, finished, started
 
 
 async def test_a_trigger_is_written_then_told_then_answered() -> None:  # TG-05 SC-11

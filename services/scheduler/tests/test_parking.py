@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from services.scheduler.tests.desk import Desk, finished, parked, resumable, started
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.trigger import TriggerType
 from scheduler.domain import HEAD_START, Board, Entry, State, consider, pick
-from services.scheduler.tests.desk import Desk, finished, parked, resumable, started
 
 
 class Heard(NamedTuple):

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from services.scheduler.tests.desk import OWNER, Desk
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.plan import ChangePlan, PlanState
@@ -12,7 +13,6 @@ from rota_contracts.trigger import ExecutorMode, InterventionAction, TriggerType
 from scheduler.domain import State
 from scheduler.plan import Plan, change, plan_key
 from scheduler.ports import PlansChanged
-from services.scheduler.tests.desk import OWNER, Desk
 
 LATER = NOON + timedelta(hours=1)
 KEY = plan_key(TEAM, MEMBER, "p1")

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from services.scheduler.tests.desk import Desk, parked, resumable, started
 
 from rota_common.errors import Transient
 from rota_common.testing.samples import TEAM, a_robot, a_trigger
@@ -11,7 +12,6 @@ from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.ids import execution_id
 from rota_contracts.trigger import RejectReason
 from scheduler.domain import State
-from services.scheduler.tests.desk import Desk, parked, resumable, started
 
 
 def eids(*trigger_ids: str) -> list[str]:

@@ -7,8 +7,10 @@ import pytest
 
 from rota_contracts.text import Text
 from rota_contracts.validation import Assertion, CheckRules, RulesChecked, ValidationResult
-from validator.adapters.fakes import InlineOutputs, InlinePatterns
+from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts
 from validator.check_output import CheckOutput
+from validator.kinds import Said
+from validator.registry import Kinds
 
 REPORT = "# Report\n\nThe total is 42 [1]."
 DATA = json.dumps({"data": {"count": 10, "name": "Ada", "ok": True, "none": None, "items": [{"id": 7}, {"id": 8}]}})
@@ -16,10 +18,18 @@ DEEP = "[" * 700 + "]" * 700
 FENCED = f"Here you are:\n```json\n{DATA}\n```"
 
 
+SCRIPTS = {
+    "yes": lambda given: Said(True),
+    "counts": lambda given: Said(len(given["json"]["items"]) == given["value"], f"there are {len(given['json'])}"),
+    "part": lambda given: Said(given == {"output": "Ada", "value": None, "json": "Ada"}, repr(given)),
+    "nothing": lambda given: Said(given == {"output": "", "value": None}, repr(given)),
+    "breaks": lambda given: Said(1 // 0 == 1),
+}
+
+
 async def checked(output: str, *rules: Any) -> RulesChecked:
-    return await CheckOutput(InlineOutputs(), InlinePatterns())(
-        CheckRules(rules=list(rules), output=Text(inline=output))
-    )
+    check = CheckOutput(InlineOutputs(), InlinePatterns(), InlineScripts(SCRIPTS), Kinds())
+    return await check(CheckRules(rules=list(rules), output=Text(inline=output)))
 
 
 async def verdict(output: str, **rule: Any) -> ValidationResult:
@@ -174,12 +184,16 @@ async def test_every_type_can_look_at_a_part(rule: dict[str, Any], holds: bool) 
 @pytest.mark.parametrize(
     ("output", "rule", "said"),
     [
-        (
-            REPORT,
-            {"type": "script", "script": "scripts.validate"},
-            "assertion type 'script' isn't available in this version",
-        ),
-        (REPORT, {"type": "agent", "use": "validator"}, "assertion type 'agent' isn't available in this version"),
+        (REPORT, {"type": "vibes"}, "assertion type 'vibes' isn't known here: known are agent, contains, equals, "),
+        (REPORT, {"type": "script"}, "no `script`"),
+        (REPORT, {"type": "script", "script": "scripts.validate"}, "there is no scripts.validate.py: add it"),
+        (REPORT, {"type": "script", "script": "breaks"}, "the script failed: ZeroDivisionError"),
+        (REPORT, {"type": "agent"}, "no `use`"),
+        (REPORT, {"type": "length", "value": 3}, 'its `value` must be like {"unit": "words"'),
+        (REPORT, {"type": "json", "value": "number?"}, "one of string, number, boolean, array, object, null, not"),
+        (DATA, {"type": "json_path", "path": "data..count", "value": 1}, "its `path` can't be read: expected a path"),
+        (DATA, {"type": "json_path", "path": "data.items[*]", "value": 1}, "its `path` can't be read"),
+        (DATA, {"type": "json_path", "path": "data[", "value": 1}, "its `path` can't be read"),
         (
             REPORT,
             {"type": "regex", "value": "(unclosed"},
@@ -203,6 +217,38 @@ async def test_what_cannot_be_tried_fails_and_says_why(
     assert said in found.issues[0]
 
 
+@pytest.mark.parametrize(
+    ("output", "rule", "holds"),
+    [
+        # VA-08
+        ("", {"script": "yes"}, True),
+        ('{"items": [1, 2]}', {"script": "counts", "value": 2}, True),
+        ('{"items": [1, 2]}', {"script": "counts", "value": 3}, False),
+        (DATA, {"script": "part", "path": "data.name"}, True),
+        (DATA, {"script": "nothing", "path": "data.missing"}, True),
+    ],
+)
+async def test_a_script_is_given_what_it_has_to_judge(output: str, rule: dict[str, Any], holds: bool) -> None:
+    assert (await verdict(output, type="script", **rule)).passed is holds
+    assert (await verdict(output, type="script", **rule, negate=True)).passed is not holds
+
+
+async def test_a_scripts_message_is_said() -> None:
+    found = await verdict('{"items": []}', type="script", script="counts", value=1)
+    assert found.issues == ["expected the output to pass the script counts, but there are 1"]
+
+
+async def test_an_agents_assertion_is_left_to_the_second_layer() -> None:  # VA-09
+    rule = Assertion(type="agent", use="experts.checker", value="is it kind?", negate=True)
+    found = await checked(REPORT, rule, '{"use": "validator", "type": "agent"}', "Be kind.")
+    assert found.open_rules == [
+        '{"type":"agent","value":"is it kind?","use":"experts.checker","negate":true}',
+        '{"type":"agent","use":"validator"}',
+        "Be kind.",
+    ]
+    assert (found.verdict.passed, found.verdict.details) == (True, "")
+
+
 async def test_an_issue_says_what_was_expected_and_what_came() -> None:
     found = await verdict(DATA, type="json_path", path="data.count", value=11)
     assert found.issues == ["expected `data.count` of the output to equal 11, got 10"]
@@ -218,7 +264,7 @@ async def test_a_negated_issue_says_so() -> None:
 async def test_a_long_output_is_quoted_by_its_beginning() -> None:
     found = await verdict("x" * 10_000, type="contains", value="y")
     assert len(found.issues[0]) < 400
-    assert "(10002 characters)" in found.issues[0]
+    assert "(10000 characters)" in found.issues[0]
 
 
 async def test_a_rules_own_message_is_said_instead() -> None:

@@ -10,6 +10,7 @@ from rota_contracts.validation import ValidationCompletedV1, ValidationRequested
 from validator.adapters.fakes import InlineOutputs, SayingAgents
 from validator.judge_output import JudgeOutput
 from validator.judging import OUTPUT_LIMIT
+from validator.registry import Kinds
 
 
 def request(**fields: Any) -> ValidationRequestedV1:
@@ -29,12 +30,12 @@ def request(**fields: Any) -> ValidationRequestedV1:
 
 async def judged(answer: Any, **fields: Any) -> ValidationCompletedV1:
     content = answer if isinstance(answer, str) else json.dumps(answer)
-    return await JudgeOutput(InlineOutputs(), SayingAgents(content), timeout=60)(request(**fields))
+    return await JudgeOutput(InlineOutputs(), SayingAgents(content), Kinds(), timeout=60)(request(**fields))
 
 
 async def test_the_agent_is_asked_once_per_validation() -> None:  # VA-01
     agents = SayingAgents('{"passed": true, "score": 0.9}')
-    fact = await JudgeOutput(InlineOutputs(), agents, timeout=60)(request())
+    fact = await JudgeOutput(InlineOutputs(), agents, Kinds(), timeout=60)(request())
     (call,) = agents.calls
     assert (call.call_id, call.assistant_id, call.execution_id, call.timeout) == ("v1", "rota.validation", "e1", 60)
     for part in ("Write a haiku about rain", "three lines", "- Name no colours.", "Rain on the tin roof", '"score"'):
@@ -44,7 +45,7 @@ async def test_the_agent_is_asked_once_per_validation() -> None:  # VA-01
 
 async def test_a_long_output_is_shown_in_part_and_said_to_be() -> None:
     agents = SayingAgents('{"passed": true}')
-    await JudgeOutput(InlineOutputs(), agents, timeout=60)(request(output=Text(inline="x" * 100_000)))
+    await JudgeOutput(InlineOutputs(), agents, Kinds(), timeout=60)(request(output=Text(inline="x" * 100_000)))
     text = agents.calls[0].messages[0].text()
     assert text.count("x" * 100) == OUTPUT_LIMIT // 100
     assert "its first 60000 of 100000 characters" in text
@@ -103,6 +104,6 @@ async def test_an_unreadable_answer_is_no_verdict(answer: str) -> None:
 
 async def test_an_agents_failure_is_no_verdict() -> None:
     agents = SayingAgents('{"passed": true}', error="out of budget")
-    fact = await JudgeOutput(InlineOutputs(), agents, timeout=60)(request())
+    fact = await JudgeOutput(InlineOutputs(), agents, Kinds(), timeout=60)(request())
     assert fact.error == "the validation agent rota.validation failed: out of budget"
     assert not fact.verdict.passed

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import nats.micro
 import pytest
@@ -16,6 +18,7 @@ from rota_common.embedded import EmbeddedServer
 from rota_contracts.catalog import process_subject
 from rota_contracts.process import ProcessCall
 
+EXAMPLE = Path(__file__).parents[3] / "examples" / "process.py"
 CALL = ProcessCall(
     step_id="step-1", team_id="acme", member_id="ann", execution_id="e1", task_id="t1", args=[{"lead": "Globex"}, 2]
 )
@@ -55,6 +58,26 @@ async def test_a_process_gets_the_call_and_its_step_id_and_answers(nats: Embedde
     assert (request.headers or {})["rota-idempotency-key"] == "step-1"
     assert ProcessCall.model_validate_json(request.data) == CALL
     assert json.loads(request.data)["args"] == [{"lead": "Globex"}, 2]
+
+
+async def test_the_example_is_a_process(nats: EmbeddedServer, bus: Bus) -> None:
+    example = await asyncio.create_subprocess_exec(sys.executable, str(EXAMPLE), nats.url, "acme")
+    call = CALL.model_copy(update={"args": [{"name": "Ann"}]})
+    try:
+        async with asyncio.timeout(20):
+            assert json.loads(await answered(bus, "crm.greet", call)) == {"greeting": "Hello, Ann!"}
+    finally:
+        example.kill()
+        await example.wait()
+
+
+async def answered(bus: Bus, name: str, call: ProcessCall) -> str:
+    """What the process answers, once it is there."""
+    while True:
+        try:
+            return await NatsProcesses(bus).call(name, call, timeout=5)
+        except NotBegun:
+            await asyncio.sleep(0.02)
 
 
 async def test_its_error_is_the_reason(nats: EmbeddedServer, bus: Bus) -> None:

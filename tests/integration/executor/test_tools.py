@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from mcp import types
+from pydantic import AnyUrl
 
 from executor.adapters.mcp_content import LIMIT
 from executor.adapters.mcp_tools import McpTools
@@ -127,7 +128,7 @@ async def test_what_is_not_text_is_described() -> None:
             content=[
                 types.TextContent(type="text", text="Here:"),
                 types.ImageContent(type="image", data="aGVsbG8=", mimeType="image/png"),
-                types.ResourceLink(type="resource_link", name="more", uri="https://example.com/more"),  # type: ignore[arg-type]
+                types.ResourceLink(type="resource_link", name="more", uri=AnyUrl("https://example.com/more")),
             ],
             structuredContent={"not": "shown beside a text"},
         ),

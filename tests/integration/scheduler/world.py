@@ -1,5 +1,6 @@
 """The scheduler on real servers, beside a gateway that triggers and an executor that reports."""
 
+import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
@@ -13,6 +14,7 @@ from rota_common.testing.bus import Listener, stored
 from rota_common.testing.samples import MEMBER, TEAM, a_trigger
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
+from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.envelope import Event
 from rota_contracts.execution import (
     ExecStatus,
@@ -23,6 +25,8 @@ from rota_contracts.execution import (
     TriggerRead,
 )
 from rota_contracts.ids import execution_id
+from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.plan import ChangePlan, ListPlans, PlanChanged, PlanItem
 from rota_contracts.robot import Robot, RobotDeletedV1
 from rota_contracts.streams import ROBOTS_BUCKET
 from scheduler.app import build
@@ -84,11 +88,25 @@ class World:
         given = a_trigger(trigger_id, type, at=now(), **fields)
         await self.gateway.publish(catalog.TRIGGER_RECEIVED, given, caused_by=trigger_id, again=again)
 
-    async def started(self, trigger_id: str, *, member: str = MEMBER) -> None:
-        fact = ExecutionStartedV1(
-            execution_id=execution_id(trigger_id), team_id=TEAM, member_id=member, started_at=now()
+    async def started(self, trigger_id: str, *, member: str = MEMBER, grant: int = 0) -> None:
+        given: dict[str, Any] = {"team_id": TEAM, "member_id": member, "started_at": now(), "grant": grant}
+        fact = ExecutionStartedV1(execution_id=execution_id(trigger_id), **given)
+        step = str(grant) if grant else ""
+        await self.executor.publish(catalog.EXECUTION_STARTED, fact, caused_by=fact.execution_id, step=step)
+
+    async def parked(self, trigger_id: str, parks: int = 1, *, again: int = 0) -> None:
+        given: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER, "parked_at": now(), "status": "waiting"}
+        fact = ExecutionParkedV1(execution_id=execution_id(trigger_id), parks=parks, **given)
+        await self.executor.publish(
+            catalog.EXECUTION_PARKED, fact, caused_by=fact.execution_id, step=str(parks), again=again
         )
-        await self.executor.publish(catalog.EXECUTION_STARTED, fact, caused_by=fact.execution_id)
+
+    async def resumable(self, trigger_id: str, parks: int = 1, *, again: int = 0) -> None:
+        given: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER, "resumable_at": now()}
+        fact = ExecutionResumableV1(execution_id=execution_id(trigger_id), parks=parks, **given)
+        await self.executor.publish(
+            catalog.EXECUTION_RESUMABLE, fact, caused_by=fact.execution_id, step=str(parks), again=again
+        )
 
     async def finished(self, trigger_id: str, *, member: str = MEMBER, status: str = "completed") -> None:
         fact = ExecutionFinishedV1(
@@ -105,8 +123,27 @@ class World:
         fact = RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=rev)
         await self.gateway.publish(catalog.ROBOT_DELETED, fact, caused_by=f"delete-{rev}")
 
-    async def read(self, trigger_id: str = "t1", *, team: str = TEAM) -> TriggerRead:
-        return await self.gateway.ask(catalog.READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))
+    async def read(self, trigger_id: str = "t1", *, team: str = TEAM, execution_id: str | None = None) -> TriggerRead:
+        question = ReadTrigger(team_id=team, trigger_id=trigger_id, execution_id=execution_id)
+        return await self.gateway.ask(catalog.READ_TRIGGER, question)
+
+    async def withdraw(self, **fields: Any) -> Withdrawn:
+        return await self.gateway.ask(catalog.WITHDRAW, Withdraw(**{"team_id": TEAM, "reason": "enough"} | fields))
+
+    async def plan(self, plan_id: str = "p1", action: str = "plan.add", **fields: Any) -> PlanChanged:
+        base: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER, "plan_id": plan_id, "action": action}
+        if action == "plan.add":
+            base["messages"] = [{"content": "Look at Globex"}]
+        return await self.gateway.ask(catalog.CHANGE_PLAN, ChangePlan.model_validate(base | fields))
+
+    async def plans(self) -> list[PlanItem]:
+        return (await self.gateway.ask(catalog.LIST_PLANS, ListPlans(team_id=TEAM))).items
+
+    async def until(self, state: str, trigger_id: str) -> TriggerRead:
+        """What became of a trigger, once it is so far."""
+        while (read := await self.read(trigger_id)).state != state:
+            await asyncio.sleep(0.05)
+        return read
 
     async def facts(self, channel: Channel[Any]) -> list[Any]:
         return [event.data for event in await stored(self.nats_url, channel)]
@@ -122,6 +159,13 @@ class World:
     async def rejected(self, count: int, *, timeout: float = 20) -> list[str]:
         """The triggers that start nothing, once there are `count`, each counted once."""
         return await _distinct(self.rejections, count, lambda fact: str(fact["trigger_id"]), timeout)
+
+    async def grants(self, count: int, *, timeout: float = 20) -> list[tuple[str, int]]:
+        """The triggers whose executions were requested, with the number of the grant, once there are `count`."""
+        heard = await _distinct(
+            self.requests, count, lambda fact: json.dumps([fact["trigger"]["trigger_id"], fact["grant"]]), timeout
+        )
+        return [(trigger_id, grant) for trigger_id, grant in map(json.loads, heard)]
 
     async def given_slots(self) -> list[str]:
         """The triggers whose executions were requested, in order, as the stream holds them."""

@@ -59,7 +59,7 @@ def show(execution_id: Annotated[str, typer.Argument(help="As in `rota execution
 
 
 async def _delivery(api: Api, execution_id: str) -> Json | None:
-    """How its delivery has fared; None when there is none yet, or when nobody can say now: the rest is worth showing."""
+    """How its delivery has fared; None when there is none yet, or nobody can say: the rest is worth showing."""
     try:
         return await api.delivery(execution_id)
     except ApiError:

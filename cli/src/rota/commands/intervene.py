@@ -54,9 +54,10 @@ def answer(
     async def reply(api: Api) -> Json:
         run = await api.execution(execution)
         if run.get("question") is None:
+            command = f"rota intervene {run['member_id']} --action instruct --execution {execution}"
             raise CliError(
                 f"expected a run that waits for an answer: {execution} is {run['status']} and asks nothing",
-                hint=f"`rota intervene {run['member_id']} --action instruct --execution {execution}` says it all the same",
+                hint=f"`{command}` says it all the same, while it is under way",
             )
         request = {"execution_id": execution} | _words(InterventionAction.INSTRUCT, text)
         return await api.intervene(run["member_id"], request)

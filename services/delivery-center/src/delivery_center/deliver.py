@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import assert_never
 
 from delivery_center.ask_leave import AskLeave
@@ -17,6 +18,13 @@ from rota_contracts.robot import Robot
 from rota_contracts.trigger import ExecutorMode
 
 WHILE_PAUSED_S = 2.0
+HELD_FOR = timedelta(minutes=15)
+"""A request that is older is let go of while its execution is paused: the executor asks again when it goes on, and by
+then the stream has forgotten this one's id."""
+
+
+class LetGo(Exception):
+    """Nothing was sent, and the request will be made again."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +42,18 @@ class Deliver:
     bulletin: Bulletin
     clock: Clock
 
-    async def __call__(self, request: DeliveryRequestedV1, *, trace: str = "") -> None:
+    async def __call__(self, request: DeliveryRequestedV1, *, at: datetime | None = None, trace: str = "") -> None:
+        """`at`: when it was asked for."""
         context = request.context
         stored, robot = await asyncio.gather(
             self._stored(request), self.robots.find(context.team_id, context.member_id)
         )
         if stored is None:
-            stored = await self.deliveries.insert(await self._first(request, robot, trace))
+            try:
+                first = await self._first(request, robot, at or self.clock(), trace)
+            except LetGo:
+                return
+            stored = await self.deliveries.insert(first)
         await self.bulletin.publish(of_first_attempts(stored), of=stored)
 
     async def _stored(self, request: DeliveryRequestedV1) -> Delivery | None:
@@ -49,15 +62,14 @@ class Deliver:
             return None
         return await self.deliveries.find(request.request_id)
 
-    async def _first(self, request: DeliveryRequestedV1, robot: Robot | None, trace: str) -> Delivery:
-        now = self.clock()
+    async def _first(self, request: DeliveryRequestedV1, robot: Robot | None, at: datetime, trace: str) -> Delivery:
         delivery = Delivery(
             request_id=request.request_id,
             content=request.content,
             context=request.context,
             mode=request.executor_mode,
-            created_at=now,
-            accepted_at=now,
+            created_at=at,
+            accepted_at=self.clock(),
             traceparent=trace,
         )
         gone = why_gone(robot, request.context.member_id)
@@ -70,11 +82,14 @@ class Deliver:
         return told(planned).model_copy(update={"accepted_at": self.clock()})
 
     async def _attempted(self, planned: Delivery, robot: Robot) -> Delivery:
-        """Raise Transient, with nothing sent, while the execution is paused or nobody can say whether it is."""
+        """Raise Transient, with nothing sent, while the execution is paused or nobody can say whether it is; LetGo when
+        it has been paused for long."""
         said = await self.leave(planned)
         match said.leave:
             case Leave.STOP:
                 return give_up(planned, said.reason).model_copy(update={"error": said.reason})
+            case Leave.HOLD if self.clock() - planned.created_at > HELD_FOR:
+                raise LetGo
             case Leave.HOLD:
                 raise Transient(said.reason, after=WHILE_PAUSED_S)
             case Leave.GO:

@@ -29,7 +29,7 @@ def build_router(deliver: Deliver, stop_retries: StopRetries, deliveries: Delive
 
     @router.consume(DELIVERY_REQUESTED, slots=SLOTS, when_buried=refuse)
     async def on_delivery_requested(event: Event[DeliveryRequestedV1]) -> None:
-        await deliver(event.data, trace=event.traceparent)
+        await deliver(event.data, at=event.time, trace=event.traceparent)
 
     @router.consume(ROBOT_DELETED)
     async def on_robot_deleted(event: Event[RobotDeletedV1]) -> None:

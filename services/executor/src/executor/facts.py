@@ -6,7 +6,6 @@ from typing import Any
 from executor.agent.words import Tool
 from executor.resources import assistants
 from executor.run import Run
-from executor.tasks import result_of
 from executor.wording import about
 from rota_contracts.execution import Task
 
@@ -14,6 +13,7 @@ from rota_contracts.execution import Task
 def facts(run: Run, kind: str, *, task: Task | None = None, tools: Sequence[Tool] = ()) -> dict[str, Any]:
     """`kind`: the phase, or `run` with the task that is done, or `validation`."""
     execution = run.execution
+    states = {result.task_id: str(result.status) for result in execution.results}
     found: dict[str, Any] = {
         "kind": kind,
         "role": run.robot.robot_config.identity.role,
@@ -29,7 +29,7 @@ def facts(run: Run, kind: str, *, task: Task | None = None, tools: Sequence[Tool
         "tasks": [
             {
                 "description": each.description,
-                "status": str(result.status) if (result := result_of(run, each.id)) else "",
+                "status": states.get(each.id, ""),
             }
             for each in execution.tasks or []
         ],

@@ -5,6 +5,10 @@ from rota_common.watching import Watch
 from rota_contracts.catalog import CONTROL_GIVEN
 
 
+HEARD_LIMIT = 10_000
+"""Words that may wait here to be heard."""
+
+
 class HearBroadcast:
     """Heard by every replica, never by one of them; what is missed is read with the run's next write."""
 
@@ -12,7 +16,7 @@ class HearBroadcast:
         self._watch, self._give = watch, give
 
     async def __call__(self) -> None:
-        async with self._watch.listen([CONTROL_GIVEN]) as heard:
+        async with self._watch.listen([CONTROL_GIVEN], limit=HEARD_LIMIT) as heard:
             while True:
                 given = (await heard.next()).data
                 self._give.cut_short(given.action, given.execution_ids)

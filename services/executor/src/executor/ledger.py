@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
 
 from executor import control, domain, tasks
 from executor.agent.words import Tool
@@ -39,7 +39,7 @@ def took(
         began=began,
         said=said,
         tools=[[tool.name, tool.server, tool.tool, tool.idempotent] for tool in tools] if said else [],
-        data=None if said else _plain(outcome),
+        data=None if said else to_jsonable_python(outcome),
         retry_after=retry_after,
     )
     size = 0 if said is None else len(said.inline or "") or (said.ref.size if said.ref else 0)
@@ -79,7 +79,3 @@ def _changed(before: Run, after: Run, kind: str, now: datetime, data: Any = None
 
 def _noted(run: Run, entry: Entry) -> Run:
     return run.model_copy(update={"fresh": [*run.fresh, entry]})
-
-
-def _plain(outcome: Outcome) -> Any:
-    return TypeAdapter(type(outcome)).dump_python(outcome, mode="json")

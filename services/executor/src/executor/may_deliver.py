@@ -19,7 +19,7 @@ class DecideLeave:
         run = control.hear(run, now=self._clock())
         if run.cancelled is not None or run.execution.status is ExecStatus.CANCELLED:
             return DeliveryLeave(leave=Leave.STOP, reason=run.cancelled or run.execution.error or "cancelled")
-        if run.execution.error is not None:
+        if run.execution.error is not None and run.execution.delivery is None:
             return DeliveryLeave(leave=Leave.STOP, reason=f"the execution failed: {run.execution.error}")
         if run.paused:
             return DeliveryLeave(leave=Leave.HOLD, reason="the execution is paused")

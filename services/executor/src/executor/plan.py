@@ -14,7 +14,7 @@ from rota_contracts.execution import ExecutorType, Task, TaskSource
 from rota_contracts.robot import Robot
 from rota_contracts.trigger import TriggerType
 
-MAX_TASKS = 50
+MAX_TASKS = 100
 SHAPE = '{"tasks": [{"id": "task-1", "description": "…", "executor_type": "assistant", "executor_id": "…"}]}'
 SOURCES = {TriggerType.HUMAN: TaskSource.HUMAN, TriggerType.EVENT: TaskSource.EVENT}
 

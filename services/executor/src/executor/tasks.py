@@ -45,7 +45,8 @@ def final(run: Run, task_id: str) -> bool:
 
 def current(run: Run) -> Task | None:
     """The first task that has no final result."""
-    return next((task for task in in_order(run) if not final(run, task.id)), None)
+    over = {result.task_id for result in run.execution.results if result.status in FINAL}
+    return next((task for task in in_order(run) if task.id not in over), None)
 
 
 def turn_of(run: Run, task: Task) -> Turn | None:

@@ -79,9 +79,9 @@ def _type_name(assertion: Assertion) -> str:
 
 
 def _is_json(assertion: Assertion, output: Output) -> bool:
-    if assertion.value is None:
-        return output.whole_json is not NO_JSON
-    return output.whole_json is not NO_JSON and kind(output.whole_json) == _type_name(assertion)
+    wanted = _type_name(assertion) if assertion.value is not None else None
+    found = output.whole_json
+    return found is not NO_JSON and wanted in (None, kind(found))
 
 
 def _has_length(assertion: Assertion, output: Output) -> Said:

@@ -32,7 +32,7 @@ LONGEST = 500
 PLACEHOLDER = re.compile(r"<[\w ]+>|\{[\w ]*\}|\[[A-Za-z_ ]+\]|\.\.\.|…|\bX+\b")
 """In a quoted text, a place for something else: it isn't meant literally."""
 
-COMPOUND = re.compile(r"(?<![us])s$|^[A-Za-z]+(?:work|data|ing)$")
+COMPOUND = re.compile(r"(?<![us])s$|(?:work|data|ing)$")
 """The "field notes" and "field work" of a sentence about research are no fields."""
 
 

@@ -71,8 +71,8 @@ def _options(prompt: Prompt) -> dict[str, Any]:
     options = {**prompt.connector.parameters, **prompt.options}
     options["extra_headers"] = {**options.get("extra_headers", {}), STEP_HEADER: prompt.step_id}
     if prompt.tools and prompt.connector.can("tool_calls"):
-        # Tools are called by us alone. Left to look for MCP servers of its own, litellm imports its whole proxy and wants
-        # another version of the MCP SDK than ours (docs/decisions/0007).
+        # Left to look for MCP servers of its own among the tools, litellm imports its whole proxy, and wants another
+        # version of the MCP SDK than ours (docs/decisions/0007).
         return {**options, "tools": _tools(prompt.tools), "_skip_mcp_handler": True}
     return {name: value for name, value in options.items() if name not in ("tools", "tool_choice")}
 

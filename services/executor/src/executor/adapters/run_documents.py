@@ -47,12 +47,12 @@ def _trail(run: Run) -> Document:
 def _differences(before: BaseModel, after: BaseModel, names: tuple[str, ...], at: str) -> Iterator[tuple[str, Any]]:
     for name in names:
         old, new = getattr(before, name), getattr(after, name)
-        if old is new or old == new:
+        if old is new:
             continue
         if isinstance(old, list) and isinstance(new, list) and old and len(new) >= len(old):
             changed = [index for index, item in enumerate(new) if index >= len(old) or item is not old[index]]
             yield from ((f"{at}.{name}.{index}", to_jsonable_python(new[index])) for index in changed)
-        else:
+        elif old != new:
             yield f"{at}.{name}", to_jsonable_python(new)
 
 

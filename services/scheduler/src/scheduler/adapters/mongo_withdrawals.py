@@ -12,13 +12,16 @@ from rota_contracts.trigger import RejectReason
 from scheduler.domain import State
 from scheduler.ports import Asked
 
-STALE_MS = 10_000
-"""Longer than anybody waits for the answer. By the database's clock, which all replicas share."""
+STALE_S = 10.0
+"""Longer than anybody waits for the answer."""
 
 
 class MongoWithdrawals:
-    def __init__(self, database: Database) -> None:
+    """An ask counts for `stale` seconds, by the database's clock, which all replicas share."""
+
+    def __init__(self, database: Database, *, stale: float = STALE_S) -> None:
         self._asks, self._queue = database["withdrawals"], database["queue"]
+        self._stale_ms = int(stale * 1000)
 
     async def prepare(self) -> None:
         await self._asks.create_index("asked_at", expireAfterSeconds=3600)
@@ -34,7 +37,7 @@ class MongoWithdrawals:
         return ask_id
 
     async def asked(self) -> list[Asked]:
-        fresh = {"$expr": {"$gt": ["$asked_at", {"$subtract": ["$$NOW", STALE_MS]}]}}
+        fresh = {"$expr": {"$gt": ["$asked_at", {"$subtract": ["$$NOW", self._stale_ms]}]}}
         found = self._asks.find(fresh).sort("asked_at", ASCENDING)
         return [Asked(each["_id"], Withdraw.model_validate(each["question"])) async for each in found]
 

@@ -15,6 +15,7 @@ import resource
 import struct
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, FILTER, SIGKILL = 1, 38, 22, 2, 9
@@ -27,14 +28,30 @@ READ_FILE, READ_FOLDER = 1 << 2, 1 << 3
 READABLE = ("/usr/lib", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo")
 """Besides Python's own folders: what its compiled modules load."""
 
-# Of each machine: its number in seccomp's data, and the calls it refuses.
-# socket socketpair clone fork vfork execve kill tkill tgkill ptrace unshare mount, then rt_sigqueueinfo, the two
-# process_vm_*, setns, execveat, and bpf; common to both: pidfd_send_signal, io_uring_setup, pidfd_open, clone3.
-COMMON = (424, 425, 434, 435)
-REFUSED = {
-    "x86_64": (0xC000003E, (41, 53, 56, 57, 58, 59, 62, 200, 234, 101, 272, 165, 129, 310, 311, 308, 322, 321)),
-    "aarch64": (0xC00000B7, (198, 199, 220, 221, 129, 130, 131, 117, 97, 40, 138, 270, 271, 268, 281, 280)),
+ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+CALLS = {
+    "x86_64": {
+        "network": (41, 53),  # socket, socketpair
+        "processes": (56, 57, 58, 59, 322),  # clone, fork, vfork, execve, execveat
+        "signals": (62, 200, 234, 129, 297),  # kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo
+        "others": (101, 310, 311, 302, 141),  # ptrace, process_vm_readv, process_vm_writev, prlimit64, setpriority
+        "kernel": (272, 308, 165, 321),  # unshare, setns, mount, bpf
+        "modes": (90, 91, 92, 93, 94, 132, 235, 260, 261, 268, 280),  # chmod, chown, utime and their variants
+        "attributes": (188, 189, 190, 197, 198, 199),  # setxattr, removexattr and their variants
+    },
+    "aarch64": {
+        "network": (198, 199),
+        "processes": (220, 221, 281),
+        "signals": (129, 130, 131, 138, 240),
+        "others": (117, 270, 271, 261, 140),
+        "kernel": (97, 268, 40, 280),
+        "modes": (52, 53, 54, 55, 88),
+        "attributes": (5, 6, 7, 14, 15, 16),
+    },
 }
+COMMON = (424, 425, 434, 435, 438, 452)
+"""pidfd_send_signal, io_uring_setup, pidfd_open, clone3, pidfd_getfd, fchmodat2: the same number everywhere."""
+
 LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000 | 1, 0x80000000
 OTHER_ABI = 0x40000000
@@ -88,16 +105,15 @@ def _existing(paths: Sequence[str]) -> list[str]:
 
 def _refuse_calls(libc: ctypes.CDLL) -> None:
     machine = os.uname().machine
-    if machine in REFUSED and struct.calcsize("P") == 8:
-        program = _program(*REFUSED[machine])
+    if machine in CALLS and struct.calcsize("P") == 8:
+        program = _program(ARCHITECTURE[machine], [*chain(*CALLS[machine].values()), *COMMON])
         code = ctypes.create_string_buffer(program)
         header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
         libc.prctl(PR_SET_SECCOMP, FILTER, header, 0, 0)
 
 
-def _program(architecture: int, refused: Sequence[int]) -> bytes:
+def _program(architecture: int, calls: Sequence[int]) -> bytes:
     """Classic BPF over (number of the call, architecture, …): jumps count the instructions they skip."""
-    calls = [*refused, *COMMON]
     lines = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, architecture), (RETURN, 0, 0, KILL), (LOAD, 0, 0, 0)]
     lines.append((AT_LEAST, len(calls) + 1, 0, OTHER_ABI))
     lines += [(EQUAL, len(calls) - index, 0, call) for index, call in enumerate(calls)]

@@ -1,0 +1,128 @@
+"""The commands that change what runs, against a real gateway whose scheduler and executor are stand-ins."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from rota.http import listening, serving
+from rota_common.embedded import EmbeddedServer
+from rota_common.service import Runtime
+from rota_contracts.delivery import AttemptRead, ChannelResult, DeliveryRead, DeliveryType, TargetRead
+from rota_contracts.execution import Asked, ExecStatus
+from rota_contracts.replaying import Decision, ExecutionReplayed
+from tests.integration.cli.kit import Rota
+from tests.integration.gateway.kit import ENVIRON, Gateway, Scheduler, settings
+from tests.integration.gateway.standins import AT, DeliveryCenter, Executor
+from trigger_gateway.app import build
+
+pytestmark = pytest.mark.integration
+
+
+@dataclass
+class World:
+    """`rota` as a program of its own, and whom its words reach in the end."""
+
+    rota: Rota
+    executor: Executor
+    scheduler: Scheduler
+    nats: EmbeddedServer
+
+    async def run(self, *words: str) -> CompletedProcess[str]:
+        return await asyncio.to_thread(self.rota.run, *words)
+
+    async def works(self, *words: str) -> str:
+        done = await self.run(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest_asyncio.fixture
+async def world(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str, tmp_path: Path) -> AsyncIterator[World]:
+    async with AsyncExitStack() as ends:
+        app = build(settings(nats.url, mongo_url, mongo_prefix), runtime=Runtime(fetch_timeout=0.3), environ=ENVIRON)
+        url = await ends.enter_async_context(serving(app.http, listening(0)))
+        http = await ends.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False))
+        made = Gateway(app, nats.url, http)
+        made.key = await made.make_team()
+        await made.make_robot()
+        executor = await ends.enter_async_context(Executor().running(nats.url))
+        scheduler = await ends.enter_async_context(Scheduler(nats.url).running())
+        where = {"ROTA_URL": url, "ROTA_TEAM": "acme", "ROTA_API_KEY": made.key}
+        yield World(Rota(tmp_path, where), executor, scheduler, nats)
+
+
+async def test_a_run_is_told_something_and_stopped(world: World) -> None:  # TG-06, TG-16
+    world.executor.give("e1")
+    said = await world.works("intervene", "leader", "--action", "goal.add", "-m", "Ask for Friday")
+    assert said == "execution e1: given to the execution, which heeds it at its next step\n"
+    assert world.executor.words[0].messages[0].text() == "Ask for Friday"
+    stopped = await world.works("stop", "e1", "--reason", "wrong prices")
+    assert stopped == "e1: stop\n1 execution told to stop\n"
+    assert world.executor.controls[0].reason == "wrong prices"
+
+
+async def test_which_of_several_runs_is_meant_must_be_said(world: World) -> None:  # Decision 35
+    world.executor.give("e1", "e2")
+    refused = await world.run("intervene", "leader", "--action", "instruct", "-m", "Hurry")
+    assert refused.returncode == 1
+    assert "execution_id: expected one of e1, e2" in refused.stderr
+    await world.works("intervene", "leader", "--action", "instruct", "-m", "Hurry", "--execution", "e2")
+    assert world.executor.words[0].execution_id == "e2"
+
+
+async def test_a_run_that_waits_is_answered(world: World) -> None:
+    world.executor.give("e1", status=ExecStatus.WAITING)
+    asked = Asked(question="Which offer?", asked_at=AT)
+    world.executor.has = [run.model_copy(update={"question": asked}) for run in world.executor.has]
+    assert "asks      Which offer?" in await world.works("executions", "show", "e1")
+    await world.works("answer", "e1", "The second")
+    word = world.executor.words[0]
+    assert (word.action, word.execution_id, word.messages[0].text()) == ("instruct", "e1", "The second")
+
+
+async def test_a_plan_is_made_listed_and_removed(world: World) -> None:  # TG-09
+    time = "2030-01-01T09:00:00+01:00"
+    made = await world.works(
+        *("intervene", "leader", "--action", "plan.add", "--plan-time", time, "-m", "Review", "--json")
+    )
+    plan_id = json.loads(made)["plan_id"]
+    assert plan_id in await world.works("plans", "--member", "leader")
+    await world.works("intervene", "leader", "--action", "plan.remove", "--plan-id", plan_id)
+    assert "removed" in await world.works("plans")
+
+
+async def test_the_team_is_paused_and_resumed(world: World) -> None:  # TG-16
+    world.executor.give("e1")
+    assert "1 execution told to pause; 1 robot set" in await world.works("pause", "--team")
+    (robots,) = json.loads(await world.works("robots", "--json"))
+    assert robots["robot_status"] == "paused"
+    assert "1 robot set" in await world.works("resume", "--team")
+
+
+async def test_a_replay_that_differs_ends_with_1(world: World) -> None:
+    world.executor.give("e1", status=ExecStatus.COMPLETED)
+    assert (await world.works("replay", "e1")).endswith("and the execution that they lead to\n")
+    decided = Decision(at=AT, step="goals", outcome="asked", replayed="failed")
+    world.executor.replayed = ExecutionReplayed(difference="goals: failed", decisions=[decided])
+    done = await world.run("replay", "e1")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "not the same: goals: failed")
+
+
+async def test_a_run_is_shown_with_and_without_its_deliverys_attempts(world: World) -> None:  # DC-14
+    world.executor.give("e1")
+    (shown,) = [json.loads(await world.works("executions", "show", "e1", "--json"))]
+    assert (shown["status"], shown["delivery_attempts"]) == ("running", None)
+    result = ChannelResult(type=DeliveryType.EMAIL, target="a@example.com", success=True, delivery_id="d1")
+    target = TargetRead(result=result, attempts=[AttemptRead(at=AT, ok=True, latency_ms=12)])
+    async with DeliveryCenter(DeliveryRead(request_id="d", targets=[target])).running(world.nats.url):
+        told = await world.works("executions", "show", "e1")
+        assert "✓ email a@example.com, attempts 1" in told
+        assert "2026-03-02 09:00:00  reached after 12 ms" in told

@@ -11,7 +11,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(BIN)/pi
 compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --universal --custom-compile-command "make lock" $(UPGRADE)
 
-.PHONY: help setup demo test lint format schemas bench lock
+.PHONY: help setup demo test lint format schemas bench chaos lock
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -49,6 +49,9 @@ schemas: setup ## write contracts/schemas and docs/channels.md from the catalog
 
 bench: setup ## measure, beside the floor
 	$(BIN)/python -m bench
+
+chaos: setup ## kill every service at every step, count what came of it (SECONDS=60 SEED=1 EXECUTIONS=1000)
+	$(BIN)/python -m chaos $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%) $(EXECUTIONS:%=--executions=%)
 
 lock: setup ## pin again what requirements/*.in ask for (UPGRADE=--upgrade takes the newest)
 	$(compile) requirements/dev.in -o requirements/all.txt

@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import json
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,12 +10,12 @@ from time import perf_counter
 from typing import Any
 
 from bench.floor import Floor
+from bench.keeping import RESULTS, keep
 from bench.system import System
 from bench.tasks import Planner, overhead
 from rota_common import topology
 from rota_common.embedded import mongod, nats_server
 
-RESULTS = Path(__file__).parent / "results" / "latest.json"
 Once = Callable[[], Awaitable[float]]
 
 
@@ -77,14 +76,6 @@ async def measure(rounds: int, latency_runs: int, rate_runs: int, flight: int) -
 def _row(name: str, value: float, unit: str, floor: float) -> dict[str, Any]:
     row = {"name": name, "value": round(value, 2), "unit": unit, "floor": round(floor, 2)}
     return row | {"ratio": round(value / floor, 3)}
-
-
-def keep(rows: list[dict[str, Any]]) -> None:
-    """Put the rows into the results, in place of older ones of the same names."""
-    names = {row["name"] for row in rows}
-    kept = [row for row in json.loads(RESULTS.read_text()) if row["name"] not in names] if RESULTS.exists() else []
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps([*rows, *kept], indent=2) + "\n")
 
 
 def main() -> None:

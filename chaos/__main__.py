@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import logging
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -37,13 +38,21 @@ def main() -> int:
     print(f"seed {seed}, logs in {folder}", flush=True)
     good = False
     try:
-        good = asyncio.run(Suite(folder, _wanted(given, seed)).run())
+        good = asyncio.run(_run(Suite(folder, _wanted(given, seed))))
     finally:
         if good and not given.keep:
             shutil.rmtree(folder)
         else:
             print(f"the logs are kept in {folder}", file=sys.stderr)
     return 0 if good else 1
+
+
+async def _run(suite: Suite) -> bool:
+    """Whoever ends us before our time ends what we have started, too."""
+    task = asyncio.current_task()
+    if task is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await suite.run()
 
 
 def _wanted(given: argparse.Namespace, seed: int) -> Wanted:

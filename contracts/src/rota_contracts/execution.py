@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from rota_contracts.clock import ClockContext
+from rota_contracts.course import Asked, Intervention, PhaseTime
 from rota_contracts.delivery import DeliveryContent, DeliveryResult, DeliveryType
 from rota_contracts.learning import Lesson
 from rota_contracts.model import Instant, Json, Name, Part, Payload
@@ -132,32 +133,6 @@ class Progress(Part):
     tasks_total: int = 0
     tasks_done: int = 0
     text: str = ""
-
-
-class PhaseTime(Part):
-    """When a phase was entered and left. A phase that was entered again has several."""
-
-    phase: Phase
-    started_at: Instant
-    finished_at: Instant | None = None
-
-
-class Intervention(Part):
-    """A person's word in this run, and what came of it."""
-
-    intervention_id: str
-    action: str = Field(description="an intervention's action, or pause, resume, stop, deadline")
-    text: str = ""
-    at: Instant
-    effect: str = ""
-
-
-class Asked(Part):
-    """What a person is asked; the run waits for the answer. Without `task_id` the phase's agent asks."""
-
-    question: str
-    task_id: str | None = None
-    asked_at: Instant
 
 
 class Execution(Part):

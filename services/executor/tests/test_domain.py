@@ -8,31 +8,33 @@ import pytest
 from services.executor.tests.lives import BAD, GOOD, PATIENCE, answer, at, begun, lived, taken
 
 from executor import domain
-from executor.run import Run, Waiting
-from executor.steps import (
-    AskAgent,
-    CheckRules,
+from executor.outcomes import (
     DeliveryTaken,
-    Done,
-    Finish,
     GoalsSet,
     Inspired,
     Learnt,
     Outcome,
     Planned,
     Recalled,
-    RecallLessons,
-    RequestDelivery,
-    RequestLearning,
-    RequestVerdict,
     RulesAnswered,
-    RunTurn,
     StepDelayed,
     StepFailed,
     TaskAnswered,
     Unusable,
     VerdictGiven,
     Written,
+)
+from executor.run import Run, Waiting
+from executor.steps import (
+    AskAgent,
+    CheckRules,
+    Done,
+    Finish,
+    RecallLessons,
+    RequestDelivery,
+    RequestLearning,
+    RequestVerdict,
+    RunTurn,
 )
 from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.execution import ExecStatus, LearningResult, TaskStatus
@@ -172,13 +174,18 @@ def test_a_step_that_fails_for_too_long_fails_the_run(until: Any) -> None:
         run = domain.apply(run, StepDelayed("down", None), now=NOON, retry_after=300)
         assert run.execution.error is None
     run = domain.apply(run, StepDelayed("down", None), now=NOON, retry_after=300)
-    assert run.execution.error == f"{_phase(until)}: down (20 attempts)"
+    assert run.execution.error == f"{_of(until)}{_phase(until)}: down (20 attempts)"
     assert (run.retry_at, run.failures) == (None, 0)
     assert [result.finished_at for result in run.execution.results] in ([], [NOON])  # now, not when it would have been
 
 
 def _phase(until: Any) -> Phase:
     return until if isinstance(until, Phase) else Phase.RUN
+
+
+def _of(until: Any) -> str:
+    """In whose name a reason is given: inside a task, in the task's."""
+    return "task task-1 (Step 1): " if until in (RunTurn, CheckRules, RequestVerdict) else ""
 
 
 def test_a_refused_step_fails_the_run_at_once() -> None:
@@ -191,7 +198,7 @@ def test_a_refused_task_is_the_failed_one() -> None:  # EX-25
     run = domain.apply(at(RunTurn), StepFailed("no connector"), now=NOON)
     (result,) = run.execution.results
     assert (result.task_id, result.status, result.error) == ("task-1", TaskStatus.FAILED, "no connector")
-    assert run.execution.error == "no connector"
+    assert run.execution.error == "task task-1 (Step 1): no connector"
 
 
 def test_a_broken_rule_fails_the_task_and_stops_the_run() -> None:  # EX-25, Decision 17
@@ -234,7 +241,8 @@ def test_a_failed_run_learns_delivers_nothing_and_ends_failed(until: Any) -> Non
         failed = taken(failed, Recalled([]))
     run, steps = lived(failed)
     assert names(steps) == ["RequestLearning", "Finish"]
-    assert (run.execution.status, run.execution.error, run.execution.delivery) == (ExecStatus.FAILED, "no luck", None)
+    assert (run.execution.status, run.execution.delivery) == (ExecStatus.FAILED, None)
+    assert run.execution.error == f"{_of(until)}no luck"
 
 
 def test_a_run_that_delivered_but_could_not_learn_is_complete_all_the_same() -> None:

@@ -1,90 +1,20 @@
 """The loop around the domain: what is saved, asked and told, in which order, whatever happens in between."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from random import Random
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import DELIVERED, GOOD, answer, begun
+from services.executor.tests.desk import PACE, Desk, Held
+from services.executor.tests.lives import DELIVERED, answer, begun
 
-from executor import domain
 from executor.adapters.fakes import MemoryRuns
-from executor.drive import Drive, Pace
+from executor.drive import Pace
+from executor.outcomes import Outcome, StepDelayed
 from executor.run import Run, Waiting
-from executor.steps import Outcome, Question, RequestDelivery, RequestLearning, RunTurn, Step, StepDelayed, VerdictGiven
-from executor.stop_robot import StopRobot
-from executor.sweep import Sweep
+from executor.steps import RequestDelivery, RequestLearning, RunTurn, Step
 from rota_common.errors import Transient
-from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
-from rota_contracts.execution import ExecStatus
-from rota_contracts.robot import RobotDeletedV1
-
-PACE = Pace(lease=10, patience=60)
-Doing = Callable[[Run, Step], Awaitable[Outcome]]
-
-
-class Told:
-    """What was announced, and how the run was stored at that moment."""
-
-    def __init__(self, runs: MemoryRuns) -> None:
-        self._runs = runs
-        self.facts: list[str] = []
-        self.asked: list[tuple[Question, Run | None]] = []
-        self.away: set[str] = set()
-
-    async def _tell(self, fact: str) -> None:
-        if fact in self.away:
-            raise ConnectionError("NATS is away")
-        self.facts.append(fact)
-
-    async def started(self, run: Run) -> None:
-        await self._tell("started")
-
-    async def finished(self, run: Run) -> None:
-        await self._tell(f"finished {run.execution.status}")
-
-    async def ask(self, run: Run, question: Question) -> None:
-        self.asked.append((question, await self._runs.find(run.id)))
-        await self._tell(f"asked {run.waiting} {run.asks}")
-
-    async def beginning(self, run: Run, step: Step) -> None: ...
-
-    async def happened(self, run: Run, outcome: Outcome) -> None: ...
-
-
-class Desk:
-    """A worker with its surroundings. `doing` may be exchanged for what should happen while a step is carried out."""
-
-    def __init__(self, *, expected: str = "", pace: Pace = PACE, runs: MemoryRuns | None = None) -> None:
-        self.runs, self.clock, self.steps = runs or MemoryRuns(), SetClock(), list[str]()
-        self.told = Told(self.runs)
-        self._expected = expected
-        self.doing: Doing = self.well
-        self.drive = self.worker("first", pace)
-
-    def worker(self, owner: str, pace: Pace = PACE) -> Drive:
-        given: dict[str, Any] = {"owner": owner, "pace": pace, "clock": self.clock, "random": Random(7)}
-        perform: Any = self._perform
-        announce: Any = self.told
-        return Drive(self.runs, perform, announce, **given)
-
-    async def well(self, run: Run, step: Step) -> Outcome:
-        return answer(run, step, tasks=1, expected=self._expected)
-
-    async def _perform(self, run: Run, step: Step) -> Outcome:
-        self.steps.append(type(step).__name__)
-        return await self.doing(run, step)
-
-    async def found(self) -> Run:
-        run = await self.runs.find("e1")
-        assert run is not None
-        return run
-
-    async def verdict(self) -> VerdictGiven:
-        step: Any = domain.next_step(await self.found())
-        return VerdictGiven(step.validation_id, step.task.id, GOOD, None)
+from rota_common.testing.samples import NOON
 
 
 async def test_a_run_goes_on_until_it_is_another_services_turn() -> None:  # EX-21
@@ -165,21 +95,13 @@ async def test_an_answer_to_nobody_is_waited_with() -> None:
 
 async def test_an_answer_waits_while_the_run_is_in_hand() -> None:
     desk = Desk(expected="a result")
-    go = asyncio.Event()
-
-    async def slowly(run: Run, step: Step) -> Outcome:
-        if isinstance(step, RunTurn):
-            await go.wait()
-        return await desk.well(run, step)
-
-    desk.doing = slowly
+    held = Held(desk, RunTurn)
     working = asyncio.create_task(desk.drive.start(begun()))
-    while "RunTurn" not in desk.steps:
-        await asyncio.sleep(0)
+    await held.reached.wait()
     with pytest.raises(Transient, match="is being worked on"):
         await desk.worker("second").resume("e1", answer(await desk.found(), RequestDelivery("r1")))
     await desk.worker("second").resume("e1")  # nothing is lost without it: it is the first one's
-    go.set()
+    held.go.set()
     await working
     assert desk.steps.count("RunTurn") == 1
 
@@ -277,80 +199,3 @@ async def test_a_claim_is_renewed_while_a_step_takes_long_and_through_an_outage(
     await asyncio.wait_for(desk.drive.start(begun()), 5)
     assert len(renewals) >= 2
     assert "asked delivery 1" in desk.told.facts
-
-
-GONE = RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=2)
-
-
-async def test_a_waiting_run_of_a_deleted_robot_ends_at_once() -> None:  # TG-20
-    desk = Desk()
-    await desk.drive.start(begun())
-    await StopRobot(desk.runs, desk.drive)(GONE)
-    assert desk.told.facts[-1] == "finished cancelled"
-    assert (await desk.found()).execution.error == "the robot was deleted"
-
-
-async def test_a_run_in_hand_of_a_deleted_robot_ends_at_its_next_write() -> None:  # TG-20
-    desk = Desk()
-    stop = StopRobot(desk.runs, desk.worker("second"))
-
-    async def deleted(run: Run, step: Step) -> Outcome:
-        if isinstance(step, RunTurn):
-            with pytest.raises(Transient, match="1 executions of the robot are still at a step"):
-                await stop(GONE)
-        return await desk.well(run, step)
-
-    desk.doing = deleted
-    await desk.drive.start(begun())
-    assert desk.steps[-1] == "RunTurn"
-    assert desk.told.facts[-1] == "finished cancelled"
-    await stop(GONE)  # the message comes again, and is done with
-
-
-async def test_an_end_that_was_not_told_is_told_when_the_word_to_stop_comes_again() -> None:  # TG-20
-    desk = Desk()
-    await desk.drive.start(begun())
-    desk.told.away = {"finished cancelled"}
-    with pytest.raises(ConnectionError):
-        await StopRobot(desk.runs, desk.drive)(GONE)
-    desk.told.away.clear()
-    await StopRobot(desk.runs, desk.drive)(GONE)
-    assert desk.told.facts[-1] == "finished cancelled"
-
-
-async def test_an_end_that_a_sweeper_could_not_tell_is_told_by_the_next() -> None:
-    desk = Desk()
-    await desk.drive.start(begun())
-    await desk.runs.cancel_all(TEAM, MEMBER, "the robot was deleted")
-    desk.told.away = {"finished cancelled"}
-    with pytest.raises(ConnectionError):
-        await desk.drive.resume("e1", swept=True)
-    assert (await desk.found()).execution.status is ExecStatus.CANCELLED
-    desk.told.away.clear()
-    desk.clock.forward(PACE.patience)
-    assert [run_id async for run_id in desk.runs.overdue(desk.clock(), limit=10)] == ["e1"]
-    await desk.drive.resume("e1", swept=True)
-    assert desk.told.facts[-1] == "finished cancelled"
-    assert [run_id async for run_id in desk.runs.overdue(desk.clock.forward(9999), limit=10)] == []
-
-
-async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
-    runs, clock = MemoryRuns(), SetClock()
-    for run_id in ("bad", "good"):
-        epoch = await runs.create(begun().seen(execution_id=run_id), owner="dead", until=NOON)
-        assert epoch == 1
-    seen, both = list[str](), asyncio.Event()
-
-    class Driving:
-        async def resume(self, run_id: str, *, swept: bool) -> None:
-            seen.append(run_id)
-            if len(seen) >= 2:
-                both.set()
-            if run_id == "bad":
-                raise ValueError("a bug")
-
-    given: Any = Driving()
-    loop = asyncio.create_task(Sweep(runs, given, clock, interval=60).run())
-    await asyncio.wait_for(both.wait(), 5)
-    loop.cancel()
-    assert sorted(seen) == ["bad", "good"]

@@ -8,9 +8,10 @@ from services.executor.tests.lives import a_task, at, begun
 
 from executor import domain
 from executor.agents import BUILT_IN, Agents
+from executor.outcomes import Planned, Unusable
 from executor.prompts import for_phase, for_task, system
 from executor.run import Run
-from executor.steps import Planned, RunTurn, Unusable
+from executor.steps import RunTurn
 from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.execution import TaskResult, TaskStatus
 from rota_contracts.learning import Lesson, LessonType
@@ -116,36 +117,36 @@ def test_the_language_is_the_triggers_then_the_robots_then_english(trigger: Any,
     assert f"in this language: {expected}" in asked(run, Phase.GOALS)[0]
 
 
-def task_messages(run: Run, number: int, texts: dict[str, str], **fields: Any) -> list[Message]:
+def task_messages(run: Run, number: int, **fields: Any) -> list[Message]:
     task = a_task(number, **fields)
-    return for_task(run, task, AGENTS.assistant(task.executor_id), texts)
+    return for_task(run, task, AGENTS.assistant(task.executor_id), {})
 
 
-def with_results(**statuses: TaskStatus) -> Run:
+def with_results(outputs: dict[str, str], **statuses: TaskStatus) -> Run:
     """A run with four tasks, some of which have gone one way or another."""
     run = domain.apply(at(Phase.TASKS), Planned([a_task(n) for n in (1, 2, 3, 4)], []), now=NOON)
     results = [
-        TaskResult(task_id=name.replace("_", "-"), step_id=name, status=status, output=Text(inline="x"))
-        for name, status in statuses.items()
+        TaskResult(task_id=name, step_id=name, status=status, output=Text(inline=outputs.get(name, "x")))
+        for name, status in ((each.replace("_", "-"), status) for each, status in statuses.items())
     ]
     return run.seen(results=results)
 
 
 def test_a_task_is_told_the_results_of_the_completed_ones_before_it_and_no_others() -> None:  # EX-22
-    run = with_results(task_1=TaskStatus.COMPLETED, task_2=TaskStatus.FAILED, task_3=TaskStatus.VALIDATING)
     texts = {"task-1": "fifteen leads", "task-2": "a wrong guess", "task-3": "unchecked"}
-    text = task_messages(run, 4, texts)[-1].text()
+    run = with_results(texts, task_1=TaskStatus.COMPLETED, task_2=TaskStatus.FAILED, task_3=TaskStatus.VALIDATING)
+    text = task_messages(run, 4)[-1].text()
     assert "## Results so far\n### Step 1\nfifteen leads" in text
     assert "a wrong guess" not in text
     assert "unchecked" not in text
 
 
 def test_the_first_task_is_told_that_there_are_no_results_yet() -> None:  # EX-22
-    assert task_messages(at(RunTurn), 1, {})[-1].text().endswith("## Results so far\n(none)")
+    assert task_messages(at(RunTurn), 1)[-1].text().endswith("## Results so far\n(none)")
 
 
 def test_a_long_result_is_told_in_its_beginning() -> None:  # EX-22
-    text = task_messages(with_results(task_1=TaskStatus.COMPLETED), 2, {"task-1": "x" * 9000})[-1].text()
+    text = task_messages(with_results({"task-1": "x" * 9000}, task_1=TaskStatus.COMPLETED), 2)[-1].text()
     assert "x" * 7999 + "…" in text
     assert "x" * 8000 not in text
 
@@ -153,7 +154,7 @@ def test_a_long_result_is_told_in_its_beginning() -> None:  # EX-22
 def test_a_task_is_told_what_is_expected_of_it() -> None:  # EX-16 EX-18
     given = {"description": "Write it", "expected_output": "two pages", "args": ["formal"]}
     said = [Message(role="user", content="in blue, please")]
-    first, middle, last = task_messages(at(RunTurn, run=begun(robot=ROBOT)), 1, {}, messages=said, **given)
+    first, middle, last = task_messages(at(RunTurn, run=begun(robot=ROBOT)), 1, messages=said, **given)
     assert first.role == "system"
     assert "You are experts.writer, an assistant of Sales Manager" in first.text()
     assert middle == said[0]
@@ -167,6 +168,6 @@ def test_a_task_is_told_what_is_expected_of_it() -> None:  # EX-16 EX-18
 
 
 def test_the_report_to_deliver_is_written_from_the_results() -> None:  # DC-03
-    run = with_results(task_1=TaskStatus.COMPLETED)
-    _, question = asked(run, Phase.DELIVERY, {"task-1": "fifteen leads"})
+    run = with_results({"task-1": "fifteen leads"}, task_1=TaskStatus.COMPLETED)
+    _, question = asked(run, Phase.DELIVERY)
     assert "## Results\n### Step 1\nfifteen leads" in question

@@ -11,7 +11,7 @@ from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.plan import ChangePlan, PlanState
 from rota_contracts.trigger import ExecutorMode, InterventionAction, TriggerType
 from scheduler.domain import State
-from scheduler.plan import Plan, change, plan_key
+from scheduler.plan import LIMIT, Plan, change, plan_key
 from scheduler.ports import PlansChanged
 
 LATER = NOON + timedelta(hours=1)
@@ -98,6 +98,8 @@ async def test_what_is_removed_does_not_start_and_can_be_removed_again() -> None
         ([], word("plan.update"), "there is no item p1 in the plan of ann"),
         ([], word("plan.remove"), "there is no item p1 in the plan of ann"),
         ([], word(messages=[{"content": " "}]), "plan.add needs a message"),
+        ([], word(messages=[{"content": "x" * LIMIT}]), f"expected an item of at most {LIMIT} bytes"),
+        ([word()], word("plan.update", messages=[{"content": "x" * LIMIT}]), "expected an item of at most"),
         ([], word(member_id="nobody"), "there is no robot nobody in team acme"),
         ([word(), word("plan.remove")], word(), "p1 was removed"),
         ([word(), word("plan.remove")], word("plan.update"), "p1 was removed"),

@@ -88,12 +88,14 @@ def test_a_picture_alone_says_something() -> None:  # TG-08
 @pytest.mark.parametrize("action", ["task.add", "goal.add", "instruct"])
 def test_three_actions_start_a_run_when_none_is_under_way(action: str) -> None:  # Decision 35
     assert given_to(wanted(action), Intervened()) is None
+    assert given_to(wanted(action), Intervened(over="completed")) is None  # the only one ended at this moment
 
 
 @pytest.mark.parametrize(
     ("intervention", "told", "problem", "said"),
     [
         (wanted("goal.cancel"), Intervened(), Conflict, "no execution of this robot is under way"),
+        (wanted("goal.cancel"), Intervened(over="completed"), Conflict, "no execution of this robot is under way"),
         (wanted("instruct"), Intervened(candidates=["a", "b"]), Conflict, "say which one, as execution_id: a, b"),
         (wanted("instruct", execution_id="a"), Intervened(over="failed"), Conflict, "a is failed"),
         (wanted("instruct", execution_id="a"), Intervened(), NotFound, "this robot has no execution a"),

@@ -15,8 +15,9 @@ import pytest_asyncio
 from rota.http import listening, serving
 from rota_common.embedded import EmbeddedServer
 from rota_common.service import Runtime
+from rota_contracts.course import Asked
 from rota_contracts.delivery import AttemptRead, ChannelResult, DeliveryRead, DeliveryType, TargetRead
-from rota_contracts.execution import Asked, ExecStatus
+from rota_contracts.execution import ExecStatus
 from rota_contracts.replaying import Decision, ExecutionReplayed
 from tests.integration.cli.kit import Rota
 from tests.integration.gateway.kit import ENVIRON, Gateway, Scheduler, settings

@@ -132,7 +132,7 @@ async def test_the_stream_can_be_narrowed_to_a_robot_or_an_execution(served: Gat
 
 
 async def test_plans_and_what_people_change_are_seen(served: Gateway, executor: Service, nats: EmbeddedServer) -> None:
-    whose = {"team_id": "acme", "member_id": "leader"}
+    whose: dict[str, Any] = {"team_id": "acme", "member_id": "leader"}
     planned = PlanChangedV1(**whose, plan_id="p1", action="plan.add", at=AT)
     parked = ExecutionParkedV1(**whose, execution_id="e1", status=ExecStatus.WAITING, parks=1, parked_at=AT)
     resumable = ExecutionResumableV1(**whose, execution_id="e1", parks=1, resumable_at=AT)

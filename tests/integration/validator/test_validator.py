@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import nats as nats_py
@@ -11,7 +12,7 @@ import pytest
 from rota_common.asking import Ask
 from rota_common.blobs import Blobs
 from rota_common.embedded import EmbeddedServer
-from rota_common.errors import Permanent, Transient
+from rota_common.errors import Permanent
 from rota_common.middlewares import AnyHandler
 from rota_common.router import Router
 from rota_common.service import Runtime, Service
@@ -20,7 +21,7 @@ from rota_common.testing.chaos import twice
 from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.catalog import CALL_AGENT, CHECK_RULES, VALIDATION_COMPLETED, VALIDATION_REQUESTED
 from rota_contracts.text import Text
-from rota_contracts.validation import Assertion, AssertionType, CheckRules, ValidationRequestedV1
+from rota_contracts.validation import Assertion, AssertionType, CheckRules, Conversation, ValidationRequestedV1
 from validator.app import build
 from validator.settings import Settings
 
@@ -59,8 +60,9 @@ class Executor:
 
 
 @asynccontextmanager
-async def validator(url: str, **runtime: Any) -> AsyncIterator[Service]:
-    service = build(Settings(nats_url=url), runtime=Runtime(fetch_timeout=0.3, **runtime)).service
+async def validator(url: str, *, scripts_dir: str = "", **runtime: Any) -> AsyncIterator[Service]:
+    settings = Settings(nats_url=url, scripts_dir=scripts_dir)
+    service = build(settings, runtime=Runtime(fetch_timeout=0.3, **runtime)).service
     await service.start()
     await service.started.wait()
     yield service
@@ -130,15 +132,12 @@ async def test_the_verdict_continues_the_trace_of_its_request(
 
 
 async def test_a_verdict_waits_for_an_executor_that_is_away(nats: EmbeddedServer) -> None:
-    asked_in_vain = asyncio.Event()
+    asking = asyncio.Event()
 
     def noting(handler: AnyHandler) -> AnyHandler:
         async def noted(message: Any) -> Any:
-            try:
-                return await handler(message)
-            except Transient:
-                asked_in_vain.set()
-                raise
+            asking.set()
+            return await handler(message)
 
         return noted
 
@@ -146,7 +145,7 @@ async def test_a_verdict_waits_for_an_executor_that_is_away(nats: EmbeddedServer
     await executor.service.bus.connect()
     async with validator(nats.url, middlewares=[noting]):
         await executor.request()
-        await asyncio.wait_for(asked_in_vain.wait(), 10)
+        await asyncio.wait_for(asking.wait(), 10)
         async with executor.running():
             assert (await completed(nats.url))[0].verdict.passed
 
@@ -168,10 +167,86 @@ async def test_a_refused_call_still_gets_an_answer(
 async def test_a_question_the_contract_does_not_know_is_refused(nats: EmbeddedServer) -> None:
     async with validator(nats.url):
         client = await nats_py.connect(nats.url)
-        reply = await client.request(CHECK_RULES.subject, b'{"rules": [{"type": "vibes"}], "output": {"inline": ""}}')
+        reply = await client.request(CHECK_RULES.subject, b'{"rules": [{"value": 1}], "output": {"inline": ""}}')
         await client.close()
     assert reply.headers is not None
     assert reply.headers["rota-error"] == "permanent"
+
+
+TALK = Conversation(turn=1, max_turns=3)
+
+
+async def test_every_kind_of_rule_in_one_question(
+    nats: EmbeddedServer, executor: AbstractAsyncContextManager[Executor], tmp_path: Path
+) -> None:  # VA-02 to VA-09, VA-12
+    (tmp_path / "scripts.validate.py").write_text("import json, sys\nprint(json.load(sys.stdin)['json']['n'] > 1)")
+    (tmp_path / "total.py").write_text("import json, sys\nprint(json.dumps(json.load(sys.stdin)['json']['n'] == 1))")
+    rules: list[Any] = [
+        {"type": "equals", "value": {"n": 1.0, "name": "Ada"}},
+        {"type": "contains", "value": "Ada"},
+        {"type": "not_contains", "value": "error"},
+        {"type": "json_path", "path": "n", "value": 1},
+        {"type": "regex", "value": "^{"},
+        {"type": "type", "value": "object"},
+        {"type": "script", "script": "total"},
+        {"type": "script", "script": "scripts.validate"},
+        {"type": "agent", "use": "validator"},
+        *("field 'name' must be present", "Be kind."),
+    ]
+    asked = CheckRules.model_validate(
+        {"rules": rules, "output": {"inline": '{"n": 1, "name": "Ada"}'}, "conversation": TALK}
+    )
+    async with executor as asker, validator(nats.url, scripts_dir=str(tmp_path)):
+        found = await asker.service.ask(CHECK_RULES, asked)
+    assert found.open_rules == ['{"type":"agent","use":"validator"}', "Be kind."]
+    assert found.verdict.details.startswith("**Rules: 8 of 9 hold.**")
+    (issue,) = found.verdict.issues
+    assert "expected the script to print true, false or" in issue  # it printed False, which isn't JSON
+    assert f"1. {issue}" in found.verdict.reply_content
+
+
+async def test_an_agents_assertion_goes_both_ways(
+    nats: EmbeddedServer, executor: AbstractAsyncContextManager[Executor]
+) -> None:  # VA-09, Decision 13
+    def say(call: CallAgent) -> AgentAnswered:
+        content = '{"passed": false, "issues": ["rude"]}' if call.assistant_id == "experts.tone" else '{"passed": true}'
+        return AgentAnswered(agent_id=call.assistant_id, content=content)
+
+    rules = [
+        Assertion(type="agent", use="agents:validator", value="Is it true?"),
+        Assertion(type="agent", use="experts.tone", value="Is it rude?", negate=True),
+        Assertion(type="agent", use="experts.tone", value="Is it kind?"),
+    ]
+    async with executor as asker, validator(nats.url, middlewares=[twice]):
+        asker.says = say
+        found = await asker.service.ask(CHECK_RULES, CheckRules(rules=rules, output=Text(inline="Rain")))
+        asked = {"rules": [*found.open_rules, "Be short."], "rules_verdict": found.verdict, "conversation": TALK}
+        await asker.request(agent="own.checker", **asked)
+        (fact,) = await completed(nats.url)
+    agents = {call.assistant_id for call in asker.calls}
+    assert (agents, len({call.call_id for call in asker.calls})) == ({"own.checker", "experts.tone"}, 4)
+    assert fact.verdict.issues == ["expected the output to satisfy the agent experts.tone: Is it kind?, but rude"]
+    assert (fact.verdict.passed, fact.verdict.need_reply) == (False, True)
+    assert "What is wrong:\n1. expected the output to satisfy" in fact.verdict.reply_content
+
+
+async def test_a_plan_with_a_type_nobody_knows_is_answered(
+    nats: EmbeddedServer, executor: AbstractAsyncContextManager[Executor]
+) -> None:  # VA-10
+    rules = [Assertion(type="vibes", negate=True)]
+    async with executor as asker, validator(nats.url):
+        found = await asker.service.ask(CHECK_RULES, CheckRules(rules=rules, output=Text(inline="Rain")))
+    assert "assertion type 'vibes' isn't known here: known are agent, contains" in found.verdict.issues[0]
+
+
+async def test_half_a_character_in_an_agents_answer_stops_nothing(
+    nats: EmbeddedServer, executor: AbstractAsyncContextManager[Executor]
+) -> None:
+    async with executor as asker, validator(nats.url):
+        asker.says = lambda call: AgentAnswered(agent_id="a", content=r'{"passed": false, "issues": ["\ud83d no"]}')
+        await asker.request()
+        (fact,) = await completed(nats.url)
+    assert fact.verdict.issues == ["\ufffd no"]
 
 
 async def test_only_the_executor_may_ask(nats: EmbeddedServer) -> None:

@@ -1,5 +1,6 @@
 """People's interventions in a run under way: what each changes in its tasks and goals, and what it answers (TG-07)."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -58,7 +59,7 @@ def update_task(run: Run, word: Word, now: datetime) -> Heeded:
     fixed = {"executor_type", "executor_id", "mcp_server", "mcp_tool", "args"} & changes.keys()
     if begun and fixed:
         return run, f"refused: the task has begun, {', '.join(sorted(fixed))} can't change any more"
-    whole = task.model_dump() | changes | {"messages": [*task.messages, *word.messages]}
+    whole = _without_its_means(task, changes) | changes | {"messages": [*task.messages, *word.messages]}
     others = [other for other in run.execution.tasks or [] if other.id != task.id]
     try:
         changed, _ = mended_task(whole, robot=run.robot, known=others, order=task.order)
@@ -66,6 +67,13 @@ def update_task(run: Run, word: Word, now: datetime) -> Heeded:
         return run, f"refused: {error}"
     updated = [changed if other.id == task.id else other for other in run.execution.tasks or []]
     return run.seen(tasks=updated), f"task {task.id} was changed"
+
+
+def _without_its_means(task: Task, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The task's fields; of who does it only what a change leaves as it is."""
+    if {"executor_type", "executor_id"} & changes.keys():
+        return task.model_dump(exclude={"executor_type", "executor_id", "mcp_server", "mcp_tool"})
+    return task.model_dump(exclude={"executor_id"} if {"mcp_server", "mcp_tool"} & changes.keys() else None)
 
 
 def change_goals(run: Run, word: Word, now: datetime) -> Heeded:

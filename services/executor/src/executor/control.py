@@ -6,11 +6,12 @@ Pure. A word takes effect at the next step; each leaves a visible trace with wha
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from executor import changes, domain, tasks
+from executor import changes, tasks
 from executor.phases import time_limit, timed
 from executor.run import DEADLINE, Run, Waiting, Word
 from rota_contracts.control import ControlAction
-from rota_contracts.execution import ExecStatus, Intervention, excerpt
+from rota_contracts.course import Intervention
+from rota_contracts.execution import ExecStatus, excerpt
 from rota_contracts.robot import Phase
 from rota_contracts.trigger import InterventionAction
 
@@ -32,7 +33,7 @@ def heed(run: Run, word: Word, *, now: datetime) -> Run:
     run = run.model_copy(update={"heard": run.heard + 1})
     if run.over:
         return run
-    after, effect = EFFECTS[word.action](run, word, now)
+    after, effect = EFFECTS.get(word.action, _unknown)(run, word, now)
     text = excerpt(word.text(), TEXT_LIMIT)
     trace = Intervention(intervention_id=word.id, action=word.action, text=text, at=word.at, effect=effect)
     after = after.seen(interventions=[*after.execution.interventions, trace])
@@ -92,10 +93,14 @@ def _deadline(run: Run, word: Word, now: datetime) -> Heeded:
     if run.blocked or run.execution.phase is Phase.LEARNING:
         return run, "nothing to do: it doesn't work any more"
     reason = f"{DEADLINE}: it worked longer than its {time_limit(run.robot)[1]}"
-    run = domain.settled(run)
+    run = run.settled()
     if run.execution.phase is Phase.RUN:
         run = tasks.fail_current(run, reason, now=now)
     return run.seen(error=reason, phase=Phase.LEARNING, deadline_at=None), "fails"
+
+
+def _unknown(run: Run, word: Word, now: datetime) -> Heeded:
+    return run, f"refused: a run under way knows no {word.action}"
 
 
 EFFECTS: dict[str, Callable[[Run, Word, datetime], Heeded]] = {

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from executor import tasks
 from executor.outcomes import (
+    CallsBegun,
     DeliveryTaken,
     GoalsCompared,
     GoalsSet,
@@ -22,6 +23,7 @@ from executor.outcomes import (
     StepDelayed,
     StepFailed,
     Unusable,
+    Used,
     Written,
 )
 from executor.phases import timed
@@ -42,7 +44,8 @@ from executor.steps import (
     Step,
 )
 from executor.wording import about
-from rota_contracts.execution import Asked, ExecStatus, Execution, LearningResult, Progress
+from rota_contracts.course import Asked
+from rota_contracts.execution import ExecStatus, Execution, LearningResult, Progress
 from rota_contracts.ids import derived_id
 from rota_contracts.learning import DedupDecision
 from rota_contracts.robot import Phase
@@ -60,6 +63,7 @@ PHASES_OF: dict[type[object], tuple[Phase, ...]] = {
     GoalsSet: (Phase.GOALS,),
     Planned: (Phase.TASKS,),
     NothingToDo: (Phase.GOALS, Phase.TASKS),
+    Written: (Phase.DELIVERY,),
 }
 """In which phase an answer of a phase's agent is waited for."""
 
@@ -147,10 +151,10 @@ def finish(run: Run, status: ExecStatus, *, now: datetime) -> Run:
     execution = run.execution
     if status is ExecStatus.CANCELLED:
         error = execution.error or run.cancelled
-        over = settled(run).seen(status=status, error=error, finished_at=now, deadline_at=None, question=None)
+        over = run.settled().seen(status=status, error=error, finished_at=now, deadline_at=None, question=None)
     else:
         learning = execution.learning or LearningResult(skipped=learns_nothing(run))
-        over = settled(run).seen(status=status, learning=learning, finished_at=now, deadline_at=None)
+        over = run.settled().seen(status=status, learning=learning, finished_at=now, deadline_at=None)
     return timed(run, over, now)
 
 
@@ -159,7 +163,7 @@ def fail(run: Run, reason: str, now: datetime) -> Run:
 
     In P3 it is the task in hand that has failed, which may not be the end of the run.
     """
-    run = settled(run)
+    run = run.settled()
     if run.execution.phase is Phase.RUN:
         return tasks.settle(tasks.fail_current(run, reason, now=now))
     return run.seen(error=run.execution.error or reason, phase=Phase.LEARNING)
@@ -172,18 +176,12 @@ def learns_nothing(run: Run) -> str | None:
     return None if run.robot.robot_config.learn.on else "learning is switched off"
 
 
-def settled(run: Run) -> Run:
-    """Nothing is asked, tried or waited for."""
-    fresh = {"feedback": "", "attempts": 0, "failures": 0, "retry_at": None}
-    return run.model_copy(update={**fresh, "waiting": Waiting.NOTHING, "asked_at": None, "asks": 0})
-
-
 def _goals_unchecked(run: Run) -> bool:
     return run.robot.robot_config.dedup.on and not run.goals_checked
 
 
 def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> Run:
-    run = run if isinstance(outcome, NotCalled) else settled(run)  # the failures of a call are counted on
+    run = _without_what_failed(run, outcome)
     match outcome:
         case Inspired(report):
             return run.seen(inspiration=report, phase=Phase.GOALS)
@@ -201,6 +199,19 @@ def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> R
             return _prepared(run, outcome)
         case about_task:
             return tasks.apply(run, about_task, now=now, began=began)
+
+
+def _without_what_failed(run: Run, outcome: Progressed) -> Run:
+    """A step that is done leaves nothing of its failures; those of a call are counted on until it is made."""
+    match outcome:
+        case NotCalled():
+            return run
+        case CallsBegun():
+            return run.settled().model_copy(update={"failures": run.failures})
+        case Used() if tasks.calls_left(run, outcome):
+            return run
+        case _:
+            return run.settled()
 
 
 def _prepared(run: Run, outcome: Recalled | Planned | GoalsCompared | NothingToDo) -> Run:
@@ -257,14 +268,13 @@ def _awaited(run: Run, outcome: Progressed) -> bool:
     match outcome:
         case Recalled():
             return not run.recalled
-        case Inspired() | GoalsSet() | Planned() | NothingToDo():
-            return phase in PHASES_OF[type(outcome)] and not run.blocked
+        case Inspired() | GoalsSet() | Planned() | NothingToDo() | Written():
+            step = next_step(run)
+            return isinstance(step, AskAgent) and step.phase in PHASES_OF[type(outcome)]
         case GoalsCompared():
             return phase is Phase.TASKS and _goals_unchecked(run)
         case NeedsInput():
             return isinstance(next_step(run), RunTurn | AskAgent)
-        case Written():
-            return phase is Phase.DELIVERY and run.execution.content is None
         case DeliveryTaken():
             return phase is Phase.DELIVERY and run.execution.content is not None
         case Learnt():

@@ -10,7 +10,7 @@ from typing import cast
 from executor import domain, ledger
 from executor.announce import Announce
 from executor.hands import Hands, Interrupted
-from executor.outcomes import CallsBegun, Outcome, Progressed, Recalled, RulesAnswered
+from executor.outcomes import Outcome, Progressed, Recalled, RulesAnswered, Used
 from executor.perform import Perform
 from executor.ports import Fenced, Runs
 from executor.run import Run
@@ -218,8 +218,9 @@ class Drive:
 
 
 def _worth_saving(run: Run, outcome: Outcome) -> bool:
-    """What costs nothing to do again is saved with the next step: questions, and all inside a dry run."""
-    if run.retry_at is not None:
+    """What costs nothing to do again is saved with the next step: questions, and all inside a dry run. What is given
+    back after this step is written with that."""
+    if not isinstance(domain.next_step(run), Work) or (run.retry_at is not None and not isinstance(outcome, Used)):
         return False
     standard = run.execution.executor_mode is ExecutorMode.STANDARD
-    return standard and (isinstance(outcome, CallsBegun) or not isinstance(outcome, (Recalled, RulesAnswered)))
+    return standard and not isinstance(outcome, (Recalled, RulesAnswered))

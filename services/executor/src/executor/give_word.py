@@ -5,12 +5,11 @@ import asyncio
 from executor.announce import Announce
 from executor.drive import Drive
 from executor.ports import Runs, Scope
-from executor.run import DEADLINE, Run, Word
+from executor.run import DEADLINE, Run, Word, deadline_id
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.logs import logger
 from rota_contracts.control import Control, ControlAction, Controlled, Intervene, Intervened
-from rota_contracts.ids import derived_id
 
 AT_ONCE = 16
 """Runs that are gone on with at once, after a word to many."""
@@ -98,5 +97,5 @@ class GiveWord:
 
 
 def deadline_word(run: Run, clock: Clock) -> Word:
-    """Said once to a run that works for too long."""
-    return Word(id=derived_id(DEADLINE, run.id), action=DEADLINE, at=clock())
+    """What is said to a run that works for too long."""
+    return Word(id=deadline_id(run.parks), action=DEADLINE, at=clock())

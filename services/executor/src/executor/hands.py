@@ -18,11 +18,12 @@ class Hands:
 
     @contextlib.contextmanager
     def holding(self, run_id: str) -> Iterator[None]:
-        self._stops[run_id] = asyncio.Event()
+        stop = self._stops[run_id] = asyncio.Event()
         try:
             yield
         finally:
-            self._stops.pop(run_id, None)
+            if self._stops.get(run_id) is stop:  # not that of another claim, taken after this one had ended
+                del self._stops[run_id]
 
     def interrupt(self, run_id: str) -> None:
         """End the step in hand; nothing if this process doesn't hold the run."""
@@ -32,7 +33,7 @@ class Hands:
     async def interruptible(self, run_id: str, source: AsyncIterator[T]) -> AsyncIterator[T]:
         """The items of `source` as they come. Raises Interrupted in place of the next one when somebody interrupts;
         what was being done for it is cancelled."""
-        stop = self._stops[run_id]
+        stop = self._stops.get(run_id) or asyncio.Event()
         stopping = asyncio.create_task(stop.wait())
         try:
             while True:

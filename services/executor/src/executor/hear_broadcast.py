@@ -4,7 +4,6 @@ from executor.give_word import GiveWord
 from rota_common.watching import Watch
 from rota_contracts.catalog import CONTROL_GIVEN
 
-
 HEARD_LIMIT = 10_000
 """Words that may wait here to be heard."""
 

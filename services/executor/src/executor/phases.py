@@ -4,7 +4,8 @@ from datetime import datetime, timedelta
 
 from executor.run import Run
 from rota_contracts.clock_config import duration
-from rota_contracts.execution import ExecStatus, Execution, PhaseTime
+from rota_contracts.course import PhaseTime
+from rota_contracts.execution import ExecStatus, Execution
 from rota_contracts.robot import Phase, Robot
 from rota_contracts.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
 

@@ -120,12 +120,12 @@ class Runs(Protocol):
         ...
 
     async def told(self, run_id: str) -> None:
-        """Everybody knows that this run is over or parked: nobody needs to look at it any more."""
+        """Everybody knows that this run is over, or parked and told nothing since: nobody needs to look at it."""
         ...
 
     async def tell(self, scope: Scope, word: Word) -> list[Run]:
         """Put a word into the inbox of each run in scope that isn't over, once; those runs, and those that have it
-        already."""
+        already. One that nobody would look at is to be looked at now."""
         ...
 
     async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:

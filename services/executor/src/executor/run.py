@@ -16,6 +16,12 @@ from rota_contracts.validation import RulesChecked
 DEADLINE = "deadline"
 
 
+def deadline_id(parks: int | str) -> str:
+    """The id of the word that the working time is over, said once for each time it has its slot: a run that was parked
+    meanwhile doesn't heed it, and is told again when it goes on."""
+    return f"{DEADLINE}-{parks}"
+
+
 class Waiting(StrEnum):
     """Whose answer the execution waits for; meanwhile no worker holds it."""
 
@@ -89,6 +95,11 @@ class Run(Part):
     def blocked(self) -> bool:
         """Can't it go on, whatever slots are free?"""
         return self.paused or self.execution.question is not None
+
+    def settled(self) -> "Run":
+        """The same run with nothing asked, tried or waited for."""
+        fresh = {"feedback": "", "attempts": 0, "failures": 0, "retry_at": None}
+        return self.model_copy(update={**fresh, "waiting": Waiting.NOTHING, "asked_at": None, "asks": 0})
 
     def seen(self, **changes: object) -> "Run":
         """The same run with changes in what everybody sees."""

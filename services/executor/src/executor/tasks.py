@@ -102,8 +102,8 @@ def awaited(run: Run, answer: AboutTask) -> bool:
             return task.id == task_id
         case BeginCalls(task, uses), CallsBegun(task_id, begun):
             return task.id == task_id and {use.step_id for use in uses} == {use.step_id for use in begun}
-        case MakeCalls(task, uses), Used(task_id, key) | NotCalled(task_id, key):
-            return task.id == task_id and key in {use.step_id for use in uses}
+        case BeginCalls(task) | MakeCalls(task), Used(task_id, key) | NotCalled(task_id, key):
+            return task.id == task_id and key in turns.begun(turn_of(run, task))
         case CheckRules(task), RulesAnswered(task_id):
             return task.id == task_id
         case RequestVerdict(_, _, asked), VerdictGiven(answered):
@@ -158,7 +158,15 @@ def end(run: Run, task: Task, status: TaskStatus, reason: str | None, *, now: da
     before = result_of(run, task.id) or TaskResult(task_id=task.id, step_id=step_id(run, task), status=status)
     update = {"status": status, "error": reason, "finished_at": now}
     ended = _with_result(run, before.model_copy(update=update))
-    return ended.model_copy(update={"checked": None})
+    in_hand = task == current(run)
+    return ended.settled().model_copy(update={"checked": None}) if in_hand else ended
+
+
+def calls_left(run: Run, used: Used) -> bool:
+    """Are there calls without an outcome beside this one?"""
+    result = result_of(run, used.task_id)
+    turn = result.turns[-1] if result is not None and result.turns else None
+    return turn is not None and any(use.step_id != used.step_id for use in turns.open_uses(turn))
 
 
 def settle(run: Run) -> Run:

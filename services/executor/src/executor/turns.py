@@ -32,6 +32,12 @@ def left_in_the_middle(turn: Turn) -> tuple[list[str], list[str]]:
     return [u.step_id for u in begun if u.idempotent], [u.step_id for u in begun if not u.idempotent]
 
 
+def begun(turn: Turn | None) -> set[str]:
+    """Step ids of the calls that are being made."""
+    uses = turn.rounds[-1].uses if turn is not None and turn.rounds else []
+    return {use.step_id for use in uses if use.status is ToolStatus.STARTED}
+
+
 def open_uses(turn: Turn) -> list[ToolUse]:
     """The calls that have no outcome yet."""
     return [use for use in turn.rounds[-1].uses if use.status in OPEN] if turn.rounds else []

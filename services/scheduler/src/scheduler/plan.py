@@ -16,6 +16,9 @@ NEVER = datetime(9999, 1, 1, tzinfo=UTC)
 
 START = "plan.start"
 
+LIMIT = 512 * 1024
+"""Bytes of an item as JSON: a message of the bus holds 1 MB, and the request for its execution carries more than it."""
+
 
 @dataclass(frozen=True)
 class Untold:
@@ -105,10 +108,10 @@ def _add(plan: Plan | None, question: ChangePlan, now: datetime) -> Plan | str |
         locale=question.locale,
         created_at=now,
     )
-    return _next(Plan(item, question.plan_time or NEVER), item, PlanAction.ADD, now)
+    return _too_large(item) or _next(Plan(item, question.plan_time or NEVER), item, PlanAction.ADD, now)
 
 
-def _update(plan: Plan, question: ChangePlan, now: datetime) -> Plan | None:
+def _update(plan: Plan, question: ChangePlan, now: datetime) -> Plan | str | None:
     """What the question leaves empty stays as it is."""
     wanted: dict[str, Any] = {
         "messages": question.messages if says_something(question.messages) else None,
@@ -120,7 +123,16 @@ def _update(plan: Plan, question: ChangePlan, now: datetime) -> Plan | None:
     if item == plan.item:
         return None
     due_at = question.plan_time or plan.due_at
-    return _next(replace(plan, due_at=due_at), item, PlanAction.UPDATE, now)
+    return _too_large(item) or _next(replace(plan, due_at=due_at), item, PlanAction.UPDATE, now)
+
+
+def _too_large(item: PlanItem) -> str | None:
+    size = len(item.model_dump_json().encode())
+    return (
+        f"expected an item of at most {LIMIT} bytes, not {size}: refer to large files by a link"
+        if size > LIMIT
+        else None
+    )
 
 
 def removed(plan: Plan, now: datetime, *, reason: str = "") -> Plan:

@@ -82,7 +82,7 @@ def given_to(wanted: Intervention, told: Intervened) -> str | None:
     if told.execution_id is not None:
         return told.execution_id
     named = wanted.execution_id
-    if told.over is not None:
+    if named is not None and told.over is not None:
         text = f"expected an execution that is under way: {named} is {told.over}; leave execution_id out to start anew"
         raise Conflict("execution_over", text)
     if named is not None:

@@ -19,11 +19,23 @@ STOP_S = 20.0
 
 
 class Processes:
-    """`settings` are environment variables for all of them; `folder` gets a log for each."""
+    """`settings` are environment variables for all of them; `folder` gets a log for each.
 
-    def __init__(self, folder: Path, *, nats_url: str, mongo_url: str, settings: Mapping[str, str]) -> None:
+    `replicas`: how many there are of a service, if not one; the further ones are called `<service>#2` and so on.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        nats_url: str,
+        mongo_url: str,
+        settings: Mapping[str, str],
+        replicas: Mapping[str, int] | None = None,
+    ) -> None:
         self._folder = folder
-        self.ports = {service: free_port() for service in SERVICES}
+        names = [name for service in SERVICES for name in _names(service, (replicas or {}).get(service, 1))]
+        self.ports = {name: free_port() for name in names}
         self.running: dict[str, asyncio.subprocess.Process] = {}
         self._settings = {
             "ROTA_NATS_URL": nats_url,
@@ -38,14 +50,14 @@ class Processes:
         return f"http://127.0.0.1:{self.ports['trigger-gateway']}"
 
     async def start_all(self) -> None:
-        """Start the seven and wait until each is ready; RuntimeError says which isn't, and why."""
-        for service in SERVICES:
-            await self.start(service)
-        await asyncio.gather(*(self.ready(service) for service in SERVICES))
+        """Start them all and wait until each is ready; RuntimeError says which isn't, and why."""
+        for name in self.ports:
+            await self.start(name)
+        await asyncio.gather(*(self.ready(name) for name in self.ports))
 
     async def start(self, service: str) -> None:
         environ = os.environ | self._settings | {"ROTA_HTTP_PORT": str(self.ports[service])}
-        command = [sys.executable, "-m", service.replace("-", "_")]
+        command = [sys.executable, "-m", service.split("#")[0].replace("-", "_")]
         with (self._folder / f"{service}.log").open("ab") as log:
             self.running[service] = await asyncio.create_subprocess_exec(*command, env=environ, stdout=log, stderr=log)
 
@@ -93,3 +105,7 @@ class Processes:
             return error.code, json.dumps(json.load(error))
         except OSError as error:
             return 0, repr(error)
+
+
+def _names(service: str, count: int) -> list[str]:
+    return [service, *(f"{service}#{number}" for number in range(2, count + 1))]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from executor.ports import Fenced, Scope
-from executor.run import DEADLINE, Run, Word
+from executor.run import Run, Word, deadline_id
 from executor.trail import Entry
 from rota_contracts.agent import AgentAnswered
 from rota_contracts.execution import ExecStatus, Execution, ExecutionsListed, ExecutionSummary, ListExecutions
@@ -84,14 +84,16 @@ class MemoryRuns:
             if (deadline := row.run.execution.deadline_at) is not None
             and deadline <= now
             and not row.run.over
-            and all(word.action != DEADLINE for word in row.inbox)
+            and all(word.id != deadline_id(row.run.parks) for word in row.inbox)
         ]
         for _, row in sorted(found, key=lambda pair: pair[0])[:limit]:
             yield row.read()
 
     async def told(self, run_id: str) -> None:
         row = self._rows.get(run_id)
-        if row is not None and row.owner is None and (row.run.over or row.run.execution.status in QUIET):
+        if row is None or row.owner is not None:
+            return
+        if row.run.over or (row.run.execution.status in QUIET and len(row.inbox) <= row.run.heard):
             self._rows[run_id] = replace(row, due_at=None)
 
     async def tell(self, scope: Scope, word: Word) -> list[Run]:
@@ -101,7 +103,8 @@ class MemoryRuns:
                 continue
             known = any(other.id == word.id for other in row.inbox)
             if not known and not row.run.over:
-                row = self._rows[run_id] = replace(row, inbox=(*row.inbox, word))  # as it is now
+                due_at = word.at if row.owner is None and row.due_at is None else row.due_at
+                row = self._rows[run_id] = replace(row, inbox=(*row.inbox, word), due_at=due_at)  # as it is now
                 known = True
             if known:
                 told.append(row.read())

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from executor.agent.loop import UNREADABLE
 from executor.agent.words import ChatMessage, Said, Tool, ToolCall
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
@@ -14,7 +15,6 @@ from rota_common.json_text import parse_json
 from rota_contracts.trigger import Message
 
 STEP_HEADER = "x-rota-step-id"
-UNREADABLE = "_unreadable"
 
 
 class LitellmModel:

@@ -14,7 +14,7 @@ from pymongo.errors import DuplicateKeyError
 
 from executor.adapters.run_documents import as_stored, change, read, whole
 from executor.ports import Fenced, Scope
-from executor.run import DEADLINE, Run, Word
+from executor.run import Run, Word, deadline_id
 from executor.trail import Entry
 from rota_common.mongo import Database, Document
 from rota_contracts.execution import ExecStatus, ExecutionsListed, ExecutionSummary, ListExecutions
@@ -97,13 +97,20 @@ class MongoRuns:
             yield str(document["_id"])
 
     async def late(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
-        untold = {"deadline_at": {"$lte": now}, "status": {"$nin": OVER}, "inbox.action": {"$ne": DEADLINE}}
+        word = {"$concat": [deadline_id(""), {"$toString": "$run.parks"}]}
+        untold = {
+            "deadline_at": {"$lte": now},
+            "status": {"$nin": OVER},
+            "$expr": {"$not": [{"$in": [word, "$inbox.id"]}]},
+        }
         async for document in self._runs.find(untold, STATE).sort("deadline_at", ASCENDING).limit(limit):
             yield read(document)
 
     async def told(self, run_id: str) -> None:
-        quiet = {"$in": [*OVER, ExecStatus.WAITING, ExecStatus.PAUSED]}
-        await self._runs.update_one({"_id": run_id, "status": quiet, "owner": None}, {"$set": {"due_at": None}})
+        heard_all = {"$lte": [{"$size": "$inbox"}, "$run.heard"]}
+        quiet = {"status": {"$in": [ExecStatus.WAITING, ExecStatus.PAUSED]}, "$expr": heard_all}
+        known = {"_id": run_id, "owner": None, "$or": [{"status": {"$in": OVER}}, quiet]}
+        await self._runs.update_one(known, {"$set": {"due_at": None}})
 
     async def tell(self, scope: Scope, word: Word) -> list[Run]:
         wanted: Document = {"team_id": scope.team}
@@ -115,7 +122,11 @@ class MongoRuns:
         await self._runs.update_many(
             {**wanted, "status": {"$nin": OVER}, "inbox.id": {"$ne": word.id}}, {"$push": {"inbox": plain}}
         )
-        return [read(document) async for document in self._runs.find({**wanted, "inbox.id": word.id}, STATE)]
+        told = {**wanted, "inbox.id": word.id}
+        await self._runs.update_many(
+            {**told, "status": {"$nin": OVER}, "owner": None, "due_at": None}, {"$set": {"due_at": word.at}}
+        )
+        return [read(document) async for document in self._runs.find(told, STATE)]
 
     async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
         wanted = {"team_id": team, "member_id": member, "status": {"$nin": OVER}}

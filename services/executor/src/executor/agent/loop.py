@@ -15,6 +15,9 @@ CAP = 20
 MAX_CALLS = 16
 """Tools that one answer may call."""
 
+UNREADABLE = "_unreadable"
+"""In place of arguments that aren't JSON: what came."""
+
 OPEN = (ToolStatus.PENDING, ToolStatus.STARTED)
 
 
@@ -80,6 +83,8 @@ def uses_of(said: Said, tools: Sequence[Tool], *, step_id: str) -> list[ToolUse]
 
 
 def _why_not(use: ToolUse, tool: Tool | None, before: Sequence[ToolUse], names: Sequence[str]) -> str:
+    if UNREADABLE in use.arguments:
+        return f"expected the arguments as a JSON object, got: {use.arguments[UNREADABLE]}"
     if tool is None:
         return f"there is no tool {use.name}: expected one of {', '.join(names) or 'none'}"
     if len(before) >= MAX_CALLS:

@@ -1,7 +1,6 @@
 """Regular expressions in child processes: `re` never lets go of the interpreter, so a bad one would stop us all."""
 
 import asyncio
-import contextlib
 import json
 import signal
 import sys
@@ -9,6 +8,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from pathlib import Path
 
 from rota_common.errors import Transient
+from validator.adapters.child_process import end
 from validator.kinds import Faulty, Unusable
 
 WORKER = Path(__file__).with_name("pattern_worker.py")
@@ -35,7 +35,7 @@ class PatternProcess:
     async def close(self) -> None:
         idle, self._idle = self._idle, []
         for process in idle:
-            await _end(process)
+            await end(process)
 
     async def _ask(self, pattern: str, text: str) -> bool | str:
         """Whether it is found, or what is wrong with the pattern."""
@@ -50,13 +50,14 @@ class PatternProcess:
         except ConnectionError:
             pass  # it has ended; its return code says why
         except asyncio.CancelledError:
-            await _end(process)  # or its answer would be taken for that of the next question
+            await end(process)  # or its answer would be taken for that of the next question
             raise
         if line:
             self._idle.append(process)
             found: bool | str = json.loads(line)
             return found
         await process.wait()  # not kill(): that may take the return code away from the loop, which then reports 255
+        await end(process)
         if process.returncode == -signal.SIGVTALRM:
             took = f"it took longer than {self._seconds:g} s on this output; write a simpler one"
             raise Unusable(f"the pattern can't be used: {took}")
@@ -66,9 +67,3 @@ class PatternProcess:
         # -I and -S: nothing of the environment, and no packages; it needs the standard library alone.
         command = (sys.executable, "-I", "-S", str(WORKER), str(self._seconds))
         return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
-
-
-async def _end(process: Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()
-    await process.wait()

@@ -3,10 +3,8 @@
 import asyncio
 import contextlib
 import math
-import os
 import re
 import shutil
-import signal
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
@@ -15,6 +13,7 @@ from pathlib import Path
 from rota_common.errors import Transient
 from rota_common.json_text import parse_json
 from rota_contracts.model import Json
+from validator.adapters.child_process import end
 from validator.json_values import shown
 from validator.kinds import Faulty, Said, Unusable
 
@@ -90,9 +89,7 @@ class ScriptProcess:
         finally:
             for task in (*reading, feeding):
                 task.cancel()
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+            await end(process, group=True)
 
     def _read(self, code: int | None, printed: bytes, errors: bytes) -> Said:
         if code != 0:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -19,16 +20,25 @@ TIMEOUT_S = 10.0
 UNDER_WAY_S = 0.002
 """How long after a post was begun it counts as under way: a kill then finds the gateway in it."""
 
+LOOK_S = 0.1
 PAUSES_S = (0.1, 0.2, 0.5, 1.0)
 ROBOTS = (TALKER, CALLER, CLERK)
 
 
-class Sender:
-    """`more()` says whether another webhook is wanted; `hold` set to an event makes the sender wait for it."""
+@dataclass(frozen=True)
+class Demand:
+    """Is another webhook wanted at all, and is it wanted now?"""
 
-    def __init__(self, gateway: str, secret: str, book: Book, signals: Signals, *, more: Callable[[], bool]) -> None:
+    more: Callable[[], bool]
+    now: Callable[[], bool]
+
+
+class Sender:
+    """While `may_post` is not set, it posts nothing new."""
+
+    def __init__(self, gateway: str, secret: str, book: Book, signals: Signals, demand: Demand) -> None:
         self._url, self._secret = f"{gateway}/v1/hooks/{TEAM}/{SOURCE}", secret
-        self._book, self._signals, self._more = book, signals, more
+        self._book, self._signals, self._demand = book, signals, demand
         self._numbers = count(1)
         self.may_post = asyncio.Event()
         self.may_post.set()
@@ -40,8 +50,11 @@ class Sender:
                 group.create_task(self._one_after_the_other(client))
 
     async def _one_after_the_other(self, client: httpx.AsyncClient) -> None:
-        while self._more():
+        while self._demand.more():
             await self.may_post.wait()
+            if not self._demand.now():
+                await asyncio.sleep(LOOK_S)
+                continue
             number = next(self._numbers)
             entry = self._book.posted(lead(number), ROBOTS[number % len(ROBOTS)])
             event = {"type": entry.robot, "data": {"lead": entry.lead}}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from executor import domain
+from executor import control, domain, ledger, phases
 from executor.adapters.fakes import MemoryRuns
 from executor.adapters.mongo_runs import MongoRuns
 from executor.ports import Fenced, Runs
@@ -35,7 +35,7 @@ async def runs(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str
 
 def a_run(run_id: str = "e1", *, at: datetime = NOON, team: str = TEAM, member: str = MEMBER) -> Run:
     owner: dict[str, Any] = {"team_id": team, "member_id": member}
-    return domain.begin(run_id, a_trigger(**owner), a_robot(**owner), now=at, traceparent="00-trace")
+    return phases.begin(run_id, a_trigger(**owner), a_robot(**owner), now=at, traceparent="00-trace")
 
 
 async def created(runs: Runs, run: Run, *, until: datetime = SOON) -> int:

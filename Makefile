@@ -49,6 +49,7 @@ schemas: setup ## write contracts/schemas and docs/channels.md from the catalog
 
 bench: setup ## measure, beside the floor
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.stop
 
 chaos: setup ## kill every service at every step, count what came of it (SECONDS=60 SEED=1 EXECUTIONS=1000)
 	$(BIN)/python -m chaos $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%) $(EXECUTIONS:%=--executions=%)

@@ -139,6 +139,9 @@ CHANGE_PLAN     = question("change_plan",     plan.ChangePlan,          plan.Pla
 LIST_PLANS      = question("list_plans",      plan.ListPlans,           plan.PlansListed,           to="scheduler", asked_by="trigger-gateway")
 REMEMBER        = question("remember",        memory.Remember,          memory.Remembered,          to="memory",    asked_by="learner", timeout=10)
 RECALL          = question("recall",          memory.Recall,            memory.Recalled,            to="memory",    asked_by="executor validator")
+SHARE           = question("share",           memory.Share,             memory.Shared,              to="memory",    asked_by="trigger-gateway", timeout=10)
+UNSHARE         = question("unshare",         memory.Unshare,           memory.Forgotten,           to="memory",    asked_by="trigger-gateway", timeout=10)
+SEARCH_SHARED   = question("search_shared",   memory.SearchShared,      memory.SharedSearched,      to="memory",    asked_by="trigger-gateway")
 FORGET          = question("forget",          memory.Forget,            memory.Forgotten,           to="memory",    asked_by="learner", timeout=10)
 # fmt: on
 

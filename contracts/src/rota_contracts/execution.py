@@ -9,6 +9,7 @@ from rota_contracts.clock import ClockContext
 from rota_contracts.course import Asked, Intervention, PhaseTime
 from rota_contracts.delivery import DeliveryContent, DeliveryResult, DeliveryType
 from rota_contracts.learning import Lesson
+from rota_contracts.memory import SharedEntry
 from rota_contracts.model import Instant, Json, Name, Part, Payload
 from rota_contracts.robot import Phase
 from rota_contracts.text import Text
@@ -148,6 +149,7 @@ class Execution(Part):
     phase: Phase
     inspiration: InspirationReport | None = None
     recalled: list[Lesson] = Field(default=[], description="lessons of earlier runs that this run was given")
+    known: list[SharedEntry] = Field(default=[], description="shared knowledge that this run was given")
     goals: Goals | None = None
     tasks: list[Task] | None = None
     results: list[TaskResult] = []

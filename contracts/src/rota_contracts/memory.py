@@ -35,6 +35,59 @@ class Remembered(Part):
     count: int
 
 
+class SharedEntry(Part):
+    """One piece of a team's shared knowledge (EX-27). Keeping it again under its id replaces it."""
+
+    collection: Name
+    id: str = Field(min_length=1, max_length=200)
+    title: str = Field(default="", max_length=500)
+    content: str = Field(min_length=1, max_length=20_000)
+    updated_at: Instant
+
+
+class Share(Part):
+    """Question to the memory: keep these in the team's shared collections."""
+
+    team_id: Name
+    entries: list[SharedEntry] = Field(min_length=1, max_length=100)
+
+
+class Shared(Part):
+    """How many are kept."""
+
+    count: int
+
+
+class Unshare(Part):
+    """Removes these entries of a team's collection, or with `ids` = None the whole collection."""
+
+    team_id: Name
+    collection: Name
+    ids: list[str] | None = None
+
+
+class SearchShared(Part):
+    """Question to the memory: what does the team know of `query`? Without collections, in all of them."""
+
+    team_id: Name
+    query: str = Field(max_length=20_000)
+    collections: list[Name] = []
+    limit: int = Field(default=5, ge=1, le=100)
+
+
+class SharedFound(Part):
+    """One piece of shared knowledge, and how well it fits."""
+
+    entry: SharedEntry
+    score: float
+
+
+class SharedSearched(Part):
+    """Best first."""
+
+    entries: list[SharedFound] = []
+
+
 class Recall(Part):
     """Question to the memory: what does this robot know of `query`?"""
 
@@ -42,6 +95,8 @@ class Recall(Part):
     member_id: Name
     query: str = Field(max_length=20_000)
     limit: int = Field(default=5, ge=1, le=100)
+    collections: list[Name] = Field(default=[], description="shared ones to look into as well")
+    shared_limit: int = Field(default=5, ge=1, le=100)
 
 
 class RecalledEntry(Part):
@@ -53,6 +108,7 @@ class Recalled(Part):
     """Best first."""
 
     entries: list[RecalledEntry] = []
+    shared: list[SharedFound] = []
 
 
 class Forget(Part):

@@ -69,6 +69,8 @@ class Quota(Part):
 
 
 class SharedKB(Part):
+    """EX-27. `options.limit`: how many pieces a run is given (default 5)."""
+
     collections: list[str] = []
     options: dict[str, Json] = {}
 

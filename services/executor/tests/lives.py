@@ -1,9 +1,9 @@
 """Runs at any point of their lives, made by the domain itself from the answers of everybody it asks."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from executor import domain, phases
+from executor import control, domain, phases
 from executor.outcomes import (
     CallsBegun,
     DeliveryTaken,
@@ -21,7 +21,7 @@ from executor.outcomes import (
     VerdictGiven,
     Written,
 )
-from executor.run import Run
+from executor.run import Run, Word
 from executor.steps import (
     AskAgent,
     BeginCalls,
@@ -45,6 +45,12 @@ from rota_contracts.robot import Phase, Robot
 from rota_contracts.text import Text
 from rota_contracts.trigger import TriggerReceivedV1
 from rota_contracts.validation import RulesChecked, ValidationResult
+
+STEPS: list[type[object] | Phase] = [
+    RecallLessons, Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, RunTurn, CheckRules, RequestVerdict,
+    Phase.DELIVERY, RequestDelivery, RequestLearning,
+]  # fmt: skip
+"""Every step of a clock run's life but the last."""
 
 PATIENCE = timedelta(seconds=60)
 GOOD = ValidationResult(passed=True, score=0.9)
@@ -132,3 +138,61 @@ def lived(run: Run, *, until: type[object] | Phase | None = None, **answers: Any
 def at(until: type[object] | Phase, *, run: Run | None = None, **answers: Any) -> Run:
     """A run that is about to take a step of this kind."""
     return lived(run or begun(), until=until, **answers)[0]
+
+
+def on_the_way(until: type[object] | Phase) -> Run:
+    """A clock run with two tasks that both need a semantic verdict, about to take that step."""
+    return at(until, run=begun("clock"), expected="a result")
+
+
+EQUIPPED = a_robot(
+    config={
+        "resources": {
+            "agents": ["experts.writer", "experts.scorer"],
+            "mcp": [{"id": "crm", "tools": ["lookup", "note"]}, {"id": "ark.image.text2img"}],
+            "processes": [{"name": "crm.pay"}, {"name": "crm.ping", "idempotent": True, "timeout": "5s"}],
+        }
+    }
+)
+"""A robot with two assistants, two MCP servers (of one all tools may be used) and two processes."""
+
+
+def equipped(**executor: Any) -> Robot:
+    """EQUIPPED, with these settings of its executor."""
+    config = EQUIPPED.robot_config.model_dump() | {"executor": executor}
+    return Robot.model_validate(EQUIPPED.model_dump() | {"robot_config": config})
+
+
+def an_mcp_task(number: int, **fields: Any) -> Task:
+    means = {"executor_type": "mcp", "executor_id": "crm.lookup", "mcp_server": "crm", "mcp_tool": "lookup"}
+    return a_task(number, **means, **({"args": [{"name": "Globex"}]} | fields))
+
+
+def a_process_task(number: int, **fields: Any) -> Task:
+    return a_task(number, executor_type="process", **({"executor_id": "crm.pay", "args": ["Globex", 7]} | fields))
+
+
+def with_tasks(*tasks: Task, robot: Robot = EQUIPPED, run: Run | None = None) -> Run:
+    """A run that is about to begin with these tasks."""
+    return taken(at(Phase.TASKS, run=run or begun(robot=robot)), Planned(list(tasks), []))
+
+
+def well(run: Run, **answers: Any) -> Run:
+    """The run after its next step, which goes well."""
+    return taken(run, answer(run, domain.next_step(run), **answers))
+
+
+def a_word(action: str, text: str = "", **fields: Any) -> Word:
+    messages = [{"content": text}] if text else []
+    given = {"id": f"w-{action}", "action": action, "messages": messages, "at": NOON}
+    return Word.model_validate(given | fields)
+
+
+def told(run: Run, action: str, text: str = "", *, at: datetime = NOON, **fields: Any) -> Run:
+    """The run after one word."""
+    return control.heed(run, a_word(action, text, **fields), now=at)
+
+
+def effect(run: Run) -> str:
+    """What came of the last word."""
+    return run.execution.interventions[-1].effect

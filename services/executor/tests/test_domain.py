@@ -5,33 +5,24 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import BAD, GOOD, PATIENCE, answer, at, begun, lived, taken
+from services.executor.tests.lives import BAD, GOOD, STEPS, answer, at, begun, lived, on_the_way, taken
 
 from executor import domain
 from executor.outcomes import (
-    DeliveryTaken,
-    GoalsSet,
-    Inspired,
     Learnt,
-    Outcome,
-    Planned,
     Recalled,
     RulesAnswered,
     StepDelayed,
     StepFailed,
-    TaskAnswered,
     Unusable,
     VerdictGiven,
-    Written,
 )
-from executor.run import Run, Waiting
 from executor.steps import (
     AskAgent,
     CheckRules,
     Done,
     Finish,
     RecallLessons,
-    RequestDelivery,
     RequestLearning,
     RequestVerdict,
     RunTurn,
@@ -42,20 +33,9 @@ from rota_contracts.robot import Phase
 from rota_contracts.trigger import ExecutorMode
 from rota_contracts.validation import RulesChecked
 
-STEPS: list[type[object] | Phase] = [
-    RecallLessons, Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, RunTurn, CheckRules, RequestVerdict,
-    Phase.DELIVERY, RequestDelivery, RequestLearning,
-]  # fmt: skip
-"""Every step of a clock run's life but the last."""
-
 
 def names(steps: list[Any]) -> list[str]:
     return [step.phase if isinstance(step, AskAgent) else type(step).__name__ for step in steps]
-
-
-def on_the_way(until: type[object] | Phase) -> Run:
-    """A clock run with two tasks that both need a semantic verdict, about to take that step."""
-    return at(until, run=begun("clock"), expected="a result")
 
 
 def test_a_clock_run_goes_through_all_six_phases() -> None:  # EX-01 EX-02
@@ -257,103 +237,6 @@ def test_a_run_can_be_cancelled_at_any_point(until: Any) -> None:  # TG-20
     over = domain.finish(run, ExecStatus.CANCELLED, now=NOON)
     assert (over.execution.status, over.execution.error) == (ExecStatus.CANCELLED, "the robot was deleted")
     assert (over.execution.finished_at, domain.next_step(over)) == (NOON, Done())
-
-
-def outcomes() -> list[Outcome]:
-    """One of each kind that ends a step, from the whole life of a clock run."""
-    run, found = begun("clock"), list[Outcome]()
-    while not isinstance(step := domain.next_step(run), Finish):
-        found.append(answer(run, step, expected="a result"))
-        run = taken(run, found[-1])
-    return [*found, StepFailed("no luck")]
-
-
-def test_every_kind_of_outcome_is_in_the_table() -> None:
-    kinds = {Inspired, GoalsSet, Planned, Recalled, Written, TaskAnswered, RulesAnswered, VerdictGiven, DeliveryTaken}
-    assert {type(outcome) for outcome in outcomes()} == {*kinds, Learnt, StepFailed}
-
-
-@pytest.mark.parametrize("number", range(len(outcomes())))
-def test_an_outcome_that_comes_twice_is_applied_once(number: int) -> None:
-    run = begun("clock")
-    for outcome in outcomes()[:number]:
-        run = taken(run, outcome)
-    once = taken(run, outcomes()[number])
-    assert once != run
-    assert domain.apply(once, outcomes()[number], now=NOON + timedelta(hours=1)) == once
-
-
-ANSWERS = [outcome for outcome in outcomes() if isinstance(outcome, VerdictGiven | DeliveryTaken | Learnt)]
-
-
-@pytest.mark.parametrize("stale", ANSWERS, ids=lambda each: f"{type(each).__name__}-{getattr(each, 'task_id', '')}")
-@pytest.mark.parametrize("until", STEPS)
-def test_an_answer_that_is_not_waited_for_changes_nothing(until: Any, stale: Outcome) -> None:
-    run = on_the_way(until)
-    step = domain.next_step(run)
-    if isinstance(step, RequestVerdict | RequestDelivery | RequestLearning):
-        run = domain.asking(run, step, now=NOON, patience=PATIENCE)
-    awaited = answer(run, step, expected="a result") == stale
-    changed = domain.apply(run, stale, now=NOON) != run
-    assert changed == (awaited and isinstance(stale, VerdictGiven | DeliveryTaken | Learnt))
-
-
-@pytest.mark.parametrize("status", [ExecStatus.COMPLETED, ExecStatus.FAILED, ExecStatus.CANCELLED])
-@pytest.mark.parametrize("until", STEPS)
-def test_nothing_changes_a_run_that_is_over(until: Any, status: ExecStatus) -> None:
-    over = domain.finish(on_the_way(until), status, now=NOON)
-    late = [*outcomes(), Unusable("what?"), StepDelayed("busy", 1)]
-    assert [domain.apply(over, outcome, now=NOON) for outcome in late] == [over] * len(late)
-
-
-def test_a_verdict_of_another_request_is_not_the_one_waited_for() -> None:
-    run = at(RequestVerdict, expected="a result")
-    assert taken(run, VerdictGiven("another", "task-1", GOOD, None)).execution == run.execution
-
-
-def test_asking_again_within_patience_is_the_same_request() -> None:
-    run, step = _waiting(RequestDelivery)
-    again = domain.asking(run, step, now=NOON + PATIENCE - timedelta(milliseconds=1), patience=PATIENCE)
-    assert (again, again.asks) == (run, 1)
-
-
-def test_asking_again_past_patience_is_a_new_request() -> None:
-    run, step = _waiting(RequestDelivery)
-    again = domain.asking(run, step, now=NOON + PATIENCE, patience=PATIENCE)
-    assert (again.asks, again.asked_at) == (2, NOON + PATIENCE)
-
-
-def test_the_next_service_is_asked_anew() -> None:
-    run, _ = _waiting(RequestDelivery)
-    run = domain.apply(run, answer(run, RequestDelivery("r")), now=NOON)
-    assert (run.waiting, run.asks, run.asked_at) == (Waiting.NOTHING, 0, None)
-    learning = domain.asking(run, RequestLearning(), now=NOON, patience=PATIENCE)
-    assert (learning.waiting, learning.asks) == (Waiting.LEARNING, 1)
-
-
-def _waiting(kind: type[Any]) -> tuple[Run, Any]:
-    run = at(kind)
-    step: Any = domain.next_step(run)
-    return domain.asking(run, step, now=NOON, patience=PATIENCE), step
-
-
-def test_a_run_in_hand_should_have_been_looked_at_since_it_was_made() -> None:
-    assert begun().next_look(PATIENCE) == NOON
-
-
-def test_a_delayed_run_is_looked_at_when_its_delay_is_over() -> None:
-    run = domain.apply(at(Phase.GOALS), StepDelayed("busy", 42), now=NOON)
-    assert run.next_look(PATIENCE) == NOON + timedelta(seconds=42)
-
-
-@pytest.mark.parametrize(("asks", "seconds"), [(1, 60), (2, 120), (3, 240), (4, 480), (5, 600), (40, 600)])
-def test_a_waiting_run_is_looked_at_after_ever_longer_times(asks: int, seconds: int) -> None:
-    run = _waiting(RequestLearning)[0].model_copy(update={"asks": asks})
-    assert run.next_look(PATIENCE) == NOON + timedelta(seconds=seconds)
-
-
-def test_a_run_that_is_over_is_never_looked_at() -> None:
-    assert lived(begun())[0].next_look(PATIENCE) is None
 
 
 def test_steps_have_ids_of_their_own_in_every_run() -> None:

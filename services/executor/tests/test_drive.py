@@ -2,7 +2,6 @@
 
 import asyncio
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 from services.executor.tests.desk import PACE, Desk, Held

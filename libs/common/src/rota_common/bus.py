@@ -16,14 +16,15 @@ GRACE_S = 20
 RECONNECT_WAIT_S = 0.5
 
 
-async def barrier(client: Client) -> None:
-    """Return once the server has dealt with all that was written before, subscriptions too.
+async def barrier(client: Client, *, timeout: int = 10) -> None:
+    """Return once the server has dealt with all that was written before, subscriptions too. Raises NatsError when a
+    round trip takes longer than `timeout` seconds.
 
     Two round trips: nats-py's `flush` sends its PING past commands that still wait for the flusher (2.16); by the time
     the first PONG is here they are on their way, so the second PING follows them.
     """
-    await client.flush()
-    await client.flush()
+    for _ in range(2):
+        await client.flush(timeout)
 
 
 class Bus:

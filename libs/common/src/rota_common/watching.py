@@ -10,7 +10,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from pydantic import ValidationError
 
-from rota_common.bus import Bus
+from rota_common.bus import Bus, barrier
 from rota_common.logs import logger
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import EnvelopeError, Event, parse_event
@@ -67,7 +67,7 @@ class Watch:
             for channel in channels:
                 subscription = await client.subscribe(channel.subject(team, member), cb=self._hearing(channel, heard))
                 stack.push_async_callback(_leave, subscription.unsubscribe)
-            await client.flush(timeout=FLUSH_S)
+            await barrier(client, timeout=FLUSH_S)
             yield heard
 
     def _hearing(self, channel: Channel[Any], heard: Heard) -> Callable[[Msg], Awaitable[None]]:

@@ -14,6 +14,7 @@ from rota_contracts.clock_config import duration
 from rota_contracts.execution import Goals
 from rota_contracts.learning import CheckGoals, Lesson
 from rota_contracts.memory import Recall
+from rota_contracts.robot import SharedKB
 
 RECALL_TIMEOUT_S = 5
 RECALL_LIMIT = 5
@@ -27,9 +28,14 @@ class Asking:
     clock: Clock
 
     async def recall(self, run: Run, query: str) -> Outcome:
-        execution = run.execution
+        execution, kb = run.execution, run.robot.robot_config.kb
         question = Recall(
-            team_id=execution.team_id, member_id=execution.member_id, query=query or "anything", limit=RECALL_LIMIT
+            team_id=execution.team_id,
+            member_id=execution.member_id,
+            query=query or "anything",
+            limit=RECALL_LIMIT,
+            collections=kb.collections if kb else [],
+            shared_limit=_limit(kb),
         )
         try:
             recalled = await self.ask(catalog.RECALL, question, timeout=RECALL_TIMEOUT_S)
@@ -37,7 +43,8 @@ class Asking:
             return Recalled([], note=f"without lessons of earlier runs: {error}")
         found = [each.entry for each in recalled.entries]
         return Recalled(
-            [
+            known=[each.entry for each in recalled.shared],
+            lessons=[
                 Lesson(
                     id=entry.id,
                     type=entry.type,
@@ -46,7 +53,7 @@ class Asking:
                     learnt_at=entry.created_at,
                 )
                 for entry in found
-            ]
+            ],
         )
 
     async def compare(self, run: Run, goals: Goals) -> Outcome:
@@ -74,3 +81,9 @@ class Asking:
             check_id=step.check_id,
         )
         return RulesAnswered(step.task.id, await self.ask(catalog.CHECK_RULES, question))
+
+
+def _limit(kb: SharedKB | None) -> int:
+    """How many pieces of shared knowledge the robot wants: `kb.options.limit`, 1 to 100."""
+    wanted = kb.options.get("limit") if kb else None
+    return wanted if isinstance(wanted, int) and 1 <= wanted <= 100 else RECALL_LIMIT

@@ -218,9 +218,9 @@ def _prepared(run: Run, outcome: Recalled | Planned | GoalsCompared | NothingToD
     """With lessons, or with a plan, or with the news that none is needed; each may leave notes for the owner."""
     execution = run.execution
     match outcome:
-        case Recalled(lessons, note):
+        case Recalled(lessons, note, known):
             notes = [*execution.notes, note] if note else execution.notes
-            return run.model_copy(update={"recalled": True}).seen(recalled=lessons, notes=notes)
+            return run.model_copy(update={"recalled": True}).seen(recalled=lessons, known=known, notes=notes)
         case GoalsCompared():
             return _compared(run, outcome)
         case NothingToDo(reason):

@@ -34,6 +34,10 @@ from rota_contracts.robot import Phase
 from rota_contracts.text import INLINE_LIMIT, Text
 
 
+MAX_DEPTH = 64
+TOO_DEEP = f"expected JSON that is nested at most {MAX_DEPTH} levels deep"
+
+
 @dataclass
 class Kept:
     """Makes texts of answers; those too long for a document are left in `large`, to be stored by whoever asked."""
@@ -58,7 +62,10 @@ def interpret(run: Run, step: AskAgent | RunTurn, said: Said, tools: Sequence[To
                 outcome = NeedsInput(question) if question else _phase(run, phase, said.text, tools, kept)
     except parsing.UnusableAnswer as error:
         return Unusable(str(error))
-    problem = unstorable(to_jsonable_python(outcome))
+    try:
+        problem = unstorable(to_jsonable_python(outcome))
+    except ValueError:
+        problem = TOO_DEEP
     return Unusable(problem) if problem else outcome
 
 
@@ -98,14 +105,17 @@ def _phase(run: Run, phase: Phase, text: str, tools: Sequence[Tool], kept: Kept)
             )
 
 
-def unstorable(value: Any) -> str:
-    """Why a model's JSON can't be kept: MongoDB has no integers over 64 bits and no keys with a zero byte."""
+def unstorable(value: Any, *, depth: int = 0) -> str:
+    """Why a model's JSON can't be kept: MongoDB has no integers over 64 bits, no keys with a zero byte, and at most 100
+    levels, of which a run needs some for itself."""
+    if depth > MAX_DEPTH:
+        return TOO_DEEP
     if isinstance(value, dict):
         if any("\0" in str(key) for key in value):
             return "expected names without a zero byte"
-        return next(filter(None, map(unstorable, value.values())), "")
+        value = list(value.values())
     if isinstance(value, list):
-        return next(filter(None, map(unstorable, value)), "")
+        return next(filter(None, (unstorable(each, depth=depth + 1) for each in value)), "")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return "expected whole numbers of at most 64 bits; write longer ones as text"
     return ""

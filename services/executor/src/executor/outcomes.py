@@ -1,11 +1,12 @@
 """What can come of a step of an execution. Plain data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import get_args
 
 from rota_contracts.delivery import DeliveryContent, DeliveryResult
 from rota_contracts.execution import Goals, InspirationReport, LearningResult, Task
 from rota_contracts.learning import GoalsChecked, Lesson
+from rota_contracts.memory import SharedEntry
 from rota_contracts.text import Text
 from rota_contracts.turns import ToolUse
 from rota_contracts.validation import RulesChecked, ValidationResult
@@ -17,6 +18,7 @@ class Recalled:
 
     lessons: list[Lesson]
     note: str = ""
+    known: list[SharedEntry] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from executor.agents import Agent
 from executor.resources import assistants
 from executor.run import Run
 from executor.tasks import result_of
-from executor.wording import clock_text, given_input, lessons_text, people_said, previous_results
+from executor.wording import clock_text, given_input, known_text, lessons_text, people_said, previous_results
 from rota_contracts.execution import Task
 from rota_contracts.robot import Phase, Robot
 from rota_contracts.trigger import Message, TriggerReceivedV1
@@ -64,6 +64,8 @@ def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int |
     if task.expected_output:
         parts.append(f"## Expected output\n{task.expected_output}")
     parts += [f"## What it is about\n{given_input(run.execution.trigger)}"]
+    if known := known_text(run):
+        parts.append(f"## Known to the team\n{known}")
     if said := people_said(run):
         parts.append(f"## Said by people meanwhile\n{said}")
     parts += [f"## Results so far\n{previous_results(run, texts)}"]
@@ -91,10 +93,12 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _question(run: Run, phase: Phase, texts: Texts) -> str:
-    """The phase's question; what people have said meanwhile comes before its last line, which says what to do."""
-    said = people_said(run)
+    """The phase's question; what the team knows and what people have said comes before its last line, which says what
+    to do."""
     asked, _, wish = _asked(run, phase, texts).rpartition("\n\n")
-    return f"{asked}\n\n## Said by people meanwhile\n{said}\n\n{wish}" if said else f"{asked}\n\n{wish}"
+    known, said = known_text(run), people_said(run)
+    parts = [asked, *([f"## Known to the team\n{known}"] if known else [])]
+    return "\n\n".join([*parts, *([f"## Said by people meanwhile\n{said}"] if said else []), wish])
 
 
 def _asked(run: Run, phase: Phase, texts: Texts) -> str:

@@ -70,6 +70,12 @@ def lessons_text(run: Run) -> str:
     return "\n".join(lines) or "(nothing yet)"
 
 
+def known_text(run: Run) -> str:
+    """What the team's shared collections hold about it (EX-27); nothing if nothing was found."""
+    parts = [f"### {entry.title or entry.id}\n{excerpt(entry.content, RESULT_LIMIT)}" for entry in run.execution.known]
+    return "\n\n".join(parts)
+
+
 def previous_results(run: Run, texts: Texts) -> str:
     """Results of the tasks that were completed (EX-22); failed ones don't feed later tasks."""
     tasks = {task.id: task for task in run.execution.tasks or []}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from executor.agent.loop import UNREADABLE
-from executor.agent.words import ChatMessage, Said, Tool, ToolCall
+from executor.agent.words import ChatMessage, Said, Tool, ToolCall, whole_characters
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import parse_json
@@ -110,11 +110,11 @@ def _call(call: Any, number: int) -> ToolCall:
     """What isn't a JSON object is kept as it came, so that the model can be told."""
     given = call.function.arguments
     try:
-        arguments = parse_json(given) if isinstance(given, str) and given.strip() else given or {}
+        arguments = parse_json(whole_characters(given)) if isinstance(given, str) and given.strip() else given or {}
     except ValueError:
         arguments = None
     if not isinstance(arguments, dict):
-        arguments = {UNREADABLE: str(given)}
+        arguments = {UNREADABLE: whole_characters(str(given))}
     return ToolCall(id=call.id or f"call-{number}", name=call.function.name or "", arguments=arguments)
 
 

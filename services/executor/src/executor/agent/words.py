@@ -1,10 +1,20 @@
 """What models and tools say to each other: tools as a model sees them, its calls of them, and its answers."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
 
 from rota_contracts.model import Json, Part
 from rota_contracts.trigger import Message
+
+
+def whole_characters(text: str) -> str:
+    """Without halves of characters, which a model's server may send and no message can carry."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+Words = Annotated[str, AfterValidator(whole_characters)]
 
 
 @dataclass(frozen=True)
@@ -25,15 +35,15 @@ class Tool:
 class ToolCall(Part):
     """A model asks for a tool. `id` is the model's own name of the call."""
 
-    id: str
-    name: str
+    id: Words
+    name: Words
     arguments: dict[str, Json] = {}
 
 
 class Said(Part):
     """A model's answer: words, calls of tools, or both."""
 
-    text: str = ""
+    text: Words = ""
     calls: list[ToolCall] = []
 
 

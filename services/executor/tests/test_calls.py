@@ -1,0 +1,283 @@
+"""Calls of tools and processes: each is made once, whatever fails or dies in between (EX-24, F9)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from services.executor.tests.lives import (
+    BAD,
+    a_process_task,
+    a_task,
+    an_mcp_task,
+    equipped,
+    taken,
+    well,
+    with_tasks,
+)
+
+from executor import domain, tasks
+from executor.outcomes import CallsBegun, NotCalled, RulesAnswered, StepFailed, TaskAnswered, Thought, Used
+from executor.run import Run
+from executor.steps import BeginCalls, CheckRules, MakeCalls, RunTurn
+from rota_common.testing.samples import NOON
+from rota_contracts.execution import Task, TaskStatus
+from rota_contracts.text import Text
+from rota_contracts.turns import ToolStatus, ToolUse
+from rota_contracts.validation import RulesChecked
+
+SINGLE = [an_mcp_task(1), a_process_task(1)]
+KINDS = ["mcp", "process"]
+GOING_ON = equipped(continue_on_failure=True)
+WANTS_REPLY = BAD.model_copy(update={"need_reply": True, "reply_content": "Once more."})
+
+
+def begun(*given: Task, robot: Any = GOING_ON) -> tuple[Run, MakeCalls]:
+    """A run that is about to make its first task's calls."""
+    run = well(with_tasks(*given, robot=robot))
+    step = domain.next_step(run)
+    assert isinstance(step, MakeCalls)
+    return run, step
+
+
+def uses(*names: str, idempotent: bool = False) -> list[ToolUse]:
+    return [ToolUse(step_id=f"s-{name}", name=name, server="crm", tool=name, idempotent=idempotent) for name in names]
+
+
+def thinking(*names: str, idempotent: bool = False) -> Run:
+    """A run whose assistant wants these tools, and is about to have them called."""
+    run = with_tasks(a_task(1), a_task(2), robot=GOING_ON)
+    run = taken(run, Thought("task-1", "I'll look.", uses(*names, idempotent=idempotent)))
+    return well(run)
+
+
+def statuses(run: Run, task: int = 1) -> dict[str, str]:
+    (turn,) = run.execution.results[task - 1].turns
+    return {use.name: str(use.status) for use in turn.rounds[-1].uses}
+
+
+def used(name: str, error: str | None = None) -> Used:
+    return Used("task-1", f"s-{name}", None if error else Text(inline=f"{name} did it"), error)
+
+
+@pytest.mark.parametrize("task", SINGLE, ids=KINDS)
+def test_that_a_call_begins_is_a_step_of_its_own_before_it_is_made(task: Task) -> None:
+    run = with_tasks(task)
+    step = domain.next_step(run)
+    assert isinstance(step, BeginCalls)
+    run = taken(run, CallsBegun("task-1", list(step.uses)))
+    made = domain.next_step(run)
+    assert isinstance(made, MakeCalls)
+    assert [use.status for use in made.uses] == [ToolStatus.STARTED]
+    assert made.uses[0].step_id == step.uses[0].step_id
+
+
+def test_a_task_of_type_mcp_calls_its_tool_with_its_named_arguments() -> None:  # EX-19 EX-24
+    _, step = begun(an_mcp_task(1))
+    (use,) = step.uses
+    assert (use.server, use.tool, use.arguments) == ("crm", "lookup", {"name": "Globex"})
+
+
+def test_a_task_of_type_process_calls_it_with_its_list_of_arguments() -> None:  # EX-24
+    _, step = begun(a_process_task(1))
+    (use,) = step.uses
+    assert (use.server, use.name, use.arguments) == (None, "crm.pay", ["Globex", 7])
+
+
+@pytest.mark.parametrize(
+    ("task", "idempotent"),
+    [
+        (an_mcp_task(1), False),
+        (an_mcp_task(1, idempotent=True), True),
+        (a_process_task(1), False),
+        (a_process_task(1, executor_id="crm.ping"), True),
+        (a_process_task(1, executor_id="crm.ping", idempotent=False), True),
+    ],
+)
+def test_what_may_be_called_again_is_what_is_declared_so(task: Task, idempotent: bool) -> None:
+    _, step = begun(task)
+    assert step.uses[0].idempotent is idempotent
+
+
+@pytest.mark.parametrize("task", SINGLE, ids=KINDS)
+def test_the_answer_of_a_single_call_is_the_tasks_result(task: Task) -> None:  # EX-24
+    run, step = begun(task)
+    run = taken(run, Used("task-1", step.uses[0].step_id, Text(inline="42")))
+    assert isinstance(domain.next_step(run), CheckRules)
+    run = well(run)
+    (result,) = run.execution.results
+    assert (result.status, result.output and result.output.inline, len(result.turns)) == ("completed", "42", 1)
+
+
+@pytest.mark.parametrize("task", SINGLE, ids=KINDS)
+def test_a_single_call_has_nobody_to_reply_to(task: Task) -> None:  # EX-24 VA-14
+    run = well(begun(task)[0])
+    step = domain.next_step(run)
+    assert isinstance(step, CheckRules)
+    assert step.conversation.max_turns == 1
+    run = taken(run, RulesAnswered("task-1", RulesChecked(verdict=WANTS_REPLY)))
+    (result,) = run.execution.results
+    assert (result.status, result.error, len(result.turns)) == ("failed", "too short; no figures", 1)
+
+
+@pytest.mark.parametrize("task", SINGLE, ids=KINDS)
+@pytest.mark.parametrize("error", ["500: boom", "no answer within 60 s: outcome unknown"])
+def test_a_single_call_that_failed_is_never_made_again(task: Task, error: str) -> None:  # EX-24
+    run, step = begun(task)
+    run = taken(run, Used("task-1", step.uses[0].step_id, None, error))
+    (result,) = run.execution.results
+    assert (result.status, result.error, result.turns[0].rounds[0].uses[0].status) == ("failed", error, "failed")
+    assert run.execution.error == f"task task-1 (Step 1): {error}"
+
+
+@pytest.mark.parametrize("task", SINGLE, ids=KINDS)
+def test_a_call_that_reached_nobody_is_made_later_under_the_same_id(task: Task) -> None:  # EX-24
+    run, step = begun(task)
+    run = domain.apply(run, NotCalled("task-1", step.uses[0].step_id, "nobody answers it", 7), now=NOON)
+    assert (run.retry_at, run.failures) == (NOON + timedelta(seconds=7), 1)
+    again = domain.next_step(run)
+    assert isinstance(again, BeginCalls)
+    assert again.uses[0].step_id == step.uses[0].step_id
+    run = well(well(run))
+    assert isinstance(domain.next_step(run), CheckRules)
+    assert (run.retry_at, run.failures) == (None, 0)
+
+
+@pytest.mark.parametrize("task", SINGLE, ids=KINDS)
+def test_a_call_that_reaches_nobody_for_too_long_fails_its_task(task: Task) -> None:
+    run = with_tasks(task, a_task(2), robot=GOING_ON)
+    for number in range(1, domain.MAX_FAILURES + 1):
+        run = well(run)
+        step = domain.next_step(run)
+        assert isinstance(step, MakeCalls)
+        run = domain.apply(run, NotCalled("task-1", step.uses[0].step_id, "nobody there", None), now=NOON)
+        assert run.failures == (number if number < domain.MAX_FAILURES else 0)
+    assert run.execution.results[0].error == "run: nobody there (20 attempts)"
+    step_2 = domain.next_step(run)
+    assert isinstance(step_2, RunTurn)
+    assert (step_2.task.id, run.retry_at) == ("task-2", None)
+
+
+def test_tools_that_are_wanted_at_once_are_called_at_once() -> None:  # EX-51
+    run = thinking("a", "b", "c")
+    step = domain.next_step(run)
+    assert isinstance(step, MakeCalls)
+    assert [use.name for use in step.uses] == ["a", "b", "c"]
+
+
+def test_the_assistant_thinks_on_when_the_last_of_its_calls_is_back_in_whatever_order() -> None:  # EX-51
+    run = thinking("a", "b", "c")
+    for name in "cab":
+        assert isinstance(domain.next_step(run), MakeCalls)
+        run = taken(run, used(name))
+    step = domain.next_step(run)
+    assert isinstance(step, RunTurn)
+    assert (step.turn, step.iteration) == (1, 1)
+    (turn,) = run.execution.results[0].turns
+    assert [use.name for use in turn.rounds[0].uses] == ["a", "b", "c"]
+
+
+def test_a_failed_tool_goes_back_to_the_assistant_and_fails_no_task() -> None:  # EX-52
+    run = taken(thinking("a"), used("a", "404"))
+    assert isinstance(domain.next_step(run), RunTurn)
+    assert run.execution.results[0].status is TaskStatus.RUNNING
+
+
+@pytest.mark.parametrize("first", [used("b"), used("b", "404")], ids=["done", "failed"])
+def test_an_answer_beside_a_call_that_reached_nobody_is_not_lost(first: Used) -> None:
+    run = domain.apply(thinking("a", "b"), NotCalled("task-1", "s-a", "away", 30), now=NOON)
+    run = domain.apply(run, first, now=NOON)
+    assert statuses(run) == {"a": "pending", "b": "failed" if first.error else "completed"}
+    assert run.retry_at == NOON + timedelta(seconds=30)  # the one is still to be waited for
+    step = domain.next_step(run)
+    assert isinstance(step, BeginCalls)
+    assert [use.name for use in step.uses] == ["a"]
+    run = well(run)
+    step_2 = domain.next_step(run)
+    assert isinstance(step_2, MakeCalls)
+    assert [use.name for use in step_2.uses] == ["a"]  # the other is never called twice
+
+
+def test_calls_that_all_reached_nobody_are_all_made_again() -> None:
+    run = thinking("a", "b")
+    for name in "ab":
+        run = domain.apply(run, NotCalled("task-1", f"s-{name}", "away", 30), now=NOON)
+    step = domain.next_step(run)
+    assert isinstance(step, BeginCalls)
+    assert [use.name for use in step.uses] == ["a", "b"]
+
+
+def test_a_call_answers_once() -> None:
+    run = taken(thinking("a", "b"), used("a"))
+    assert taken(run, used("a", "another answer")) == run
+    assert taken(run, NotCalled("task-1", "s-a", "away")) == run
+    assert taken(run, Used("task-1", "s-c", Text(inline="nobody asked"))) == run
+
+
+def test_a_worker_that_died_before_its_call_began_leaves_nothing_to_mend() -> None:
+    for run in (with_tasks(an_mcp_task(1)), with_tasks(a_task(1))):
+        assert tasks.taken_over(run, now=NOON) is run
+
+
+@pytest.mark.parametrize(
+    "task", [an_mcp_task(1, idempotent=True), a_process_task(1, executor_id="crm.ping")], ids=KINDS
+)
+def test_after_a_crash_an_idempotent_call_is_made_again_under_the_same_id(task: Task) -> None:
+    run, step = begun(task)
+    run = tasks.taken_over(run, now=NOON)
+    again = domain.next_step(run)
+    assert isinstance(again, BeginCalls)
+    assert [use.step_id for use in again.uses] == [use.step_id for use in step.uses]
+    assert again.uses[0].status is ToolStatus.PENDING
+
+
+@pytest.mark.parametrize("robot", [equipped(), GOING_ON], ids=["stops", "goes on"])
+@pytest.mark.parametrize("task", SINGLE, ids=KINDS)
+def test_after_a_crash_another_call_fails_its_task_for_nobody_knows_what_became_of_it(task: Task, robot: Any) -> None:
+    run, _ = begun(task, a_task(2), robot=robot)
+    run = tasks.taken_over(run, now=NOON)
+    result = run.execution.results[0]
+    name = task.executor_id
+    lost = f"outcome unknown: its worker ended while it called {name}, which isn't declared idempotent"
+    assert (result.status, result.error) == (TaskStatus.FAILED, lost)
+    assert result.turns[0].rounds[0].uses[0].status is ToolStatus.UNKNOWN
+    step = domain.next_step(run)
+    if robot is GOING_ON:
+        assert isinstance(step, RunTurn)
+        assert (step.task.id, run.execution.error) == ("task-2", None)
+    else:
+        assert run.execution.error == f"task task-1 (Step 1): {lost}"
+
+
+def test_after_a_crash_in_several_calls_what_is_done_stays_and_what_is_harmless_is_made_again() -> None:
+    run = taken(thinking("a", "b", idempotent=True), used("a"))
+    run = tasks.taken_over(run, now=NOON)
+    assert statuses(run) == {"a": "completed", "b": "pending"}
+    step = domain.next_step(run)
+    assert isinstance(step, BeginCalls)
+    assert [use.name for use in step.uses] == ["b"]
+
+
+def test_after_a_crash_in_several_calls_one_that_is_lost_is_enough_to_fail_the_task() -> None:
+    run = with_tasks(a_task(1), a_task(2), robot=GOING_ON)
+    run = well(taken(run, Thought("task-1", "", [*uses("a", idempotent=True), *uses("b", "c")])))
+    run = tasks.taken_over(taken(run, used("c")), now=NOON)
+    assert statuses(run) == {"a": "pending", "b": "unknown", "c": "completed"}
+    assert (run.execution.results[0].error or "").startswith("outcome unknown: its worker ended while it called b, ")
+    step = domain.next_step(run)
+    assert isinstance(step, RunTurn)
+    assert step.task.id == "task-2"
+
+
+def test_what_a_dead_worker_says_late_is_not_heard_any_more() -> None:
+    run = tasks.taken_over(thinking("a"), now=NOON)
+    assert taken(run, used("a")) == run
+
+
+def test_to_be_taken_over_changes_nothing_where_no_call_is_under_way() -> None:
+    lives = [
+        with_tasks(a_task(1)),
+        taken(with_tasks(a_task(1)), TaskAnswered("task-1", Text(inline="x"))),
+        taken(thinking("a"), used("a")),
+        domain.apply(with_tasks(a_task(1)), StepFailed("no"), now=NOON),
+    ]
+    assert [tasks.taken_over(run, now=NOON) is run for run in lives] == [True] * len(lives)

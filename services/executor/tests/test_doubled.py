@@ -1,0 +1,80 @@
+"""Answers that come twice, late, or to a run that doesn't wait for them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from services.executor.tests.lives import GOOD, PATIENCE, STEPS, answer, at, begun, on_the_way, taken
+
+from executor import domain
+from executor.outcomes import (
+    DeliveryTaken,
+    GoalsSet,
+    Inspired,
+    Learnt,
+    Outcome,
+    Planned,
+    Recalled,
+    RulesAnswered,
+    StepDelayed,
+    StepFailed,
+    TaskAnswered,
+    Unusable,
+    VerdictGiven,
+    Written,
+)
+from executor.steps import Finish, RequestDelivery, RequestLearning, RequestVerdict
+from rota_common.testing.samples import NOON
+from rota_contracts.execution import ExecStatus
+
+
+def outcomes() -> list[Outcome]:
+    """One of each kind that ends a step, from the whole life of a clock run."""
+    run, found = begun("clock"), list[Outcome]()
+    while not isinstance(step := domain.next_step(run), Finish):
+        found.append(answer(run, step, expected="a result"))
+        run = taken(run, found[-1])
+    return [*found, StepFailed("no luck")]
+
+
+def test_every_kind_of_outcome_is_in_the_table() -> None:
+    kinds = {Inspired, GoalsSet, Planned, Recalled, Written, TaskAnswered, RulesAnswered, VerdictGiven, DeliveryTaken}
+    assert {type(outcome) for outcome in outcomes()} == {*kinds, Learnt, StepFailed}
+
+
+@pytest.mark.parametrize("number", range(len(outcomes())))
+def test_an_outcome_that_comes_twice_is_applied_once(number: int) -> None:
+    run = begun("clock")
+    for outcome in outcomes()[:number]:
+        run = taken(run, outcome)
+    once = taken(run, outcomes()[number])
+    assert once != run
+    assert domain.apply(once, outcomes()[number], now=NOON + timedelta(hours=1)) == once
+
+
+ANSWERS = [outcome for outcome in outcomes() if isinstance(outcome, VerdictGiven | DeliveryTaken | Learnt)]
+
+
+@pytest.mark.parametrize("stale", ANSWERS, ids=lambda each: f"{type(each).__name__}-{getattr(each, 'task_id', '')}")
+@pytest.mark.parametrize("until", STEPS)
+def test_an_answer_that_is_not_waited_for_changes_nothing(until: Any, stale: Outcome) -> None:
+    run = on_the_way(until)
+    step = domain.next_step(run)
+    if isinstance(step, RequestVerdict | RequestDelivery | RequestLearning):
+        run = domain.asking(run, step, now=NOON, patience=PATIENCE)
+    awaited = answer(run, step, expected="a result") == stale
+    changed = domain.apply(run, stale, now=NOON) != run
+    assert changed == (awaited and isinstance(stale, VerdictGiven | DeliveryTaken | Learnt))
+
+
+@pytest.mark.parametrize("status", [ExecStatus.COMPLETED, ExecStatus.FAILED, ExecStatus.CANCELLED])
+@pytest.mark.parametrize("until", STEPS)
+def test_nothing_changes_a_run_that_is_over(until: Any, status: ExecStatus) -> None:
+    over = domain.finish(on_the_way(until), status, now=NOON)
+    late = [*outcomes(), Unusable("what?"), StepDelayed("busy", 1)]
+    assert [domain.apply(over, outcome, now=NOON) for outcome in late] == [over] * len(late)
+
+
+def test_a_verdict_of_another_request_is_not_the_one_waited_for() -> None:
+    run = at(RequestVerdict, expected="a result")
+    assert taken(run, VerdictGiven("another", "task-1", GOOD, None)).execution == run.execution

@@ -1,0 +1,160 @@
+"""Tasks that fail: what becomes of the others, and of the run (EX-25, Decision 17)."""
+
+from typing import Any
+
+import pytest
+from services.executor.tests.lives import (
+    BAD,
+    CONTENT,
+    a_process_task,
+    a_task,
+    an_mcp_task,
+    at,
+    begun,
+    equipped,
+    lived,
+    taken,
+    well,
+    with_tasks,
+)
+
+from executor import domain
+from executor.agents import Agents
+from executor.outcomes import NothingToDo, Planned, RulesAnswered, StepDelayed, StepFailed, Unusable, Used
+from executor.prompts import for_phase
+from executor.requests import delivery_request
+from executor.run import Run
+from executor.steps import AskAgent, CheckRules, Finish, MakeCalls, RequestLearning, RunTurn
+from rota_common.testing.samples import NOON
+from rota_contracts.execution import ExecStatus, TaskStatus
+from rota_contracts.robot import Phase
+from rota_contracts.validation import RulesChecked
+
+GOING_ON = equipped(continue_on_failure=True)
+STOPPING = equipped()
+
+
+def three(robot: Any = GOING_ON) -> Run:
+    return with_tasks(a_task(1), a_task(2), a_task(3), robot=robot)
+
+
+def failing(run: Run, *numbers: int) -> Run:
+    """The run to its end, in which the tasks with these numbers break a rule."""
+    while not isinstance(step := domain.next_step(run), Finish):
+        if isinstance(step, CheckRules) and step.task.order in numbers:
+            run = taken(run, RulesAnswered(step.task.id, RulesChecked(verdict=BAD)))
+        else:
+            run = well(run)
+    return domain.finish(run, step.status, now=NOON)
+
+
+def statuses(run: Run) -> list[str]:
+    return [str(result.status) for result in run.execution.results]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ((1,), ["failed", "completed", "completed"]),
+        ((2,), ["completed", "failed", "completed"]),
+        ((3,), ["completed", "completed", "failed"]),
+        ((1, 3), ["failed", "completed", "failed"]),
+    ],
+)
+def test_a_robot_may_go_on_past_failed_tasks_and_says_how_many(numbers: tuple[int, ...], expected: list[str]) -> None:
+    done = failing(three(), *numbers)  # EX-20 EX-25
+    assert statuses(done) == expected
+    assert (done.execution.status, done.execution.error) == (ExecStatus.COMPLETED, None)
+    assert done.execution.notes[-1] == f"{len(numbers)} of 3 tasks failed"
+    assert done.execution.content == CONTENT
+
+
+def test_a_run_none_of_whose_tasks_was_completed_fails_all_the_same() -> None:  # EX-25
+    done = failing(three(), 1, 2, 3)
+    assert statuses(done) == ["failed"] * 3
+    assert (done.execution.status, done.execution.content) == (ExecStatus.FAILED, None)
+    assert done.execution.error == "task task-1 (Step 1): too short; no figures"
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_where_nobody_says_otherwise_the_first_failure_ends_the_run(number: int) -> None:  # EX-20 EX-25
+    done = failing(three(STOPPING), number)
+    assert statuses(done) == [*["completed"] * (number - 1), "failed"]
+    assert (done.execution.status, done.execution.content) == (ExecStatus.FAILED, None)
+    assert done.execution.error == f"task task-{number} (Step {number}): too short; no figures"
+
+
+def test_a_failed_result_is_told_to_nobody() -> None:  # EX-22 F13
+    run = three()
+    while not isinstance(step := domain.next_step(run), AskAgent):
+        broken = isinstance(step, CheckRules) and step.task.id == "task-2"
+        run = taken(run, RulesAnswered("task-2", RulesChecked(verdict=BAD))) if broken else well(run)
+    agent = Agents().find("rota.delivery")
+    assert agent is not None
+    text = for_phase(run, Phase.DELIVERY, agent, "rota.delivery", {})[-1].text()
+    assert "result of task-1" in text
+    assert "result of task-2" not in text
+
+
+def test_the_score_of_a_delivery_is_the_lowest_of_what_it_is_made_of() -> None:  # F13
+    run = with_tasks(a_task(1), a_task(2), a_task(3), robot=GOING_ON)
+    for number, score in ((1, 0.9), (2, 0.7), (3, 0.1)):
+        passed = score > 0.5
+        verdict = RulesChecked(verdict=BAD.model_copy(update={"passed": passed, "score": score}))
+        run = taken(well(run), RulesAnswered(f"task-{number}", verdict))
+    assert delivery_request(well(run), "r1").context.score == 0.7
+
+
+@pytest.mark.parametrize("task", [a_task(1), an_mcp_task(1), a_process_task(1)], ids=["assistant", "mcp", "process"])
+def test_a_step_that_can_not_be_done_fails_its_task_and_not_the_run(task: Any) -> None:  # EX-25
+    run = domain.apply(with_tasks(task, a_task(2), robot=GOING_ON), StepFailed("no connector"), now=NOON)
+    assert (run.execution.results[0].status, run.execution.results[0].error) == (TaskStatus.FAILED, "no connector")
+    step = domain.next_step(run)
+    assert isinstance(step, RunTurn)
+    assert step.task.id == "task-2"
+
+
+def test_nothing_of_a_failed_task_is_left_for_the_next_one() -> None:
+    run = three()
+    run = domain.apply(run, Unusable("expected text"), now=NOON)
+    run = domain.apply(run, StepDelayed("busy", None), now=NOON, retry_after=5)
+    run = domain.apply(run, StepFailed("no connector"), now=NOON)
+    assert (run.feedback, run.attempts, run.failures, run.retry_at) == ("", 0, 0, None)
+
+
+def test_a_tool_that_fails_fails_its_task_with_what_it_said() -> None:  # EX-24
+    run = well(with_tasks(an_mcp_task(1), a_task(2), robot=GOING_ON))
+    step = domain.next_step(run)
+    assert isinstance(step, MakeCalls)
+    run = taken(run, Used("task-1", step.uses[0].step_id, None, "404: no such customer"))
+    assert (run.execution.results[0].status, run.execution.results[0].error) == ("failed", "404: no such customer")
+    assert isinstance(domain.next_step(run), RunTurn)
+
+
+@pytest.mark.parametrize("phase", [Phase.GOALS, Phase.TASKS])
+def test_a_run_may_find_that_there_is_nothing_to_do(phase: Phase) -> None:  # EX-29 Decision 33
+    run, steps = lived(taken(at(phase), NothingToDo("no new leads")))
+    assert [type(step) for step in steps] == [RequestLearning, Finish]
+    done = run.execution
+    assert (done.status, done.skipped, done.error, done.delivery) == (ExecStatus.COMPLETED, "no new leads", None, None)
+
+
+@pytest.mark.parametrize("phase", [Phase.INSPIRATION, Phase.DELIVERY])
+def test_only_goals_and_plans_can_find_that_there_is_nothing_to_do(phase: Phase) -> None:  # EX-29
+    run = at(phase, run=begun("clock"))
+    assert taken(run, NothingToDo("no new leads")) == run
+
+
+def test_a_run_that_learns_nothing_ends_at_once_when_there_is_nothing_to_do() -> None:  # EX-29 LE-03
+    robot = equipped().model_copy()
+    config = robot.robot_config.model_copy(update={"learn": robot.robot_config.learn.model_copy(update={"on": False})})
+    run = at(Phase.GOALS, run=begun(robot=robot.model_copy(update={"robot_config": config})))
+    assert domain.next_step(taken(run, NothingToDo("no new leads"))) == Finish(ExecStatus.COMPLETED)
+
+
+def test_a_new_plan_with_nothing_left_to_do_delivers_what_is_done() -> None:  # EX-29
+    run = at(Phase.DELIVERY)
+    run = run.seen(phase=Phase.TASKS).model_copy(update={"again": 1})
+    run = taken(run, Planned([], ["plan: nothing is left to do: all done"]))
+    assert run.execution.phase is Phase.DELIVERY
+    assert len(run.execution.tasks or []) == 2

@@ -1,0 +1,182 @@
+"""A task's talk with its assistant: turn after turn, until the result passes or nobody may reply any more (EX-23)."""
+
+from typing import Any
+
+import pytest
+from services.executor.tests.lives import BAD, GOOD, a_task, at, begun, effect, equipped, taken, told, well
+from services.executor.tests.lives import with_tasks as run_with
+
+from executor import domain
+from executor.agents import Agents
+from executor.outcomes import RulesAnswered, TaskAnswered, VerdictGiven
+from executor.prompts import for_task
+from executor.requests import validation_request
+from executor.run import Run
+from executor.steps import CheckRules, RequestVerdict, RunTurn
+from rota_common.testing.samples import a_robot
+from rota_contracts.execution import TaskStatus
+from rota_contracts.robot import Phase
+from rota_contracts.text import Text
+from rota_contracts.validation import RulesChecked, ValidationResult
+
+MORE = ValidationResult(passed=False, score=0.4, issues=["no figures"], need_reply=True, reply_content="Add figures.")
+LAYERS = ["rules", "meaning"]
+
+
+def judged(run: Run, verdict: ValidationResult, layer: str = "rules", error: str | None = None) -> Run:
+    """The run whose assistant answered, and whose answer was judged so by this layer of the validator."""
+    if isinstance(domain.next_step(run), RunTurn):
+        run = well(run)
+    if layer == "rules":
+        return taken(run, RulesAnswered("task-1", RulesChecked(verdict=verdict)))
+    run = taken(run, RulesAnswered("task-1", RulesChecked(verdict=GOOD)))
+    step = domain.next_step(run)
+    assert isinstance(step, RequestVerdict)
+    return taken(run, VerdictGiven(step.validation_id, "task-1", verdict, error))
+
+
+def one_task(**executor: Any) -> Run:
+    return run_with(a_task(1, expected_output="figures"), robot=equipped(**executor))
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_verdict_that_wants_a_reply_opens_the_next_turn_with_it(layer: str) -> None:  # EX-23 VA-12
+    run = judged(one_task(), MORE, layer)
+    step = domain.next_step(run)
+    assert isinstance(step, RunTurn)
+    assert (step.turn, step.iteration) == (2, 0)
+    (result,) = run.execution.results
+    first, second = result.turns
+    assert (first.output and first.output.inline, first.validation) == ("result of task-1", MORE)
+    assert (second.told, second.output, result.status) == ("Add figures.", None, TaskStatus.RUNNING)
+
+
+def test_each_turn_is_a_step_of_its_own() -> None:
+    run = one_task()
+    first, second = domain.next_step(run), domain.next_step(judged(run, MORE))
+    assert isinstance(first, RunTurn)
+    assert isinstance(second, RunTurn)
+    assert first.step_id != second.step_id
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_verdict_on_a_later_turn_completes_the_task(layer: str) -> None:  # EX-23
+    run = judged(judged(one_task(), MORE, layer), GOOD, layer)
+    run = run if layer == "meaning" else judged(judged(one_task(), MORE), GOOD, "meaning")
+    (result,) = run.execution.results
+    assert (result.status, len(result.turns), result.validation) == (TaskStatus.COMPLETED, 2, GOOD)
+    assert run.execution.phase is Phase.DELIVERY
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("turns", [1, 2, 4])
+def test_after_the_last_turn_that_a_robot_allows_the_task_fails(turns: int, layer: str) -> None:  # EX-20 EX-23
+    run = one_task(max_turns_per_task=turns)
+    for number in range(1, turns + 1):
+        step = domain.next_step(run)
+        assert isinstance(step, RunTurn)
+        assert step.turn == number
+        run = judged(run, MORE, layer)
+    after = f" (after {turns} turns)" if turns > 1 else ""
+    assert run.execution.error == f"task task-1 (Step 1): no figures{after}"
+    assert len(run.execution.results[0].turns) == turns
+
+
+def test_a_task_may_have_ten_turns_where_nobody_says_otherwise() -> None:  # EX-20
+    run = one_task()
+    for _ in range(9):
+        run = judged(run, MORE)
+    assert run.execution.error is None
+    assert judged(run, MORE).execution.error == "task task-1 (Step 1): no figures (after 10 turns)"
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [BAD, MORE.model_copy(update={"need_reply": False}), MORE.model_copy(update={"reply_content": ""})],
+    ids=["no reply", "a reply nobody wants", "an empty reply"],
+)
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_no_without_a_reply_fails_the_task_in_its_first_turn(verdict: ValidationResult, layer: str) -> None:
+    run = judged(one_task(), verdict, layer)  # EX-23 EX-25
+    assert [result.status for result in run.execution.results] == [TaskStatus.FAILED]
+    assert run.execution.phase is Phase.LEARNING
+
+
+def test_a_validator_that_could_not_judge_wants_no_reply() -> None:
+    run = judged(one_task(), MORE, "meaning", error="the agent gave no verdict")
+    assert run.execution.error == "task task-1 (Step 1): the agent gave no verdict"
+
+
+def test_a_yes_needs_no_reply_whatever_it_says() -> None:
+    run = judged(one_task(), MORE.model_copy(update={"passed": True}), "meaning")
+    assert run.execution.results[0].status is TaskStatus.COMPLETED
+
+
+def test_the_validator_is_told_where_in_the_talk_it_stands() -> None:  # VA-12 EX-20
+    run = well(judged(one_task(max_turns_per_task=3), MORE))
+    step = domain.next_step(run)
+    assert isinstance(step, CheckRules)
+    assert (step.conversation.turn, step.conversation.max_turns, step.conversation.goes_on) == (2, 3, True)
+    run = well(run)
+    step = domain.next_step(run)
+    assert isinstance(step, RequestVerdict)
+    asked = validation_request(run, step)
+    assert (asked.conversation.turn, asked.conversation.max_turns) == (2, 3)
+
+
+@pytest.mark.parametrize(("given", "threshold"), [({}, 0.6), ({"validation_threshold": 0.85}, 0.85)])
+def test_the_threshold_of_the_robot_goes_to_the_validator(given: Any, threshold: float) -> None:  # EX-20 VA-11
+    run = at(RequestVerdict, run=begun(robot=a_robot(config={"executor": given})), expected="figures")
+    step = domain.next_step(run)
+    assert isinstance(step, RequestVerdict)
+    assert validation_request(run, step).threshold == threshold
+
+
+def test_each_turn_is_judged_under_an_id_of_its_own() -> None:
+    first = well(one_task())
+    second = well(judged(one_task(), MORE))
+    ids = {step.check_id for step in map(domain.next_step, (first, second)) if isinstance(step, CheckRules)}
+    assert len(ids) == 2
+
+
+def test_a_verdict_on_a_turn_that_is_past_changes_nothing() -> None:
+    run = well(well(one_task()))
+    old = domain.next_step(run)
+    assert isinstance(old, RequestVerdict)
+    late = VerdictGiven(old.validation_id, "task-1", GOOD, None)
+    run = taken(run, VerdictGiven(old.validation_id, "task-1", MORE, None))
+    for _ in range(3):  # before its answer, its rules, its verdict
+        assert taken(run, late).execution == run.execution
+        run = well(run)
+    assert run.execution.results[0].status is TaskStatus.COMPLETED
+    assert len(run.execution.results[0].turns) == 2
+
+
+def test_the_rules_of_every_turn_are_checked_anew() -> None:
+    run = judged(one_task(), MORE, "meaning")
+    assert run.checked is None
+    assert isinstance(domain.next_step(well(run)), CheckRules)
+
+
+def test_an_assistant_is_told_the_whole_talk_in_its_next_turn() -> None:  # EX-23
+    run = judged(one_task(), MORE)
+    task = (run.execution.tasks or [])[0]
+    said = [(message.role, message.text()) for message in for_task(run, task, Agents().assistant("x"), {})]
+    assert said[-2:] == [("assistant", "result of task-1"), ("user", "Add figures.")]
+
+
+def test_an_instruction_in_the_middle_of_a_talk_is_heard_in_the_next_turn() -> None:  # TG-07
+    run = judged(told(one_task(), "instruct", "Think of Initech too."), MORE)
+    assert effect(run) == "the next step hears it"
+    task = (run.execution.tasks or [])[0]
+    text = "\n".join(message.text() for message in for_task(run, task, Agents().assistant("x"), {}))
+    assert "## Said by people meanwhile\n- [instruct] Think of Initech too." in text
+
+
+def test_the_output_of_a_task_is_that_of_its_last_turn() -> None:
+    run = judged(one_task(), MORE)
+    run = taken(run, TaskAnswered("task-1", Text(inline="with 7 figures")))
+    run = judged(run, GOOD, "meaning")
+    output = run.execution.results[0].output
+    assert output is not None
+    assert output.inline == "with 7 figures"

@@ -1,0 +1,59 @@
+"""A run that waits for another service: how it asks, asks again, and when somebody looks at it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from services.executor.tests.lives import PATIENCE, answer, at, begun, lived
+
+from executor import domain
+from executor.outcomes import StepDelayed
+from executor.run import Run, Waiting
+from executor.steps import RequestDelivery, RequestLearning
+from rota_common.testing.samples import NOON
+from rota_contracts.robot import Phase
+
+
+def test_asking_again_within_patience_is_the_same_request() -> None:
+    run, step = _waiting(RequestDelivery)
+    again = domain.asking(run, step, now=NOON + PATIENCE - timedelta(milliseconds=1), patience=PATIENCE)
+    assert (again, again.asks) == (run, 1)
+
+
+def test_asking_again_past_patience_is_a_new_request() -> None:
+    run, step = _waiting(RequestDelivery)
+    again = domain.asking(run, step, now=NOON + PATIENCE, patience=PATIENCE)
+    assert (again.asks, again.asked_at) == (2, NOON + PATIENCE)
+
+
+def test_the_next_service_is_asked_anew() -> None:
+    run, _ = _waiting(RequestDelivery)
+    run = domain.apply(run, answer(run, RequestDelivery("r")), now=NOON)
+    assert (run.waiting, run.asks, run.asked_at) == (Waiting.NOTHING, 0, None)
+    learning = domain.asking(run, RequestLearning(), now=NOON, patience=PATIENCE)
+    assert (learning.waiting, learning.asks) == (Waiting.LEARNING, 1)
+
+
+def _waiting(kind: type[Any]) -> tuple[Run, Any]:
+    run = at(kind)
+    step: Any = domain.next_step(run)
+    return domain.asking(run, step, now=NOON, patience=PATIENCE), step
+
+
+def test_a_run_in_hand_should_have_been_looked_at_since_it_was_made() -> None:
+    assert begun().next_look(PATIENCE) == NOON
+
+
+def test_a_delayed_run_is_looked_at_when_its_delay_is_over() -> None:
+    run = domain.apply(at(Phase.GOALS), StepDelayed("busy", 42), now=NOON)
+    assert run.next_look(PATIENCE) == NOON + timedelta(seconds=42)
+
+
+@pytest.mark.parametrize(("asks", "seconds"), [(1, 60), (2, 120), (3, 240), (4, 480), (5, 600), (40, 600)])
+def test_a_waiting_run_is_looked_at_after_ever_longer_times(asks: int, seconds: int) -> None:
+    run = _waiting(RequestLearning)[0].model_copy(update={"asks": asks})
+    assert run.next_look(PATIENCE) == NOON + timedelta(seconds=seconds)
+
+
+def test_a_run_that_is_over_is_never_looked_at() -> None:
+    assert lived(begun())[0].next_look(PATIENCE) is None

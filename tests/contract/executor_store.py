@@ -1,0 +1,37 @@
+"""What tests of the executor's store are made of."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from executor import phases
+from executor.ports import Runs
+from executor.run import Run, Word
+from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
+
+SOON = NOON + timedelta(seconds=10)
+LATER = NOON + timedelta(seconds=60)
+
+
+def a_run(run_id: str = "e1", *, at: datetime = NOON, team: str = TEAM, member: str = MEMBER) -> Run:
+    owner: dict[str, Any] = {"team_id": team, "member_id": member}
+    return phases.begin(run_id, a_trigger(**owner), a_robot(**owner), now=at, traceparent="00-trace")
+
+
+def bare(run: Run | None) -> Run:
+    """The run itself, without what its store remembers of it."""
+    assert run is not None
+    return run.model_copy(update={"stored": None})
+
+
+async def created(runs: Runs, run: Run, *, until: datetime = SOON) -> int:
+    epoch = await runs.create(run, owner="first", until=until)
+    assert epoch is not None
+    return epoch
+
+
+async def overdue(runs: Runs, now: datetime, *, limit: int = 100) -> list[str]:
+    return [run_id async for run_id in runs.overdue(now, limit=limit)]
+
+
+def a_word(action: str = "stop", word_id: str = "w1", **fields: Any) -> Word:
+    return Word.model_validate({"id": word_id, "action": action, "at": NOON, "reason": "no more"} | fields)

@@ -64,7 +64,7 @@ class Drive:
             await self._announce.started(await self._runs.find(run.id) or run)
             await self.resume(run.id)
             return
-        run = ledger.took(run, outcome, now=self._clock())
+        run = ledger.heard(ledger.took(run, outcome, now=self._clock()), now=self._clock())
         holding = self._hold(run, epoch, swept=False)
         told, done = await asyncio.gather(self._announce.started(run), holding, return_exceptions=True)
         if failure := done or told:

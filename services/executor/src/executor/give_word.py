@@ -4,10 +4,11 @@ import asyncio
 
 from executor.announce import Announce
 from executor.drive import Drive
+from executor.interpret import unstorable
 from executor.ports import Runs, Scope
 from executor.run import DEADLINE, Run, Word, deadline_id
 from rota_common.clock import Clock
-from rota_common.errors import Transient
+from rota_common.errors import Permanent, Transient
 from rota_common.logs import logger
 from rota_contracts.control import Control, ControlAction, Controlled, Intervene, Intervened
 
@@ -43,7 +44,9 @@ class GiveWord:
         return Controlled(execution_ids=[], over=run.execution.status)
 
     async def intervene(self, asked: Intervene) -> Intervened:
-        """Into the run that is named, or the robot's only one (Decision 35)."""
+        """Into the run that is named, or the robot's only one (Decision 35). Raises Permanent for what can't be kept."""
+        if problem := unstorable(asked.model_dump(mode="json")):
+            raise Permanent(problem)
         run_id = asked.execution_id
         if run_id is None:
             candidates = await self._runs.under_way(asked.team_id, asked.member_id, limit=MANY)

@@ -33,7 +33,6 @@ from rota_contracts.execution import InspirationReport
 from rota_contracts.robot import Phase
 from rota_contracts.text import INLINE_LIMIT, Text
 
-
 MAX_DEPTH = 64
 TOO_DEEP = f"expected JSON that is nested at most {MAX_DEPTH} levels deep"
 

@@ -88,7 +88,8 @@ class Runs(Protocol):
     with the words that it hasn't heard yet; what it has decided since is appended to its trail with the write."""
 
     async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
-        """Insert a new run, claimed; its epoch, or None if there is one with this id."""
+        """Insert a new run, claimed, with the words that wait for it; its epoch, or None if there is one with this
+        id."""
         ...
 
     async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:

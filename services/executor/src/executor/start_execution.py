@@ -3,12 +3,16 @@
 from executor import phases
 from executor.drive import Drive
 from executor.ports import Runs
+from executor.run import Run, Word
 from rota_common.clock import Clock
 from rota_common.publishing import Publish
 from rota_common.robots import Robots
 from rota_contracts import catalog
+from rota_contracts.control import ControlAction
 from rota_contracts.envelope import Event
 from rota_contracts.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1
+from rota_contracts.ids import derived_id
+from rota_contracts.robot import RobotStatus
 
 
 class StartExecution:
@@ -32,7 +36,7 @@ class StartExecution:
             now=self._clock(),
             traceparent=event.traceparent,
         )
-        await self._drive.start(run)
+        await self._drive.start(_paused(run) if robot.robot_status is RobotStatus.PAUSED else run)
 
     async def give_up(
         self, event: Event[ExecutionRequestedV1], reason: str, status: ExecStatus = ExecStatus.FAILED
@@ -52,3 +56,14 @@ class StartExecution:
             finished_at=self._clock(),
         )
         await self._publish(catalog.EXECUTION_FINISHED, fact, caused_by=requested.execution_id)
+
+
+def _paused(run: Run) -> Run:
+    """A run whose robot was paused after it had got its slot: it holds at once, until the robot is resumed."""
+    word = Word(
+        id=derived_id("paused", run.id),
+        action=ControlAction.PAUSE,
+        reason="the robot was paused before the execution began",
+        at=run.execution.created_at,
+    )
+    return run.model_copy(update={"inbox": [word]})

@@ -1,15 +1,20 @@
 """Puts the memory together."""
 
 from memory.adapters.mongo_knowledge_bases import MongoKnowledgeBases
+from memory.adapters.qdrant import Qdrant
 from memory.adapters.qdrant_knowledge import QdrantKnowledge
+from memory.adapters.qdrant_shared import QdrantShared
 from memory.adapters.wordllama_embedder import WordllamaEmbedder
 from memory.follow_robots import FollowRobots
 from memory.forget import ForgetEntries
 from memory.ports import Embedder
 from memory.recall import RecallEntries
 from memory.remember import RememberEntries
+from memory.search_shared import SearchSharedEntries
 from memory.settings import Settings
-from memory.subscribers import build_router
+from memory.share import ShareEntries
+from memory.subscribers import Uses, build_router
+from memory.unshare import UnshareEntries
 from rota_common import mongo
 from rota_common.robots import Robots
 from rota_common.service import Runtime, Service
@@ -23,13 +28,22 @@ def build(settings: Settings, *, runtime: Runtime | None = None, embedder: Embed
     if embedder is None:
         embedder = wordllama = WordllamaEmbedder()
         service.on_start(wordllama.load)
-    knowledge = QdrantKnowledge(url=settings.qdrant_url, path=settings.qdrant_path, dimensions=embedder.dimensions)
-    service.on_start(knowledge.open)
+    qdrant = Qdrant(url=settings.qdrant_url, path=settings.qdrant_path, dimensions=embedder.dimensions)
+    knowledge, shared = QdrantKnowledge(qdrant), QdrantShared(qdrant)
+    for hook in (qdrant.open, knowledge.prepare, shared.prepare):
+        service.on_start(hook)
     service.probe("mongo", database.ping)
-    service.probe("qdrant", knowledge.ping)
-    service.on_stop(knowledge.close)
+    service.probe("qdrant", qdrant.ping)
+    service.on_stop(qdrant.close)
     service.on_stop(database.close)
-    remember = RememberEntries(knowledge, bases, Robots(service.bus), embedder)
-    recall, forget = RecallEntries(knowledge, embedder), ForgetEntries(knowledge)
-    service.include(build_router(remember, recall, forget, FollowRobots(knowledge, bases)))
+    uses = Uses(
+        remember=RememberEntries(knowledge, bases, Robots(service.bus), embedder),
+        recall=RecallEntries(knowledge, shared, embedder),
+        forget=ForgetEntries(knowledge),
+        follow=FollowRobots(knowledge, bases),
+        share=ShareEntries(shared, embedder),
+        unshare=UnshareEntries(shared),
+        search_shared=SearchSharedEntries(shared, embedder),
+    )
+    service.include(build_router(uses))
     return plain_app(service, settings)

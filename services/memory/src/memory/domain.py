@@ -3,9 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
-from rota_contracts.memory import MemoryEntry, private_kb
+from rota_common.errors import Permanent
+from rota_contracts.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedFound, private_kb
 from rota_contracts.robot import Robot
+
+Found = TypeVar("Found", RecalledEntry, SharedFound)
+
+ANSWER_LIMIT = 400_000
+"""Bytes of one list of an answer: a message of the bus holds 1 MB, and an answer may have two lists."""
+
+MAX_COLLECTIONS = 50
+"""How many collections one question may look into: each is a search of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +34,19 @@ class Owner:
     def label(self) -> str:
         """For people (LE-04); two robots may share it, so nothing is found by it."""
         return private_kb(self.team, self.member)
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A collection of a team's shared knowledge."""
+
+    team: str
+    collection: str
+
+    @property
+    def tenant(self) -> str:
+        """The key of all that is in it. Names hold no dots, so no two shelves share one."""
+        return f"{self.team}.{self.collection}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +82,28 @@ def acceptable(entries: Sequence[MemoryEntry], rev: int | None, known: Knowledge
 def outlived(known: KnowledgeBase | None, rev: int) -> bool:
     """Was the robot deleted at this revision or a later one?"""
     return known is not None and known.deleted_rev > 0 and known.deleted_rev >= rev
+
+
+def newest(entries: Sequence[SharedEntry]) -> list[SharedEntry]:
+    """Of several entries with one id, the last."""
+    return list({(entry.collection, entry.id): entry for entry in entries}.values())
+
+
+def searchable(collections: Sequence[str]) -> list[str]:
+    """Each of them once. Raises Permanent when they are too many."""
+    names = list(dict.fromkeys(collections))
+    if len(names) > MAX_COLLECTIONS:
+        raise Permanent(f"expected at most {MAX_COLLECTIONS} collections in one question, got {len(names)}: name fewer")
+    return names
+
+
+def fitting(found: Sequence[Found]) -> list[Found]:
+    """The first of them, as many as one answer holds."""
+    kept: list[Found] = []
+    size = 0
+    for one in found:
+        size += len(one.model_dump_json().encode())
+        if size > ANSWER_LIMIT:
+            break
+        kept.append(one)
+    return kept

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from memory.domain import KnowledgeBase, Owner
-from rota_contracts.memory import MemoryEntry, RecalledEntry
+from memory.domain import KnowledgeBase, Owner, Shelf
+from rota_contracts.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedFound
 from rota_contracts.robot import Robot
 
 Vector = list[float]
@@ -38,6 +38,31 @@ class Knowledge(Protocol):
 
     async def clear(self, owner: Owner, *, up_to_rev: int | None = None) -> int:
         """Remove all entries, or those learnt at `up_to_rev` and before; how many there were."""
+        ...
+
+
+class SharedKnowledge(Protocol):
+    """The shared collections of all teams. Every call is about one team alone. Raises Transient when the store is away.
+
+    A collection begins with its first entry and ends with its last.
+    """
+
+    async def keep(self, team: str, entries: Sequence[tuple[SharedEntry, Vector]]) -> None:
+        """Keep the entries in their collections. An id that its collection holds already is replaced."""
+        ...
+
+    async def nearest(
+        self, team: str, vector: Vector, limit: int, *, collections: Sequence[str] | None = None
+    ) -> list[SharedFound]:
+        """The entries closest to `vector` by cosine, best first: of these collections, or with None of all."""
+        ...
+
+    async def remove(self, shelf: Shelf, ids: Sequence[str]) -> int:
+        """Remove these entries of a collection; how many there were."""
+        ...
+
+    async def clear(self, shelf: Shelf) -> int:
+        """Remove a whole collection; how many entries it had."""
         ...
 
 

@@ -39,7 +39,7 @@ class MemoryRuns:
     async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
         if run.id in self._rows:
             return None
-        self._rows[run.id] = Row(run, owner, until)
+        self._rows[run.id] = Row(run.model_copy(update={"inbox": []}), owner, until, inbox=tuple(run.inbox))
         return 1
 
     async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:

@@ -5,9 +5,12 @@ ends; otherwise: when a sweeper must look), `epoch`, `deadline_at`, the `inbox` 
 `trail`, which is only ever appended to.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import datetime
+from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 from pymongo import ASCENDING, DESCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
@@ -16,10 +19,14 @@ from executor.adapters.run_documents import as_stored, change, read, whole
 from executor.ports import Fenced, Scope
 from executor.run import Run, Word, deadline_id
 from executor.trail import Entry
-from rota_common.mongo import Database, Document
+from rota_common.mongo import OUTAGES, Database, Document
 from rota_contracts.execution import ExecStatus, ExecutionsListed, ExecutionSummary, ListExecutions
 
 OVER = [str(status) for status in ExecStatus if status.over]
+INBOX = {"inbox": 1}
+HOLD_OUT_S, AGAIN_S = 30.0, 0.2
+"""How long a write holds out while the server is away, and how long it waits between two tries."""
+
 STATE = {"trail": 0}
 """The trail grows with every step, and is read for a replay alone."""
 
@@ -54,7 +61,8 @@ class MongoRuns:
         epoch = 1
         execution = run.execution
         keys = {"_id": run.id, "team_id": execution.team_id, "member_id": execution.member_id}
-        state = {"owner": owner, "due_at": until, "epoch": epoch, "inbox": [], "trail": []}
+        inbox = [word.model_dump(mode="json") for word in run.inbox]
+        state = {"owner": owner, "due_at": until, "epoch": epoch, "inbox": inbox, "trail": []}
         try:
             await self._runs.insert_one({**keys, **state, "created_at": execution.created_at, **whole(run)})
         except DuplicateKeyError:
@@ -154,17 +162,29 @@ class MongoRuns:
 
     async def _write(self, run: Run, epoch: int, state: Document, *, ends: int = 0) -> Run:
         """Write within the claim's epoch; the answer holds the inbox, which isn't written."""
-        update = change(run)
-        update["$set"] |= state
-        document = await self._runs.find_one_and_update(
-            {"_id": run.id, "epoch": epoch},
-            {**update, "$inc": {"epoch": ends}},
-            projection={"inbox": 1},
-            return_document=ReturnDocument.AFTER,
-        )
+        update, token = change(run), uuid4().hex
+        update["$set"] |= {**state, "write": token}
+        document = await self._written({"_id": run.id, "epoch": epoch}, {**update, "$inc": {"epoch": ends}}, token)
         if document is None:
             raise Fenced(f"execution {run.id} is somebody else's by now")
         return as_stored(run, document)
+
+    async def _written(self, where: Document, update: Document, token: str) -> Document | None:
+        """What was written, or None. A step that is done isn't thrown away because the server is away for a moment:
+        it is tried again, unless `token` shows that only the answer was lost."""
+        until, again = monotonic() + HOLD_OUT_S, False
+        while True:
+            try:
+                if again and (done := await self._runs.find_one({"_id": where["_id"], "write": token}, INBOX)):
+                    return done
+                return await self._runs.find_one_and_update(
+                    where, update, projection=INBOX, return_document=ReturnDocument.AFTER
+                )
+            except OUTAGES:
+                if monotonic() > until:
+                    raise
+                again = True
+                await asyncio.sleep(AGAIN_S)
 
 
 def _summary(execution: dict[str, Any]) -> ExecutionSummary:

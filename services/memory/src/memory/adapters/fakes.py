@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import datetime
 from math import sqrt
 
-from memory.domain import KnowledgeBase, Owner
+from memory.domain import KnowledgeBase, Owner, Shelf
 from memory.ports import Vector
-from rota_contracts.memory import MemoryEntry, RecalledEntry
+from rota_contracts.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedFound
 from rota_contracts.robot import Robot
 
 
@@ -37,7 +37,7 @@ class DictKnowledge:
 
     async def nearest(self, owner: Owner, vector: Vector, limit: int) -> list[RecalledEntry]:
         scored = [
-            RecalledEntry(entry=entry, score=sum(one * other for one, other in zip(vector, its, strict=True)))
+            RecalledEntry(entry=entry, score=_cosine(vector, its))
             for entry, its, _ in self._entries.get(owner, {}).values()
         ]
         return sorted(scored, key=lambda found: -found.score)[:limit]
@@ -51,6 +51,33 @@ class DictKnowledge:
         return await self.remove(
             owner, [one for one, (_, _, rev) in known.items() if up_to_rev is None or rev <= up_to_rev]
         )
+
+
+class DictShared:
+    def __init__(self) -> None:
+        self._shelves: dict[Shelf, dict[str, tuple[SharedEntry, Vector]]] = {}
+
+    async def keep(self, team: str, entries: Sequence[tuple[SharedEntry, Vector]]) -> None:
+        for entry, vector in entries:
+            self._shelves.setdefault(Shelf(team, entry.collection), {})[entry.id] = (entry, vector)
+
+    async def nearest(
+        self, team: str, vector: Vector, limit: int, *, collections: Sequence[str] | None = None
+    ) -> list[SharedFound]:
+        scored = [
+            SharedFound(entry=entry, score=_cosine(vector, its))
+            for shelf, entries in self._shelves.items()
+            for entry, its in entries.values()
+            if shelf.team == team and (collections is None or shelf.collection in collections)
+        ]
+        return sorted(scored, key=lambda found: -found.score)[:limit]
+
+    async def remove(self, shelf: Shelf, ids: Sequence[str]) -> int:
+        known = self._shelves.get(shelf, {})
+        return len([known.pop(one) for one in set(ids) & known.keys()])
+
+    async def clear(self, shelf: Shelf) -> int:
+        return len(self._shelves.pop(shelf, {}))
 
 
 class DictKnowledgeBases:
@@ -76,3 +103,8 @@ class DictRobots:
 
     async def find(self, team: str, member: str) -> Robot | None:
         return self.robots.get(Owner(team, member))
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    """Of vectors of length 1, or of zeros."""
+    return sum(mine * its for mine, its in zip(one, other, strict=True))

@@ -48,8 +48,10 @@ class System:
             "ROTA_ALLOW_PRIVATE_TARGETS": "127.0.0.0/8",
             "NO_PROXY": "127.0.0.1",
         }
-        urls = {"nats_url": self.nats_url, "mongo_url": self.servers["mongod"].url}
-        self.processes = Processes(self.folder, **urls, settings=common | dict(settings))
+        mongo_url = self.servers["mongod"].url
+        self.processes = Processes(
+            self.folder, nats_url=self.nats_url, mongo_url=mongo_url, settings=common | dict(settings)
+        )
         await self.processes.start_all()
         headers = {"Authorization": f"Bearer {ADMIN_KEY}"}
         async with httpx.AsyncClient(base_url=self.gateway, headers=headers, trust_env=False, timeout=30) as client:

@@ -1,6 +1,7 @@
 """The memory's fake ports keep the same promises as the real ones."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from wordllama import WordLlama
 
 from memory.adapters.fakes import DictKnowledge, DictKnowledgeBases, HashingEmbedder
 from memory.adapters.mongo_knowledge_bases import MongoKnowledgeBases
+from memory.adapters.qdrant import Qdrant
 from memory.adapters.qdrant_knowledge import QdrantKnowledge
 from memory.adapters.wordllama_embedder import WordllamaEmbedder
 from memory.domain import Owner
@@ -28,15 +30,23 @@ def entry(name: str, content: str = "text", *, at: datetime = NOON) -> MemoryEnt
     return MemoryEntry(id=name, type=LessonType.INSIGHT, content=content, execution_id="e1", created_at=at)
 
 
+@asynccontextmanager
+async def connected(path: str, *, dimensions: int = 2) -> AsyncIterator[Qdrant]:
+    qdrant = Qdrant(path=path, dimensions=dimensions)
+    await qdrant.open()
+    yield qdrant
+    await qdrant.close()
+
+
 @pytest.fixture(params=["dict", "qdrant in memory", "qdrant in a folder"])
 async def knowledge(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Knowledge]:
     if request.param == "dict":
         yield DictKnowledge()
         return
-    qdrant = QdrantKnowledge(path=str(tmp_path / "qdrant") if "folder" in request.param else "", dimensions=2)
-    await qdrant.open()
-    yield qdrant
-    await qdrant.close()
+    async with connected(str(tmp_path / "qdrant") if "folder" in request.param else "") as qdrant:
+        real = QdrantKnowledge(qdrant)
+        await real.prepare()
+        yield real
 
 
 async def recalled(knowledge: Knowledge, owner: Owner, vector: Vector = EAST, limit: int = 10) -> list[str]:
@@ -95,24 +105,22 @@ async def test_a_vector_of_zeros_is_near_to_nothing(knowledge: Knowledge) -> Non
 
 
 async def test_a_folder_keeps_what_it_was_given(tmp_path: Path) -> None:
-    first = QdrantKnowledge(path=str(tmp_path), dimensions=2)
-    await first.open()
-    await first.keep(ROBOT, [(entry("a"), EAST)], rev=1)
-    await first.close()
-    second = QdrantKnowledge(path=str(tmp_path), dimensions=2)
-    await second.open()
-    assert await recalled(second, ROBOT) == ["a"]
-    await second.close()
+    async with connected(str(tmp_path)) as qdrant:
+        first = QdrantKnowledge(qdrant)
+        await first.prepare()
+        await first.keep(ROBOT, [(entry("a"), EAST)], rev=1)
+    async with connected(str(tmp_path)) as qdrant:
+        second = QdrantKnowledge(qdrant)
+        await second.prepare()
+        assert await recalled(second, ROBOT) == ["a"]
 
 
 async def test_a_collection_of_another_embedder_is_refused(tmp_path: Path) -> None:
-    first = QdrantKnowledge(path=str(tmp_path), dimensions=2)
-    await first.open()
-    await first.close()
-    second = QdrantKnowledge(path=str(tmp_path), dimensions=256)
-    with pytest.raises(Permanent, match="vectors of 256 numbers, got .*size=2"):
-        await second.open()
-    await second.close()
+    async with connected(str(tmp_path)) as qdrant:
+        await QdrantKnowledge(qdrant).prepare()
+    async with connected(str(tmp_path), dimensions=256) as qdrant:
+        with pytest.raises(Permanent, match="vectors of 256 numbers, got .*size=2"):
+            await QdrantKnowledge(qdrant).prepare()
 
 
 @pytest.fixture(params=["dict", "mongo"])

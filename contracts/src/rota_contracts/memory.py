@@ -11,6 +11,15 @@ def private_kb(team: str, member: str) -> str:
     return f"robot_{team}_{member}_kb"
 
 
+MAX_PARTS = 1000
+"""How many entries one text of a team may be kept as."""
+
+
+def part_id(text_id: str, number: int) -> str:
+    """The id of one part of a text that is too long for one entry; the first is number 1."""
+    return f"{text_id}#{number}"
+
+
 class MemoryEntry(Part):
     """`id` is the caller's: remembering it twice keeps it once."""
 

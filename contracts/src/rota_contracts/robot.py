@@ -1,10 +1,10 @@
 """The definition of a robot: the member record (TG-53) and its configuration (CL-01 to CL-04)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from rota_contracts.clock_config import Clock, Duration
 from rota_contracts.learning import LessonType
@@ -76,6 +76,8 @@ class SharedKB(Part):
 
 
 class SharedDB(Part):
+    """EX-27. Each method of a model is a process that tasks may call: `models.<model>.<Method>`."""
+
     models: list[str] = []
     options: dict[str, Json] = {}
 
@@ -99,6 +101,23 @@ class ProcessResource(Part):
     name: ProcessName
     idempotent: bool = False
     timeout: Duration = "1m"
+
+
+READING = frozenset({"find", "get", "select", "selectone", "paginate", "count", "list"})
+"""Methods of a model that change nothing, in lower case: calling them again does no harm."""
+
+MODELS = "models."
+
+
+def model_process(name: str, models: Collection[str]) -> ProcessResource | None:
+    """The process `models.<model>.<Method>`, if it is a method of one of these models; their names may hold dots."""
+    model, _, method = name.removeprefix(MODELS).rpartition(".")
+    if not name.startswith(MODELS) or model not in models:
+        return None
+    try:
+        return ProcessResource(name=name, idempotent=method.lower() in READING)
+    except ValidationError:  # no name for a subject of the bus
+        return None
 
 
 PhaseAgents = dict[Literal["inspiration", "goals", "tasks", "run", "validation", "delivery", "learning", "dedup"], str]
@@ -207,8 +226,19 @@ class Robot(RobotDefinition):
         return servers | {server.id: set(server.tools) for server in self.robot_config.resources.mcp}
 
     def process(self, name: str) -> ProcessResource | None:
-        """The process of this name, if this robot may call it."""
-        return next((one for one in self.robot_config.resources.processes if one.name == name), None)
+        """The process of this name, if this robot may call it: one of its resources, or a method of its models."""
+        own = next((one for one in self.robot_config.resources.processes if one.name == name), None)
+        return own or model_process(name, self.models())
+
+    def models(self) -> list[str]:
+        """The models of the team's data whose methods this robot may call; a name that no subject can hold is none."""
+        named = self.robot_config.db.models if self.robot_config.db else []
+        return [model for model in named if model_process(f"{MODELS}{model}.Find", [model])]
+
+    def callable_processes(self) -> list[str]:
+        """The processes this robot may call, for people and models; `models.user.*` stands for any method of `user`."""
+        named = [one.name for one in self.robot_config.resources.processes]
+        return named + [f"{MODELS}{model}.*" for model in self.models()]
 
     def phase_agent(self, phase: str) -> str:
         """The agent of a phase, or of `validation`; `__yao.` is an alias of `rota.`."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory.adapters.fakes import DictKnowledge, DictKnowledgeBases, DictRobots, HashingEmbedder
+from memory.adapters.fakes import DictKnowledge, DictKnowledgeBases, DictRobots, DictShared, HashingEmbedder
 from memory.domain import Owner
 from memory.follow_robots import FollowRobots
 from memory.forget import ForgetEntries
@@ -28,7 +28,8 @@ class Memory:
         self.knowledge, self.bases, self.robots = knowledge or DictKnowledge(), DictKnowledgeBases(), DictRobots()
         embedder = HashingEmbedder()
         self._remember = RememberEntries(self.knowledge, self.bases, self.robots, embedder)
-        self._recall, self._forget = RecallEntries(self.knowledge, embedder), ForgetEntries(self.knowledge)
+        self._recall = RecallEntries(self.knowledge, DictShared(), embedder)
+        self._forget = ForgetEntries(self.knowledge)
         self.follow = FollowRobots(self.knowledge, self.bases)
 
     def robot(self, rev: int, *, deleted: bool = False) -> None:

@@ -16,13 +16,17 @@ from rota_common.testing.bus import Listener, stored
 from rota_common.testing.openai_server import Asked
 from rota_common.testing.samples import MEMBER, TEAM, a_trigger
 from rota_contracts import catalog
-from rota_contracts.delivery import DeliveryAcceptedV1, DeliveryRequestedV1, DeliveryResult
+from rota_contracts.control import Control, Controlled, Intervene, Intervened
+from rota_contracts.delivery import DeliveryAcceptedV1, DeliveryLeave, DeliveryRequestedV1, DeliveryResult, MayDeliver
 from rota_contracts.envelope import Event
 from rota_contracts.execution import Execution, ExecutionFinishedV1, ExecutionRequestedV1, ReadExecution
-from rota_contracts.learning import LearningCompletedV1, LearningRequestedV1
+from rota_contracts.learning import CheckGoals, DedupDecision, GoalsChecked, LearningCompletedV1, LearningRequestedV1
 from rota_contracts.memory import Recall, Recalled
+from rota_contracts.parking import ExecutionResumableV1
+from rota_contracts.replaying import ExecutionReplayed, ReplayExecution
 from rota_contracts.robot import Robot, RobotDeletedV1
 from rota_contracts.streams import ROBOTS_BUCKET
+from rota_contracts.trigger import TriggerReceivedV1
 from rota_contracts.validation import (
     CheckRules,
     RulesChecked,
@@ -65,6 +69,8 @@ class World:
         self.rules: Callable[[CheckRules], RulesChecked] = lambda asked: RulesChecked(verdict=GOOD)
         self.verdict: Callable[[ValidationRequestedV1], ValidationResult] = lambda asked: GOOD
         self.recall: Callable[[Recall], Recalled] = lambda asked: Recalled()
+        self.compare: Callable[[CheckGoals], GoalsChecked] = lambda asked: GoalsChecked(decision=DedupDecision.PROCEED)
+        self.triggers: dict[str, TriggerReceivedV1] = {}
 
     @contextlib.asynccontextmanager
     async def executor(self, **given: Any) -> AsyncIterator[App]:
@@ -97,13 +103,16 @@ class World:
                 await service.stop(1)
 
     def _routers(self) -> dict[str, Router]:
-        validator, delivery, learner, memory = Router(), Router(), Router(), Router()
+        validator, delivery, learner, memory, scheduler = Router(), Router(), Router(), Router(), Router()
+        scheduler.consume(catalog.EXECUTION_RESUMABLE)(self._grant)
         validator.answer(catalog.CHECK_RULES)(self._check)
         validator.consume(catalog.VALIDATION_REQUESTED)(self._validate)
         delivery.consume(catalog.DELIVERY_REQUESTED)(self._deliver)
         learner.consume(catalog.LEARNING_REQUESTED)(self._learn)
+        learner.answer(catalog.CHECK_GOALS)(self._compare)
         memory.answer(catalog.RECALL)(self._recall)
-        return {"validator": validator, "delivery-center": delivery, "learner": learner, "memory": memory}
+        answering = {"validator": validator, "delivery-center": delivery, "learner": learner, "memory": memory}
+        return answering | {"scheduler": scheduler}
 
     def _ignores(self, name: str) -> bool:
         if name in self.silent:
@@ -112,6 +121,13 @@ class World:
 
     async def _recall(self, asked: Recall) -> Recalled:
         return self.recall(asked)
+
+    async def _compare(self, asked: CheckGoals) -> GoalsChecked:
+        return self.compare(asked)
+
+    async def _grant(self, event: Event[ExecutionResumableV1]) -> None:
+        if not self._ignores("scheduler"):
+            await self._give_slot(event.data.execution_id, grant=event.data.parks)
 
     async def _check(self, asked: CheckRules) -> RulesChecked:
         return self.rules(asked)
@@ -158,13 +174,46 @@ class World:
 
     async def request(self, execution_id: str = "e1", type: str = "event", **trigger: Any) -> None:
         """Give an execution its slot, as the scheduler does."""
-        given = a_trigger(f"t-{execution_id}", type, **trigger)
+        self.triggers[execution_id] = a_trigger(f"t-{execution_id}", type, **trigger)
+        await self._give_slot(execution_id)
+
+    async def _give_slot(self, execution_id: str, *, grant: int = 0) -> None:
+        given = self.triggers[execution_id]
         owner = {"team_id": given.team_id, "member_id": given.member_id}
-        fact = ExecutionRequestedV1(execution_id=execution_id, trigger=given, requested_at=now(), **owner)
-        trace = f"00-{'a' * 32}-{'b' * 16}-01"
+        fact = ExecutionRequestedV1(execution_id=execution_id, trigger=given, requested_at=now(), grant=grant, **owner)
+        trace, step = f"00-{'a' * 32}-{'b' * 16}-01", str(grant) if grant else ""
         await self.services["scheduler"].publish(
-            catalog.EXECUTION_REQUESTED, fact, caused_by=given.trigger_id, trace=trace
+            catalog.EXECUTION_REQUESTED, fact, caused_by=given.trigger_id, step=step, trace=trace
         )
+
+    async def control(self, action: str, execution_id: str | None = "e1", **fields: Any) -> Controlled:
+        """Pause, resume or stop, as the gateway asks for it."""
+        given = {"request_id": f"{action}-{execution_id}", "team_id": TEAM, "execution_id": execution_id}
+        question = Control.model_validate(given | {"action": action} | fields)
+        return await self.services["trigger-gateway"].ask(catalog.CONTROL, question)
+
+    async def intervene(self, action: str, text: str = "", **fields: Any) -> Intervened:
+        given: dict[str, Any] = {"intervention_id": f"i-{action}", "team_id": TEAM, "member_id": MEMBER}
+        said = {"action": action, "messages": [{"content": text}] if text else []}
+        question = Intervene.model_validate(given | said | fields)
+        return await self.services["trigger-gateway"].ask(catalog.INTERVENE, question)
+
+    async def may_deliver(self, execution_id: str = "e1", *, team: str = TEAM) -> DeliveryLeave:
+        question = MayDeliver(team_id=team, member_id=MEMBER, execution_id=execution_id)
+        return await self.services["delivery-center"].ask(catalog.MAY_DELIVER, question)
+
+    async def replay(self, execution_id: str = "e1", *, team: str = TEAM) -> ExecutionReplayed:
+        question = ReplayExecution(team_id=team, execution_id=execution_id)
+        return await self.services["trigger-gateway"].ask(catalog.REPLAY, question)
+
+    async def until(self, reached: Callable[[Execution], bool], execution_id: str = "e1") -> Execution:
+        """The execution, once it is as far."""
+        async with asyncio.timeout(20):
+            while True:
+                execution = await self.execution(execution_id)
+                if execution is not None and reached(execution):
+                    return execution
+                await asyncio.sleep(0.02)
 
     async def delete(self, *, rev: int = 2) -> None:
         fact = RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=rev)

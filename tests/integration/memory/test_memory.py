@@ -12,13 +12,23 @@ import pytest
 from memory.app import build
 from memory.settings import Settings
 from rota_common.embedded import EmbeddedServer
+from rota_common.errors import Permanent
 from rota_common.mongo import Mongo
 from rota_common.robots import robot_key
 from rota_common.service import Runtime, Service
 from rota_common.testing.chaos import twice
-from rota_contracts.catalog import FORGET, RECALL, REMEMBER, ROBOT_CHANGED, ROBOT_DELETED
+from rota_contracts.catalog import (
+    FORGET,
+    RECALL,
+    REMEMBER,
+    ROBOT_CHANGED,
+    ROBOT_DELETED,
+    SEARCH_SHARED,
+    SHARE,
+    UNSHARE,
+)
 from rota_contracts.learning import LessonType
-from rota_contracts.memory import Forget, MemoryEntry, Recall, Remember
+from rota_contracts.memory import Forget, MemoryEntry, Recall, Remember, SearchShared, Share, SharedEntry, Unshare
 from rota_contracts.robot import Robot, RobotChangedV1, RobotDeletedV1
 from rota_contracts.streams import ROBOTS_BUCKET
 
@@ -47,6 +57,19 @@ class Others:
     async def recall(self, member: str, query: str, team: str = "acme") -> list[str]:
         found = await self.executor.ask(RECALL, Recall(team_id=team, member_id=member, query=query))
         return [one.entry.content for one in found.entries]
+
+    async def share(self, collection: str, *contents: str, team: str = "acme") -> int:
+        entries = [SharedEntry(collection=collection, id=text, content=text, updated_at=FAR_AHEAD) for text in contents]
+        return (await self.gateway.ask(SHARE, Share(team_id=team, entries=entries))).count
+
+    async def recall_shared(self, query: str, *collections: str, team: str = "acme") -> list[str]:
+        """What a robot is given of its team's collections."""
+        question = Recall(team_id=team, member_id="writer", query=query, collections=list(collections))
+        return [each.entry.content for each in (await self.executor.ask(RECALL, question)).shared]
+
+    async def search(self, query: str, *, team: str = "acme", **given: Any) -> list[str]:
+        found = await self.gateway.ask(SEARCH_SHARED, SearchShared(team_id=team, query=query, **given))
+        return [each.entry.content for each in found.entries]
 
     async def tell(self, member: str, rev: int, *, deleted: bool = False) -> None:
         """What the gateway does when a robot is saved: the bucket first, then the fact."""
@@ -166,6 +189,40 @@ async def test_a_robot_made_anew_keeps_its_own_lessons_alone(settings: Settings,
         await settled(service)
         assert await others.remember("writer", "of the first, late", at=LONG_AGO) == 0
         assert await others.recall("writer", "of the") == ["of the second"]
+
+
+async def test_what_a_team_shares_is_found_by_meaning_and_outlives_a_restart(
+    settings: Settings, others: Others
+) -> None:  # EX-27
+    leave, refunds = "Parents may stay at home for a year", "Customers get their money back within ten days"
+    async with memory(settings):
+        assert await others.share("policies", leave, refunds) == 2
+        assert await others.share("products", "The large plan has seats for fifty people") == 1
+    async with memory(settings):
+        assert (await others.search("how long does a refund take?"))[0] == refunds
+        assert await others.search("seats", limit=1) == ["The large plan has seats for fifty people"]
+        assert await others.recall_shared("parental leave", "policies") == [leave, refunds]
+        assert await others.recall_shared("parental leave") == []
+        gone = await others.gateway.ask(UNSHARE, Unshare(team_id="acme", collection="policies", ids=[leave]))
+        assert gone.count == 1
+        assert await others.recall_shared("parental leave", "policies") == [refunds]
+
+
+async def test_what_a_team_shares_is_its_own(settings: Settings, others: Others) -> None:  # EX-27
+    async with memory(settings):
+        await others.share("b_c", "of one", team="a")
+        await others.share("c", "of two", team="a_b")
+        assert await others.search("of", team="a", collections=["b_c", "c"]) == ["of one"]
+        assert await others.recall_shared("of", "b_c", "c", team="a_b") == ["of two"]
+        gone = await others.gateway.ask(UNSHARE, Unshare(team_id="a", collection="b_c"))
+        assert gone.count == 1
+        assert await others.search("of", team="a_b") == ["of two"]
+
+
+async def test_a_question_to_too_many_collections_is_refused(settings: Settings, others: Others) -> None:
+    async with memory(settings):
+        with pytest.raises(Permanent, match="expected at most 50 collections"):
+            await others.recall_shared("anything", *(f"c{number}" for number in range(51)))
 
 
 async def test_it_is_ready_when_its_stores_are(settings: Settings) -> None:

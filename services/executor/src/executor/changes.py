@@ -18,10 +18,13 @@ Heeded = tuple[Run, str]
 PLANNING = (Phase.INSPIRATION, Phase.GOALS, Phase.TASKS)
 TOO_LATE = "too late: the tasks are done"
 HEARD = "the next step hears it"
+MEANS = {"executor_type", "executor_id", "mcp_server", "mcp_tool"}
+"""Fields of a task that say who does it."""
 
 
 def add_task(run: Run, word: Word, now: datetime) -> Heeded:
-    """A new task at the end of the plan; before there is a plan, the planner is told."""
+    """A new task at the end of the plan; before there is a plan, and where nobody says who is to do it and several
+    could, the planner is told."""
     if run.execution.phase in PLANNING:
         return run, "the planner hears it"
     if run.execution.phase is not Phase.RUN:
@@ -33,7 +36,8 @@ def add_task(run: Run, word: Word, now: datetime) -> Heeded:
     try:
         task, notes = mended_task(raw, robot=run.robot, known=known)
     except UnusableAnswer as error:
-        return run, f"refused: {error}"
+        named = MEANS & raw.keys()
+        return (run, f"refused: {error}") if named else _planned_anew(run)
     run = run.seen(tasks=[*known, task], notes=[*run.execution.notes, *notes])
     return run, f"task {task.id} was added"
 
@@ -56,7 +60,7 @@ def update_task(run: Run, word: Word, now: datetime) -> Heeded:
         return run, problem
     changes = _fields(word.task)
     begun = tasks.result_of(run, task.id) is not None
-    fixed = {"executor_type", "executor_id", "mcp_server", "mcp_tool", "args"} & changes.keys()
+    fixed = {*MEANS, "args"} & changes.keys()
     if begun and fixed:
         return run, f"refused: the task has begun, {', '.join(sorted(fixed))} can't change any more"
     whole = _without_its_means(task, changes) | changes | {"messages": [*task.messages, *word.messages]}
@@ -72,7 +76,7 @@ def update_task(run: Run, word: Word, now: datetime) -> Heeded:
 def _without_its_means(task: Task, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The task's fields; of who does it only what a change leaves as it is."""
     if {"executor_type", "executor_id"} & changes.keys():
-        return task.model_dump(exclude={"executor_type", "executor_id", "mcp_server", "mcp_tool"})
+        return task.model_dump(exclude=MEANS)
     return task.model_dump(exclude={"executor_id"} if {"mcp_server", "mcp_tool"} & changes.keys() else None)
 
 
@@ -84,6 +88,10 @@ def change_goals(run: Run, word: Word, now: datetime) -> Heeded:
         return run, "the planner hears it"
     if phase is not Phase.RUN:
         return run, TOO_LATE
+    return _planned_anew(run)
+
+
+def _planned_anew(run: Run) -> Heeded:
     task = tasks.current(run)
     if task is not None and tasks.result_of(run, task.id) is not None:
         return run.model_copy(update={"replan": True}), "planned anew after the task in hand"

@@ -44,7 +44,7 @@ class GiveWord:
         return Controlled(execution_ids=[], over=run.execution.status)
 
     async def intervene(self, asked: Intervene) -> Intervened:
-        """Into the run that is named, or the robot's only one (Decision 35). Raises Permanent for what can't be kept."""
+        """Into the run that is named, or the robot's only one (Decision 35). Permanent: it can't be kept."""
         if problem := unstorable(asked.model_dump(mode="json")):
             raise Permanent(problem)
         run_id = asked.execution_id

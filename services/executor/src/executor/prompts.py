@@ -30,7 +30,7 @@ def system(
         "system_prompt": robot.system_prompt,
         "agents": _listed(assistants(robot)),
         "tools": _listed(f"{tool.server}.{tool.tool}: {tool.description}".rstrip(": ") for tool in tools),
-        "processes": _listed(process.name for process in robot.robot_config.resources.processes),
+        "processes": _listed(_process(name) for name in robot.callable_processes()),
         "locale": locale,
         "clock": clock,
     }
@@ -90,6 +90,12 @@ def _feedback(run: Run) -> list[Message]:
 
 def _listed(names: Iterable[str]) -> str:
     return "\n".join(f"- {name}" for name in names) or "(none)"
+
+
+def _process(name: str) -> str:
+    """`models.user.*` with what it means, because a plan must name one method."""
+    whole = name.removesuffix("*")
+    return name if whole == name else f"{name}: any method of this model, such as {whole}Find or {whole}Get"
 
 
 def _question(run: Run, phase: Phase, texts: Texts) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from executor.parsing import UnusableAnswer
 from executor.resources import Means, Resources
 from rota_contracts.execution import ExecutorType
+from rota_contracts.robot import MODELS, model_process
 
 ALIASES = {
     "agent": ExecutorType.ASSISTANT,
@@ -16,31 +17,43 @@ ALIASES = {
 }
 """Names that planners give to the types."""
 
+Rule = Callable[[str], Callable[[Means], bool]]
+"""Does one of the robot's means have this name?"""
+
 
 def find_means(raw: dict[str, Any], has: Resources, *, task_id: str) -> Means:
     """The one that was meant: by its full name, else by a part of it that only one has, else the only one of its type.
 
-    A type that contradicts the name is mended. Raises UnusableAnswer that names what the robot has.
+    A type that contradicts the name is mended. A method of a model is taken as it is or not at all: another model's
+    data is never what was meant. Raises UnusableAnswer that names what the robot has.
     """
     asked, kind = str(raw.get("executor_id") or ""), _type(raw)
     server, tool = raw.get("mcp_server"), raw.get("mcp_tool")
     found = _tool(str(server), str(tool), has) if server and tool else None
-    found = found or _named(asked, kind, has) or _open(asked, has) or _only(asked, kind, has)
+    if asked.startswith(MODELS):
+        found = found or _named(asked, kind, has, _exactly) or _method(asked, has) or _open(asked, has)
+    else:
+        found = found or _named(asked, kind, has, _exactly, _partly) or _open(asked, has) or _only(asked, kind, has)
     if found is None:
         wanted = " ".join(filter(None, [kind, repr(asked)]))
         raise UnusableAnswer(f"task {task_id} names {wanted}, which this robot doesn't have: it has {has.names()}")
     return found
 
 
-def _named(asked: str, kind: ExecutorType | None, has: Resources) -> Means | None:
+def _named(asked: str, kind: ExecutorType | None, has: Resources, *rules: Rule) -> Means | None:
     """First among those of its type, then among all: a type that contradicts the name is mended."""
     of_kind = has.of(kind) if kind is not None else list(has.means)
     for among in (of_kind, list(has.means)):
-        for rule in (_exactly, _partly):
+        for rule in rules:
             matching = [each for each in among if rule(asked)(each)]
             if len(matching) == 1:
                 return matching[0]
     return None
+
+
+def _method(asked: str, has: Resources) -> Means | None:
+    process = model_process(asked, has.models)
+    return Means(ExecutorType.PROCESS, process.name, idempotent=process.idempotent) if process else None
 
 
 def _only(asked: str, kind: ExecutorType | None, has: Resources) -> Means | None:
@@ -72,9 +85,6 @@ def _open(asked: str, has: Resources) -> Means | None:
         if asked.startswith(f"{server}.") and len(asked) > len(server) + 1:
             return Means(ExecutorType.MCP, asked, server, asked.removeprefix(f"{server}."))
     return None
-
-
-Rule = Callable[[str], Callable[[Means], bool]]
 
 
 def _exactly(asked: str) -> Callable[[Means], bool]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from executor.agent.words import Tool
 from rota_contracts.execution import ExecutorType
-from rota_contracts.robot import Robot
+from rota_contracts.robot import MODELS, Robot
 
 
 @dataclass(frozen=True)
@@ -21,17 +21,25 @@ class Means:
 
 @dataclass(frozen=True)
 class Resources:
-    """`open_servers`: MCP servers of which every tool may be used, also one that isn't listed here."""
+    """`open_servers`: MCP servers of which every tool may be used, also one that isn't listed here.
+
+    `models`: models of the team's data of which every method may be called, as a process (EX-27).
+    """
 
     means: tuple[Means, ...]
     open_servers: frozenset[str] = frozenset()
+    models: tuple[str, ...] = ()
 
     def of(self, kind: ExecutorType) -> list[Means]:
         return [each for each in self.means if each.type is kind]
 
     def names(self) -> str:
         """All of them, for people and models."""
-        return ", ".join(f"{each.type} {each.id}" for each in self.means) or "none"
+        named = [f"{each.type} {each.id}" for each in self.means]
+        return (
+            ", ".join([*named, *(f"{ExecutorType.PROCESS} {MODELS}{model}.<Method>" for model in self.models)])
+            or "none"
+        )
 
 
 def assistants(robot: Robot) -> list[str]:
@@ -53,4 +61,4 @@ def resources(robot: Robot, tools: Sequence[Tool] | None) -> Resources:
     processes = robot.robot_config.resources.processes
     means += [Means(ExecutorType.PROCESS, each.name, idempotent=each.idempotent) for each in processes]
     whole = frozenset(server for server, names in servers.items() if not names) if tools is None else frozenset[str]()
-    return Resources(tuple(means), whole)
+    return Resources(tuple(means), whole, tuple(robot.models()))

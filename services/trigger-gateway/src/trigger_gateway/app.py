@@ -120,6 +120,7 @@ def _parts(
         ask=service.ask,
         watch=watch,
         bus=service.bus,
+        clock=clock,
         heartbeat=settings.heartbeat,
     )
 

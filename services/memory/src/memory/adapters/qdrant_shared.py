@@ -23,13 +23,14 @@ class QdrantShared:
         await self._qdrant.prepare(COLLECTION, tenants=[TEAM, SHELF])
 
     async def keep(self, team: str, entries: Sequence[tuple[SharedEntry, Vector]]) -> None:
+        shelved = [(Shelf(team, entry.collection), entry, vector) for entry, vector in entries]
         points = [
             PointStruct(
-                id=_point(shelf := Shelf(team, entry.collection), entry.id),
+                id=_point(shelf, entry.id),
                 vector=vector,
                 payload={TEAM: team, SHELF: shelf.tenant, **entry.model_dump(mode="json")},
             )
-            for entry, vector in entries
+            for shelf, entry, vector in shelved
         ]
         await self._qdrant.put(COLLECTION, points)
 

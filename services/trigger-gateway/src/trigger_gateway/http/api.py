@@ -7,7 +7,18 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.routing import Route
 
-from trigger_gateway.http import control, dead, executions, hooks, interventions, robots, runs, stream, teams
+from trigger_gateway.http import (
+    control,
+    dead,
+    executions,
+    hooks,
+    interventions,
+    knowledge,
+    robots,
+    runs,
+    stream,
+    teams,
+)
 from trigger_gateway.http.errors import handle_errors
 from trigger_gateway.http.limits import Limits
 from trigger_gateway.http.parts import Parts
@@ -17,6 +28,7 @@ ROUTERS = (
     hooks.router,  # first, because routes are tried in this order
     *(teams.admin, teams.team_keys, teams.sources, robots.router),
     *(runs.router, interventions.router, executions.router, control.router, stream.router, dead.router),
+    knowledge.router,
 )
 
 

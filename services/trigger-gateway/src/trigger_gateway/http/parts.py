@@ -8,6 +8,7 @@ from nats.js import JetStreamContext
 
 from rota_common.asking import Ask
 from rota_common.bus import Bus
+from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.watching import Watch
 from rota_contracts.catalog import Question
@@ -42,6 +43,7 @@ class Parts:
     ask: Ask
     watch: Watch
     bus: Bus
+    clock: Clock
     heartbeat: float
 
 

@@ -1,5 +1,6 @@
 """Ending a child process so that nothing of it is left."""
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -13,6 +14,12 @@ async def end(process: Process, *, group: bool = False) -> None:
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
+    # asyncio waits for a pipe until its last byte is read, which nobody does here; and before the process is waited
+    # for, closing its transport would take its return code away from the loop, which warns of that.
+    transport: asyncio.SubprocessTransport = process._transport  # type: ignore[attr-defined]  # no public way to it
+    for number in range(3):
+        pipe = transport.get_pipe_transport(number)
+        if pipe is not None and not pipe.is_closing():
+            pipe.abort() if isinstance(pipe, asyncio.WriteTransport) else pipe.close()
     await process.wait()
-    # asyncio closes a pipe when its last byte is read, which nobody will do, and offers no other way to close it.
-    process._transport.close()  # type: ignore[attr-defined]  # see above
+    transport.close()

@@ -1,0 +1,222 @@
+"""Whole lives of executions as chance has them: models that answer anything, calls that fail, people who speak up.
+
+A life is a list of events; `happen` makes one happen to a run, as a worker would. All of it at noon, so that two ways
+through the same life can be compared to the last field.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+from services.executor.tests.lives import BAD, DELIVERED, GOOD, a_word, begun, equipped
+from services.executor.tests.workshop import TOOLS
+
+from executor import domain, ledger
+from executor.agent.words import Said, ToolCall
+from executor.interpret import Kept, interpret
+from executor.outcomes import (
+    CallsBegun,
+    DeliveryTaken,
+    GoalsCompared,
+    Learnt,
+    NotCalled,
+    Outcome,
+    Recalled,
+    RulesAnswered,
+    StepDelayed,
+    StepFailed,
+    Used,
+    VerdictGiven,
+)
+from executor.run import Run, Word
+from executor.steps import (
+    AskAgent,
+    BeginCalls,
+    CheckRules,
+    CompareGoals,
+    Done,
+    Finish,
+    MakeCalls,
+    Park,
+    RecallLessons,
+    RequestDelivery,
+    RequestLearning,
+    RequestSlot,
+    RequestVerdict,
+    RunTurn,
+    Step,
+)
+from rota_common.testing.samples import NOON
+from rota_contracts.execution import ExecStatus, LearningResult
+from rota_contracts.learning import GoalsChecked
+from rota_contracts.robot import Phase, Robot
+from rota_contracts.text import Text
+from rota_contracts.validation import RulesChecked
+
+MORE = BAD.model_copy(update={"need_reply": True, "reply_content": "More figures, please."})
+ASKS = '{"status": "need_input", "question": "Which one?"}'
+MEANS: list[dict[str, Any]] = [
+    {"executor_id": "experts.writer"},
+    {"executor_id": "experts.writer", "expected_output": "figures"},
+    {"executor_type": "mcp", "executor_id": "crm.lookup", "args": [{"name": "Globex"}]},
+    {"executor_type": "mcp", "executor_id": "crm.note"},
+    {"executor_type": "process", "executor_id": "crm.pay", "args": ["Globex", 7]},
+    {"executor_type": "process", "executor_id": "crm.ping"},
+]
+TEXTS = {
+    Phase.INSPIRATION: ["## Summary\nquiet", "", ASKS],
+    Phase.GOALS: ["## Goals\n1. Sell", '{"nothing_to_do": "no leads"}', "", ASKS],
+    Phase.DELIVERY: ['{"summary": "Done.", "body": "# Done"}', "nothing", ASKS],
+}
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happens to a run. `said`: the model's words behind `outcome`."""
+
+    kind: str
+    outcome: Outcome | None = None
+    said: Said | None = None
+    word: Word | None = None
+    grant: int = 0
+    status: ExecStatus = ExecStatus.COMPLETED
+
+
+@dataclass
+class Chance:
+    """`draw` from hypothesis; after `mischief` events all goes well, so that every life ends."""
+
+    draw: Callable[[st.SearchStrategy[Any]], Any]
+    mischief: int = 0
+    words: list[Word] = field(default_factory=list)
+
+    def one_of(self, *options: Any) -> Any:
+        """The first, once there is no mischief left."""
+        if self.mischief <= 0:
+            return options[0]
+        self.mischief -= 1
+        return self.draw(st.sampled_from(options))
+
+    def order(self, items: tuple[Any, ...]) -> list[Any]:
+        return list(self.draw(st.permutations(items))) if len(items) > 1 else list(items)
+
+
+def a_robot_by(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Robot:
+    robot = equipped(
+        continue_on_failure=draw(st.booleans()), max_turns_per_task=draw(st.integers(1, 3)), max_duration="10m"
+    )
+    config = robot.robot_config
+    dedup = config.dedup.model_copy(update={"on": draw(st.booleans())})
+    return robot.model_copy(update={"robot_config": config.model_copy(update={"dedup": dedup})})
+
+
+def a_beginning(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Run:
+    return begun(draw(st.sampled_from(["clock", "event", "human"])), robot=a_robot_by(draw))
+
+
+def next_events(run: Run, chance: Chance) -> list[Event]:
+    """What comes of the run's next step; of calls made at once, several things."""
+    step = domain.next_step(run)
+    match step:
+        case Finish(status):
+            return [Event("finished", status=status)]
+        case Park():
+            return [Event("parked"), *_people(run, chance)]
+        case RequestSlot(parks):
+            return [Event("granted", grant=parks)]
+        case AskAgent() | RunTurn():
+            return [_model(run, step, chance)]
+        case MakeCalls(task, uses):
+            if chance.one_of(False, False, False, True):
+                return [Event("taken over")]
+            return [_called(task.id, use.step_id, chance) for use in chance.order(uses)]
+        case Done():
+            return []
+        case other:
+            return [Event("took", _answer(other, chance))]
+
+
+def _people(run: Run, chance: Chance) -> list[Event]:
+    """What a parked run waits for, sooner or later."""
+    number = f"p{run.parks}-{len(run.execution.interventions)}"
+    words = []
+    if run.execution.question is not None:
+        words.append(a_word("instruct", "The German one.", id=f"a-{number}"))
+    if run.paused:
+        words.append(a_word("resume", id=f"r-{number}"))
+    return [Event("word", word=word) for word in chance.order(tuple(words))]
+
+
+def _model(run: Run, step: AskAgent | RunTurn, chance: Chance) -> Event:
+    failed = chance.one_of(None, None, None, StepDelayed("busy", 3), StepFailed("refused"))
+    if failed is not None:
+        return Event("took", failed)
+    said = _turn(chance) if isinstance(step, RunTurn) else Said(text=_phase(run, step.phase, chance))
+    return Event("took", interpret(run, step, said, TOOLS, Kept()), said=said)
+
+
+def _phase(run: Run, phase: Phase, chance: Chance) -> str:
+    if phase is not Phase.TASKS:
+        return str(chance.one_of(*TEXTS[phase]))
+    size = chance.draw(st.integers(1, 3))
+    tasks = [chance.one_of(*MEANS) | {"id": f"t{number}"} for number in range(size)]
+    return str(chance.one_of(json.dumps({"tasks": tasks}), '{"tasks": [], "reason": "done"}', "no plan", ASKS))
+
+
+def _turn(chance: Chance) -> Said:
+    kind = chance.one_of("answer", "tools", "tools", "nothing", "ask")
+    if kind == "tools":
+        names = chance.draw(st.lists(st.sampled_from(["crm__lookup", "crm__note", "shell"]), min_size=1, max_size=3))
+        return Said(calls=[ToolCall(id=f"c{n}", name=name, arguments={"n": n % 2}) for n, name in enumerate(names)])
+    return Said(text={"answer": "42", "nothing": " ", "ask": ASKS}[kind])
+
+
+def _called(task_id: str, step_id: str, chance: Chance) -> Event:
+    done = Used(task_id, step_id, Text(inline="found"))
+    failed, away = Used(task_id, step_id, None, "404"), NotCalled(task_id, step_id, "away")
+    return Event("took", chance.one_of(done, failed, away))
+
+
+def _answer(step: Step, chance: Chance) -> Outcome:
+    match step:
+        case RecallLessons():
+            return Recalled([], note="without lessons")
+        case CompareGoals():
+            merge = GoalsChecked(decision="merge", goals="the rest", execution_id="e0")
+            proceed, skip = GoalsChecked(decision="proceed"), GoalsChecked(decision="skip", reason="done")
+            return GoalsCompared(chance.one_of(proceed, merge, skip))
+        case BeginCalls(task, uses):
+            return CallsBegun(task.id, list(uses))
+        case CheckRules(task):
+            good, kind = RulesChecked(verdict=GOOD), RulesChecked(verdict=GOOD, open_rules=["Be kind."])
+            return RulesAnswered(
+                task.id, chance.one_of(good, kind, RulesChecked(verdict=MORE), RulesChecked(verdict=BAD))
+            )
+        case RequestVerdict(task, _, validation_id):
+            verdict, error = chance.one_of((GOOD, None), (MORE, None), (BAD, None), (GOOD, "no verdict"))
+            return VerdictGiven(validation_id, task.id, verdict, error)
+        case RequestDelivery():
+            return DeliveryTaken(DELIVERED)
+        case RequestLearning():
+            return Learnt(LearningResult(skipped="nothing new"))
+    raise AssertionError(f"nobody answers {step}")
+
+
+def happen(run: Run, event: Event) -> Run:
+    """The run after an event, noted in its trail."""
+    match event.kind:
+        case "parked":
+            return ledger.parked(run, now=NOON)
+        case "granted":
+            return ledger.granted(run, event.grant, now=NOON)
+        case "taken over":
+            return ledger.taken_over(run, now=NOON)
+        case "finished":
+            return ledger.finished(run, event.status, now=NOON)
+        case "word":
+            return ledger.heard(run.model_copy(update={"inbox": [event.word]}), now=NOON)
+    assert event.outcome is not None
+    said = Text(inline=event.said.model_dump_json()) if event.said is not None else None
+    return ledger.took(run, event.outcome, now=NOON, said=said, tools=TOOLS, retry_after=5)

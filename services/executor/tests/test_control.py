@@ -1,0 +1,262 @@
+"""Pause, resume, stop and the deadline, at every point of a run's life (TG-16, F11, Decision 16, Decision 34)."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from services.executor.tests.lives import (
+    BAD,
+    STEPS,
+    a_task,
+    a_word,
+    answer,
+    at,
+    begun,
+    effect,
+    equipped,
+    lived,
+    on_the_way,
+    taken,
+    told,
+    well,
+    with_tasks,
+)
+
+from executor import control, domain, ledger
+from executor.outcomes import Recalled, RulesAnswered
+from executor.run import Run, Waiting
+from executor.steps import (
+    CheckRules,
+    Finish,
+    Park,
+    RecallLessons,
+    RequestDelivery,
+    RequestLearning,
+    RequestSlot,
+    RequestVerdict,
+    RunTurn,
+)
+from rota_common.testing.samples import NOON, a_robot
+from rota_contracts.execution import ExecStatus, TaskStatus
+from rota_contracts.robot import Phase
+from rota_contracts.trigger import InterventionAction
+from rota_contracts.validation import RulesChecked
+
+HOUR = NOON + timedelta(hours=1)
+POINTS: list[Any] = [*STEPS, Finish]
+QUESTIONS = (RequestVerdict, RequestDelivery, RequestLearning)
+
+
+def parked(run: Run, at: datetime = NOON) -> Run:
+    return ledger.parked(run, now=at)
+
+
+def back(run: Run, grant: int | None = None, at: datetime = NOON) -> Run:
+    return ledger.granted(run, run.parks if grant is None else grant, now=at)
+
+
+@pytest.mark.parametrize("until", POINTS)
+def test_a_paused_run_holds_wherever_it_is_and_goes_on_from_there(until: Any) -> None:  # TG-16 Decision 16
+    before = on_the_way(until)
+    run = told(before, "pause")
+    assert (domain.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
+    run = told(parked(run), "resume")
+    assert (domain.next_step(run), run.execution.status) == (RequestSlot(1), ExecStatus.PENDING)
+    run = back(run)
+    assert (domain.next_step(run), run.execution.status) == (domain.next_step(before), ExecStatus.RUNNING)
+    assert lived(run)[0].execution.status is ExecStatus.COMPLETED
+
+
+@pytest.mark.parametrize("until", POINTS)
+def test_a_stopped_run_ends_cancelled_wherever_it_is(until: Any) -> None:  # TG-16 F11
+    run = told(on_the_way(until), "stop", reason="wrong customer")
+    assert (domain.next_step(run), effect(run)) == (Finish(ExecStatus.CANCELLED), "stops")
+    over = domain.finish(run, ExecStatus.CANCELLED, now=HOUR)
+    assert (over.execution.status, over.execution.error) == (ExecStatus.CANCELLED, "wrong customer")
+    assert (over.execution.deadline_at, over.execution.phases[-1].finished_at) == (None, HOUR)
+
+
+def test_a_stop_without_a_reason_says_who_it_was() -> None:
+    assert told(begun(), "stop").cancelled == "stopped by a person"
+
+
+def test_the_first_reason_to_stop_is_the_one_that_counts() -> None:
+    run = told(told(begun(), "stop", reason="first"), "stop", reason="second")
+    assert run.cancelled == "first"
+
+
+def test_a_stop_goes_before_a_pause_and_before_a_question() -> None:
+    run = told(told(begun(), "pause"), "stop")
+    assert domain.next_step(run) == Finish(ExecStatus.CANCELLED)
+    assert domain.next_step(told(parked(told(begun(), "pause")), "stop")) == Finish(ExecStatus.CANCELLED)
+
+
+DEADLINE = "deadline: it worked longer than its max_duration 30m"
+
+
+@pytest.mark.parametrize("until", [point for point in STEPS if point is not RequestLearning])
+def test_a_run_past_its_deadline_fails_with_the_setting_and_learns(until: Any) -> None:  # Decision 34
+    run = told(on_the_way(until), "deadline", at=HOUR)
+    execution = run.execution
+    assert (execution.error, execution.phase, execution.deadline_at) == (DEADLINE, Phase.LEARNING, None)
+    assert effect(run) == "fails"
+    if until is RecallLessons:
+        run = taken(run, Recalled([]))
+    over, steps = lived(run)
+    assert [type(step) for step in steps] == [RequestLearning, Finish]
+    assert (over.execution.status, over.execution.error) == (ExecStatus.FAILED, DEADLINE)
+
+
+@pytest.mark.parametrize("until", [RunTurn, CheckRules, RequestVerdict])
+def test_the_deadline_fails_the_task_in_hand_also_where_others_would_go_on(until: Any) -> None:  # Decision 34
+    run = at(until, run=begun(robot=equipped(continue_on_failure=True)), expected="a result")
+    run = told(run, "deadline", at=HOUR)
+    (result,) = run.execution.results
+    assert (result.status, result.error, result.finished_at) == (TaskStatus.FAILED, DEADLINE, HOUR)
+    assert run.execution.phase is Phase.LEARNING
+
+
+@pytest.mark.parametrize("until", [RequestLearning, Finish])
+def test_a_deadline_cuts_no_learning_off(until: Any) -> None:
+    run = told(on_the_way(until), "deadline", at=HOUR)
+    assert (run.execution.error, effect(run)) == (None, "nothing to do: it doesn't work any more")
+    assert lived(run)[0].execution.status is ExecStatus.COMPLETED
+
+
+def test_a_deadline_that_comes_as_a_run_is_paused_waits_for_its_next_working_time() -> None:  # Decision 34
+    run = told(told(at(RunTurn), "pause", at=HOUR), "deadline", at=HOUR)
+    assert (run.execution.error, domain.next_step(run)) == (None, Park())
+    run = told(parked(run, at=HOUR), "resume", at=HOUR + timedelta(days=9))
+    run = back(run, at=HOUR + timedelta(days=9))
+    assert run.execution.deadline_at == HOUR + timedelta(days=9)  # nothing is left: it is told again at once
+    assert told(run, "deadline", at=HOUR + timedelta(days=9)).execution.error == DEADLINE
+
+
+@pytest.mark.parametrize(
+    ("config", "limit", "named"),
+    [
+        ({}, 30 * 60, "max_duration 30m"),
+        ({"executor": {"max_duration": "90s"}}, 90, "max_duration 90s"),
+        ({"clock": {"mode": "interval", "every": "1h", "timeout": "5m"}}, 300, "clock.timeout 5m"),
+        (
+            {"clock": {"mode": "interval", "every": "1h", "timeout": "2h"}, "executor": {"max_duration": "10m"}},
+            600,
+            "max_duration 10m",
+        ),
+    ],
+)
+def test_the_smaller_of_both_time_limits_holds_and_is_named(config: Any, limit: int, named: str) -> None:
+    run = begun(robot=a_robot(config=config))  # Decision 34
+    assert run.execution.deadline_at == NOON + timedelta(seconds=limit)
+    assert told(run, "deadline", at=HOUR).execution.error == f"deadline: it worked longer than its {named}"
+
+
+def test_working_time_stands_still_while_a_run_is_parked() -> None:  # Decision 34
+    run = told(at(RunTurn), "pause")
+    run = parked(run, at=NOON + timedelta(minutes=10))
+    assert (run.time_left, run.execution.deadline_at) == (20 * 60, None)
+    weeks = NOON + timedelta(weeks=3)
+    run = told(run, "resume", at=weeks)
+    assert run.execution.deadline_at is None  # it waits for a slot now, which isn't work either
+    run = back(run, at=weeks)
+    assert (run.execution.deadline_at, run.time_left) == (weeks + timedelta(minutes=20), None)
+
+
+def test_time_that_is_over_is_not_less_than_none() -> None:
+    assert parked(told(at(RunTurn), "pause"), at=HOUR).time_left == 0
+
+
+def test_a_run_is_parked_once_for_each_time_it_held_a_slot() -> None:
+    run = parked(told(at(RunTurn), "pause"))
+    assert (run.parks, run.granted) == (1, 0)
+    assert parked(run) is run
+    run = parked(told(told(run, "resume"), "pause"))  # it never got its slot back
+    assert (run.parks, run.granted) == (1, 0)
+    run = back(told(run, "resume"))
+    assert (run.parks, run.granted) == (1, 1)
+    assert (parked(told(run, "pause")).parks, run.granted) == (2, 1)
+
+
+@pytest.mark.parametrize("grant", [0, 1, 3])
+def test_a_grant_that_is_not_the_one_waited_for_changes_nothing(grant: int) -> None:
+    run = back(told(parked(told(at(RunTurn), "pause")), "resume"))
+    run = told(parked(told(run, "pause")), "resume")
+    assert (run.parks, run.granted) == (2, 1)
+    assert back(run, grant) is run
+    assert back(run, 2).granted == 2
+
+
+def test_a_doubled_grant_is_one() -> None:
+    run = back(told(parked(told(at(RunTurn), "pause")), "resume"))
+    assert back(run, 1) is run
+
+
+def test_a_grant_for_a_run_that_is_paused_again_is_given_back() -> None:
+    run = told(told(parked(told(at(RunTurn), "pause")), "resume"), "pause")
+    run = back(run)
+    assert domain.next_step(run) == Park()
+    assert (parked(run).parks, parked(run).granted) == (2, 1)
+
+
+def test_a_run_that_is_over_gets_no_slot() -> None:
+    run = domain.finish(told(parked(told(at(RunTurn), "pause")), "stop"), ExecStatus.CANCELLED, now=NOON)
+    assert back(run) is run
+
+
+def test_an_answer_to_a_parked_run_is_taken_and_waits_with_it() -> None:
+    run = at(RequestVerdict, expected="a result")
+    verdict = answer(run, domain.next_step(run))
+    run = domain.asking(run, RequestVerdict(*_fields(run)), now=NOON, patience=timedelta(seconds=60))
+    run = domain.apply(parked(told(run, "pause")), verdict, now=HOUR)
+    assert run.execution.results[0].status is TaskStatus.COMPLETED
+    assert (domain.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
+
+
+def _fields(run: Run) -> Any:
+    step = domain.next_step(run)
+    assert isinstance(step, RequestVerdict)
+    return step.task, step.output, step.validation_id, step.conversation
+
+
+def test_what_was_asked_before_it_was_parked_is_asked_anew_when_it_goes_on() -> None:
+    run = domain.asking(at(RequestDelivery), RequestDelivery("r"), now=NOON, patience=timedelta(seconds=60))
+    run = back(told(parked(told(run, "pause")), "resume"))
+    assert (run.waiting, run.asked_at, run.asks) == (Waiting.NOTHING, None, 0)
+
+
+def test_a_resume_for_a_run_that_is_not_paused_says_so() -> None:
+    run = told(at(RunTurn), "resume")
+    assert (effect(run), domain.next_step(run)) == ("nothing to do: it isn't paused", domain.next_step(at(RunTurn)))
+
+
+def test_every_word_leaves_a_trace_with_what_came_of_it() -> None:
+    run = told(begun(), "pause", reason="lunch")
+    (trace,) = run.execution.interventions
+    assert (trace.intervention_id, trace.action, trace.text, trace.at) == ("w-pause", "pause", "lunch", NOON)
+    assert trace.effect == "holds after the step in hand"
+
+
+def test_a_word_that_no_run_knows_is_refused_and_harms_nothing() -> None:
+    run = told(begun(), InterventionAction.PLAN_ADD, "tomorrow")
+    assert effect(run) == "refused: a run under way knows no plan.add"
+    assert domain.next_step(run) == domain.next_step(begun())
+
+
+@pytest.mark.parametrize("action", ["pause", "resume", "stop", "deadline", *InterventionAction])
+def test_a_run_that_is_over_hears_nothing_more(action: str) -> None:
+    over = domain.finish(at(RequestLearning), ExecStatus.COMPLETED, now=NOON)
+    assert told(over, action, "again") == over.model_copy(update={"heard": 1})
+
+
+def test_all_words_of_an_inbox_are_heard_in_order() -> None:
+    words = [a_word("pause", id="w1"), a_word("resume", id="w2"), a_word("instruct", "Be brief.", id="w3")]
+    run = control.hear(begun().model_copy(update={"inbox": words}), now=NOON)
+    assert [trace.intervention_id for trace in run.execution.interventions] == ["w1", "w2", "w3"]
+    assert (run.inbox, run.heard, run.paused) == ([], 3, False)
+
+
+def test_a_failure_while_it_was_being_paused_is_kept() -> None:
+    run = told(well(with_tasks(a_task(1))), "pause")
+    run = taken(run, RulesAnswered("task-1", RulesChecked(verdict=BAD)))
+    assert (run.execution.phase, run.execution.status) == (Phase.LEARNING, ExecStatus.PAUSED)
+    assert run.execution.error == "task task-1 (Step 1): too short; no figures"

@@ -1,0 +1,155 @@
+"""What holds in every life of an execution, whatever answers come twice, late or early, and whatever people say."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from services.executor.tests.lives import a_word
+from services.executor.tests.random_lives import Chance, Event, a_beginning, happen, next_events
+
+from executor import domain
+from executor.outcomes import CallsBegun, DeliveryTaken, Learnt, Used, VerdictGiven
+from executor.replay import replayed
+from executor.run import DEADLINE, Run
+from executor.steps import describe
+from rota_contracts.execution import ExecStatus
+from rota_contracts.trigger import InterventionAction
+
+MOST = 600
+"""Events that a life may have; none comes near."""
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+thoroughly = settings(
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+TRAVELS = (VerdictGiven, DeliveryTaken, Learnt, Used, CallsBegun)
+"""Answers that name what they answer: they may come at any time, any number of times."""
+
+
+def a_life(run: Run, draw: Draw, *, mischief: int, words: int = 0) -> tuple[Run, list[Event]]:
+    """The run at its end, and all that happened to it; people say up to so many things in between."""
+    chance, life = Chance(draw, mischief), list[Event]()
+    while not run.over:
+        assert len(life) < MOST, f"it doesn't come to an end: {[describe(domain.next_step(run)), life[-8:]]}"
+        coming = next_events(run, chance)
+        if words and draw(st.integers(0, 3)) == 0:
+            words -= 1
+            answers = [event for event in coming if isinstance(event.outcome, TRAVELS)]
+            coming = [Event("word", word=_said(run, draw, len(life))), *answers[: draw(st.integers(0, 1))]]
+        for event in coming:
+            before, run = run, happen(run, event)
+            check(before, run, event)
+            life.append(event)
+    made = [event.outcome.step_id for event in life if isinstance(event.outcome, Used)]
+    assert len(set(made)) == len(made), "a call that had an answer was made again"
+    return run, life
+
+
+def _said(run: Run, draw: Draw, number: int) -> Any:
+    action = draw(st.sampled_from(["pause", "resume", "stop", DEADLINE, *InterventionAction]))
+    about = draw(st.sampled_from([*[task.id for task in run.execution.tasks or []], "nobody", None]))
+    change: dict[str, Any] = {"id": about, "description": "New words"}
+    if draw(st.booleans()):
+        change["executor_id"] = draw(st.sampled_from(["experts.scorer", "crm.lookup", "crm.ping", "nobody"]))
+    goal = draw(st.sampled_from(["", "Goal 1"]))
+    return a_word(str(action), "As I say.", id=f"w{number}", task=change, goal=goal or None)
+
+
+def check(before: Run, run: Run, event: Event) -> None:
+    """What holds after every single event."""
+    describe(domain.next_step(run))
+    execution = run.execution
+    assert run.parks >= run.granted >= before.granted
+    assert run.parks - run.granted <= 1
+    assert (run.time_left is None) or run.parks > run.granted
+    assert execution.deadline_at is None or not (run.parks > run.granted or run.over)
+    assert Run.model_validate(run.model_dump(mode="json")) == run.model_copy(update={"fresh": [], "stored": None})
+    assert len({task.id for task in execution.tasks or []}) == len(execution.tasks or [])
+    assert [phase.finished_at for phase in execution.phases].count(None) == (0 if run.over else 1)
+    if before.over:
+        assert execution == before.execution
+    if run.cancelled is not None and run.over:
+        assert execution.status is ExecStatus.CANCELLED
+    if not run.over:
+        assert (execution.status is ExecStatus.PAUSED) == run.paused
+        assert (execution.status is ExecStatus.WAITING) == (execution.question is not None and not run.paused)
+    if event.kind == "word" and not before.over:
+        assert execution.interventions[-1].effect
+
+
+@thoroughly
+@given(st.data(), st.integers(0, 40))
+def test_answers_that_come_twice_late_or_early_end_in_the_same_execution(data: st.DataObject, mischief: int) -> None:
+    first = a_beginning(data.draw)
+    in_order, life = a_life(first, data.draw, mischief=mischief)
+    travelling = [event for event in life if isinstance(event.outcome, TRAVELS) or event.kind == "granted"]
+    run = first
+    for event in life:
+        for stray in data.draw(st.lists(st.sampled_from(travelling), max_size=3)) if travelling else []:
+            run = happen(run, stray)
+        run = happen(happen(run, event), event) if event in travelling else happen(run, event)
+    assert run.execution == in_order.execution
+
+
+@thoroughly
+@given(st.data(), st.integers(0, 40))
+def test_an_answer_of_another_step_than_the_one_in_hand_changes_nothing(data: st.DataObject, mischief: int) -> None:
+    first = a_beginning(data.draw)
+    _, life = a_life(first, data.draw, mischief=mischief)
+    run, progress = first, [event for event in life if event.outcome is not None and _progresses(event)]
+    for event in life:
+        for stray in data.draw(st.lists(st.sampled_from(progress), max_size=3)):
+            if not _fits(run, stray):
+                assert happen(run, stray) is run, f"{type(stray.outcome).__name__} at {describe(domain.next_step(run))}"
+        run = happen(run, event)
+
+
+def _progresses(event: Event) -> bool:
+    return type(event.outcome).__name__ not in ("StepDelayed", "StepFailed", "Unusable", "NotCalled", "NeedsInput")
+
+
+def _fits(run: Run, stray: Event) -> bool:
+    """Could this be what the step in hand brings? A worker makes it for its own step alone, so nobody mixes them up."""
+    if isinstance(stray.outcome, TRAVELS):
+        return True
+    brings = {
+        "ask inspiration": ("Inspired",),
+        "ask goals": ("GoalsSet", "NothingToDo"),
+        "ask tasks": ("Planned", "NothingToDo"),
+        "ask delivery": ("Written",),
+        "RecallLessons": ("Recalled",),
+        "CompareGoals": ("GoalsCompared",),
+    }
+    step, kind = describe(domain.next_step(run)), type(stray.outcome).__name__
+    fitting = next((kinds for name, kinds in brings.items() if step.startswith(name)), ())
+    in_a_task = (": turn " in step, ": check rules" in step)
+    return (
+        kind in fitting
+        or (in_a_task == (True, False) and kind in ("TaskAnswered", "Thought"))
+        or (in_a_task == (False, True) and kind == "RulesAnswered")
+        or (kind == "Recalled" and not run.recalled)
+    )
+
+
+@thoroughly
+@given(st.data(), st.integers(0, 40), st.integers(1, 12))
+def test_no_words_at_any_time_break_a_run(data: st.DataObject, mischief: int, words: int) -> None:
+    run, life = a_life(a_beginning(data.draw), data.draw, mischief=mischief, words=words)
+    stopped = [event for event in life if event.word is not None and event.word.action == "stop"]
+    assert (run.execution.status is ExecStatus.CANCELLED) == bool(stopped)
+    for event in life:  # whatever comes to a run that is over
+        assert happen(run, event).execution == run.execution
+
+
+@thoroughly
+@given(st.data(), st.integers(0, 40), st.integers(0, 8))
+def test_every_life_can_be_replayed_to_the_last_byte(data: st.DataObject, mischief: int, words: int) -> None:  # F24
+    run, _ = a_life(a_beginning(data.draw), data.draw, mischief=mischief, words=words)
+    stored = Run.model_validate(run.model_dump(mode="json"))
+    trail = [type(entry).model_validate(entry.model_dump(mode="json", exclude_defaults=True)) for entry in run.fresh]
+    said = [entry.said.inline or "" if entry.said is not None else "" for entry in trail]
+    answer = replayed(stored, trail, said)
+    assert (answer.difference, answer.same) == ("", True)
+    assert [decision.outcome for decision in answer.decisions] == [entry.kind for entry in trail]

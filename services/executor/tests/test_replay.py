@@ -1,0 +1,150 @@
+"""Running a stored execution again: the same words lead to the same execution, or the first difference is named."""
+
+from typing import Any
+
+import pytest
+from services.executor.tests.lives import EQUIPPED, begun
+from services.executor.tests.workshop import Blobs, ScriptedModel, Shop, calls
+
+from executor import interpret as interpreting
+from executor import replay as replaying
+from executor import tasks
+from executor.adapters.fakes import MemoryRuns
+from executor.agent.words import Said
+from executor.outcomes import Outcome
+from executor.replay import Replay, first_difference, replayed
+from executor.run import Run
+from rota_common.testing.samples import NOON, TEAM
+from rota_contracts.replaying import ExecutionReplayed, ReplayExecution
+
+PLAN = '{"tasks": [{"id": "a", "description": "Look", "executor_id": "writer", "expected_output": "a score"}]}'
+WORDS = [
+    "## Goals\n1. Score it",
+    "I'd rather not.",
+    PLAN,
+    calls(("crm__lookup", {"name": "A"}), ("shell", {}), text="I'll look."),
+    "87 of 100",
+    '{"summary": "Done.", "body": "# Done"}',
+]
+
+
+async def lived() -> Run:
+    """A run with tools, an answer that couldn't be used, and a plan that was mended."""
+    return await Shop(ScriptedModel(*WORDS)).over(begun(robot=EQUIPPED))
+
+
+def again(run: Run, **instead: str) -> ExecutionReplayed:
+    """The replay of a run; `instead` are other words of the model, by the number of the entry."""
+    said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.fresh]
+    for number, words in instead.items():
+        said[int(number.removeprefix("at_"))] = Said(text=words).model_dump_json()
+    return replayed(run, run.fresh, said)
+
+
+async def test_a_run_replays_to_the_same_execution() -> None:  # F24
+    run = await lived()
+    answer = again(run)
+    assert (answer.same, answer.difference) == (True, "")
+    kinds = [decision.outcome for decision in answer.decisions]
+    assert kinds == [
+        "Recalled", "GoalsSet", "Unusable", "Planned", "Thought", "CallsBegun", "Used", "TaskAnswered", "RulesAnswered",
+        "VerdictGiven", "Written", "DeliveryTaken", "Learnt", "finished",
+    ]  # fmt: skip
+    assert {decision.replayed for decision in answer.decisions} == {None}
+
+
+async def test_the_words_of_a_model_are_kept_as_they_came() -> None:  # F24
+    run = await lived()
+    said = [Said.model_validate_json(entry.said.inline or "").text for entry in run.fresh if entry.said]
+    assert said == ["## Goals\n1. Score it", "I'd rather not.", PLAN, "I'll look.", "87 of 100", WORDS[-1]]
+
+
+async def test_a_changed_answer_is_found_at_its_step() -> None:  # F24
+    run = await lived()
+    answer = again(run, at_3='{"nothing_to_do": "no leads"}')
+    assert not answer.same
+    assert answer.decisions[-1].replayed is not None
+    assert answer.decisions[-1].replayed.endswith(": NothingToDo")
+    assert answer.difference.startswith("it was decided: ask tasks (")
+    assert ": Planned; the replay decides: ask tasks (" in answer.difference
+    assert len(answer.decisions) == 4
+
+
+async def test_a_changed_answer_of_the_same_kind_is_found_in_the_execution() -> None:  # F24
+    run = await lived()
+    answer = again(run, at_1="## Goals\n1. Do something else")
+    assert not answer.same
+    assert answer.difference.startswith('goals: stored {"goals":{"content":"## Goals\\n1. Score it"')
+    assert "Do something else" in answer.difference
+
+
+async def test_code_that_understands_the_words_otherwise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
+    run = await lived()
+    understood = interpreting.interpret
+
+    def otherwise(run: Run, step: Any, said: Said, *others: Any) -> Outcome:
+        return understood(run, step, said.model_copy(update={"text": said.text.replace("87", "88")}), *others)
+
+    monkeypatch.setattr(replaying, "interpret", otherwise)
+    answer = again(run)
+    assert answer.difference.startswith("results: stored ")
+    assert "88 of 100" in answer.difference
+
+
+async def test_code_that_decides_otherwise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
+    run = await lived()
+    answered = tasks.awaited
+
+    def deaf(run: Run, answer: Any) -> bool:
+        return type(answer).__name__ != "RulesAnswered" and answered(run, answer)
+
+    monkeypatch.setattr(tasks, "awaited", deaf)
+    answer = again(run)
+    assert answer.difference.startswith(
+        "it was decided: a: request verdict on turn 1: VerdictGiven; the replay decides"
+    )
+
+
+async def test_code_that_breaks_is_found_where_it_broke(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
+    run = await lived()
+
+    def broken(*given: Any) -> Outcome:
+        raise KeyError("oh")
+
+    monkeypatch.setattr(replaying, "interpret", broken)
+    answer = again(run)
+    assert answer.difference.endswith(": KeyError: 'oh'")
+    assert [decision.outcome for decision in answer.decisions] == ["Recalled", "GoalsSet"]
+
+
+async def test_an_execution_that_was_changed_by_hand_is_found() -> None:  # F24
+    run = await lived()
+    forged = run.seen(content=None)
+    answer = replayed(forged, run.fresh, [entry.said.inline or "" if entry.said else "" for entry in run.fresh])
+    assert answer.difference.startswith('content: stored {"content":null}, replayed {"content":{"summary":"Done."')
+
+
+async def test_a_run_under_way_replays_as_far_as_it_is() -> None:  # F24
+    shop = Shop(ScriptedModel(*WORDS))
+    run = await shop.until(begun(robot=EQUIPPED), lambda run: len(run.fresh) == 5)
+    assert again(run).same
+
+
+def test_equal_executions_have_no_difference() -> None:
+    assert first_difference(begun().execution, begun().execution) == ""
+    other = begun().seen(error="x").execution
+    assert first_difference(begun().execution, other) == 'error: stored {"error":null}, replayed {"error":"x"}'
+
+
+async def test_only_its_own_team_can_replay_an_execution_and_nothing_is_changed() -> None:  # F24 TG-23
+    runs, blobs = MemoryRuns(), Blobs()
+    fresh = begun(robot=EQUIPPED)
+    assert await runs.create(fresh, owner="first", until=NOON) == 1
+    run = await lived()
+    stored = await runs.release(run, 1, look_at=None)
+    replay = Replay(runs, blobs)  # type: ignore[arg-type]  # texts are short
+    asked = ReplayExecution(team_id=TEAM, execution_id="e1")
+    assert (await replay(asked)).same
+    assert not (await replay(asked.model_copy(update={"team_id": "initech"}))).found
+    assert not (await replay(asked.model_copy(update={"execution_id": "nobody"}))).found
+    assert await runs.find("e1") == stored

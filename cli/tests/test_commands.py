@@ -29,6 +29,7 @@ def test_all_commands_are_there() -> None:
         *("up", "demo", "apply", "trigger", "watch", "doctor", "robots", "robots delete", "sources", "sources add"),
         *("intervene", "answer", "pause", "resume", "stop", "plans", "replay"),
         *("executions", "executions show", "dead list", "dead show", "dead redrive", "webhook send"),
+        *("kb put", "kb search", "kb remove"),
     }
 
 
@@ -67,6 +68,11 @@ def test_help_works_everywhere(name: str, capsys: pytest.CaptureFixture[str]) ->
         ["stop", "e1", "--team"],
         ["resume", "--robot", "a", "--team"],
         ["replay"],
+        ["kb", "put", "policies"],
+        ["kb", "put", "policies", "a.md", "b.md", "--id", "x"],
+        ["kb", "search"],
+        ["kb", "search", "x", "--limit", "101"],
+        ["kb", "remove"],
     ],
 )
 def test_a_command_written_wrong_ends_with_2_and_says_so(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

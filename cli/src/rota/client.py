@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 from httpx_sse import SSEError, aconnect_sse
@@ -109,6 +109,20 @@ class Api:
     async def replay(self, execution_id: str) -> Json:
         path = f"{self._team}/executions/{execution_id}/replay"
         return await self._json("POST", path, timeout=REPLAY_TIMEOUT_S)
+
+    async def put_knowledge(self, collection: str, entries: list[dict[str, str]]) -> None:
+        """`{id, title, content}` of each; at most 100 of them."""
+        await self._json("POST", f"{self._team}/kb/{quote(collection, safe='')}", json={"entries": entries})
+
+    async def search_knowledge(self, params: dict[str, str | int]) -> list[Json]:
+        found: list[Json] = (await self._json("GET", f"{self._team}/kb", params=params))["entries"]
+        return found
+
+    async def remove_knowledge(self, collection: str, entry_id: str = "", *, parts_from: int | None = None) -> int:
+        """How many entries were removed: the one, its parts from this number on, or without an id the collection."""
+        path = "/".join(quote(name, safe="") for name in (collection, entry_id) if name)
+        params = {} if parts_from is None else {"parts_from": parts_from}
+        return int((await self._json("DELETE", f"{self._team}/kb/{path}", params=params))["count"])
 
     async def dead(self) -> list[Json]:
         """The oldest 1,000."""

@@ -13,6 +13,7 @@ from rota.commands import (
     doctor,
     executions,
     intervene,
+    knowledge,
     plans,
     replay,
     robots,
@@ -42,6 +43,7 @@ for name, commands in (
     ("robots", robots.app),
     ("sources", sources.app),
     ("executions", executions.app),
+    ("kb", knowledge.app),
     ("dead", dead.app),
     ("webhook", webhook.app),
 ):

@@ -11,7 +11,12 @@ from rota_contracts.memory import MAX_PARTS, part_id
 PART_LIMIT = 4_000
 """Characters: small enough that a part is about one thing, and that a robot is given several."""
 
-BORDERS = (re.compile(r"\n[ \t]*\n\s*"), re.compile(r"\n"), re.compile(r"(?<=[.!?。！？])\s"), re.compile(r"\s"))
+BORDERS = (
+    re.compile(r"\n[ \t]*\n\s*"),
+    re.compile(r"\n"),
+    re.compile(r"(?<=[.!?])\s|(?<=[。！？])"),
+    re.compile(r"\s"),
+)
 """Where a text may be split, the best first: between paragraphs, lines, sentences, words."""
 
 HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
@@ -50,7 +55,9 @@ def read_text(path: Path, text_id: str = "") -> Text:
     except OSError as error:
         raise CliError(f"can't read {path}: {error.strerror}", hint="give the path of a text file") from error
     except UnicodeDecodeError as error:
-        raise CliError(f"expected a text in UTF-8 in {path}: {error.reason}", hint="convert it to text first") from error
+        raise CliError(
+            f"expected a text in UTF-8 in {path}: {error.reason}", hint="convert it to text first"
+        ) from error
     if not content:
         raise CliError(f"expected a text in {path}: it is empty", hint="`rota kb remove` removes what isn't wanted")
     parts = tuple(split(content))

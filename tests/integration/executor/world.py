@@ -199,7 +199,7 @@ class World:
         return await self.services["trigger-gateway"].ask(catalog.INTERVENE, question)
 
     async def may_deliver(self, execution_id: str = "e1", *, team: str = TEAM) -> DeliveryLeave:
-        question = MayDeliver(team_id=team, member_id=MEMBER, execution_id=execution_id)
+        question = MayDeliver(team_id=team, execution_id=execution_id)
         return await self.services["delivery-center"].ask(catalog.MAY_DELIVER, question)
 
     async def replay(self, execution_id: str = "e1", *, team: str = TEAM) -> ExecutionReplayed:

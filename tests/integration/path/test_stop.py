@@ -1,4 +1,4 @@
-"""A stop reaches a running step on any replica (F11): eight executors, counted by the model and the process they call."""
+"""A stop reaches a running step on any replica (F11), as the model and the process that eight executors call see it."""
 
 from bench.stop import measure
 

@@ -10,6 +10,7 @@ from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 from rota.texts import Text, read_text
+from rota_contracts.memory import MAX_PARTS
 
 AT_ONCE = 25
 """Parts in one request: the gateway takes 768 KB, and a part of 4,000 characters may have 16 KB."""
@@ -56,7 +57,9 @@ def search(
     json: JsonFlag = False,
 ) -> None:
     """Search the team's collections as a run would: the best first."""
-    params: dict[str, str | int] = {"query": query, "limit": limit} | ({"collection": collection} if collection else {})
+    params: dict[str, str | int] = {"query": query, "limit": limit}
+    if collection:
+        params["collection"] = collection
     found = with_api(lambda api: api.search_knowledge(params))
     if json:
         say_json(found)
@@ -97,7 +100,8 @@ async def _put(api: Api, collection: str, text: Text) -> Json:
     count = len(entries)
     if count > 1:
         await _gone(api, collection, text.id)
-    await _gone(api, collection, text.id, parts_from=count + 1 if count > 1 else 1)
+    if count < MAX_PARTS:
+        await _gone(api, collection, text.id, parts_from=count + 1 if count > 1 else 1)
     return {"collection": collection, "id": text.id, "parts": count}
 
 

@@ -1,5 +1,6 @@
 """What a worker asks other services while it has a run in hand, and what their answers mean for it."""
 
+import re
 from dataclasses import dataclass
 
 from executor.outcomes import GoalsCompared, Outcome, Recalled, RulesAnswered
@@ -14,10 +15,13 @@ from rota_contracts.clock_config import duration
 from rota_contracts.execution import Goals
 from rota_contracts.learning import CheckGoals, Lesson
 from rota_contracts.memory import Recall
+from rota_contracts.model import NAME_PATTERN
 from rota_contracts.robot import SharedKB
 
 RECALL_TIMEOUT_S = 5
 RECALL_LIMIT = 5
+MAX_COLLECTIONS = 50
+"""Shared collections that one question may look into; the memory refuses more."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,15 @@ class Asking:
 
     async def recall(self, run: Run, query: str) -> Outcome:
         execution, kb = run.execution, run.robot.robot_config.kb
+        named = kb.collections if kb else []
+        wanted = [name for name in named if re.fullmatch(NAME_PATTERN, name)][:MAX_COLLECTIONS]
+        unknown = [name for name in named if name not in wanted]
         question = Recall(
             team_id=execution.team_id,
             member_id=execution.member_id,
             query=query or "anything",
             limit=RECALL_LIMIT,
-            collections=kb.collections if kb else [],
+            collections=wanted,
             shared_limit=_limit(kb),
         )
         try:
@@ -43,6 +50,7 @@ class Asking:
             return Recalled([], note=f"without lessons of earlier runs: {error}")
         found = [each.entry for each in recalled.entries]
         return Recalled(
+            note=f"kb: there can't be a collection {', '.join(unknown)}" if unknown else "",
             known=[each.entry for each in recalled.shared],
             lessons=[
                 Lesson(

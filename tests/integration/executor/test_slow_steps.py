@@ -1,0 +1,121 @@
+"""Steps that outlast every patience, and workers that sleep through their claim and wake up (F9)."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import nats as nats_py
+import pytest
+
+from rota_common.embedded import EmbeddedServer, free_port
+from rota_common.testing.bus import stored
+from rota_common.testing.openai_server import OpenAIServer, openai_server
+from rota_contracts import catalog
+from rota_contracts.execution import ExecStatus
+from rota_contracts.streams import consumers
+from tests.integration.executor.scripts import ANSWERS, Script
+from tests.integration.executor.world import KEY, World, kind, scripted
+
+# litellm's own imports warn; what it does with our calls is tested.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+SCORING = "run: Score it"
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[OpenAIServer]:
+    async with openai_server(Script()) as server:
+        yield server
+
+
+@pytest.fixture
+async def settings(tmp_path: Path, model: OpenAIServer, nats: EmbeddedServer) -> dict[str, Any]:
+    """With an ack wait of a second."""
+    client = await nats_py.connect(nats.url)
+    for consumer in (each for each in consumers() if each.service == "executor"):
+        config = (await client.jetstream().consumer_info(consumer.stream, consumer.durable)).config
+        config.ack_wait = 1
+        await client.jetstream().add_consumer(consumer.stream, config)
+    await client.close()
+    return scripted(tmp_path / "connectors", model.url)
+
+
+def kinds(model: OpenAIServer) -> Counter[str]:
+    return Counter(kind(asked) for asked in model.asked)
+
+
+@asynccontextmanager
+async def a_process(world: World, model: OpenAIServer, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """An executor in a process of its own, with a claim of a second."""
+    nats_url, mongo_url, prefix = (str(world._urls[name]) for name in ("nats_url", "mongo_url", "mongo_prefix"))
+    own = {
+        "ROTA_NATS_URL": nats_url,
+        "ROTA_MONGO_URL": mongo_url,
+        "ROTA_MONGO_PREFIX": prefix,
+        "ROTA_HTTP_HOST": "127.0.0.1",
+        "ROTA_HTTP_PORT": str(free_port()),
+        "ROTA_CONNECTOR": "scripted",
+        "ROTA_CONNECTORS_DIR": str(folder / "connectors"),
+        "ROTA_LEASE": "1",
+        "ROTA_SWEEP_INTERVAL": "0.1",
+        "MODEL_HOST": model.url,
+        "MODEL_KEY": KEY,
+    }
+    with (folder / "executor.log").open("wb") as log:
+        made = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "executor", env=os.environ | own, stdout=log, stderr=log
+        )
+    try:
+        yield made
+    finally:
+        if made.returncode is None:
+            made.kill()
+        await made.wait()
+
+
+@pytest.mark.once
+async def test_a_step_that_takes_ten_times_the_ack_wait_runs_once(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:
+    script = Script(SCORING)
+    model.script = script
+    async with world.executor(**settings), world.executor(**settings):
+        await world.request()
+        await script.reached.wait()
+        await asyncio.sleep(10)  # nothing happens: there is no event to wait for
+        script.go.set()
+        done = await world.over()
+    assert done.status is ExecStatus.COMPLETED
+    assert kinds(model) == dict.fromkeys(ANSWERS, 1)
+    assert len(await stored(world.nats_url, catalog.EXECUTION_FINISHED)) == 1
+
+
+@pytest.mark.once
+async def test_a_worker_that_slept_through_its_claim_changes_nothing_when_it_wakes(
+    world: World, model: OpenAIServer, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    script = Script(SCORING)
+    model.script = script
+    async with a_process(world, model, tmp_path) as sleeper:
+        await world.request()
+        await asyncio.wait_for(script.reached.wait(), 60)
+        sleeper.send_signal(signal.SIGSTOP)
+        async with world.executor(**settings):
+            done = await world.over()
+        log = tmp_path / "executor.log"
+        script.go.set()  # its own answer waits for it when it wakes
+        sleeper.send_signal(signal.SIGCONT)
+        async with asyncio.timeout(20):
+            while "somebody else's by now" not in log.read_text(errors="replace"):
+                await asyncio.sleep(0.05)
+        assert await world.execution() == done
+    assert (done.status, [result.status for result in done.results]) == (ExecStatus.COMPLETED, ["completed"] * 2)
+    assert kinds(model) == dict.fromkeys(ANSWERS, 1) | {SCORING: 2}
+    for channel in (catalog.EXECUTION_STARTED, catalog.DELIVERY_REQUESTED, catalog.EXECUTION_FINISHED):
+        assert len({event.id for event in await stored(world.nats_url, channel)}) == 1

@@ -1,0 +1,194 @@
+"""Tasks of every type in one run: an assistant with a tool, a tool alone, a process (EX-17, EX-24)."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import nats
+import nats.micro
+import pytest
+from nats.micro.request import Request
+
+from executor import app
+from executor.adapters.tool_fakes import FakeTools
+from executor.agent.words import Tool
+from executor.ports import ToolFailed
+from rota_common.testing.crash import crash
+from rota_common.testing.openai_server import Calls, OpenAIServer, openai_server
+from rota_common.testing.samples import TEAM, a_robot
+from rota_contracts.catalog import process_subject
+from rota_contracts.execution import ExecStatus
+from rota_contracts.process import ProcessCall
+from rota_contracts.turns import ToolUse
+from tests.integration.executor.scripts import Script
+from tests.integration.executor.world import World, kind, scripted
+
+# litellm's own imports warn; what it does with our calls is tested.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+PLAN = [
+    {"id": "a", "description": "Score it", "executor_id": "experts.scorer"},
+    {"id": "b", "description": "Note it", "executor_type": "mcp", "executor_id": "crm.note", "args": [{"text": "87"}]},
+    {"id": "c", "description": "Pay it", "executor_type": "process", "executor_id": "crm.pay", "args": ["Globex", 7]},
+]
+SCORING = "run: Score it"
+RESOURCES = {
+    "agents": ["experts.scorer"],
+    "mcp": [{"id": "crm"}],
+    "processes": [{"name": "crm.pay", "timeout": "5s"}, {"name": "crm.ping", "idempotent": True, "timeout": "30s"}],
+}
+
+
+class Crm(FakeTools):
+    """The tools of a server that no replica has to connect to."""
+
+    def __init__(self) -> None:
+        lookup = Tool("crm__lookup", "crm", "lookup", "Looks it up", idempotent=True)
+        super().__init__([lookup, Tool("crm__note", "crm", "note")])
+
+    async def close(self) -> None: ...
+
+
+class Payments:
+    """A process of the team; while `hold` isn't set it takes its time."""
+
+    def __init__(self) -> None:
+        self.calls = list[ProcessCall]()
+        self.reached, self.hold = asyncio.Event(), asyncio.Event()
+        self.hold.set()
+
+    async def __call__(self, request: Request) -> None:
+        self.calls.append(ProcessCall.model_validate_json(request.data))
+        self.reached.set()
+        await self.hold.wait()
+        await request.respond(b'{"paid": true}')
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[OpenAIServer]:
+    plan = json.dumps({"tasks": PLAN})
+    script = Script(tasks=[plan], **{SCORING: [Calls([("crm__lookup", {"name": "Globex"})]), "87 of 100"]})
+    async with openai_server(script) as server:
+        yield server
+
+
+@pytest.fixture
+async def payments(world: World) -> AsyncIterator[Payments]:
+    await world.keep(a_robot(config={"resources": RESOURCES}, rev=2))
+    made, client = Payments(), await nats.connect(world.nats_url)
+    service = await nats.micro.add_service(client, name="crm", version="1.0.0")
+    for name in ("crm.pay", "crm.ping"):
+        endpoint = name.replace(".", "_")
+        await service.add_endpoint(name=endpoint, subject=process_subject(TEAM, name), handler=made)
+    await client.flush()
+    yield made
+    await client.close()
+
+
+@pytest.fixture
+def crm(monkeypatch: pytest.MonkeyPatch) -> Crm:
+    made = Crm()
+    monkeypatch.setattr(app, "McpTools", lambda servers: made)
+    return made
+
+
+@pytest.fixture
+def settings(tmp_path: Path, model: OpenAIServer, crm: Crm) -> dict[str, Any]:
+    return scripted(tmp_path / "connectors", model.url)
+
+
+def plan_of(model: OpenAIServer, *tasks: dict[str, Any]) -> None:
+    model.script = Script(tasks=[json.dumps({"tasks": list(tasks)})], **{SCORING: ["87 of 100"]})
+
+
+async def test_an_assistant_with_a_tool_then_a_tool_then_a_process(
+    world: World, model: OpenAIServer, settings: dict[str, Any], crm: Crm, payments: Payments
+) -> None:  # EX-17 EX-24 EX-31
+    async with world.executor(**settings):
+        await world.request()
+        done = await world.over()
+        assert (await world.replay()).same
+    assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
+    assert [result.output and result.output.inline for result in done.results] == [
+        "87 of 100",
+        "note answered",
+        '{"paid": true}',
+    ]
+    assert [(use.tool, use.arguments) for use in crm.calls] == [
+        ("lookup", {"name": "Globex"}),
+        ("note", {"text": "87"}),
+    ]
+    (paid,) = payments.calls
+    assert (paid.args, paid.execution_id, paid.task_id) == (["Globex", 7], "e1", "c")
+    seen = [asked.body["messages"][-1] for asked in model.asked if kind(asked) == SCORING]
+    assert [(each["role"], each["content"]) for each in seen][1] == ("tool", "lookup answered")
+
+
+async def test_a_tool_that_fails_ends_the_run_with_what_it_said(
+    world: World, model: OpenAIServer, settings: dict[str, Any], crm: Crm, payments: Payments
+) -> None:  # EX-24 EX-25
+    async def failing(use: ToolUse) -> str:
+        raise ToolFailed("404: no such customer")
+
+    crm._answer = failing
+    plan_of(model, PLAN[1], PLAN[2])
+    async with world.executor(**settings):
+        await world.request()
+        done = await world.over()
+    assert (done.status, done.error) == (ExecStatus.FAILED, "task b (Note it): 404: no such customer")
+    assert (len(crm.calls), payments.calls) == (1, [])
+
+
+@pytest.mark.parametrize(("name", "calls"), [("crm.pay", 1), ("crm.ping", 2)])
+async def test_after_a_crash_in_a_process_only_one_that_is_idempotent_is_called_again(
+    world: World, model: OpenAIServer, settings: dict[str, Any], payments: Payments, name: str, calls: int
+) -> None:  # F9
+    plan_of(model, PLAN[2] | {"executor_id": name})
+    payments.hold.clear()
+    first = await world.start(**settings | {"lease": 0.5})
+    await world.request()
+    await asyncio.wait_for(payments.reached.wait(), 20)
+    await crash(first.service)
+    payments.hold.set()
+    async with world.executor(**settings | {"lease": 0.5}):
+        done = await world.over()
+    assert len(payments.calls) == calls
+    assert len({call.step_id for call in payments.calls}) == 1
+    if name == "crm.ping":
+        assert done.status is ExecStatus.COMPLETED
+    else:
+        lost = "outcome unknown: its worker ended while it called crm.pay, which isn't declared idempotent"
+        assert (done.status, done.error) == (ExecStatus.FAILED, f"task c (Pay it): {lost}")
+
+
+async def test_a_stop_in_the_middle_of_a_process_ends_the_run_at_once(
+    world: World, model: OpenAIServer, settings: dict[str, Any], payments: Payments
+) -> None:  # F11
+    plan_of(model, PLAN[2])
+    payments.hold.clear()
+    async with world.executor(**settings):
+        await world.request()
+        await asyncio.wait_for(payments.reached.wait(), 20)
+        await world.control("stop")
+        done = await asyncio.wait_for(world.over(), 4)
+    payments.hold.set()
+    assert (done.status, len(payments.calls)) == (ExecStatus.CANCELLED, 1)
+
+
+async def test_a_process_that_nobody_answers_is_called_once_it_is_there(
+    world: World, model: OpenAIServer, settings: dict[str, Any], payments: Payments
+) -> None:  # EX-24
+    await world.keep(a_robot(config={"resources": {"processes": [{"name": "late"}]}}, rev=3))
+    plan_of(model, PLAN[2] | {"executor_id": "late"})
+    client = await nats.connect(world.nats_url)
+    async with world.executor(**settings):
+        await world.request()
+        waiting = await world.until(lambda execution: bool(execution.results))
+        assert waiting.status is ExecStatus.RUNNING
+        service = await nats.micro.add_service(client, name="late", version="1.0.0")
+        await service.add_endpoint(name="late", subject=process_subject(TEAM, "late"), handler=payments)
+        done = await world.over()
+    await client.close()
+    assert (done.status, len(payments.calls)) == (ExecStatus.COMPLETED, 1)

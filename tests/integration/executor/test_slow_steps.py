@@ -107,10 +107,11 @@ async def test_a_worker_that_slept_through_its_claim_changes_nothing_when_it_wak
         await asyncio.wait_for(script.reached.wait(), 60)
         sleeper.send_signal(signal.SIGSTOP)
         async with world.executor(**settings):
-            done = await world.over()
+            await world.finished()
         log = tmp_path / "executor.log"
-        script.go.set()  # its own answer waits for it when it wakes
-        sleeper.send_signal(signal.SIGCONT)
+        sleeper.send_signal(signal.SIGCONT)  # its own call of the model is still under way
+        done = await world.over()
+        script.go.set()
         async with asyncio.timeout(20):
             while "somebody else's by now" not in log.read_text(errors="replace"):
                 await asyncio.sleep(0.05)

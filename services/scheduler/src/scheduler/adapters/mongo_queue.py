@@ -10,7 +10,7 @@ from datetime import datetime
 
 from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo import ASCENDING, ReturnDocument
-from pymongo.errors import DuplicateKeyError, OperationFailure
+from pymongo.errors import DuplicateKeyError, ExecutionTimeout, OperationFailure
 
 from rota_common.errors import Transient
 from rota_common.mongo import Mongo
@@ -23,6 +23,10 @@ from scheduler.ports import Batch, Known, LeaseLost, PlansChanged
 LEASE = "dispatcher"
 KEEP_S = 14 * 86400
 CONFLICT = 112
+BLOCKED_MS = 500
+"""A lease that can't be written for so long is locked by somebody's transaction."""
+
+EXPIRED = {"$lte": ["$until", "$$NOW"]}
 
 
 class MongoQueue:
@@ -33,6 +37,7 @@ class MongoQueue:
         self._asks = mongo.database["withdrawals"]
         self._plans = mongo.database["plans"]
         self._lease_ms = int(lease * 1000)
+        self._session: AsyncIOMotorClientSession | None = None
 
     async def prepare(self) -> None:
         """Make the indexes and the lease's document; doing so again changes nothing."""
@@ -43,22 +48,38 @@ class MongoQueue:
             await self._leases.insert_one({"_id": LEASE, "owner": None, "epoch": 0, "until": datetime(1970, 1, 1)})  # noqa: DTZ001  # "long ago", whatever the zone
 
     async def acquire(self, owner: str) -> int | None:
+        session = await self._own_session()
         mine = {"$eq": ["$owner", owner]}
-        free = {"$lte": ["$until", "$$NOW"]}
-        document = await self._leases.find_one_and_update(
-            {"_id": LEASE, "$expr": {"$or": [mine, free]}},
-            [
-                {
-                    "$set": {
-                        "epoch": {"$cond": [{"$and": [mine, {"$not": [free]}]}, "$epoch", {"$add": ["$epoch", 1]}]},
-                        "owner": owner,
-                        "until": {"$add": ["$$NOW", self._lease_ms]},
-                    }
-                }
-            ],
-            return_document=ReturnDocument.AFTER,
-        )
+        renewed = {
+            "epoch": {"$cond": [{"$and": [mine, {"$not": [EXPIRED]}]}, "$epoch", {"$add": ["$epoch", 1]}]},
+            "owner": owner,
+            "until": {"$add": ["$$NOW", self._lease_ms]},
+            "session": {"$literal": session.session_id},
+        }
+        try:
+            document = await self._leases.find_one_and_update(
+                {"_id": LEASE, "$expr": {"$or": [mine, EXPIRED]}},
+                [{"$set": renewed}],
+                return_document=ReturnDocument.AFTER,
+                maxTimeMS=BLOCKED_MS,
+            )
+        except ExecutionTimeout:
+            await self._end_dead_transaction()
+            return None
         return None if document is None else int(document["epoch"])
+
+    async def _own_session(self) -> AsyncIOMotorClientSession:
+        """The one session of all our transactions; its id stands in the lease, so that others can end it."""
+        if self._session is None:
+            self._session = await self._mongo.client.start_session()
+        return self._session
+
+    async def _end_dead_transaction(self) -> None:
+        """A dispatcher that was killed inside its transaction leaves the lease locked for a minute and more, until the
+        server gives the transaction up: whoever finds such a lease expired ends its holder's session."""
+        held = await self._leases.find_one({"_id": LEASE, "$expr": EXPIRED})
+        if held is not None and held.get("session"):
+            await self._mongo.client.admin.command("killSessions", [held["session"]])
 
     async def release(self, owner: str) -> None:
         await self._leases.update_one({"_id": LEASE, "owner": owner}, [{"$set": {"until": "$$NOW", "owner": None}}])
@@ -82,8 +103,9 @@ class MongoQueue:
         await self._queue.update_many({"_id": {"$in": list(ids)}}, {"$unset": {"untold": ""}})
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
+        session = await self._own_session()
         try:
-            async with await self._mongo.client.start_session() as session, session.start_transaction():
+            async with session.start_transaction():
                 await self._fence(owner, epoch, session)
                 if batch.plans:
                     await self._start(batch.plans, session)

@@ -1,0 +1,154 @@
+"""What a model says, as the step that asked understands it; what can't be kept is never kept."""
+
+import json
+from typing import Any
+
+import pytest
+from services.executor.tests.lives import EQUIPPED, a_task, at, begun, lived, taken, well, with_tasks
+from services.executor.tests.workshop import LOOKUP
+
+from executor import domain
+from executor.agent.words import Said, ToolCall
+from executor.interpret import MAX_DEPTH, Kept, interpret, room
+from executor.outcomes import GoalsCompared, NothingToDo, Outcome, Planned, TaskAnswered, Thought, Unusable
+from executor.run import Run
+from executor.steps import CompareGoals
+from rota_contracts.execution import ExecStatus
+from rota_contracts.learning import DedupDecision, GoalsChecked
+from rota_contracts.robot import Phase
+from rota_contracts.text import INLINE_LIMIT, Text
+
+
+def understood(run: Run, said: Said, kept: Kept | None = None) -> Outcome:
+    step: Any = domain.next_step(run)
+    return interpret(run, step, said, [LOOKUP], kept or Kept())
+
+
+def planning(args: str) -> Outcome:
+    task = f'{{"description": "x", "executor_id": "experts.writer", "args": {args}}}'
+    return understood(at(Phase.TASKS, run=begun(robot=EQUIPPED)), Said(text=f'{{"tasks": [{task}]}}'))
+
+
+def nested(levels: int) -> str:
+    return "[" * levels + "]" * levels
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        (f"[{2**63}]", "expected whole numbers of at most 64 bits; write longer ones as text"),
+        (f"[{-(2**63) - 1}]", "expected whole numbers of at most 64 bits; write longer ones as text"),
+        (f'[{{"a": [{2**99}]}}]', "expected whole numbers of at most 64 bits; write longer ones as text"),
+        ('[{"a\\u0000b": 1}]', "expected names without a zero byte"),
+        (nested(90), f"expected JSON that is nested at most {MAX_DEPTH} levels deep"),
+        (nested(400), f"expected JSON that is nested at most {MAX_DEPTH} levels deep"),
+    ],
+)
+def test_json_that_no_store_can_hold_is_asked_for_again(args: str, reason: str) -> None:
+    assert planning(args) == Unusable(reason)
+
+
+@pytest.mark.parametrize("args", ["[NaN]", "[Infinity]", nested(100_000)])
+def test_what_is_no_json_is_no_plan(args: str) -> None:
+    outcome = planning(args)
+    assert isinstance(outcome, Unusable)
+    assert outcome.reason.startswith("expected a plan as JSON")
+
+
+@pytest.mark.parametrize("args", [f"[{2**63 - 1}, {-(2**63)}]", nested(40), '["\\u0000"]', "[1e308, true, null]"])
+def test_everything_else_is_kept_as_it_is(args: str) -> None:
+    outcome = planning(args)
+    assert isinstance(outcome, Planned)
+    assert outcome.tasks[0].args == json.loads(args)
+
+
+def test_arguments_of_tools_are_held_to_the_same() -> None:
+    said = Said(calls=[ToolCall(id="c1", name=LOOKUP.name, arguments={"n": 2**70})])
+    assert isinstance(understood(with_tasks(a_task(1)), said), Unusable)
+
+
+@pytest.mark.parametrize("text", ["\ud83d half a character", "a \udc00"])
+def test_halves_of_characters_are_replaced(text: str) -> None:
+    outcome = understood(with_tasks(a_task(1)), Said(text=text))
+    assert isinstance(outcome, TaskAnswered)
+    assert outcome.output.inline == text.replace("\ud83d", "\ufffd").replace("\udc00", "\ufffd")
+    assert Said.model_validate_json(Said(text=text).model_dump_json()) == Said(text=text)
+    assert Said(text="\ud83d\ude00 😀").text == "😀 😀"
+
+
+def test_an_empty_answer_is_asked_for_again() -> None:
+    assert understood(with_tasks(a_task(1)), Said(text=" \n")) == Unusable(
+        "expected the result of the task from experts.writer, got an empty answer"
+    )
+
+
+def test_words_beside_calls_are_kept_with_them() -> None:
+    said = Said(text="I'll look.", calls=[ToolCall(id="c1", name=LOOKUP.name, arguments={"name": "A"})])
+    outcome = understood(with_tasks(a_task(1)), said)
+    assert isinstance(outcome, Thought)
+    assert (outcome.text, [use.tool for use in outcome.uses]) == ("I'll look.", ["lookup"])
+
+
+def test_a_long_answer_is_kept_by_reference_and_left_to_be_stored() -> None:
+    kept = Kept()
+    outcome = understood(with_tasks(a_task(1)), Said(text="x" * (INLINE_LIMIT + 1)), kept)
+    assert isinstance(outcome, TaskAnswered)
+    assert outcome.output.ref is not None
+    assert (outcome.output.ref.size, len(kept.large)) == (INLINE_LIMIT + 1, 1)
+
+
+def test_all_that_a_run_keeps_inline_stays_below_what_a_message_can_hold() -> None:
+    run, left = with_tasks(a_task(1), a_task(2), a_task(3)), []
+    for number in (1, 2, 3):
+        left.append(room(run))
+        run = well(taken(run, TaskAnswered(f"task-{number}", Text(inline="x" * left[-1]))))
+    assert left == [INLINE_LIMIT, INLINE_LIMIT, 0]
+
+
+@pytest.mark.parametrize("phase", [Phase.GOALS, Phase.TASKS])
+def test_that_there_is_nothing_to_do_is_an_answer(phase: Phase) -> None:  # EX-29
+    assert understood(at(phase), Said(text='{"nothing_to_do": "no leads"}')) == NothingToDo("no leads")
+
+
+def comparing() -> Run:
+    config = EQUIPPED.robot_config
+    dedup = config.dedup.model_copy(update={"on": True})
+    robot = EQUIPPED.model_copy(update={"robot_config": config.model_copy(update={"dedup": dedup})})
+    return at(CompareGoals, run=begun(robot=robot))
+
+
+def compared(**answer: Any) -> Run:
+    return taken(
+        comparing(), GoalsCompared(GoalsChecked.model_validate({"reason": "at 9", "execution_id": "e0"} | answer))
+    )
+
+
+def test_goals_that_were_reached_before_end_the_run_as_complete_with_the_reason() -> None:  # SC-13
+    over = lived(compared(decision=DedupDecision.SKIP))[0].execution
+    assert (over.status, over.skipped, over.tasks) == (
+        ExecStatus.COMPLETED,
+        "done before (execution e0): at 9",
+        None,
+    )
+
+
+def test_goals_that_were_partly_reached_are_planned_for_the_rest() -> None:  # SC-13
+    run = compared(decision=DedupDecision.MERGE, goals="the rest")
+    assert run.execution.goals is not None
+    assert (run.execution.goals.content, run.execution.notes[-1]) == (
+        "the rest",
+        "goals: partly done before (execution e0): at 9",
+    )
+    assert lived(run)[0].execution.status is ExecStatus.COMPLETED
+
+
+def test_new_goals_are_planned_for_as_they_are_and_compared_once() -> None:  # SC-13
+    run = compared(decision=DedupDecision.PROCEED)
+    assert run.execution.goals == comparing().execution.goals
+    _, steps = lived(run)
+    assert CompareGoals not in [type(step) for step in steps]
+
+
+def test_without_dedup_nobody_is_asked() -> None:  # SC-13
+    _, steps = lived(begun())
+    assert CompareGoals not in [type(step) for step in steps]

@@ -1,0 +1,28 @@
+"""A dispatcher that ends inside its transaction: the lease that it locked is free as soon as it has expired."""
+
+import asyncio
+
+from rota_common.mongo import Mongo
+from scheduler.adapters.mongo_queue import LEASE, MongoQueue
+
+
+async def taken(queue: MongoQueue, owner: str) -> int:
+    while (epoch := await queue.acquire(owner)) is None:
+        await asyncio.sleep(0.05)
+    return epoch
+
+
+async def test_a_transaction_that_nobody_ends_holds_no_successor_back(mongo_url: str, mongo_prefix: str) -> None:
+    servers = [Mongo(mongo_url, f"{mongo_prefix}_scheduler") for _ in range(2)]
+    dead, next_one = (MongoQueue(server, lease=0.3) for server in servers)
+    await dead.prepare()
+    assert await dead.acquire("dead") == 1
+    session = await dead._own_session()
+    session.start_transaction()
+    await servers[0].database["leases"].update_one({"_id": LEASE}, {"$set": {"touched": True}}, session=session)
+
+    # The server itself would give the transaction up after a minute.
+    assert await asyncio.wait_for(taken(next_one, "next"), 20) == 2
+    assert "touched" not in (await servers[1].database["leases"].find_one({"_id": LEASE}) or {})
+    for server in servers:
+        await server.close()

@@ -145,7 +145,7 @@ def mongod(folder: Path, *, port: int | None = None) -> EmbeddedServer:
     """A mongod that is a replica set of one (transactions and change streams need one), with its data in `folder`."""
     port, data = port or free_port(), folder / "data"
     data.mkdir(parents=True, exist_ok=True)
-    # Not directConnection: the driver would take connections from a server that is still starting again, and those can't
+    # Not directConnection: the driver would take connections from a server that is only starting again, and those can't
     # do transactions for as long as they live.
     url = f"mongodb://127.0.0.1:{port}/?replicaSet={REPLICA_SET}"
     command = [

@@ -3,9 +3,9 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from executor import phases
+from executor.domain import phases
+from executor.domain.run import Run, Word
 from executor.ports import Runs
-from executor.run import Run, Word
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 
 SOON = NOON + timedelta(seconds=10)

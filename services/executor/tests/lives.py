@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from executor import control, domain, phases
-from executor.outcomes import (
+from executor.domain import control, deciding, phases
+from executor.domain.outcomes import (
     CallsBegun,
     DeliveryTaken,
     GoalsCompared,
@@ -21,8 +21,8 @@ from executor.outcomes import (
     VerdictGiven,
     Written,
 )
-from executor.run import Run, Word
-from executor.steps import (
+from executor.domain.run import Run, Word
+from executor.domain.steps import (
     AskAgent,
     BeginCalls,
     CheckRules,
@@ -114,24 +114,24 @@ def answer_about_a_task(step: RunTurn | CheckRules | RequestVerdict | BeginCalls
 
 def taken(run: Run, outcome: Outcome) -> Run:
     """`outcome` applied, after the run has been put to wait if that is what its step does."""
-    step = domain.next_step(run)
+    step = deciding.next_step(run)
     if isinstance(step, RequestVerdict | RequestDelivery | RequestLearning):
-        run = domain.asking(run, step, now=NOON, patience=PATIENCE)
-    return domain.apply(run, outcome, now=NOON)
+        run = deciding.asking(run, step, now=NOON, patience=PATIENCE)
+    return deciding.apply(run, outcome, now=NOON)
 
 
 def lived(run: Run, *, until: type[object] | Phase | None = None, **answers: Any) -> tuple[Run, list[Step]]:
     """All goes well, until a step of this kind (or phase) is next; the run, and the steps that were taken."""
     steps: list[Step] = []
     while True:
-        step = domain.next_step(run)
+        step = deciding.next_step(run)
         if step == until or (isinstance(until, type) and isinstance(step, until)):
             return run, steps
         if isinstance(step, AskAgent) and step.phase == until:
             return run, steps
         steps.append(step)
         if isinstance(step, Finish):
-            return domain.finish(run, step.status, now=NOON), steps
+            return deciding.finish(run, step.status, now=NOON), steps
         run = taken(run, answer(run, step, **answers))
 
 
@@ -179,7 +179,7 @@ def with_tasks(*tasks: Task, robot: Robot = EQUIPPED, run: Run | None = None) ->
 
 def well(run: Run, **answers: Any) -> Run:
     """The run after its next step, which goes well."""
-    return taken(run, answer(run, domain.next_step(run), **answers))
+    return taken(run, answer(run, deciding.next_step(run), **answers))
 
 
 def a_word(action: str, text: str = "", **fields: Any) -> Word:

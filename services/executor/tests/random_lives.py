@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from services.executor.tests.lives import BAD, DELIVERED, GOOD, a_word, begun, equipped
 from services.executor.tests.workshop import TOOLS
 
-from executor import domain, ledger
 from executor.agent.words import Said, ToolCall
-from executor.interpret import Kept, interpret
-from executor.outcomes import (
+from executor.domain import deciding, ledger
+from executor.domain.interpret import Kept, interpret
+from executor.domain.outcomes import (
     CallsBegun,
     DeliveryTaken,
     GoalsCompared,
@@ -30,8 +30,8 @@ from executor.outcomes import (
     Used,
     VerdictGiven,
 )
-from executor.run import Run, Word
-from executor.steps import (
+from executor.domain.run import Run, Word
+from executor.domain.steps import (
     AskAgent,
     BeginCalls,
     CheckRules,
@@ -118,7 +118,7 @@ def a_beginning(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Run:
 
 def next_events(run: Run, chance: Chance) -> list[Event]:
     """What comes of the run's next step; of calls made at once, several things."""
-    step = domain.next_step(run)
+    step = deciding.next_step(run)
     match step:
         case Finish(status):
             return [Event("finished", status=status)]

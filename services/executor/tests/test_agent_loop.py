@@ -11,9 +11,9 @@ from services.executor.tests.workshop import DRAW, LOOKUP, NOTE, ScriptedModel, 
 from executor.agent import loop
 from executor.agent.words import ChatMessage
 from executor.agents import Agent
+from executor.domain.run import Run
+from executor.domain.steps import BeginCalls, MakeCalls, RunTurn
 from executor.ports import NotBegun, ToolFailed
-from executor.run import Run
-from executor.steps import BeginCalls, MakeCalls, RunTurn
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import a_robot
 from rota_contracts.process import ProcessCall

@@ -8,10 +8,10 @@ from services.executor.tests.desk import PACE, Desk, Held
 from services.executor.tests.lives import DELIVERED, answer, begun
 
 from executor.adapters.fakes import MemoryRuns
+from executor.domain.outcomes import Outcome, StepDelayed
+from executor.domain.run import Run, Waiting
+from executor.domain.steps import RequestDelivery, RequestLearning, RunTurn, Step
 from executor.drive import Pace
-from executor.outcomes import Outcome, StepDelayed
-from executor.run import Run, Waiting
-from executor.steps import RequestDelivery, RequestLearning, RunTurn, Step
 from rota_common.errors import Transient
 from rota_common.testing.samples import NOON
 

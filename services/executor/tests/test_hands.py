@@ -9,9 +9,9 @@ from services.executor.tests.desk import PACE, Desk, Held
 from services.executor.tests.lives import begun
 
 from executor.adapters.fakes import MemoryRuns
+from executor.domain.run import Run
+from executor.domain.steps import AskAgent, RunTurn
 from executor.hands import Hands, Interrupted
-from executor.run import Run
-from executor.steps import AskAgent, RunTurn
 from rota_contracts.execution import ExecStatus
 
 

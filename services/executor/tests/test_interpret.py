@@ -7,12 +7,12 @@ import pytest
 from services.executor.tests.lives import EQUIPPED, a_task, at, begun, lived, taken, well, with_tasks
 from services.executor.tests.workshop import LOOKUP
 
-from executor import domain
 from executor.agent.words import Said, ToolCall
-from executor.interpret import MAX_DEPTH, Kept, interpret, room
-from executor.outcomes import GoalsCompared, NothingToDo, Outcome, Planned, TaskAnswered, Thought, Unusable
-from executor.run import Run
-from executor.steps import CompareGoals
+from executor.domain import deciding
+from executor.domain.interpret import MAX_DEPTH, Kept, interpret, room
+from executor.domain.outcomes import GoalsCompared, NothingToDo, Outcome, Planned, TaskAnswered, Thought, Unusable
+from executor.domain.run import Run
+from executor.domain.steps import CompareGoals
 from rota_contracts.execution import ExecStatus
 from rota_contracts.learning import DedupDecision, GoalsChecked
 from rota_contracts.robot import Phase
@@ -20,7 +20,7 @@ from rota_contracts.text import INLINE_LIMIT, Text
 
 
 def understood(run: Run, said: Said, kept: Kept | None = None) -> Outcome:
-    step: Any = domain.next_step(run)
+    step: Any = deciding.next_step(run)
     return interpret(run, step, said, [LOOKUP], kept or Kept())
 
 

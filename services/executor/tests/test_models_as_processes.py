@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from executor.agents import Agents
-from executor.parsing import UnusableAnswer
-from executor.plan import mended_task, plan
+from executor.domain.parsing import UnusableAnswer
+from executor.domain.plan import mended_task, plan
+from executor.domain.turns import single_call
 from executor.prompts import system
-from executor.turns import single_call
 from rota_common.testing.samples import a_robot
 from rota_contracts.execution import ExecutorType, Task
 from rota_contracts.robot import Robot

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from executor.parsing import UnusableAnswer
-from executor.plan import MAX_TASKS, plan
+from executor.domain.parsing import UnusableAnswer
+from executor.domain.plan import MAX_TASKS, plan
 from rota_common.testing.samples import a_robot
 from rota_contracts.execution import ExecutorType, Task, TaskSource
 from rota_contracts.robot import Robot

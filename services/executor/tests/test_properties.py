@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from services.executor.tests.lives import a_word
 from services.executor.tests.random_lives import Chance, Event, a_beginning, happen, next_events
 
-from executor import domain
-from executor.outcomes import CallsBegun, DeliveryTaken, Learnt, Used, VerdictGiven
+from executor.domain import deciding
+from executor.domain.outcomes import CallsBegun, DeliveryTaken, Learnt, Used, VerdictGiven
+from executor.domain.run import DEADLINE, Run
+from executor.domain.steps import describe
 from executor.replay import replayed
-from executor.run import DEADLINE, Run
-from executor.steps import describe
 from rota_contracts.execution import ExecStatus
 from rota_contracts.trigger import InterventionAction
 
@@ -32,7 +32,7 @@ def a_life(run: Run, draw: Draw, *, mischief: int, words: int = 0) -> tuple[Run,
     """The run at its end, and all that happened to it; people say up to so many things in between."""
     chance, life = Chance(draw, mischief), list[Event]()
     while not run.over:
-        assert len(life) < MOST, f"it doesn't come to an end: {[describe(domain.next_step(run)), life[-8:]]}"
+        assert len(life) < MOST, f"it doesn't come to an end: {[describe(deciding.next_step(run)), life[-8:]]}"
         coming = next_events(run, chance)
         if words and draw(st.integers(0, 3)) == 0:
             words -= 1
@@ -59,7 +59,7 @@ def _said(run: Run, draw: Draw, number: int) -> Any:
 
 def check(before: Run, run: Run, event: Event) -> None:
     """What holds after every single event."""
-    describe(domain.next_step(run))
+    describe(deciding.next_step(run))
     execution = run.execution
     assert run.parks >= run.granted >= before.granted
     assert run.parks - run.granted <= 1
@@ -102,7 +102,9 @@ def test_an_answer_of_another_step_than_the_one_in_hand_changes_nothing(data: st
     for event in life:
         for stray in data.draw(st.lists(st.sampled_from(progress), max_size=3)):
             if not _fits(run, stray):
-                assert happen(run, stray) is run, f"{type(stray.outcome).__name__} at {describe(domain.next_step(run))}"
+                assert happen(run, stray) is run, (
+                    f"{type(stray.outcome).__name__} at {describe(deciding.next_step(run))}"
+                )
         run = happen(run, event)
 
 
@@ -122,7 +124,7 @@ def _fits(run: Run, stray: Event) -> bool:
         "RecallLessons": ("Recalled",),
         "CompareGoals": ("GoalsCompared",),
     }
-    step, kind = describe(domain.next_step(run)), type(stray.outcome).__name__
+    step, kind = describe(deciding.next_step(run)), type(stray.outcome).__name__
     fitting = next((kinds for name, kinds in brings.items() if step.startswith(name)), ())
     in_a_task = (": turn " in step, ": check rules" in step)
     return (

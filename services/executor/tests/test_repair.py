@@ -8,9 +8,9 @@ from services.executor.tests.lives import EQUIPPED
 from services.executor.tests.workshop import TOOLS
 
 from executor.agent.words import Tool
-from executor.parsing import UnusableAnswer
-from executor.plan import plan
-from executor.resources import resources
+from executor.domain.parsing import UnusableAnswer
+from executor.domain.plan import plan
+from executor.domain.resources import resources
 from rota_common.testing.samples import a_robot
 from rota_contracts.execution import Task
 from rota_contracts.robot import Robot

@@ -6,14 +6,14 @@ import pytest
 from services.executor.tests.lives import EQUIPPED, begun
 from services.executor.tests.workshop import Blobs, ScriptedModel, Shop, calls
 
-from executor import interpret as interpreting
 from executor import replay as replaying
-from executor import tasks
 from executor.adapters.fakes import MemoryRuns
 from executor.agent.words import Said
-from executor.outcomes import Outcome
+from executor.domain import interpret as interpreting
+from executor.domain import tasks
+from executor.domain.outcomes import Outcome
+from executor.domain.run import Run
 from executor.replay import Replay, first_difference, replayed
-from executor.run import Run
 from rota_common.testing.samples import NOON, TEAM
 from rota_contracts.replaying import ExecutionReplayed, ReplayExecution
 

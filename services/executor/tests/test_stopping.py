@@ -8,11 +8,11 @@ from services.executor.tests.desk import PACE, Desk
 from services.executor.tests.lives import begun
 
 from executor.adapters.fakes import MemoryRuns
+from executor.domain.outcomes import Outcome
+from executor.domain.run import Run, Word
+from executor.domain.steps import RunTurn, Step
 from executor.drive import Drive
-from executor.outcomes import Outcome
 from executor.ports import Scope
-from executor.run import Run, Word
-from executor.steps import RunTurn, Step
 from executor.stop_robot import StopRobot
 from executor.sweep import Sweep
 from rota_common.errors import Transient

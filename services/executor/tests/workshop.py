@@ -5,16 +5,16 @@ from typing import Any
 
 from services.executor.tests.lives import answer
 
-from executor import domain, ledger
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.tool_fakes import FakeProcesses, FakeTools
 from executor.agent.words import Said, Tool, ToolCall
 from executor.agents import Agent, Agents
 from executor.connectors import Connectors
+from executor.domain import deciding, ledger
+from executor.domain.run import Run
+from executor.domain.steps import AskAgent, BeginCalls, Finish, MakeCalls, RunTurn, Step
 from executor.perform import Models, Perform, Workshop
 from executor.ports import Prompt
-from executor.run import Run
-from executor.steps import AskAgent, BeginCalls, Finish, MakeCalls, RunTurn, Step
 from rota_common.testing.samples import SetClock
 from rota_contracts.text import Text
 
@@ -75,7 +75,7 @@ class Shop:
 
     async def step(self, run: Run) -> Run:
         """The run after its next step."""
-        step = domain.next_step(run)
+        step = deciding.next_step(run)
         self.steps.append(step)
         if not isinstance(step, AskAgent | RunTurn | BeginCalls | MakeCalls):
             return ledger.took(run, answer(run, step), now=self.clock())
@@ -93,8 +93,8 @@ class Shop:
         return await self.until(run, lambda run: bool(run.execution.results) and _final(run))
 
     async def over(self, run: Run) -> Run:
-        run = await self.until(run, lambda run: isinstance(domain.next_step(run), Finish))
-        step = domain.next_step(run)
+        run = await self.until(run, lambda run: isinstance(deciding.next_step(run), Finish))
+        step = deciding.next_step(run)
         assert isinstance(step, Finish)
         return ledger.finished(run, step.status, now=self.clock())
 

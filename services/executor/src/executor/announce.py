@@ -5,10 +5,9 @@ Every id derives from the execution, not from the message at hand, so a sweeper'
 
 from typing import Any, assert_never
 
-from executor.outcomes import Outcome, StepDelayed, StepFailed, TaskAnswered, Unusable, Used
-from executor.requests import delivery_request, validation_request
-from executor.run import Run, Word
-from executor.steps import (
+from executor.domain.outcomes import Outcome, StepDelayed, StepFailed, TaskAnswered, Unusable, Used
+from executor.domain.run import Run, Word
+from executor.domain.steps import (
     AskAgent,
     MakeCalls,
     Question,
@@ -19,6 +18,7 @@ from executor.steps import (
     RunTurn,
     Work,
 )
+from executor.requests import delivery_request, validation_request
 from executor.summary import run_summary
 from rota_common.blobs import Blobs
 from rota_common.clock import Clock

@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from executor.outcomes import GoalsCompared, Outcome, Recalled, RulesAnswered
-from executor.run import Run
-from executor.steps import CheckRules
-from executor.wording import about
+from executor.domain.outcomes import GoalsCompared, Outcome, Recalled, RulesAnswered
+from executor.domain.run import Run
+from executor.domain.steps import CheckRules
+from executor.domain.wording import about
 from rota_common.asking import Ask
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient

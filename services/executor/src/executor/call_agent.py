@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 from executor.agents import Agent, Agents
+from executor.domain.run import Run
 from executor.facts import facts
 from executor.perform import Models
 from executor.ports import Calls, Prompt, Runs
 from executor.prompts import DEFAULT_LOCALE, locale_of, system
-from executor.run import Run
 from rota_common.asking import StillWorking
 from rota_common.clock import Clock
 from rota_common.errors import Permanent

@@ -7,14 +7,11 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import cast
 
-from executor import domain, ledger
 from executor.announce import Announce
-from executor.hands import Hands, Interrupted
-from executor.outcomes import Outcome, Progressed, Recalled, RulesAnswered, Used
-from executor.perform import Perform
-from executor.ports import Fenced, Runs
-from executor.run import Run
-from executor.steps import (
+from executor.domain import deciding, ledger
+from executor.domain.outcomes import Outcome, Progressed, Recalled, RulesAnswered, Used
+from executor.domain.run import Run
+from executor.domain.steps import (
     Done,
     Finish,
     Park,
@@ -25,6 +22,9 @@ from executor.steps import (
     Step,
     Work,
 )
+from executor.hands import Hands, Interrupted
+from executor.perform import Perform
+from executor.ports import Fenced, Runs
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.retries import backoff
@@ -99,7 +99,7 @@ class Drive:
 
     async def _first(self, run: Run) -> Outcome:
         """What comes of a new run's first step."""
-        async for heard in self._perform(run, cast(Work, domain.next_step(run))):
+        async for heard in self._perform(run, cast(Work, deciding.next_step(run))):
             return heard.outcome
         raise AssertionError("every step has an outcome")
 
@@ -111,7 +111,7 @@ class Drive:
         run, epoch = free
         run = ledger.took(ledger.heard(run, now=self._clock()), answer, now=self._clock())
         try:
-            left = await self._leave(run, epoch, domain.next_step(run), swept=False)
+            left = await self._leave(run, epoch, deciding.next_step(run), swept=False)
         except Fenced:
             return False
         if left is not None and left.inbox:  # said while it was let go
@@ -146,12 +146,12 @@ class Drive:
             await self.resume(run.id, swept=swept)
 
     async def _go_on(self, run: Run, epoch: int, *, swept: bool) -> Run:
-        step = domain.next_step(run)
+        step = deciding.next_step(run)
         while (left := await self._leave(run, epoch, step, swept=swept)) is None:
             run = await self._work(run, epoch, cast(Work, step))
             if run.retry_at is not None:
                 return await self._runs.release(run, epoch, look_at=run.retry_at)
-            step = domain.next_step(run)
+            step = deciding.next_step(run)
         return left
 
     async def _work(self, run: Run, epoch: int, step: Work) -> Run:
@@ -198,7 +198,7 @@ class Drive:
                     await self._runs.told(run.id)
                 return left
             case RequestVerdict() | RequestDelivery() | RequestLearning() | RequestSlot():
-                waiting = domain.asking(run, step, now=now, patience=patience)
+                waiting = deciding.asking(run, step, now=now, patience=patience)
                 left = await self._runs.release(waiting, epoch, look_at=waiting.next_look(patience))
                 if not left.inbox:
                     await self._announce.ask(waiting, step)
@@ -220,7 +220,7 @@ class Drive:
 def _worth_saving(run: Run, outcome: Outcome) -> bool:
     """What costs nothing to do again is saved with the next step: questions, and all inside a dry run. What is given
     back after this step is written with that."""
-    if not isinstance(domain.next_step(run), Work) or (run.retry_at is not None and not isinstance(outcome, Used)):
+    if not isinstance(deciding.next_step(run), Work) or (run.retry_at is not None and not isinstance(outcome, Used)):
         return False
     standard = run.execution.executor_mode is ExecutorMode.STANDARD
     return standard and not isinstance(outcome, (Recalled, RulesAnswered))

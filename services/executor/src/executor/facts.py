@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from executor.agent.words import Tool
-from executor.resources import assistants
-from executor.run import Run
-from executor.wording import about
+from executor.domain.resources import assistants
+from executor.domain.run import Run
+from executor.domain.wording import about
 from rota_contracts.execution import Task
 
 

@@ -3,10 +3,10 @@
 import asyncio
 
 from executor.announce import Announce
+from executor.domain.interpret import unstorable
+from executor.domain.run import DEADLINE, Run, Word, deadline_id
 from executor.drive import Drive
-from executor.interpret import unstorable
 from executor.ports import Runs, Scope
-from executor.run import DEADLINE, Run, Word, deadline_id
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.logs import logger

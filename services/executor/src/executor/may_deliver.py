@@ -1,6 +1,6 @@
 """May this execution's result still go out? Asked before every attempt to deliver it (F11, F13)."""
 
-from executor import control
+from executor.domain import control
 from executor.ports import Runs
 from rota_common.clock import Clock
 from rota_contracts.delivery import DeliveryLeave, Leave, MayDeliver

@@ -11,13 +11,10 @@ from executor.agent.words import Said, Tool
 from executor.agents import Agent, Agents
 from executor.asking import Asking
 from executor.connectors import REHEARSAL, Connector, Connectors
-from executor.facts import facts
-from executor.interpret import Kept, interpret, room
-from executor.outcomes import CallsBegun, NotCalled, Outcome, StepDelayed, StepFailed, Used
-from executor.ports import Model, NotBegun, Processes, Prompt, ToolFailed, Tools
-from executor.prompts import for_phase, for_task
-from executor.run import Run
-from executor.steps import (
+from executor.domain.interpret import Kept, interpret, room
+from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, StepDelayed, StepFailed, Used
+from executor.domain.run import Run
+from executor.domain.steps import (
     AskAgent,
     BeginCalls,
     CheckRules,
@@ -27,6 +24,9 @@ from executor.steps import (
     RunTurn,
     Work,
 )
+from executor.facts import facts
+from executor.ports import Model, NotBegun, Processes, Prompt, ToolFailed, Tools
+from executor.prompts import for_phase, for_task
 from rota_common.blobs import Blobs
 from rota_common.errors import Permanent, Transient
 from rota_contracts.agent import DEFAULT_TIMEOUT_S

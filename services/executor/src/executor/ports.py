@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from executor.agent.words import Said, Tool
 from executor.connectors import Connector
-from executor.run import Run, Word
-from executor.trail import Entry
+from executor.domain.run import Run, Word
+from executor.domain.trail import Entry
 from rota_common.errors import Transient
 from rota_contracts.agent import AgentAnswered
 from rota_contracts.execution import ExecutionsListed, ListExecutions

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from executor.agent.messages import CLOSING, Texts, talk
 from executor.agent.words import Tool
 from executor.agents import Agent
-from executor.resources import assistants
-from executor.run import Run
-from executor.tasks import result_of
-from executor.wording import clock_text, given_input, known_text, lessons_text, people_said, previous_results
+from executor.domain.resources import assistants
+from executor.domain.run import Run
+from executor.domain.tasks import result_of
+from executor.domain.wording import clock_text, given_input, known_text, lessons_text, people_said, previous_results
 from rota_contracts.execution import Task
 from rota_contracts.robot import Phase, Robot
 from rota_contracts.trigger import Message, TriggerReceivedV1

@@ -5,14 +5,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from executor import control, domain, ledger, phases, tasks
 from executor.agent.words import Said, Tool
-from executor.interpret import Kept, interpret
-from executor.outcomes import OUTCOMES, Outcome
+from executor.domain import control, deciding, ledger, phases, tasks
+from executor.domain.interpret import Kept, interpret
+from executor.domain.outcomes import OUTCOMES, Outcome
+from executor.domain.run import Run, Word
+from executor.domain.steps import AskAgent, RunTurn, describe
+from executor.domain.trail import Entry
 from executor.ports import Runs
-from executor.run import Run, Word
-from executor.steps import AskAgent, RunTurn, describe
-from executor.trail import Entry
 from rota_common.blobs import Blobs
 from rota_contracts.execution import ExecStatus, Execution
 from rota_contracts.replaying import Decision, ExecutionReplayed, ReplayExecution
@@ -46,7 +46,7 @@ def replayed(stored: Run, trail: list[Entry], said: list[str]) -> ExecutionRepla
     )
     decisions: list[Decision] = []
     for entry, words in zip(trail, said, strict=True):
-        step, kind = describe(domain.next_step(run)), entry.kind
+        step, kind = describe(deciding.next_step(run)), entry.kind
         try:
             run, kind = _repeated(run, entry, words)
         except Exception as error:  # whatever it is, the replay tells where it came to
@@ -77,9 +77,9 @@ def _repeated(run: Run, entry: Entry, words: str) -> tuple[Run, str]:
         case ledger.TAKEN_OVER:
             return tasks.taken_over(run, now=entry.at), entry.kind
         case ledger.FINISHED:
-            return domain.finish(run, ExecStatus(entry.data), now=entry.at), entry.kind
+            return deciding.finish(run, ExecStatus(entry.data), now=entry.at), entry.kind
     outcome = _outcome(run, entry, words)
-    after = domain.apply(run, outcome, now=entry.at, began=entry.began, retry_after=entry.retry_after)
+    after = deciding.apply(run, outcome, now=entry.at, began=entry.began, retry_after=entry.retry_after)
     size = len(words) if entry.said is not None else 0
     return after.model_copy(update={"said_bytes": run.said_bytes + size}), type(outcome).__name__
 
@@ -89,7 +89,7 @@ def _outcome(run: Run, entry: Entry, words: str) -> Outcome:
         made: Any = TypeAdapter(OUTCOMES[entry.kind]).validate_python(entry.data)
         outcome: Outcome = made
         return outcome
-    step = domain.next_step(run)
+    step = deciding.next_step(run)
     if not isinstance(step, AskAgent | RunTurn):
         raise ValueError(f"a model's answer was recorded where the next step is {describe(step)}")
     tools = [Tool(name=name, server=server, tool=tool, idempotent=same) for name, server, tool, same in entry.tools]

@@ -1,7 +1,7 @@
 """What other services are asked to do for a run, as their messages say it."""
 
-from executor.run import Run
-from executor.steps import RequestVerdict
+from executor.domain.run import Run
+from executor.domain.steps import RequestVerdict
 from rota_contracts.delivery import DeliveryContext, DeliveryRequestedV1
 from rota_contracts.execution import TaskStatus
 from rota_contracts.validation import ValidationRequestedV1

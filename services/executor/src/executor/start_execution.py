@@ -1,9 +1,9 @@
 """An execution was given a slot: run it with the robot as it is now, and pin that revision."""
 
-from executor import phases
+from executor.domain import phases
+from executor.domain.run import Run, Word
 from executor.drive import Drive
 from executor.ports import Runs
-from executor.run import Run, Word
 from rota_common.clock import Clock
 from rota_common.publishing import Publish
 from rota_common.robots import Robots

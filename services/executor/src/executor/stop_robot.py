@@ -2,10 +2,10 @@
 
 import contextlib
 
+from executor.domain.run import Word
 from executor.drive import Drive
 from executor.give_word import GiveWord
 from executor.ports import Runs, Scope
-from executor.run import Word
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.control import ControlAction

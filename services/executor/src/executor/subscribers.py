@@ -1,10 +1,10 @@
 """What the executor listens to and what it answers."""
 
 from executor.call_agent import CallAnAgent
+from executor.domain.outcomes import DeliveryTaken, Learnt, VerdictGiven
 from executor.drive import Drive
 from executor.give_word import GiveWord
 from executor.may_deliver import DecideLeave
-from executor.outcomes import DeliveryTaken, Learnt, VerdictGiven
 from executor.ports import Runs
 from executor.replay import Replay
 from executor.start_execution import StartExecution

@@ -1,8 +1,8 @@
 """A run in short, for the learner."""
 
-from executor.run import Run
-from executor.tasks import result_of
-from executor.wording import about
+from executor.domain.run import Run
+from executor.domain.tasks import result_of
+from executor.domain.wording import about
 from rota_common.blobs import Blobs
 from rota_contracts.execution import Task, excerpt
 from rota_contracts.learning import RunSummary, TaskSummary

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from executor.domain.run import Run, Word, deadline_id
+from executor.domain.trail import Entry
 from executor.ports import Fenced, Scope
-from executor.run import Run, Word, deadline_id
-from executor.trail import Entry
 from rota_contracts.agent import AgentAnswered
 from rota_contracts.execution import ExecStatus, Execution, ExecutionsListed, ExecutionSummary, ListExecutions
 

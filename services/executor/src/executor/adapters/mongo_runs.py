@@ -16,9 +16,9 @@ from pymongo import ASCENDING, DESCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from executor.adapters.run_documents import as_stored, change, read, whole
+from executor.domain.run import Run, Word, deadline_id
+from executor.domain.trail import Entry
 from executor.ports import Fenced, Scope
-from executor.run import Run, Word, deadline_id
-from executor.trail import Entry
 from rota_common.mongo import OUTAGES, Database, Document
 from rota_contracts.execution import ExecStatus, ExecutionsListed, ExecutionSummary, ListExecutions
 

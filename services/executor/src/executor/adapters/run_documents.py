@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from executor.run import Run, Word
+from executor.domain.run import Run, Word
 from rota_common.mongo import Document
 from rota_contracts.execution import Execution
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from executor import tasks
-from executor.parsing import UnusableAnswer
-from executor.plan import mended_task
-from executor.run import Run, Word
+from executor.domain import tasks
+from executor.domain.parsing import UnusableAnswer
+from executor.domain.plan import mended_task
+from executor.domain.run import Run, Word
 from rota_contracts.control import TaskChange
 from rota_contracts.execution import Task, TaskSource, TaskStatus
 from rota_contracts.robot import Phase

@@ -3,7 +3,7 @@
 import json
 
 from executor.agent.messages import Texts, read
-from executor.run import Run
+from executor.domain.run import Run
 from rota_contracts.execution import excerpt
 from rota_contracts.trigger import InterventionAction, TriggerReceivedV1, TriggerType
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from executor.run import Run
+from executor.domain.run import Run
 from rota_contracts.clock_config import duration
 from rota_contracts.course import PhaseTime
 from rota_contracts.execution import ExecStatus, Execution

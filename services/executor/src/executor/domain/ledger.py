@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from executor import control, domain, tasks
 from executor.agent.words import Tool
-from executor.outcomes import Outcome
-from executor.run import Run
-from executor.steps import describe
-from executor.trail import Entry
+from executor.domain import control, deciding, tasks
+from executor.domain.outcomes import Outcome
+from executor.domain.run import Run
+from executor.domain.steps import describe
+from executor.domain.trail import Entry
 from rota_contracts.execution import ExecStatus
 from rota_contracts.text import Text
 
@@ -28,13 +28,13 @@ def took(
     said: Text | None = None,
     tools: Sequence[Tool] = (),
 ) -> Run:
-    """`domain.apply`, noted; an outcome that isn't waited for leaves no trace."""
-    after = domain.apply(run, outcome, now=now, began=began, retry_after=retry_after)
+    """`deciding.apply`, noted; an outcome that isn't waited for leaves no trace."""
+    after = deciding.apply(run, outcome, now=now, began=began, retry_after=retry_after)
     if after is run:
         return run
     entry = Entry(
         at=now,
-        step=describe(domain.next_step(run)),
+        step=describe(deciding.next_step(run)),
         kind=type(outcome).__name__,
         began=began,
         said=said,
@@ -49,7 +49,7 @@ def took(
 def heard(run: Run, *, now: datetime) -> Run:
     """All words of the inbox, heeded and noted."""
     for word in run.inbox:
-        step = describe(domain.next_step(run))
+        step = describe(deciding.next_step(run))
         entry = Entry(at=now, step=step, kind=WORD, data=word.model_dump(mode="json"))
         run = _noted(control.heed(run, word, now=now), entry)
     return run.model_copy(update={"inbox": []}) if run.inbox else run
@@ -68,13 +68,13 @@ def taken_over(run: Run, *, now: datetime) -> Run:
 
 
 def finished(run: Run, status: ExecStatus, *, now: datetime) -> Run:
-    return _changed(run, domain.finish(run, status, now=now), FINISHED, now, status)
+    return _changed(run, deciding.finish(run, status, now=now), FINISHED, now, status)
 
 
 def _changed(before: Run, after: Run, kind: str, now: datetime, data: Any = None) -> Run:
     if after is before:
         return before
-    return _noted(after, Entry(at=now, step=describe(domain.next_step(before)), kind=kind, data=data))
+    return _noted(after, Entry(at=now, step=describe(deciding.next_step(before)), kind=kind, data=data))
 
 
 def _noted(run: Run, entry: Entry) -> Run:

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from executor import turns
 from executor.agent import loop
-from executor.outcomes import (
+from executor.domain import turns
+from executor.domain.outcomes import (
     AboutTask,
     CallsBegun,
     NotCalled,
@@ -14,9 +14,9 @@ from executor.outcomes import (
     Used,
     VerdictGiven,
 )
-from executor.phases import timed
-from executor.run import Run
-from executor.steps import BeginCalls, CheckRules, MakeCalls, RequestVerdict, RunTurn
+from executor.domain.phases import timed
+from executor.domain.run import Run
+from executor.domain.steps import BeginCalls, CheckRules, MakeCalls, RequestVerdict, RunTurn
 from rota_contracts.execution import ExecutorType, Progress, Task, TaskResult, TaskStatus
 from rota_contracts.ids import derived_id
 from rota_contracts.robot import Phase

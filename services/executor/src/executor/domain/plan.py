@@ -6,9 +6,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from executor.agent.words import Tool
-from executor.parsing import UnusableAnswer
-from executor.repair import find_means
-from executor.resources import Resources, resources
+from executor.domain.parsing import UnusableAnswer
+from executor.domain.repair import find_means
+from executor.domain.resources import Resources, resources
 from rota_common.json_text import extract_json
 from rota_contracts.execution import ExecutorType, Task, TaskSource
 from rota_contracts.robot import Robot

@@ -5,8 +5,8 @@ Both are pure. Whatever is killed, the stored run and `next_step` say how to go 
 
 from datetime import datetime, timedelta
 
-from executor import tasks
-from executor.outcomes import (
+from executor.domain import tasks
+from executor.domain.outcomes import (
     CallsBegun,
     DeliveryTaken,
     GoalsCompared,
@@ -26,9 +26,9 @@ from executor.outcomes import (
     Used,
     Written,
 )
-from executor.phases import timed
-from executor.run import Run, Waiting
-from executor.steps import (
+from executor.domain.phases import timed
+from executor.domain.run import Run, Waiting
+from executor.domain.steps import (
     AskAgent,
     CompareGoals,
     Done,
@@ -43,7 +43,7 @@ from executor.steps import (
     RunTurn,
     Step,
 )
-from executor.wording import about
+from executor.domain.wording import about
 from rota_contracts.course import Asked
 from rota_contracts.execution import ExecStatus, Execution, LearningResult, Progress
 from rota_contracts.ids import derived_id

@@ -6,9 +6,9 @@ Pure. A word takes effect at the next step; each leaves a visible trace with wha
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from executor import changes, tasks
-from executor.phases import time_limit, timed
-from executor.run import DEADLINE, Run, Waiting, Word
+from executor.domain import changes, tasks
+from executor.domain.phases import time_limit, timed
+from executor.domain.run import DEADLINE, Run, Waiting, Word
 from rota_contracts.control import ControlAction
 from rota_contracts.course import Intervention
 from rota_contracts.execution import ExecStatus, excerpt

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from executor.parsing import UnusableAnswer
-from executor.resources import Means, Resources
+from executor.domain.parsing import UnusableAnswer
+from executor.domain.resources import Means, Resources
 from rota_contracts.execution import ExecutorType
 from rota_contracts.robot import MODELS, model_process
 

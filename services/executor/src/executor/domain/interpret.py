@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from executor import parsing
 from executor.agent import loop
 from executor.agent.words import Said, Tool
-from executor.outcomes import (
+from executor.domain import parsing
+from executor.domain.outcomes import (
     GoalsSet,
     Inspired,
     NeedsInput,
@@ -21,10 +21,10 @@ from executor.outcomes import (
     Unusable,
     Written,
 )
-from executor.plan import nothing_to_do, plan
-from executor.run import Run
-from executor.steps import AskAgent, RunTurn
-from executor.tasks import result_of
+from executor.domain.plan import nothing_to_do, plan
+from executor.domain.run import Run
+from executor.domain.steps import AskAgent, RunTurn
+from executor.domain.tasks import result_of
 from rota_common.blobs import text_of
 from rota_common.json_text import extract_json
 from rota_contracts.clock import clock_context

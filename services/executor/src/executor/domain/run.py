@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from executor.trail import Entry
+from executor.domain.trail import Entry
 from rota_contracts.control import TaskChange
 from rota_contracts.execution import Execution
 from rota_contracts.model import Instant, Part

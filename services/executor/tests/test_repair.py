@@ -62,6 +62,8 @@ def test_what_is_named_in_full_is_taken_without_a_note(raw: dict[str, Any], mean
     [
         ({"executor_id": "writer"}, "assistant experts.writer"),
         ({"executor_id": "Experts.Writer"}, "assistant experts.writer"),
+        ({"executor_id": "Experts Writer"}, "assistant experts.writer"),
+        ({"executor_type": "mcp", "executor_id": "crm_lookup"}, "mcp crm.lookup"),
         ({"executor_id": "lookup"}, "mcp crm.lookup"),
         ({"executor_id": "draw"}, "mcp ark.image.text2img.draw"),
         ({"executor_id": "pay"}, "process crm.pay"),

@@ -38,6 +38,7 @@ def add_task(run: Run, word: Word, now: datetime) -> Heeded:
     except UnusableAnswer as error:
         named = MEANS & raw.keys()
         return (run, f"refused: {error}") if named else _planned_anew(run)
+    run = run.model_copy(update={"added": [*run.added, task.id]})
     run = run.seen(tasks=[*known, task], notes=[*run.execution.notes, *notes])
     return run, f"task {task.id} was added"
 

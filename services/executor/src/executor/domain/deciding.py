@@ -226,9 +226,8 @@ def _prepared(run: Run, outcome: Recalled | Planned | GoalsCompared | NothingToD
         case NothingToDo(reason):
             return run.seen(skipped=reason, phase=Phase.LEARNING)
         case Planned(planned, mended):
-            kept = [task for task in execution.tasks or [] if tasks.result_of(run, task.id) is not None]
             done = sum(1 for result in execution.results if result.status == "completed")
-            whole = [*kept, *planned]
+            whole = [*tasks.staying(run), *planned]
             run = run.seen(
                 tasks=whole,
                 notes=[*execution.notes, *mended],

@@ -24,7 +24,7 @@ from executor.domain.outcomes import (
 from executor.domain.plan import nothing_to_do, plan
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
-from executor.domain.tasks import result_of
+from executor.domain.tasks import staying
 from rota_common.blobs import text_of
 from rota_common.json_text import extract_json
 from rota_contracts.clock import clock_context
@@ -92,10 +92,10 @@ def _phase(run: Run, phase: Phase, text: str, tools: Sequence[Tool], kept: Kept)
             reason = nothing_to_do(extract_json(text))
             return NothingToDo(reason) if reason else GoalsSet(parsing.goals(text))
         case Phase.TASKS:
-            begun = [task for task in run.execution.tasks or [] if result_of(run, task.id) is not None]
-            planned = plan(text, robot=run.robot, trigger=trigger.type, tools=tools, known=begun)
+            kept_tasks = staying(run)
+            planned = plan(text, robot=run.robot, trigger=trigger.type, tools=tools, known=kept_tasks)
             if isinstance(planned, str):
-                return Planned([], [f"plan: nothing is left to do: {planned}"]) if begun else NothingToDo(planned)
+                return Planned([], [f"plan: nothing is left to do: {planned}"]) if kept_tasks else NothingToDo(planned)
             return Planned(*planned)
         case _:
             draft = parsing.draft(text)

@@ -17,6 +17,9 @@ ALIASES = {
 }
 """Names that planners give to the types."""
 
+SAME = str.maketrans("_ .", "---")
+"""What planners take for one another in names."""
+
 Rule = Callable[[str], Callable[[Means], bool]]
 """Does one of the robot's means have this name?"""
 
@@ -103,4 +106,4 @@ def _names(each: Means) -> Sequence[str]:
 
 
 def _folded(name: str) -> str:
-    return name.casefold().replace("_", "-").replace(" ", "-")
+    return name.casefold().translate(SAME)

@@ -68,6 +68,7 @@ class Run(Part):
     failures: int = Field(default=0, description="times this step's call failed for a reason that passes")
     again: int = Field(default=0, description="times a phase was asked anew: after a person's answer, for a new plan")
     replan: bool = Field(default=False, description="the goals have changed: a new plan once the task in hand is done")
+    added: list[str] = Field(default=[], description="ids of the tasks that people have added: no new plan drops them")
     waiting: Waiting = Waiting.NOTHING
     asked_at: Instant | None = None
     asks: int = Field(default=0, description="times the request was sent")

@@ -38,6 +38,12 @@ def result_of(run: Run, task_id: str) -> TaskResult | None:
     return next((result for result in run.execution.results if result.task_id == task_id), None)
 
 
+def staying(run: Run) -> list[Task]:
+    """The tasks that a new plan leaves as they are: those that have begun, and those that people have added."""
+    begun = {result.task_id for result in run.execution.results}
+    return [task for task in run.execution.tasks or [] if task.id in begun or task.id in run.added]
+
+
 def final(run: Run, task_id: str) -> bool:
     result = result_of(run, task_id)
     return result is not None and result.status in FINAL

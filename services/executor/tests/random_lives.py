@@ -47,6 +47,7 @@ from executor.domain.steps import (
     RequestVerdict,
     RunTurn,
     Step,
+    describe,
 )
 from rota_common.testing.samples import NOON
 from rota_contracts.execution import ExecStatus, LearningResult
@@ -74,10 +75,11 @@ TEXTS = {
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens to a run. `said`: the model's words behind `outcome`."""
+    """Something that happens to a run. `said`: the model's words behind `outcome`; `of`: the step that it came of."""
 
     kind: str
     outcome: Outcome | None = None
+    of: str = ""
     said: Said | None = None
     word: Word | None = None
     grant: int = 0
@@ -135,7 +137,12 @@ def next_events(run: Run, chance: Chance) -> list[Event]:
         case Done():
             return []
         case other:
-            return [Event("took", _answer(other, chance))]
+            of = (
+                ""
+                if isinstance(other, BeginCalls | RequestVerdict | RequestDelivery | RequestLearning)
+                else describe(other)
+            )
+            return [Event("took", _answer(other, chance), of)]
 
 
 def _people(run: Run, chance: Chance) -> list[Event]:
@@ -152,9 +159,9 @@ def _people(run: Run, chance: Chance) -> list[Event]:
 def _model(run: Run, step: AskAgent | RunTurn, chance: Chance) -> Event:
     failed = chance.one_of(None, None, None, StepDelayed("busy", 3), StepFailed("refused"))
     if failed is not None:
-        return Event("took", failed)
+        return Event("took", failed, describe(step))
     said = _turn(chance) if isinstance(step, RunTurn) else Said(text=_phase(run, step.phase, chance))
-    return Event("took", interpret(run, step, said, TOOLS, Kept()), said=said)
+    return Event("took", interpret(run, step, said, TOOLS, Kept()), describe(step), said=said)
 
 
 def _phase(run: Run, phase: Phase, chance: Chance) -> str:
@@ -219,4 +226,4 @@ def happen(run: Run, event: Event) -> Run:
             return ledger.heard(run.model_copy(update={"inbox": [event.word]}), now=NOON)
     assert event.outcome is not None
     said = Text(inline=event.said.model_dump_json()) if event.said is not None else None
-    return ledger.took(run, event.outcome, now=NOON, said=said, tools=TOOLS, retry_after=5)
+    return ledger.took(run, event.outcome, now=NOON, of=event.of, said=said, tools=TOOLS, retry_after=5)

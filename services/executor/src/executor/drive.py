@@ -14,6 +14,7 @@ from executor.domain.run import Run
 from executor.domain.steps import (
     Done,
     Finish,
+    MakeCalls,
     Park,
     RequestDelivery,
     RequestLearning,
@@ -21,6 +22,7 @@ from executor.domain.steps import (
     RequestVerdict,
     Step,
     Work,
+    describe,
 )
 from executor.hands import Hands, Interrupted
 from executor.perform import Perform
@@ -157,13 +159,14 @@ class Drive:
     async def _work(self, run: Run, epoch: int, step: Work) -> Run:
         """The run after one step, stored where that matters; a stop interrupts the step, and is heard at once."""
         await self._announce.beginning(run, step)
-        began = self._clock()
+        began, of = self._clock(), "" if isinstance(step, MakeCalls) else describe(step)
         try:
             async for heard in self.hands.interruptible(run.id, self._perform(run, step)):
                 run = ledger.took(
                     run,
                     heard.outcome,
                     now=self._clock(),
+                    of=of,
                     began=began,
                     retry_after=backoff(run.failures + 1, random=self._random),
                     said=heard.said,

@@ -23,12 +23,19 @@ def took(
     outcome: Outcome,
     *,
     now: datetime,
+    of: str = "",
     began: datetime | None = None,
     retry_after: float = 0.0,
     said: Text | None = None,
     tools: Sequence[Tool] = (),
 ) -> Run:
-    """`deciding.apply`, noted; an outcome that isn't waited for leaves no trace."""
+    """`deciding.apply`, noted; an outcome that isn't waited for leaves no trace.
+
+    `of`: the step that it came of, as `describe` says it; of another step than the one in hand it comes too late.
+    Outcomes that name what they answer need none.
+    """
+    if of and of != describe(deciding.next_step(run)):
+        return run
     after = deciding.apply(run, outcome, now=now, began=began, retry_after=retry_after)
     if after is run:
         return run

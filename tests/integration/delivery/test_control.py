@@ -13,6 +13,7 @@ from rota_common.errors import Transient
 from rota_common.service import Service
 from rota_common.testing.samples import SetClock
 from rota_contracts.catalog import (
+    CONTROL_GIVEN,
     DELIVERY_ACCEPTED,
     DELIVERY_ATTEMPTED,
     DELIVERY_COMPLETED,
@@ -146,6 +147,10 @@ async def test_a_stop_is_heard_after_the_bus_was_away(
     world: World, receiver: HttpReceiver, nats: EmbeddedServer
 ) -> None:
     service = await world.start(attempt_timeout=20)
+    async with asyncio.timeout(20):
+        while not any(CONTROL_GIVEN.type in each.subject for each in service.bus.client._subs.values()):
+            await asyncio.sleep(0.05)  # its loop has only just begun
+    await barrier(service.bus.client)  # and by now the server knows
     await nats.kill()
     await nats.start()
     async with asyncio.timeout(20):

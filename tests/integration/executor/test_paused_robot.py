@@ -2,11 +2,11 @@
 
 import asyncio
 
-from rota_common.testing.bus import Listener, stored
+from rota_common.testing.bus import Listener
 from rota_common.testing.samples import MEMBER, TEAM, a_robot
 from rota_contracts import catalog
 from rota_contracts.control import Control, ControlAction
-from rota_contracts.execution import ExecStatus, ExecutionRequestedV1
+from rota_contracts.execution import ExecStatus
 from rota_contracts.robot import RobotStatus
 from tests.integration.executor.world import World
 
@@ -16,7 +16,6 @@ async def test_an_execution_of_a_paused_robot_holds_before_its_first_agent_and_g
 ) -> None:  # Decision 16
     await world.keep(a_robot(robot_status=RobotStatus.PAUSED))
     parked = await Listener.to(world.nats_url, catalog.EXECUTION_PARKED.pattern)
-    wishes = await Listener.to(world.nats_url, catalog.EXECUTION_RESUMABLE.pattern)
     async with world.executor():
         await world.request()
         await parked.heard()
@@ -29,11 +28,6 @@ async def test_an_execution_of_a_paused_robot_holds_before_its_first_agent_and_g
         asked = Control(request_id="r1", team_id=TEAM, member_id=MEMBER, action=ControlAction.RESUME)
         told = await gateway.ask(catalog.CONTROL, asked)
         assert told.execution_ids == [held.execution_id]
-        await wishes.heard()
-        (first,) = await stored(world.nats_url, catalog.EXECUTION_REQUESTED)
-        again = ExecutionRequestedV1.model_validate(first.data.model_dump() | {"grant": 1})
-        await world.services["scheduler"].publish(catalog.EXECUTION_REQUESTED, again, caused_by="grant", step="1")
         done = await asyncio.wait_for(world.over(), 20)
     assert done.status is ExecStatus.COMPLETED
     await parked.close()
-    await wishes.close()

@@ -191,6 +191,7 @@ async def test_a_robot_made_anew_keeps_its_own_lessons_alone(settings: Settings,
         assert await others.recall("writer", "of the") == ["of the second"]
 
 
+@pytest.mark.once
 async def test_what_a_team_shares_is_found_by_meaning_and_outlives_a_restart(
     settings: Settings, others: Others
 ) -> None:  # EX-27
@@ -208,6 +209,7 @@ async def test_what_a_team_shares_is_found_by_meaning_and_outlives_a_restart(
         assert await others.recall_shared("parental leave", "policies") == [refunds]
 
 
+@pytest.mark.once
 async def test_what_a_team_shares_is_its_own(settings: Settings, others: Others) -> None:  # EX-27
     async with memory(settings):
         await others.share("b_c", "of one", team="a")

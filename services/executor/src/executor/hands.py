@@ -2,74 +2,85 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from typing import TypeVar
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+END: Any = object()
 
 
 class Interrupted(Exception):
     """Somebody wants the step to end at once."""
 
 
+class Hand:
+    """A worker with a run. It can be interrupted inside `with hand:`, as `asyncio.timeout` does it: its task is
+    cancelled, and that is taken back. No further task is needed for each step."""
+
+    def __init__(self) -> None:
+        self.wanted = False
+        self._task: asyncio.Task[Any] | None = None
+
+    def interrupt(self) -> None:
+        """Now, or as soon as the worker can be interrupted."""
+        if not self.wanted and self._task is not None:
+            self._task.cancel()
+        self.wanted = True
+
+    def __enter__(self) -> None:
+        if self.wanted:
+            self.wanted = False
+            raise Interrupted
+        self._task = asyncio.current_task()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        task, self._task = self._task, None
+        if self.wanted and task is not None and kind is asyncio.CancelledError:
+            self.wanted = False
+            if task.uncancel() == 0:  # otherwise somebody else ends the worker as well
+                raise Interrupted
+
+    async def take_back(self) -> None:
+        """The interruption came together with what was waited for: that is kept, and the next step interrupted."""
+        task = asyncio.current_task()
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            if task is None or task.uncancel() > 0:
+                raise
+
+
 class Hands:
     def __init__(self) -> None:
-        self._stops: dict[str, asyncio.Event] = {}
+        self._held: dict[str, list[Hand]] = {}
 
     @contextlib.contextmanager
     def holding(self, run_id: str) -> Iterator[None]:
-        stop = self._stops[run_id] = asyncio.Event()
+        """A process that has slept through its own claim may hold a run twice for a while."""
+        hand = Hand()
+        self._held.setdefault(run_id, []).append(hand)
         try:
             yield
         finally:
-            if self._stops.get(run_id) is stop:  # not that of another claim, taken after this one had ended
-                del self._stops[run_id]
+            self._held[run_id].remove(hand)
+            if not self._held[run_id]:
+                del self._held[run_id]
 
     def interrupt(self, run_id: str) -> None:
         """End the step in hand; nothing if this process doesn't hold the run."""
-        if stop := self._stops.get(run_id):
-            stop.set()
+        for hand in self._held.get(run_id, ()):
+            hand.interrupt()
 
     async def interruptible(self, run_id: str, source: AsyncIterator[T]) -> AsyncIterator[T]:
         """The items of `source` as they come. Raises Interrupted in place of the next one when somebody interrupts;
         what was being done for it is cancelled."""
-        stop = self._stops.get(run_id) or asyncio.Event()
-        stopping = asyncio.create_task(stop.wait())
-        try:
-            while True:
-                coming = asyncio.create_task(_next(source))
-                await _either(coming, stopping)
-                if not coming.done():
-                    await _cancelled(coming)
-                    stop.clear()
-                    raise Interrupted
-                found = coming.result()
-                if not found:
-                    return
-                yield found[0]
-        finally:
-            stopping.cancel()
-
-
-def _next(source: AsyncIterator[T]) -> Coroutine[None, None, list[T]]:
-    """The next item in a list, or an empty list at the end: a task can't end with StopAsyncIteration."""
-
-    async def found() -> list[T]:
-        async for item in source:
-            return [item]
-        return []
-
-    return found()
-
-
-async def _either(coming: asyncio.Task[list[T]], stopping: asyncio.Task[bool]) -> None:
-    try:
-        await asyncio.wait({coming, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    except asyncio.CancelledError:
-        await _cancelled(coming)
-        raise
-
-
-async def _cancelled(task: asyncio.Task[list[T]]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
+        hand = self._held[run_id][-1]
+        while True:
+            with hand:
+                item = await anext(source, END)
+            if hand.wanted:
+                await hand.take_back()
+            if item is END:
+                return
+            yield item

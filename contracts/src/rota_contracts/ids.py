@@ -2,11 +2,13 @@
 
 import json
 from datetime import UTC, datetime
+from functools import lru_cache
 from uuid import UUID, uuid5
 
 NAMESPACE = UUID("5f8e3f0e-6a0b-5d2c-9a55-0c0d5b6f7a11")
 
 
+@lru_cache(maxsize=4096, typed=True)
 def derived_id(*parts: str | int | datetime) -> str:
     """A UUID (text form) that depends on `parts` alone.
 

@@ -66,6 +66,7 @@ class Drive:
             await self._announce.started(await self._runs.find(run.id) or run)
             await self.resume(run.id)
             return
+        run = run.model_copy(update={"stored": run})
         run = ledger.heard(ledger.took(run, outcome, now=self._clock()), now=self._clock())
         holding = self._hold(run, epoch, swept=False)
         told, done = await asyncio.gather(self._announce.started(run), holding, return_exceptions=True)
@@ -223,7 +224,7 @@ class Drive:
 def _worth_saving(run: Run, outcome: Outcome) -> bool:
     """What costs nothing to do again is saved with the next step: questions, and all inside a dry run. What is given
     back after this step is written with that."""
-    if not isinstance(deciding.next_step(run), Work) or (run.retry_at is not None and not isinstance(outcome, Used)):
+    if run.execution.executor_mode is not ExecutorMode.STANDARD or isinstance(outcome, (Recalled, RulesAnswered)):
         return False
-    standard = run.execution.executor_mode is ExecutorMode.STANDARD
-    return standard and not isinstance(outcome, (Recalled, RulesAnswered))
+    given_back = run.retry_at is not None and not isinstance(outcome, Used)
+    return not given_back and isinstance(deciding.next_step(run), Work)

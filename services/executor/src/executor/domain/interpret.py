@@ -61,6 +61,8 @@ def interpret(run: Run, step: AskAgent | RunTurn, said: Said, tools: Sequence[To
                 outcome = NeedsInput(question) if question else _phase(run, phase, said.text, tools, kept)
     except parsing.UnusableAnswer as error:
         return Unusable(str(error))
+    if not isinstance(outcome, GoalsSet | Planned | Thought):  # the others are texts
+        return outcome
     try:
         problem = unstorable(to_jsonable_python(outcome))
     except ValueError:

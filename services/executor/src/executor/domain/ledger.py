@@ -34,14 +34,15 @@ def took(
     `of`: the step that it came of, as `describe` says it; of another step than the one in hand it comes too late.
     Outcomes that name what they answer need none.
     """
-    if of and of != describe(deciding.next_step(run)):
+    step = describe(deciding.next_step(run))
+    if of and of != step:
         return run
     after = deciding.apply(run, outcome, now=now, began=began, retry_after=retry_after)
     if after is run:
         return run
     entry = Entry(
         at=now,
-        step=describe(deciding.next_step(run)),
+        step=step,
         kind=type(outcome).__name__,
         began=began,
         said=said,

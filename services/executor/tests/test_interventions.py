@@ -222,7 +222,9 @@ def test_new_goals_are_planned_for_once_the_task_in_hand_is_done(action: str) ->
 def test_a_task_that_a_person_added_outlives_a_new_plan() -> None:
     run = told(with_tasks(a_task(1), a_task(2)), "task.add", "Look at Initech.", task={"executor_id": "scorer"})
     run = told(run, "goal.add", "Watch Initech too.")
-    assert deciding.next_step(run).phase is Phase.TASKS  # type: ignore[union-attr]
+    step = deciding.next_step(run)
+    assert isinstance(step, AskAgent)
+    assert step.phase is Phase.TASKS
     run = deciding.apply(run, Planned([a_task(4)], []), now=NOON)
     assert [task.id for task in run.execution.tasks or []] == ["task-3", "task-4"]
 

@@ -5,7 +5,10 @@ from pydantic import Field
 from rota_contracts.model import Json, Name, Part
 
 IDEMPOTENCY_KEY = "rota-idempotency-key"
-"""Header of every call: the step's id, the same at every attempt."""
+"""Header of every call: the step's id, or the delivery's, the same at every attempt."""
+
+ERROR_CODE, ERROR = "Nats-Service-Error-Code", "Nats-Service-Error"
+"""Headers of a NATS micro service's answer that says it failed."""
 
 STEP_ID = "rota.v1/step_id"
 """Key of a step's id in the `_meta` of a call of an MCP tool."""

@@ -14,10 +14,9 @@ from rota_common.errors import Permanent, Transient
 from rota_contracts.catalog import process_subject
 from rota_contracts.envelope import MSG_ID
 from rota_contracts.preferences import ProcessTarget
+from rota_contracts.process import ERROR, ERROR_CODE, IDEMPOTENCY_KEY
 
 REPLY_BYTES = 2048
-IDEMPOTENCY_KEY = "rota-idempotency-key"
-ERROR_CODE, ERROR = "Nats-Service-Error-Code", "Nats-Service-Error"
 
 
 class NatsProcess:

@@ -14,9 +14,8 @@ from executor.ports import NotBegun, ToolFailed
 from rota_common.bus import Bus
 from rota_contracts.catalog import process_subject
 from rota_contracts.envelope import MSG_ID
-from rota_contracts.process import IDEMPOTENCY_KEY, ProcessCall
+from rota_contracts.process import ERROR, ERROR_CODE, IDEMPOTENCY_KEY, ProcessCall
 
-ERROR_CODE, ERROR = "Nats-Service-Error-Code", "Nats-Service-Error"
 UNSENT = (NoRespondersError, ConnectionClosedError, ConnectionDrainingError, OutboundBufferLimitError)
 
 

@@ -18,8 +18,6 @@ class ActivityKind(StrEnum):
     TOOL_FINISHED = "tool.finished"
     WAITING = "waiting"
     PAUSED = "paused"
-    RESUMED = "resumed"
-    INTERVENED = "intervened"
 
 
 class ActivityV1(Payload):

@@ -11,7 +11,6 @@ import pytest
 
 from rota import context
 from rota.client import Api
-from rota.main import main
 
 TEAM = "/v1/teams/main"
 GIVEN = {"execution_id": "e1", "intervention_id": "i1", "status": "running", "message": "given"}
@@ -51,19 +50,6 @@ def gateway(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Gateway:
     for name, value in (("ROTA_URL", "http://gateway"), ("ROTA_TEAM", "main"), ("ROTA_API_KEY", "key")):
         monkeypatch.setenv(name, value)
     return made
-
-
-@pytest.fixture
-def command(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Exit code, output and errors of a command."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as caught:
-            main(list(words))
-        told = capsys.readouterr()
-        return int(caught.value.code or 0), told.out, told.err
-
-    return run
 
 
 def test_an_intervention_sends_what_was_given_and_nothing_else(gateway: Gateway, command: Command) -> None:  # TG-06

@@ -12,7 +12,6 @@ import pytest
 from rota import context
 from rota.client import Api
 from rota.errors import CliError
-from rota.main import main
 from rota.texts import PART_LIMIT, read_text, split
 from rota_contracts.memory import MAX_PARTS
 
@@ -64,19 +63,6 @@ def gateway(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Gateway:
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     return made
-
-
-@pytest.fixture
-def command(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Exit code, output and errors of a command."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as caught:
-            main(list(words))
-        told = capsys.readouterr()
-        return int(caught.value.code or 0), told.out, told.err
-
-    return run
 
 
 def paragraphs(count: int, *, size: int = 1_500) -> str:

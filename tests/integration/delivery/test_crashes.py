@@ -5,18 +5,17 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import nats as nats_py
 import pytest
 
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from rota_common.service import Service
+from rota_common.testing.bus import short_ack_wait
 from rota_common.testing.crash import crash
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_ATTEMPTED,
     DELIVERY_COMPLETED,
     DELIVERY_FAILED,
-    DELIVERY_REQUESTED,
     DELIVERY_SETTLED,
     Channel,
 )
@@ -63,12 +62,7 @@ async def killed_at(point: asyncio.Event, service: Service, world: World) -> Non
 async def killed(service: Service, world: World) -> None:
     """What it had in hand comes to another soon, and not only after the usual 15 s."""
     await crash(service)
-    client = await nats_py.connect(world.nats_url)
-    jetstream, stream = client.jetstream(), DELIVERY_REQUESTED.stream or ""
-    config = (await jetstream.consumer_info(stream, DELIVERY_REQUESTED.durable("delivery-center"))).config
-    config.ack_wait = 1
-    await jetstream.add_consumer(stream, config)
-    await client.close()
+    await short_ack_wait(world.nats_url, "delivery-center")
 
 
 async def each_fact_once(world: World, **expected: int) -> None:

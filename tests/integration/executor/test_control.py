@@ -1,7 +1,6 @@
 """Pausing, resuming and stopping runs over the bus, and what may still leave of them (TG-16, F11, Decision 16)."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from rota_contracts.delivery import Leave
 from rota_contracts.execution import ExecStatus, Execution
 from rota_contracts.robot import Phase
 from tests.integration.executor.scripts import ANSWERS, Script
-from tests.integration.executor.world import World, kind, scripted
+from tests.integration.executor.world import World, kinds, scripted
 
 # litellm's own imports warn; what it does with our calls is tested.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
@@ -34,10 +33,6 @@ async def model() -> AsyncIterator[OpenAIServer]:
 @pytest.fixture
 def settings(tmp_path: Path, model: OpenAIServer) -> dict[str, Any]:
     return scripted(tmp_path / "connectors", model.url)
-
-
-def kinds(model: OpenAIServer) -> Counter[str]:
-    return Counter(kind(asked) for asked in model.asked)
 
 
 def is_paused(execution: Execution) -> bool:

@@ -1,27 +1,24 @@
 """Executors that end in the middle of their work, and others that go on with it."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import nats as nats_py
 import pytest
 
 from rota_common.clock import now
 from rota_common.embedded import EmbeddedServer
 from rota_common.service import Service
-from rota_common.testing.bus import stored
+from rota_common.testing.bus import short_ack_wait, stored
 from rota_common.testing.crash import crash
 from rota_common.testing.openai_server import Answer, Asked, OpenAIServer, openai_server
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
 from rota_contracts.execution import ExecStatus
-from rota_contracts.streams import consumers
 from tests.integration.executor.test_models import ANSWERS
-from tests.integration.executor.world import World, kind, scripted
+from tests.integration.executor.world import World, kind, kinds, scripted
 
 # litellm's own imports warn; what it does with our calls is tested.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
@@ -51,17 +48,8 @@ async def model() -> AsyncIterator[OpenAIServer]:
 @pytest.fixture
 async def settings(tmp_path: Path, model: OpenAIServer, nats: EmbeddedServer) -> dict[str, Any]:
     """With an ack wait of a second: what a dead executor had in hand comes again soon."""
-    client = await nats_py.connect(nats.url)
-    for consumer in (each for each in consumers() if each.service == "executor"):
-        config = (await client.jetstream().consumer_info(consumer.stream, consumer.durable)).config
-        config.ack_wait = 1
-        await client.jetstream().add_consumer(consumer.stream, config)
-    await client.close()
+    await short_ack_wait(nats.url, "executor")
     return scripted(tmp_path / "connectors", model.url) | QUICK
-
-
-def kinds(model: OpenAIServer) -> Counter[str]:
-    return Counter(kind(asked) for asked in model.asked)
 
 
 def stuck(service: Service, channel: Channel[Any]) -> asyncio.Event:

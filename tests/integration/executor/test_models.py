@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts import catalog
 from rota_contracts.execution import ExecStatus, TaskStatus
 from rota_contracts.text import INLINE_LIMIT
-from tests.integration.executor.world import KEY, World, kind, scripted
+from tests.integration.executor.world import KEY, World, kind, kinds, scripted
 
 # litellm's own imports warn; what it does with our calls is tested.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
@@ -48,10 +47,6 @@ async def model() -> AsyncIterator[OpenAIServer]:
 @pytest.fixture
 def settings(tmp_path: Path, model: OpenAIServer) -> dict[str, Any]:
     return scripted(tmp_path / "connectors", model.url)
-
-
-def kinds(model: OpenAIServer) -> Counter[str]:
-    return Counter(kind(asked) for asked in model.asked)
 
 
 def instead(what: str, *replies: Answer) -> Callable[[Asked], Answer]:

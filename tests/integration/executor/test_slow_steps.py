@@ -4,23 +4,20 @@ import asyncio
 import os
 import signal
 import sys
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import nats as nats_py
 import pytest
 
 from rota_common.embedded import EmbeddedServer, free_port
-from rota_common.testing.bus import stored
+from rota_common.testing.bus import short_ack_wait, stored
 from rota_common.testing.openai_server import OpenAIServer, openai_server
 from rota_contracts import catalog
 from rota_contracts.execution import ExecStatus
-from rota_contracts.streams import consumers
 from tests.integration.executor.scripts import ANSWERS, Script
-from tests.integration.executor.world import KEY, World, kind, scripted
+from tests.integration.executor.world import KEY, World, kinds, scripted
 
 # litellm's own imports warn; what it does with our calls is tested.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
@@ -37,17 +34,8 @@ async def model() -> AsyncIterator[OpenAIServer]:
 @pytest.fixture
 async def settings(tmp_path: Path, model: OpenAIServer, nats: EmbeddedServer) -> dict[str, Any]:
     """With an ack wait of a second."""
-    client = await nats_py.connect(nats.url)
-    for consumer in (each for each in consumers() if each.service == "executor"):
-        config = (await client.jetstream().consumer_info(consumer.stream, consumer.durable)).config
-        config.ack_wait = 1
-        await client.jetstream().add_consumer(consumer.stream, config)
-    await client.close()
+    await short_ack_wait(nats.url, "executor")
     return scripted(tmp_path / "connectors", model.url)
-
-
-def kinds(model: OpenAIServer) -> Counter[str]:
-    return Counter(kind(asked) for asked in model.asked)
 
 
 @asynccontextmanager

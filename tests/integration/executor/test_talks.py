@@ -1,6 +1,5 @@
 """Talks with assistants and people over a real bus: turns, questions, interventions (EX-23, TG-07, Decision 35)."""
 
-from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from rota_contracts.execution import ExecStatus, Execution
 from rota_contracts.learning import CheckGoals, DedupDecision, GoalsChecked
 from rota_contracts.validation import RulesChecked, ValidationRequestedV1, ValidationResult
 from tests.integration.executor.scripts import ANSWERS, ASKS, Script
-from tests.integration.executor.world import GOOD, World, kind, scripted
+from tests.integration.executor.world import GOOD, World, kind, kinds, scripted
 
 # litellm's own imports warn; what it does with our calls is tested.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
@@ -33,10 +32,6 @@ async def model() -> AsyncIterator[OpenAIServer]:
 @pytest.fixture
 def settings(tmp_path: Path, model: OpenAIServer) -> dict[str, Any]:
     return scripted(tmp_path / "connectors", model.url)
-
-
-def kinds(model: OpenAIServer) -> Counter[str]:
-    return Counter(kind(asked) for asked in model.asked)
 
 
 def waits(execution: Execution) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from rota_common.router import Router
 from rota_common.service import Runtime, Service
 from rota_common.serving import App
 from rota_common.testing.bus import Listener, stored
-from rota_common.testing.openai_server import Asked
+from rota_common.testing.openai_server import Asked, OpenAIServer
 from rota_common.testing.samples import MEMBER, TEAM, a_trigger
 from rota_contracts import catalog
 from rota_contracts.control import Control, Controlled, Intervene, Intervened
@@ -53,6 +54,11 @@ def kind(asked: Asked) -> str:
     if "## Task\n" in asked.words:
         return "run: " + asked.words.split("## Task\n")[1].splitlines()[0]
     return next((name for ending, name in ENDINGS.items() if ending in asked.words), "other")
+
+
+def kinds(model: OpenAIServer) -> Counter[str]:
+    """How often the model was asked for which step."""
+    return Counter(kind(asked) for asked in model.asked)
 
 
 class World:

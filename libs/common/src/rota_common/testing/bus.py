@@ -11,6 +11,7 @@ from rota_common.bus import barrier
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event, parse_event
 from rota_contracts.model import Payload
+from rota_contracts.streams import consumers
 
 P = TypeVar("P", bound=Payload)
 
@@ -62,3 +63,14 @@ async def stored(url: str, channel: Channel[P]) -> list[Event[P]]:
     finally:
         await client.close()
     return events
+
+
+async def short_ack_wait(url: str, service: str) -> None:
+    """What a dead replica of this service had in hand comes to another after a second."""
+    client = await nats.connect(url)
+    jetstream = client.jetstream()
+    for consumer in (each for each in consumers() if each.service == service):
+        config = (await jetstream.consumer_info(consumer.stream, consumer.durable)).config
+        config.ack_wait = 1
+        await jetstream.add_consumer(consumer.stream, config)
+    await client.close()

@@ -149,8 +149,9 @@ def _on_its_way(turn: Turn, outcome: Thought | CallsBegun | NotCalled, now: date
 
 def _result(run: Run, task: Task, began: datetime) -> TaskResult:
     """The task's result so far; of one that begins now, an empty one."""
-    fresh = TaskResult(task_id=task.id, step_id=step_id(run, task), status=TaskStatus.RUNNING, started_at=began)
-    return result_of(run, task.id) or fresh
+    return result_of(run, task.id) or TaskResult(
+        task_id=task.id, step_id=step_id(run, task), status=TaskStatus.RUNNING, started_at=began
+    )
 
 
 def fail_current(run: Run, reason: str, *, now: datetime) -> Run:

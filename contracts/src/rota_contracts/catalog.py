@@ -6,16 +6,20 @@ from typing import Generic, TypeVar
 from rota_contracts import (
     activity,
     agent,
+    callback,
+    capacity,
     control,
     delivery,
     execution,
     learning,
     memory,
+    merging,
     notification,
     parking,
     plan,
     replaying,
-    robot,
+    robot_facts,
+    standing,
     trigger,
     validation,
 )
@@ -100,8 +104,11 @@ def question(
 TRIGGER_RECEIVED     = channel("trigger.received",     trigger.TriggerReceivedV1,          stream="TRIGGERS",   producers="trigger-gateway", consumers="scheduler")
 TRIGGER_ADMITTED     = channel("trigger.admitted",     trigger.TriggerAdmittedV1,          stream="FACTS",      producers="scheduler",       consumers="anyone")
 TRIGGER_REJECTED     = channel("trigger.rejected",     trigger.TriggerRejectedV1,          stream="FACTS",      producers="scheduler",       consumers="anyone")
-ROBOT_CHANGED        = channel("robot.changed",        robot.RobotChangedV1,               stream="FACTS",      producers="trigger-gateway", consumers="memory")
-ROBOT_DELETED        = channel("robot.deleted",        robot.RobotDeletedV1,               stream="FACTS",      producers="trigger-gateway", consumers="scheduler executor delivery-center learner memory")
+TRIGGER_MISSED       = channel("trigger.missed",       trigger.TriggerMissedV1,            stream="FACTS",      producers="scheduler",       consumers="anyone")
+ROBOT_CHANGED        = channel("robot.changed",        robot_facts.RobotChangedV1,         stream="FACTS",      producers="trigger-gateway", consumers="memory")
+ROBOT_DELETED        = channel("robot.deleted",        robot_facts.RobotDeletedV1,         stream="FACTS",      producers="trigger-gateway", consumers="scheduler executor delivery-center learner memory")
+ROBOT_FAILED         = channel("robot.failed",         robot_facts.RobotFailedV1,          stream="FACTS",      producers="scheduler",       consumers="trigger-gateway")
+ROBOT_RECOVERED      = channel("robot.recovered",      robot_facts.RobotRecoveredV1,       stream="FACTS",      producers="scheduler",       consumers="trigger-gateway")
 NOTIFICATION_POSTED  = channel("notification.posted",  notification.NotificationPostedV1,  stream="FACTS",      producers="delivery-center", consumers="anyone")
 EXECUTION_REQUESTED  = channel("execution.requested",  execution.ExecutionRequestedV1,     stream="EXECUTIONS", producers="scheduler",       consumers="executor")
 EXECUTION_STARTED    = channel("execution.started",    execution.ExecutionStartedV1,       stream="EXECUTIONS", producers="executor",        consumers="scheduler")
@@ -121,9 +128,15 @@ LEARNING_REQUESTED   = channel("learning.requested",   learning.LearningRequeste
 LEARNING_COMPLETED   = channel("learning.completed",   learning.LearningCompletedV1,       stream="EXECUTIONS", producers="learner",         consumers="executor")
 PLAN_CHANGED         = channel("plan.changed",         plan.PlanChangedV1,                 stream="FACTS",      producers="scheduler",       consumers="anyone")
 CONTROL_GIVEN        = channel("control.given",        control.ControlGivenV1,             stream=None,         producers="executor",        consumers="executor delivery-center")
+EXECUTOR_REPORTED    = channel("executor.reported",    capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler")
 ACTIVITY             = channel("activity.observed",    activity.ActivityV1,                stream=None,         producers="executor",        consumers="anyone")
 
 READ_TRIGGER    = question("read_trigger",    execution.ReadTrigger,    execution.TriggerRead,      to="scheduler", asked_by="trigger-gateway")
+READ_ROBOTS     = question("read_robots",     standing.ReadRobots,      standing.RobotsRead,        to="scheduler", asked_by="trigger-gateway")
+LIST_WAITING    = question("list_waiting",    merging.ListWaiting,      merging.WaitingListed,      to="scheduler", asked_by="executor")
+MERGE_INTO      = question("merge_into",      merging.MergeInto,        merging.Merged,             to="scheduler", asked_by="executor")
+CHECK_SLOTS     = question("check_slots",     capacity.CheckSlots,      capacity.SlotsChecked,      to="executor",  asked_by="scheduler")
+CALL_BACK       = question("call_back",       callback.CallBack,        callback.CalledBack,        to="executor",  asked_by="trigger-gateway")
 READ_EXECUTION  = question("read_execution",  execution.ReadExecution,  execution.ExecutionRead,    to="executor",  asked_by="trigger-gateway")
 LIST_EXECUTIONS = question("list_executions", execution.ListExecutions, execution.ExecutionsListed, to="executor",  asked_by="trigger-gateway")
 CALL_AGENT      = question("call_agent",      agent.CallAgent,          agent.AgentAnswered,        to="executor",  asked_by="validator learner", timeout=agent.DEFAULT_TIMEOUT_S)
@@ -134,6 +147,9 @@ CONTROL         = question("control",         control.Control,          control.
 INTERVENE       = question("intervene",       control.Intervene,        control.Intervened,         to="executor",  asked_by="trigger-gateway")
 MAY_DELIVER     = question("may_deliver",     delivery.MayDeliver,      delivery.DeliveryLeave,     to="executor",  asked_by="delivery-center")
 READ_DELIVERY   = question("read_delivery",   delivery.ReadDelivery,    delivery.DeliveryRead,      to="delivery-center", asked_by="trigger-gateway")
+SUBSCRIBE       = question("subscribe",       notification.Subscribe,   notification.SubscriptionsListed, to="delivery-center", asked_by="trigger-gateway")
+UNSUBSCRIBE     = question("unsubscribe",     notification.Unsubscribe, notification.SubscriptionsListed, to="delivery-center", asked_by="trigger-gateway")
+LIST_SUBSCRIPTIONS = question("list_subscriptions", notification.ListSubscriptions, notification.SubscriptionsListed, to="delivery-center", asked_by="trigger-gateway")
 WITHDRAW        = question("withdraw",        control.Withdraw,         control.Withdrawn,         to="scheduler", asked_by="trigger-gateway")
 CHANGE_PLAN     = question("change_plan",     plan.ChangePlan,          plan.PlanChanged,           to="scheduler", asked_by="trigger-gateway")
 LIST_PLANS      = question("list_plans",      plan.ListPlans,           plan.PlansListed,           to="scheduler", asked_by="trigger-gateway")

@@ -12,7 +12,8 @@ from rota_contracts.model import Part
 
 _DURATION = r"^(?=.)(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?$"
 _TIME = r"^(?:[01]?[0-9]|2[0-3]):[0-5][0-9]$"
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "*")
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+"""As `datetime.weekday()` counts them."""
 
 
 def duration(text: str) -> timedelta:
@@ -42,7 +43,7 @@ def _time_text(text: str) -> str:
 
 
 def _day_text(text: str) -> str:
-    if text not in _DAYS:
+    if text not in (*DAYS, "*"):
         raise ValueError(f"expected Mon, Tue, Wed, Thu, Fri, Sat, Sun or *, not {text!r}")
     return text
 
@@ -55,7 +56,7 @@ def _zone_text(text: str) -> str:
 
 Duration = Annotated[str, AfterValidator(_duration_text), WithJsonSchema({"type": "string", "pattern": _DURATION})]
 TimeOfDay = Annotated[str, AfterValidator(_time_text), WithJsonSchema({"type": "string", "pattern": _TIME})]
-Day = Annotated[str, AfterValidator(_day_text), WithJsonSchema({"type": "string", "enum": list(_DAYS)})]
+Day = Annotated[str, AfterValidator(_day_text), WithJsonSchema({"type": "string", "enum": [*DAYS, "*"]})]
 Zone = Annotated[str, AfterValidator(_zone_text)]
 
 
@@ -65,6 +66,22 @@ class ClockMode(StrEnum):
     DAEMON = "daemon"
 
 
+class CatchUpPolicy(StrEnum):
+    SKIP = "skip"
+    ONCE = "once"
+    ALL = "all"
+
+
+class CatchUp(Part):
+    """What happens to runs that were due while no scheduler could start them. What isn't made up for is a visible
+    `trigger.missed`."""
+
+    policy: CatchUpPolicy = Field(
+        default=CatchUpPolicy.ONCE, description="skip: none of them; once: the newest; all: each, the oldest first"
+    )
+    max_age: Duration = Field(default="1d", description="what was due longer ago is not made up for")
+
+
 class Clock(Part):
     mode: ClockMode
     times: list[TimeOfDay] = Field(default=[], description="mode times: 24-hour, in tz")
@@ -72,6 +89,7 @@ class Clock(Part):
     every: Duration | None = Field(default=None, description="mode interval")
     tz: Zone = "UTC"
     timeout: Duration | None = Field(default=None, description="longest time of one run")
+    catch_up: CatchUp = CatchUp()
 
     @model_validator(mode="after")
     def _complete_for_its_mode(self) -> Self:

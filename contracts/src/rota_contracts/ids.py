@@ -30,6 +30,11 @@ def event_trigger_id(team: str, source: str, sender_id: str, member: str) -> str
     return derived_id("trigger", team, source, sender_id, member)
 
 
+def clock_trigger_id(team: str, member: str, scheduled_at: datetime) -> str:
+    """The trigger that a robot's clock is at this instant, whoever finds it due and however often."""
+    return derived_id("trigger", team, member, scheduled_at)
+
+
 def execution_id(trigger_id: str) -> str:
     """The execution that a trigger starts: one trigger, one execution, however often it arrives."""
     return derived_id("execution", trigger_id)

@@ -67,6 +67,15 @@ class DedupDecision(StrEnum):
     PROCEED = "proceed"
 
 
+class UnderWay(Part):
+    """An execution of the same robot that isn't over. One that waits for its first slot has no goals yet."""
+
+    execution_id: str
+    status: str
+    goals: str = ""
+    about: str = ""
+
+
 class CheckGoals(Part):
     """Question to the learner: has this been done already (SC-13)? Asked twice for one execution, the answer is the
     same."""
@@ -78,13 +87,18 @@ class CheckGoals(Part):
     about: str = Field(default="", description="what woke the robot, in one line")
     window_s: float = Field(gt=0, description="how far back counts, in seconds")
     agent: str = "rota.dedup"
+    under_way: list[UnderWay] = Field(default=[], description="what `merge` may merge into")
     asked_at: Instant
 
 
 class GoalsChecked(Part):
-    """`skip`: done already. `merge`: partly done, `goals` are what is left. `execution_id` is the run that did it."""
+    """`skip`: done already. `merge`: partly done, `goals` are what is left. `execution_id` is the run that did it.
+
+    With `into`, `goals` go to that execution, which is under way, and this one ends; without, it goes on with them.
+    """
 
     decision: DedupDecision
     reason: str = ""
     execution_id: str | None = None
     goals: str | None = None
+    into: str | None = None

@@ -121,11 +121,12 @@ class Recalled(Part):
 
 
 class Forget(Part):
-    """Removes these entries, or with `ids` = None all that this robot knows."""
+    """Removes these entries, or with `ids` = None all that this robot knows; with `before` only what is older."""
 
     team_id: Name
     member_id: Name
     ids: list[str] | None = None
+    before: Instant | None = None
 
 
 class Forgotten(Part):

@@ -15,7 +15,8 @@ STEP_ID = "rota.v1/step_id"
 
 
 class ProcessCall(Part):
-    """The body of a call. The answer is any JSON; an error is a NATS micro service's error."""
+    """The body of a call. The answer is any JSON; an error is a NATS micro service's error. An answer with the header
+    `rota-status: pending` promises the result, which is then sent to `callback`."""
 
     step_id: str = Field(description="the idempotency key, also in the header rota-idempotency-key")
     team_id: Name
@@ -23,3 +24,4 @@ class ProcessCall(Part):
     execution_id: str
     task_id: str
     args: list[Json] = []
+    callback: str = Field(default="", description="path of the gateway that takes a result which comes later")

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from rota_contracts.clock_config import Clock, Duration
 from rota_contracts.learning import LessonType
-from rota_contracts.model import Json, Name, Part, Payload
+from rota_contracts.model import Instant, Json, Name, Part
 from rota_contracts.preferences import DeliveryPreferences, ProcessName
 from rota_contracts.trigger import ExecutorMode, InterventionAction, TriggerType
 from rota_contracts.validation import THRESHOLD
@@ -101,6 +101,7 @@ class ProcessResource(Part):
     name: ProcessName
     idempotent: bool = False
     timeout: Duration = "1m"
+    callback_within: Duration = Field(default="7d", description="how long a result that was promised is waited for")
 
 
 READING = frozenset({"find", "get", "select", "selectone", "paginate", "count", "list"})
@@ -201,12 +202,24 @@ class RobotDefinition(Part):
     robot_config: RobotConfig
 
 
+class RunFailure(Part):
+    """The last run that failed; gone as soon as one completes, or the owner sets the status."""
+
+    execution_id: str
+    message: str = ""
+    at: Instant
+
+
 class Robot(RobotDefinition):
-    """A robot as it is stored and read: `rev` grows with every change; readers ignore a lower one."""
+    """A robot as it is stored and read: `rev` grows with every change; readers ignore a lower one.
+
+    Stored, `robot_status` is what its owner wants: idle, paused or maintenance. Read, it may be `error` or `working`.
+    """
 
     member_id: Name
     team_id: Name
     robot_status: RobotStatus = RobotStatus.IDLE
+    error: RunFailure | None = None
     rev: int = Field(default=1, ge=1)
     deleted: bool = False
 
@@ -254,19 +267,6 @@ class Robot(RobotDefinition):
             TriggerType.HUMAN: triggers.intervene,
         }
         return switches.get(kind, triggers.event)
-
-
-class RobotChangedV1(Payload):
-    """A robot was created or changed; its definition is in the `robots` bucket under `<team>.<member>`."""
-
-    rev: int
-    created: bool = False
-
-
-class RobotDeletedV1(Payload):
-    """A robot is gone: its executions stop, what it has learnt is removed."""
-
-    rev: int
 
 
 def parse_definition(raw: Mapping[str, Any]) -> RobotDefinition:

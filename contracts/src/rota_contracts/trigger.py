@@ -76,6 +76,7 @@ class TriggerReceivedV1(Payload):
     executor_mode: ExecutorMode | None = Field(default=None, description="overrides the robot's own mode (TG-14)")
     locale: str | None = None
     robot_rev: int | None = Field(default=None, description="revision of the robot that the gateway knew")
+    scheduled_at: Instant | None = Field(default=None, description="clock: when it was due")
 
 
 class TriggerAdmittedV1(Payload):
@@ -98,6 +99,28 @@ class RejectReason(StrEnum):
     QUEUE_FULL = "queue_full"
     ROBOT_DELETED = "robot_deleted"
     STOPPED = "stopped"
+
+
+class MissReason(StrEnum):
+    """Why a run that was due by the clock isn't made up for."""
+
+    SKIPPED = "skipped"
+    SUPERSEDED = "superseded"
+    TOO_OLD = "too_old"
+
+
+class TriggerMissedV1(Payload):
+    """Runs were due by the clock while no scheduler could start them, and aren't made up for.
+
+    There were `count` of them, from `first` to `last`.
+    """
+
+    first: Instant
+    last: Instant
+    count: int = Field(ge=1)
+    reason: MissReason
+    message: str
+    missed_at: Instant
 
 
 class TriggerRejectedV1(Payload):

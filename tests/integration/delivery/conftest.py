@@ -19,7 +19,8 @@ from rota_contracts.catalog import CONTROL_GIVEN, DELIVERY_REQUESTED, MAY_DELIVE
 from rota_contracts.control import ControlGivenV1
 from rota_contracts.delivery import DeliveryLeave, DeliveryRequestedV1, Leave, MayDeliver
 from rota_contracts.envelope import Event, parse_event
-from rota_contracts.robot import Robot, RobotDeletedV1
+from rota_contracts.robot import Robot
+from rota_contracts.robot_facts import RobotDeletedV1
 from rota_contracts.streams import ROBOTS_BUCKET
 from tests.integration.delivery.receivers import HttpReceiver, Mailbox, http_receiver, mailbox
 

@@ -25,7 +25,8 @@ from rota_contracts.learning import CheckGoals, DedupDecision, GoalsChecked, Lea
 from rota_contracts.memory import Recall, Recalled
 from rota_contracts.parking import ExecutionResumableV1
 from rota_contracts.replaying import ExecutionReplayed, ReplayExecution
-from rota_contracts.robot import Robot, RobotDeletedV1
+from rota_contracts.robot import Robot
+from rota_contracts.robot_facts import RobotDeletedV1
 from rota_contracts.streams import ROBOTS_BUCKET
 from rota_contracts.trigger import TriggerReceivedV1
 from rota_contracts.validation import (

@@ -32,7 +32,8 @@ from rota_contracts.catalog import (
 )
 from rota_contracts.learning import CheckGoals, GoalsChecked, LearningCompletedV1, LearningRequestedV1
 from rota_contracts.memory import Recall
-from rota_contracts.robot import Robot, RobotDeletedV1
+from rota_contracts.robot import Robot
+from rota_contracts.robot_facts import RobotDeletedV1
 from rota_contracts.streams import ROBOTS_BUCKET
 
 ANSWER = (

@@ -29,7 +29,8 @@ from rota_contracts.catalog import (
 )
 from rota_contracts.learning import LessonType
 from rota_contracts.memory import Forget, MemoryEntry, Recall, Remember, SearchShared, Share, SharedEntry, Unshare
-from rota_contracts.robot import Robot, RobotChangedV1, RobotDeletedV1
+from rota_contracts.robot import Robot
+from rota_contracts.robot_facts import RobotChangedV1, RobotDeletedV1
 from rota_contracts.streams import ROBOTS_BUCKET
 
 LONG_AGO, FAR_AHEAD = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)

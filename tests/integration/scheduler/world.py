@@ -27,7 +27,8 @@ from rota_contracts.execution import (
 from rota_contracts.ids import execution_id
 from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.plan import ChangePlan, ListPlans, PlanChanged, PlanItem
-from rota_contracts.robot import Robot, RobotDeletedV1
+from rota_contracts.robot import Robot
+from rota_contracts.robot_facts import RobotDeletedV1
 from rota_contracts.streams import ROBOTS_BUCKET
 from scheduler.app import build
 from scheduler.settings import Settings

@@ -14,7 +14,7 @@ from rota_common.watching import Watch
 from rota_contracts.catalog import CONTROL_GIVEN, DELIVERY_ACCEPTED, DELIVERY_REQUESTED, READ_DELIVERY, ROBOT_DELETED
 from rota_contracts.delivery import DeliveryRead, DeliveryRequestedV1, ReadDelivery
 from rota_contracts.envelope import Event
-from rota_contracts.robot import RobotDeletedV1
+from rota_contracts.robot_facts import RobotDeletedV1
 
 SLOTS = 64
 """Handlers wait for receivers most of their time: a few slow receivers must not hold up the rest."""

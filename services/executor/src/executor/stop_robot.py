@@ -10,7 +10,7 @@ from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.control import ControlAction
 from rota_contracts.ids import derived_id
-from rota_contracts.robot import RobotDeletedV1
+from rota_contracts.robot_facts import RobotDeletedV1
 
 AGAIN_S = 1.0
 

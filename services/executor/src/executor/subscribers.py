@@ -25,7 +25,7 @@ from rota_contracts.execution import (
 )
 from rota_contracts.learning import LearningCompletedV1
 from rota_contracts.replaying import ExecutionReplayed, ReplayExecution
-from rota_contracts.robot import RobotDeletedV1
+from rota_contracts.robot_facts import RobotDeletedV1
 from rota_contracts.validation import ValidationCompletedV1
 
 

@@ -10,7 +10,7 @@ from rota_common.router import Router
 from rota_contracts.catalog import CHECK_GOALS, LEARNING_COMPLETED, LEARNING_REQUESTED, ROBOT_DELETED
 from rota_contracts.envelope import Event
 from rota_contracts.learning import CheckGoals, GoalsChecked, LearningCompletedV1, LearningRequestedV1
-from rota_contracts.robot import RobotDeletedV1
+from rota_contracts.robot_facts import RobotDeletedV1
 
 SLOTS = 32
 """Answers waited for at once; a model takes seconds and the wait costs nothing."""

@@ -35,7 +35,7 @@ from rota_contracts.memory import (
     SharedSearched,
     Unshare,
 )
-from rota_contracts.robot import RobotChangedV1, RobotDeletedV1
+from rota_contracts.robot_facts import RobotChangedV1, RobotDeletedV1
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from rota_contracts.envelope import Event
 from rota_contracts.execution import ExecutionFinishedV1, ExecutionStartedV1
 from rota_contracts.ids import execution_id
 from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
-from rota_contracts.robot import Robot, RobotDeletedV1
+from rota_contracts.robot import Robot
+from rota_contracts.robot_facts import RobotDeletedV1
 from rota_contracts.trigger import RejectReason, TriggerReceivedV1, TriggerType
 from scheduler.domain import Board, Entry, Refusal, State, consider, pick
 from scheduler.ports import Asked, Batch, Decided, Ended, Known, Moved, Queue, TakenBack

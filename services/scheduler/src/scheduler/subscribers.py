@@ -7,7 +7,7 @@ from rota_contracts.envelope import Event
 from rota_contracts.execution import ExecutionFinishedV1, ExecutionStartedV1, ReadTrigger, TriggerRead
 from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.plan import ChangePlan, ListPlans, PlanChanged, PlansListed
-from rota_contracts.robot import RobotDeletedV1
+from rota_contracts.robot_facts import RobotDeletedV1
 from rota_contracts.trigger import TriggerReceivedV1
 from scheduler.change_plan import ChangePlans
 from scheduler.dispatch import MAX_BATCH, Dispatcher

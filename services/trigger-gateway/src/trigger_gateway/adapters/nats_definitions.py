@@ -13,7 +13,8 @@ from rota_common.publishing import Publish
 from rota_common.robots import robot_key
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
 from rota_contracts.ids import derived_id
-from rota_contracts.robot import Robot, RobotChangedV1, RobotDeletedV1
+from rota_contracts.robot import Robot
+from rota_contracts.robot_facts import RobotChangedV1, RobotDeletedV1
 from rota_contracts.streams import ROBOTS_BUCKET
 
 TRIES = 10

@@ -42,7 +42,7 @@ def due_instants(clock: Clock, after: datetime, *, anchor: datetime) -> Iterator
 
 def daemon_pause(failures: int) -> timedelta:
     """Between the end of a daemon's run and the next, after so many failures in a row: doubled with each."""
-    return min(DAEMON_FLOOR * 2 ** min(failures, 20), DAEMON_CEILING)
+    return min(DAEMON_FLOOR * (1 << min(failures, 20)), DAEMON_CEILING)
 
 
 def daemon_timeout(clock: Clock) -> timedelta:

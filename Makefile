@@ -11,11 +11,11 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(BIN)/pi
 compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --universal --custom-compile-command "make lock" $(UPGRADE)
 
-.PHONY: help setup demo test lint format schemas bench chaos lock
+.PHONY: help setup demo test lint format schemas bench chaos simulate-year lock
 .DEFAULT_GOAL := help
 
 help: ## list these targets
-	@grep -hE '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: $(STAMP) ## make .venv with everything in it (PYTHON=python3.11 chooses the interpreter)
 
@@ -53,6 +53,9 @@ bench: setup ## measure, beside the floor
 
 chaos: setup ## kill every service at every step, count what came of it (SECONDS=60 SEED=1 EXECUTIONS=1000)
 	$(BIN)/python -m chaos $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%) $(EXECUTIONS:%=--executions=%)
+
+simulate-year: setup ## a year of a thousand clocks in minutes, counted by an independent oracle (DAYS=20 SEED=1)
+	$(BIN)/python -m simulation $(DAYS:%=--days=%) $(SEED:%=--seed=%)
 
 lock: setup ## pin again what requirements/*.in ask for (UPGRADE=--upgrade takes the newest)
 	$(compile) requirements/dev.in -o requirements/all.txt

@@ -1,55 +1,13 @@
 """The commands that change what runs: what they ask the gateway for, and what they print of its answer."""
 
 import json
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
+from cli.tests.gateway import Command, Gateway
 
-from rota import context
-from rota.client import Api
-
-TEAM = "/v1/teams/main"
 GIVEN = {"execution_id": "e1", "intervention_id": "i1", "status": "running", "message": "given"}
 PLAN = {"plan_id": "p1", "state": "planned", "plan_time": "2030-01-01T12:00:00Z", "message": "planned"}
-ITEM = {
-    "plan_id": "p1",
-    "team_id": "main",
-    "member_id": "a",
-    "messages": [{"role": "user", "content": "Ask\nAda"}],
-    "state": "planned",
-    "created_at": "2026-03-02T09:00:00Z",
-}
 DECIDED = {"at": "2026-03-02T09:00:00Z", "step": "goals", "outcome": "asked", "replayed": None}
-Command = Callable[..., tuple[int, str, str]]
-
-
-class Gateway:
-    """Answers each path with what the test put there, and keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.says: dict[str, Any] = {}
-        self.asked: list[tuple[str, Any]] = []
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        path = request.url.path.removeprefix(TEAM)
-        self.asked.append((path, json.loads(request.content) if request.content else None))
-        if path in self.says:
-            return httpx.Response(200, json=self.says[path])
-        return httpx.Response(404, json={"error": {"code": "not_found", "message": f"nothing at {path}"}})
-
-
-@pytest.fixture
-def gateway(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Gateway:
-    made = Gateway()
-    monkeypatch.setattr(context, "context_file", lambda: tmp_path / "none.json")
-    monkeypatch.setattr("rota.running.Api", partial(Api, transport=httpx.MockTransport(made)))
-    for name, value in (("ROTA_URL", "http://gateway"), ("ROTA_TEAM", "main"), ("ROTA_API_KEY", "key")):
-        monkeypatch.setenv(name, value)
-    return made
 
 
 def test_an_intervention_sends_what_was_given_and_nothing_else(gateway: Gateway, command: Command) -> None:  # TG-06
@@ -112,16 +70,6 @@ def test_a_run_a_robot_or_the_team_is_controlled(
     assert json.loads(command(action, *words, "--json")[1]) == told
 
 
-def test_plans_are_listed(gateway: Gateway, command: Command) -> None:
-    gateway.says["/plans"] = {"items": [ITEM]}
-    code, out, _ = command("plans", "--member", "a")
-    assert code == 0
-    assert out.splitlines()[1].split() == ["p1", "a", "planned", "next", "cycle", "Ask", "Ada"]
-    assert json.loads(command("plans", "--json")[1]) == [ITEM]
-    gateway.says["/plans"] = {"items": []}
-    assert "Nothing is planned" in command("plans")[1]
-
-
 def test_a_replay_that_is_the_same_says_so_at_the_end(gateway: Gateway, command: Command) -> None:
     gateway.says["/executions/e1/replay"] = {"found": True, "same": True, "decisions": [DECIDED]}
     code, out, _ = command("replay", "e1")
@@ -159,7 +107,7 @@ def test_a_run_without_a_delivery_is_shown_all_the_same(gateway: Gateway, comman
     assert shown == {"execution_id": "e1", "delivery_attempts": {"request_id": "d1"}}
 
 
-def test_a_refusal_is_told_with_its_words(command: Command) -> None:
+def test_a_refusal_is_told_with_its_words(gateway: Gateway, command: Command) -> None:
     code, out, err = command("stop", "e9")
     assert (code, out) == (1, "")
     assert "nothing at /executions/e9/stop (404 not_found)" in err

@@ -50,15 +50,19 @@ async def test_nobody_there_is_told_with_what_to_do() -> None:
     assert "rota up" in caught.value.hint
 
 
-async def test_robots_are_read_page_by_page() -> None:
+async def test_robots_are_read_page_by_page_with_their_states() -> None:
     names = [{"member_id": f"r{number}"} for number in range(PAGE_SIZE + 1)]
 
     def answer(request: httpx.Request) -> httpx.Response:
         start = (int(request.url.params["page"]) - 1) * PAGE_SIZE
-        return httpx.Response(200, json={"robots": names[start : start + PAGE_SIZE], "total": len(names)})
+        states = [{"member_id": "r1"}] if not start else []
+        robots = names[start : start + PAGE_SIZE]
+        return httpx.Response(200, json={"robots": robots, "total": len(names), "states": states})
 
     async with api(answer) as gateway:
-        assert await gateway.robots() == names
+        found = await gateway.robots()
+    assert [robot["member_id"] for robot in found] == [robot["member_id"] for robot in names]
+    assert [robot["member_id"] for robot in found if robot["state"]] == ["r1"]
 
 
 async def test_live_events_are_read_and_comments_are_not() -> None:
@@ -67,3 +71,11 @@ async def test_live_events_are_read_and_comments_are_not() -> None:
     async with api(lambda _: httpx.Response(200, text=text, headers=headers)) as gateway:
         events = [event async for event in gateway.events({})]
     assert events == [{"type": "a"}, {"type": "rota.dropped", "data": {"dropped": 3}}]
+
+
+async def test_a_key_that_may_not_do_it_is_told_where_roles_are_listed() -> None:  # TG-24
+    error = {"code": "role_too_low", "message": "this needs a key of the role admin"}
+    async with api(lambda _: httpx.Response(403, json={"error": error})) as gateway:
+        with pytest.raises(ApiError, match="the role admin") as caught:
+            await gateway.delete_robot("a")
+    assert "rota keys" in caught.value.hint

@@ -26,8 +26,11 @@ EVERY = dict(commands())
 
 def test_all_commands_are_there() -> None:
     assert set(EVERY) == {
-        *("up", "demo", "apply", "trigger", "watch", "doctor", "robots", "robots delete", "sources", "sources add"),
-        *("intervene", "answer", "pause", "resume", "stop", "plans", "replay"),
+        *("up", "demo", "apply", "trigger", "watch", "doctor", "clock", "sources", "sources add"),
+        *("robots", "robots show", "robots next", "robots delete"),
+        *("intervene", "answer", "pause", "resume", "stop", "replay"),
+        *("plan", "plan add", "plan update", "plan remove"),
+        *("keys", "keys create", "keys delete", "subscriptions", "subscriptions add", "subscriptions remove"),
         *("executions", "executions show", "dead list", "dead show", "dead redrive", "webhook send"),
         *("kb put", "kb search", "kb remove"),
     }
@@ -73,6 +76,19 @@ def test_help_works_everywhere(name: str, capsys: pytest.CaptureFixture[str]) ->
         ["kb", "search"],
         ["kb", "search", "x", "--limit", "101"],
         ["kb", "remove"],
+        ["plan", "add", "a"],
+        ["plan", "add", "a", "-m", "x", "--at", "2030-01-01T09:00:00"],
+        ["plan", "update", "a", "p1"],
+        ["plan", "remove", "a"],
+        ["keys", "create"],
+        ["keys", "create", "--role", "king"],
+        ["subscriptions", "add", "sales"],
+        ["robots", "next", "a", "--count", "101"],
+        ["clock"],
+        ["clock", "--every", "30m", "--daemon"],
+        ["clock", "--every", "30m", "--days", "Mon"],
+        ["clock", "--file", "robot.yaml", "--tz", "UTC"],
+        ["clock", "--every", "30m", "--from", "yesterday"],
     ],
 )
 def test_a_command_written_wrong_ends_with_2_and_says_so(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

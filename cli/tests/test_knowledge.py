@@ -2,21 +2,18 @@
 
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from cli.tests.gateway import TEAM, Command
 
-from rota import context
-from rota.client import Api
 from rota.errors import CliError
 from rota.texts import PART_LIMIT, read_text, split
 from rota_contracts.memory import MAX_PARTS
 
-KB = "/v1/teams/main/kb"
-Command = Callable[..., tuple[int, str, str]]
+KB = f"{TEAM}/kb"
 
 
 class Gateway:
@@ -55,13 +52,9 @@ class Gateway:
 
 
 @pytest.fixture
-def gateway(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Gateway:
+def gateway(connect: Callable[[Gateway], None]) -> Gateway:
     made = Gateway()
-    monkeypatch.setattr(context, "context_file", lambda: tmp_path / "none.json")
-    monkeypatch.setattr("rota.running.Api", partial(Api, transport=httpx.MockTransport(made)))
-    for name, value in (("ROTA_URL", "http://gateway"), ("ROTA_TEAM", "main"), ("ROTA_API_KEY", "key")):
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
+    connect(made)
     return made
 
 

@@ -46,6 +46,35 @@ def test_a_verdict_says_whether_it_passed() -> None:
     )
 
 
+def test_a_notification_is_shown_with_its_channel_and_title() -> None:  # Decision 12
+    data = {"channel": "sales", "title": "A lead", "subscriber": "ada"}
+    assert line_of(event(catalog.NOTIFICATION_POSTED, data)).endswith("✉ notification on sales for ada: A lead")
+    assert line_of(event(catalog.NOTIFICATION_POSTED, data | {"subscriber": None})).endswith("on sales: A lead")
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ({"count": 1, "first": "A", "last": "A", "message": "too old"}, "✗ missed 1 run, due A: too old"),
+        ({"count": 3, "first": "A", "last": "C", "message": "too old"}, "✗ missed 3 runs, due A to C: too old"),
+    ],
+)
+def test_missed_runs_are_shown_with_when_they_were_due(data: Event, told: str) -> None:
+    assert line_of(event(catalog.TRIGGER_MISSED, data)).endswith(told)
+
+
+def test_a_rejection_is_shown_with_its_reason() -> None:
+    data = {"reason": "queue_full", "message": "10 runs wait already"}
+    assert line_of(event(catalog.TRIGGER_REJECTED, data)).endswith("✗ not run: 10 runs wait already")
+
+
+def test_a_robot_in_error_and_its_recovery_are_shown() -> None:  # TG-18
+    failed = line_of(event(catalog.ROBOT_FAILED, {"execution_id": "e1", "message": "no model"}))
+    assert failed.endswith("✗ its status is error since run e1 has failed: no model")
+    recovered = line_of(event(catalog.ROBOT_RECOVERED, {"execution_id": "e2"}))
+    assert recovered.endswith("✓ its status is no longer error: run e2 has completed")
+
+
 @pytest.mark.parametrize("name", sorted(catalog.CHANNELS))
 def test_every_channel_has_a_line_even_with_hardly_any_data(name: str) -> None:
     assert "lead-processor" in line_of(event(catalog.CHANNELS[name], {}))

@@ -55,6 +55,7 @@ def all_sources() -> tuple[Source, ...]:
             "tests",
             "bench",
             "chaos",
+            "simulation",
             "examples",
         )
         for found in sorted(ROOT.glob(pattern))

@@ -13,7 +13,7 @@ from tests.architecture.sources import PACKAGES, ROOT
 
 FOLDERS = (
     "requirements", "contracts/src", "contracts/schemas", "contracts/examples", "libs/common/src", "cli/src",
-    "deploy/k8s", "docs/decisions", "examples/robots", "bench", "chaos",
+    "deploy/k8s", "docs/decisions", "examples/robots", "bench", "chaos", "simulation",
     "tests/contract", "tests/integration", "tests/deploy", "tests/architecture",
 )  # fmt: skip
 FILES = ("README.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "Dockerfile", "docker-compose.yml", ".ci/run")

@@ -1,5 +1,6 @@
 """The gateway's fake ports keep the same promises as MongoDB and NATS."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -27,11 +28,13 @@ from trigger_gateway.ports import (
     InboundLog,
     Keys,
     Logged,
+    Removal,
     Requests,
     RobotRecords,
     Sources,
     Teams,
 )
+from trigger_gateway.roles import Role
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LEADS = {"type": "webhook", "source": "/webhook/leads"}
@@ -116,10 +119,30 @@ async def test_a_key_belongs_to_its_team(keys: Keys) -> None:
     assert await keys.find("k1") == first
     assert await keys.find("k9") is None
     assert await keys.of_team("acme") == [first, second]
-    assert await keys.remove("other", "k1") is False
-    assert await keys.remove("acme", "k1") is True
-    assert await keys.remove("acme", "k1") is False
+    assert await keys.remove("other", "k1") is Removal.UNKNOWN
+    assert await keys.remove("acme", "k1") is Removal.DONE
+    assert await keys.remove("acme", "k1") is Removal.UNKNOWN
     assert await keys.of_team("acme") == [second]
+
+
+async def test_a_key_keeps_its_role_and_its_name(keys: Keys) -> None:  # TG-24
+    for number, role in enumerate(Role):
+        key = ApiKey(f"k{number}", "acme", "hash", AT, role, f"of {role}")
+        await keys.add(key)
+        assert await keys.find(f"k{number}") == key
+
+
+async def test_the_last_key_of_an_owner_stays(keys: Keys) -> None:  # TG-24
+    owners = [ApiKey(f"o{number}", "acme", "hash", AT + timedelta(minutes=number)) for number in range(3)]
+    for key in (*owners, ApiKey("m", "acme", "hash", AT, Role.MEMBER), ApiKey("o9", "other", "hash", AT)):
+        await keys.add(key)
+    done = await asyncio.gather(*(keys.remove("acme", key.key_id) for key in owners))
+    assert sorted(each.name for each in done) == ["DONE", "DONE", "LAST_OWNER"]
+    [kept] = [key for key in await keys.of_team("acme") if key.role is Role.OWNER]
+    assert await keys.remove("acme", kept.key_id) is Removal.LAST_OWNER
+    assert await keys.remove("acme", "m") is Removal.DONE
+    await keys.add(ApiKey("o4", "acme", "hash", AT))
+    assert await keys.remove("acme", kept.key_id) is Removal.DONE
 
 
 async def test_a_source_is_found_by_team_and_name(sources: Sources) -> None:
@@ -147,12 +170,29 @@ async def test_a_record_is_inserted_once_and_read_as_it_was(robots: RobotRecords
 
 async def test_a_record_is_replaced_only_at_the_expected_revision(robots: RobotRecords) -> None:
     await robots.insert(record())
-    assert await robots.replace(record(rev=2), expected_rev=1) is True
-    assert await robots.replace(record(rev=2, display_name="late"), expected_rev=1) is False
-    assert await robots.replace(record("nobody"), expected_rev=1) is False
+    assert await robots.replace(record(rev=2), expected=record()) is True
+    assert await robots.replace(record(rev=2, display_name="late"), expected=record()) is False
+    assert await robots.replace(record("nobody"), expected=record("nobody")) is False
     found = await robots.find("acme", "leader")
     assert found is not None
     assert (found.robot.rev, found.robot.display_name) == (2, "")
+
+
+async def test_a_judgement_is_kept_to_the_microsecond_and_counts_as_a_change(robots: RobotRecords) -> None:  # TG-18
+    first, then = record(), AT + timedelta(microseconds=1)
+    await robots.insert(first)
+    await robots.mark_synced(first.robot, confirmed=True)
+    assert await robots.note_judged(first, then) is True
+    found = await robots.find("acme", "leader")
+    assert found is not None
+    assert (found.robot, found.judged_at, found.synced, found.confirmed) == (first.robot, then, True, True)
+    assert await robots.note_judged(first, AT) is False
+    assert await robots.replace(record(rev=2), expected=first) is False
+    error = {"execution_id": "e1", "message": "no model", "at": then}
+    after = replace(record(rev=2, error=error), judged_at=then)
+    assert await robots.replace(after, expected=found) is True
+    assert await robots.find("acme", "leader") == after
+    assert await robots.note_judged(record("nobody"), AT) is False
 
 
 async def test_what_was_not_told_is_found_until_it_is(robots: RobotRecords) -> None:
@@ -273,3 +313,19 @@ async def test_a_fact_of_one_revision_is_said_once(readers: Readers) -> None:
         await announce(record(rev=2).robot, created=False)
         await announce(record(rev=3, deleted=True).robot, created=False)
     assert await readers.facts() == [(1, True), (2, False), (3, False)]
+
+
+async def test_a_key_and_a_robot_of_the_time_before_roles_and_judgements_are_read(
+    mongo_url: str, mongo_prefix: str
+) -> None:  # TG-24
+    server = Mongo(mongo_url, f"{mongo_prefix}_gateway")
+    keys, robots = MongoKeys(server.database), MongoRobots(server.database)
+    old = {"_id": "k1", "team": "acme", "sha256": "hash", "created_at": AT}
+    await server.database["keys"].insert_one(old)
+    assert await keys.find("k1") == ApiKey("k1", "acme", "hash", AT, Role.OWNER)
+    assert await keys.remove("acme", "k1") is Removal.LAST_OWNER
+    await robots.insert(record())
+    await server.database["robots"].update_one({}, {"$unset": {"judged_at": ""}})
+    assert await robots.find("acme", "leader") == record()
+    assert await robots.replace(record(rev=2), expected=record()) is True
+    await server.close()

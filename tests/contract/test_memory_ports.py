@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -96,6 +96,22 @@ async def test_clearing_spares_what_was_learnt_at_a_later_revision(knowledge: Kn
     assert await recalled(knowledge, ROBOT) == ["r3"]
     assert await knowledge.clear(ROBOT) == 1
     assert await recalled(knowledge, OTHER) == ["o"]
+
+
+async def test_what_is_older_is_found_and_removed_apart_from_the_rest(knowledge: Knowledge) -> None:  # LE-06
+    moment = timedelta(milliseconds=1)
+    east = datetime(2026, 3, 2, 13, tzinfo=timezone(timedelta(hours=1)))  # noon, as others write it
+    ages = {"older": NOON - moment, "noon": NOON, "noon in the east": east, "younger": NOON + moment}
+    await knowledge.keep(ROBOT, [(entry(name, at=at), EAST) for name, at in ages.items()], rev=1)
+    await knowledge.keep(OTHER, [(entry("older", at=NOON - moment), EAST)], rev=1)
+    young = await knowledge.nearest(ROBOT, EAST, 10, since=NOON)
+    assert sorted(found.entry.id for found in young) == ["noon", "noon in the east", "younger"]
+    assert await knowledge.remove(ROBOT, ["older", "noon"], before=NOON) == 1
+    assert await knowledge.clear(ROBOT, before=NOON) == 0
+    assert await knowledge.clear(ROBOT, up_to_rev=0, before=NOON + 2 * moment) == 0
+    assert await knowledge.clear(ROBOT, before=NOON + moment) == 2
+    assert await recalled(knowledge, ROBOT) == ["younger"]
+    assert await recalled(knowledge, OTHER) == ["older"]
 
 
 async def test_a_vector_of_zeros_is_near_to_nothing(knowledge: Knowledge) -> None:

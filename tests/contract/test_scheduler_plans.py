@@ -20,12 +20,17 @@ from scheduler.adapters.fakes import MemoryQueue, MemoryWithdrawals
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.adapters.mongo_withdrawals import MongoWithdrawals
+from scheduler.card import Card, card_of
 from scheduler.decide import stopped
 from scheduler.domain import Board, Entry, Refusal, State, consider
 from scheduler.plan import Plan, change, plan_key, removed, started
 from scheduler.ports import Batch, Decided, Moved, Plans, PlansChanged, Queue, TakenBack, Withdrawals
 
 STALE = 1.0
+
+
+def a_card(**fields: Any) -> Card:
+    return card_of(a_robot(**fields))
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def planned(plan_id: str = "p1", *, at: datetime | None = NOON, team: str = TEAM
 
 def decided(trigger_id: str, *, admitted: bool = False, **fields: Any) -> Decided:
     trigger = a_trigger(trigger_id, **fields)
-    entry = consider(trigger, a_robot(team_id=trigger.team_id, member_id=trigger.member_id), Board(), now=NOON)
+    entry = consider(trigger, a_card(team_id=trigger.team_id, member_id=trigger.member_id), Board(), now=NOON)
     return Decided(trigger, "", entry, admitted)
 
 

@@ -16,10 +16,15 @@ from rota_contracts.ids import execution_id
 from rota_contracts.trigger import RejectReason, TriggerReceivedV1
 from scheduler.adapters.fakes import MemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
+from scheduler.card import Card, card_of
 from scheduler.domain import Board, Entry, Refusal, State, consider
 from scheduler.ports import Batch, Decided, Ended, LeaseLost, Moved, Queue, TakenBack
 
 LEASE = 0.3
+
+
+def a_card(**fields: Any) -> Card:
+    return card_of(a_robot(**fields))
 
 
 @pytest.fixture(params=["memory", "mongo"])
@@ -42,7 +47,7 @@ def eid(trigger_id: str) -> str:
 
 def accepted(trigger_id: str, *, admitted: bool = False, **fields: Any) -> Decided:
     trigger: TriggerReceivedV1 = a_trigger(trigger_id, **fields)
-    robot = a_robot(team_id=trigger.team_id, member_id=trigger.member_id)
+    robot = a_card(team_id=trigger.team_id, member_id=trigger.member_id)
     entry = consider(trigger, robot, Board(), now=NOON)
     assert isinstance(entry, Entry)
     return Decided(trigger, f"00-{trigger_id}", entry, admitted)
@@ -274,7 +279,7 @@ async def test_a_lease_that_is_over_but_not_taken_still_writes(queue: Queue) -> 
 
 
 async def test_every_type_and_quota_survives_being_stored(queue: Queue) -> None:
-    robot = a_robot(config={"quota": {"max": 7, "priority": 9}})
+    robot = a_card(config={"quota": {"max": 7, "priority": 9}})
     kinds = ["clock", "human", "event", "callback"]
     decided = []
     for number, kind in enumerate(kinds):

@@ -50,17 +50,25 @@ class Api:
         return await self._json("POST", "/v1/teams", json={"team_id": team})
 
     async def robots(self) -> list[Json]:
-        """All of them, page by page."""
+        """All of them, page by page, each with its `state`: None while the scheduler can't say."""
         found: list[Json] = []
         while True:
             params = {"page": len(found) // PAGE_SIZE + 1, "page_size": PAGE_SIZE}
             answer = await self._json("GET", f"{self._team}/robots", params=params)
-            found += answer["robots"]
+            states = {state["member_id"]: state for state in answer.get("states") or []}
+            found += [robot | {"state": states.get(robot["member_id"])} for robot in answer["robots"]]
             if not answer["robots"] or len(found) >= answer["total"]:
                 return found
 
     async def robot(self, member: str) -> Json:
         return await self._json("GET", f"{self._team}/robots/{member}")
+
+    async def robot_state(self, member: str) -> Json:
+        return await self._json("GET", f"{self._team}/robots/{member}/status")
+
+    async def robot_next(self, member: str, count: int) -> Json:
+        """`{clock, upcoming}`: in words, and the next instants."""
+        return await self._json("GET", f"{self._team}/robots/{member}/next", params={"count": count})
 
     async def create_robot(self, definition: Json) -> Json:
         return await self._json("POST", f"{self._team}/robots", json=definition)
@@ -77,6 +85,28 @@ class Api:
 
     async def add_source(self, name: str, secret: str) -> Json:
         return await self._json("POST", f"{self._team}/sources", json={"name": name, "secret": secret})
+
+    async def keys(self) -> list[Json]:
+        found: list[Json] = (await self._json("GET", f"{self._team}/keys"))["keys"]
+        return found
+
+    async def create_key(self, role: str, name: str) -> Json:
+        """Its `api_key` is told here and never again."""
+        return await self._json("POST", f"{self._team}/keys", json={"role": role, "name": name})
+
+    async def delete_key(self, key_id: str) -> None:
+        await self._json("DELETE", f"{self._team}/keys/{key_id}")
+
+    async def subscriptions(self, params: dict[str, str]) -> list[Json]:
+        found: list[Json] = (await self._json("GET", f"{self._team}/subscriptions", params=params))["subscriptions"]
+        return found
+
+    async def add_subscription(self, subscription: dict[str, str]) -> Json:
+        """`{channel, subscriber}`."""
+        return await self._json("POST", f"{self._team}/subscriptions", json=subscription)
+
+    async def remove_subscription(self, subscription: dict[str, str]) -> None:
+        await self._json("DELETE", f"{self._team}/subscriptions", params=subscription)
 
     async def trigger(self, member: str, request: Json) -> Json:
         return await self._json("POST", f"{self._team}/robots/{member}/trigger", json=request)
@@ -186,7 +216,11 @@ def _refused(answer: httpx.Response) -> ApiError:
         told = answer.json()["error"]
     except (ValueError, KeyError, TypeError):
         told = {"code": str(answer.status_code), "message": answer.text[:300] or answer.reason_phrase}
-    code, by_code = str(told.get("code", "")), {"bad_signature": "sign with the secret that the source was added with"}
+    code = str(told.get("code", ""))
+    by_code = {
+        "bad_signature": "sign with the secret that the source was added with",
+        "role_too_low": "`rota keys` lists the team's keys and their roles; an owner's key makes others",
+    }
     hints = {
         401: "check ROTA_API_KEY (or ROTA_ADMIN_KEY for this command), or start `rota up` again",
         403: "this key may not do that: team commands need the team's key, `rota dead` the administrator's",

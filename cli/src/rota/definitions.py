@@ -8,6 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from rota.errors import CliError
+from rota.faults import faults
 from rota_contracts.robot import RobotDefinition, parse_definition
 
 Raw = dict[str, Any]
@@ -15,7 +16,7 @@ Raw = dict[str, Any]
 
 def read_definitions(path: Path) -> list[RobotDefinition]:
     """Every document of a YAML file (`-` is standard input). CliError names each wrong field."""
-    return [_checked(raw, f"{path}, document {number}") for number, raw in enumerate(_documents(path), start=1)]
+    return [_checked(raw, f"{path}, document {number}") for number, raw in enumerate(documents(path), start=1)]
 
 
 def wire(definition: RobotDefinition) -> Raw:
@@ -24,7 +25,8 @@ def wire(definition: RobotDefinition) -> Raw:
     return written
 
 
-def _documents(path: Path) -> list[Any]:
+def documents(path: Path) -> list[Any]:
+    """What a YAML file holds, at least one; `-` is standard input."""
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text()
         found = [document for document in yaml.safe_load_all(text) if document is not None]
@@ -44,8 +46,7 @@ def _checked(raw: Any, where: str) -> RobotDefinition:
     try:
         definition = parse_definition(raw)
     except ValidationError as error:
-        details = [f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in error.errors()]
-        raise CliError(f"{where} is not a robot's definition:", hint=hint, details=details) from error
+        raise CliError(f"{where} is not a robot's definition:", hint=hint, details=faults(error)) from error
     if definition.member_id is None:
         raise CliError(f"expected member_id in {where}: without it every apply would make another robot", hint=hint)
     return definition

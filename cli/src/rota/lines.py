@@ -74,6 +74,25 @@ def _planned(name: str, data: Event) -> str:
     return f"☐ {data.get('action')} {data.get('plan_id')}{due}"
 
 
+def _missed(name: str, data: Event) -> str:
+    count = data.get("count") or 0
+    when = f"{data.get('first')} to {data.get('last')}" if count > 1 else data.get("first")
+    return f"✗ missed {count} run{'' if count == 1 else 's'}, due {when}{_after_colon(data.get('message'))}"
+
+
+def _failed(name: str, data: Event) -> str:
+    return f"✗ its status is error since run {data.get('execution_id')} has failed{_after_colon(data.get('message'))}"
+
+
+def _recovered(name: str, data: Event) -> str:
+    return f"✓ its status is no longer error: run {data.get('execution_id')} has completed"
+
+
+def _notified(name: str, data: Event) -> str:
+    to = f" for {data['subscriber']}" if data.get("subscriber") else ""
+    return f"✉ notification on {data.get('channel')}{to}{_after_colon(data.get('title'))}"
+
+
 def _rejected(name: str, data: Event) -> str:
     return f"✗ not run{_after_colon(data.get('message') or data.get('reason'))}"
 
@@ -95,6 +114,10 @@ def _after_colon(text: object) -> str:
 TOLD: dict[str, Callable[[str, Event], str]] = {
     catalog.ACTIVITY.name: _activity,
     catalog.TRIGGER_REJECTED.name: _rejected,
+    catalog.TRIGGER_MISSED.name: _missed,
+    catalog.ROBOT_FAILED.name: _failed,
+    catalog.ROBOT_RECOVERED.name: _recovered,
+    catalog.NOTIFICATION_POSTED.name: _notified,
     catalog.EXECUTION_STARTED.name: _started,
     catalog.EXECUTION_FINISHED.name: _finished,
     catalog.EXECUTION_PARKED.name: _parked,

@@ -7,17 +7,20 @@ import typer
 
 from rota.commands import (
     apply,
+    clock,
     control,
     dead,
     demo,
     doctor,
     executions,
     intervene,
+    keys,
     knowledge,
-    plans,
+    plan,
     replay,
     robots,
     sources,
+    subscriptions,
     trigger,
     up,
     watch,
@@ -37,11 +40,14 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (up, demo, apply, trigger, intervene, control, plans, watch, replay, doctor):
+for group in (up, demo, apply, trigger, intervene, control, clock, watch, replay, doctor):
     group.register(app)
 for name, commands in (
     ("robots", robots.app),
+    ("plan", plan.app),
     ("sources", sources.app),
+    ("subscriptions", subscriptions.app),
+    ("keys", keys.app),
     ("executions", executions.app),
     ("kb", knowledge.app),
     ("dead", dead.app),

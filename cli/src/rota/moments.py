@@ -1,6 +1,9 @@
-"""Instants and durations as people read them."""
+"""Instants and durations as people read them, and instants as they write them."""
 
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import typer
 
 MINUTE_S = 60
 
@@ -8,6 +11,27 @@ MINUTE_S = 60
 def moment(at: datetime) -> str:
     """In UTC, to the second."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def local(at: datetime, zone: str) -> str:
+    """By the time of an IANA zone, to the minute, and the zone's name."""
+    return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
+
+
+def instant(text: str) -> datetime:
+    """An instant that somebody has typed, with its offset. BadParameter for anything else."""
+    at = wall_time(text)
+    if at.tzinfo is None:
+        raise typer.BadParameter(f"expected an offset too, like 2026-03-02T09:00:00+01:00 or …Z, not {text!r}")
+    return at
+
+
+def wall_time(text: str) -> datetime:
+    """A date, a date and time, or an instant that somebody has typed. BadParameter for anything else."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"expected a time like 2026-03-02T09:00:00+01:00, not {text!r}") from error
 
 
 def took(started: datetime | None, finished: datetime | None) -> str:

@@ -3,10 +3,11 @@
 import re
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Self
+from functools import cache
+from typing import Annotated, Any, Self
 from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rota_contracts.model import Part
 
@@ -15,10 +16,13 @@ _TIME = r"^(?:[01]?[0-9]|2[0-3]):[0-5][0-9]$"
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 """As `datetime.weekday()` counts them."""
 
+LONGEST = timedelta(days=3650)
+"""Ten years: a hundred of them, from now or back, are still dates."""
 
-def duration(text: str) -> timedelta:
-    """`30m`, `1h30m`, `2d`, `45s` as a time span; ValueError for anything else and for nothing at all."""
-    match = re.fullmatch(_DURATION, text)
+
+def duration(text: Any) -> timedelta:
+    """`30m`, `1h30m`, `2d`, `45s` as a time span; ValueError for anything else, for nothing and for over ten years."""
+    match = re.fullmatch(_DURATION, text) if isinstance(text, str) else None
     if match is None:
         raise ValueError(f"expected a duration like 30m, 2h or 1h30m, not {text!r}")
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
@@ -28,36 +32,61 @@ def duration(text: str) -> timedelta:
         raise ValueError(f"expected a duration shorter than two million years, not {text!r}") from error
     if not span:
         raise ValueError(f"expected a duration longer than nothing, like 30m, not {text!r}")
+    if span > LONGEST:
+        raise ValueError(f"expected a duration of at most {LONGEST.days}d, like 30m or 7d, not {text!r}")
     return span
 
 
-def _duration_text(text: str) -> str:
+def _duration_text(text: Any) -> Any:
     duration(text)
     return text
 
 
-def _time_text(text: str) -> str:
-    if not re.fullmatch(_TIME, text):
+def _time_text(text: Any) -> Any:
+    """Not a text at all: YAML reads `17:30` without quotes as a number."""
+    if not isinstance(text, str) or not re.fullmatch(_TIME, text):
         raise ValueError(f"expected a time of day like 09:00 or 17:30, not {text!r}")
     return text
 
 
-def _day_text(text: str) -> str:
+def _day_text(text: Any) -> Any:
     if text not in (*DAYS, "*"):
         raise ValueError(f"expected Mon, Tue, Wed, Thu, Fri, Sat, Sun or *, not {text!r}")
     return text
 
 
-def _zone_text(text: str) -> str:
-    if text not in available_timezones():
+@cache
+def _zones() -> frozenset[str]:
+    """Read once: it means walking through a folder of 600 files."""
+    return frozenset(available_timezones())
+
+
+def _zone_text(text: Any) -> Any:
+    if not isinstance(text, str) or text not in _zones():
         raise ValueError(f"expected an IANA time zone like Europe/Paris or UTC, not {text!r}")
     return text
 
 
-Duration = Annotated[str, AfterValidator(_duration_text), WithJsonSchema({"type": "string", "pattern": _DURATION})]
-TimeOfDay = Annotated[str, AfterValidator(_time_text), WithJsonSchema({"type": "string", "pattern": _TIME})]
-Day = Annotated[str, AfterValidator(_day_text), WithJsonSchema({"type": "string", "enum": [*DAYS, "*"]})]
-Zone = Annotated[str, AfterValidator(_zone_text)]
+def _times_list(given: Any) -> Any:
+    return _a_list(given, '["09:00", "17:30"]')
+
+
+def _days_list(given: Any) -> Any:
+    return _a_list(given, '["Mon", "Fri"]')
+
+
+def _a_list(given: Any, example: str) -> Any:
+    if not isinstance(given, (list, tuple)):
+        raise ValueError(f"expected a list like {example}, not {given!r}")
+    return given
+
+
+Duration = Annotated[str, BeforeValidator(_duration_text), WithJsonSchema({"type": "string", "pattern": _DURATION})]
+TimeOfDay = Annotated[str, BeforeValidator(_time_text), WithJsonSchema({"type": "string", "pattern": _TIME})]
+Day = Annotated[str, BeforeValidator(_day_text), WithJsonSchema({"type": "string", "enum": [*DAYS, "*"]})]
+Zone = Annotated[str, BeforeValidator(_zone_text)]
+Times = Annotated[list[TimeOfDay], BeforeValidator(_times_list)]
+Days = Annotated[list[Day], BeforeValidator(_days_list)]
 
 
 class ClockMode(StrEnum):
@@ -84,8 +113,8 @@ class CatchUp(Part):
 
 class Clock(Part):
     mode: ClockMode
-    times: list[TimeOfDay] = Field(default=[], description="mode times: 24-hour, in tz")
-    days: list[Day] = Field(default=[], description="mode times: empty or * = every day")
+    times: Times = Field(default=[], description="mode times: 24-hour, in tz")
+    days: Days = Field(default=[], description="mode times: empty or * = every day")
     every: Duration | None = Field(default=None, description="mode interval")
     tz: Zone = "UTC"
     timeout: Duration | None = Field(default=None, description="longest time of one run")

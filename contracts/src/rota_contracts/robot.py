@@ -1,6 +1,7 @@
 """The definition of a robot: the member record (TG-53) and its configuration (CL-01 to CL-04)."""
 
 from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
@@ -88,6 +89,13 @@ class Learn(Part):
     on: bool = True
     types: list[LessonType] = list(LessonType)
     keep: int = Field(default=0, ge=0, description="days; 0 = for ever")
+
+    def kept_since(self, now: datetime) -> datetime | None:
+        """What is older is kept no longer (LE-06); None if all is kept."""
+        try:
+            return now - timedelta(days=self.keep) if self.keep else None
+        except OverflowError:  # longer than there are dates
+            return None
 
 
 class MCPServer(Part):

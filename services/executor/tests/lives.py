@@ -52,6 +52,9 @@ STEPS: list[type[object] | Phase] = [
 ]  # fmt: skip
 """Every step of a clock run's life but the last."""
 
+SECRET = "only-the-process-knows"
+"""The id under which the result of a run's first call of a process may come later."""
+
 PATIENCE = timedelta(seconds=60)
 GOOD = ValidationResult(passed=True, score=0.9)
 BAD = ValidationResult(passed=False, score=0.2, issues=["too short", "no figures"])
@@ -101,7 +104,7 @@ def agents_answer(phase: Phase, *, tasks: int, expected: str) -> Progressed:
 def answer_about_a_task(step: RunTurn | CheckRules | RequestVerdict | BeginCalls | MakeCalls) -> Progressed:
     match step:
         case BeginCalls(task, uses):
-            return CallsBegun(task.id, list(uses))
+            return CallsBegun(task.id, list(uses), {use.step_id: SECRET for use in uses if use.server is None})
         case MakeCalls(task, uses):
             return Used(task.id, uses[0].step_id, Text(inline=f"{uses[0].name} did it"))
         case RunTurn(task):

@@ -20,9 +20,11 @@ from executor.domain.outcomes import (
     CallsBegun,
     DeliveryTaken,
     GoalsCompared,
+    GoalsGiven,
     Learnt,
     NotCalled,
     Outcome,
+    Promised,
     Recalled,
     RulesAnswered,
     StepDelayed,
@@ -30,7 +32,7 @@ from executor.domain.outcomes import (
     Used,
     VerdictGiven,
 )
-from executor.domain.run import Run, Word
+from executor.domain.run import CALLBACK, Run, Word
 from executor.domain.steps import (
     AskAgent,
     BeginCalls,
@@ -38,6 +40,7 @@ from executor.domain.steps import (
     CompareGoals,
     Done,
     Finish,
+    GiveGoals,
     MakeCalls,
     Park,
     RecallLessons,
@@ -54,6 +57,7 @@ from rota_contracts.execution import ExecStatus, LearningResult
 from rota_contracts.learning import GoalsChecked
 from rota_contracts.robot import Phase, Robot
 from rota_contracts.text import Text
+from rota_contracts.turns import ToolUse
 from rota_contracts.validation import RulesChecked
 
 MORE = BAD.model_copy(update={"need_reply": True, "reply_content": "More figures, please."})
@@ -133,7 +137,7 @@ def next_events(run: Run, chance: Chance) -> list[Event]:
         case MakeCalls(task, uses):
             if chance.one_of(False, False, False, True):
                 return [Event("taken over")]
-            return [_called(task.id, use.step_id, chance) for use in chance.order(uses)]
+            return [_called(task.id, use, chance) for use in chance.order(uses)]
         case Done():
             return []
         case other:
@@ -153,7 +157,11 @@ def _people(run: Run, chance: Chance) -> list[Event]:
         words.append(a_word("instruct", "The German one.", id=f"a-{number}"))
     if run.paused:
         words.append(a_word("resume", id=f"r-{number}"))
-    return [Event("word", word=word) for word in chance.order(tuple(words))]
+    for callback in run.promised:
+        sent = {"id": f"c-{callback.id}", "callback": callback.id}
+        result = a_word(CALLBACK, output=Text(inline="paid"), **sent)
+        words.append(chance.one_of(result, a_word(CALLBACK, error="closed", **sent), None))
+    return [Event("expired") if word is None else Event("word", word=word) for word in chance.order(tuple(words))]
 
 
 def _model(run: Run, step: AskAgent | RunTurn, chance: Chance) -> Event:
@@ -180,22 +188,32 @@ def _turn(chance: Chance) -> Said:
     return Said(text={"answer": "42", "nothing": " ", "ask": ASKS}[kind])
 
 
-def _called(task_id: str, step_id: str, chance: Chance) -> Event:
-    done = Used(task_id, step_id, Text(inline="found"))
-    failed, away = Used(task_id, step_id, None, "404"), NotCalled(task_id, step_id, "away")
-    return Event("took", chance.one_of(done, failed, away))
+def _called(task_id: str, use: ToolUse, chance: Chance) -> Event:
+    done = Used(task_id, use.step_id, Text(inline="found"))
+    failed, away = Used(task_id, use.step_id, None, "404"), NotCalled(task_id, use.step_id, "away")
+    later = [] if use.server is not None else [Promised(task_id, use.step_id)] * 2
+    return Event("took", chance.one_of(done, failed, away, *later))
+
+
+def _merged(step: CompareGoals | GiveGoals, chance: Chance) -> Outcome:
+    if isinstance(step, GiveGoals):
+        return GoalsGiven(step.merge.into, done=chance.one_of(True, False))
+    merge = GoalsChecked(decision="merge", goals="the rest", execution_id="e0")
+    proceed, skip = GoalsChecked(decision="proceed"), GoalsChecked(decision="skip", reason="done")
+    away = merge.model_copy(update={"into": "e9", "execution_id": None})
+    return GoalsCompared(chance.one_of(proceed, merge, away, skip))
 
 
 def _answer(step: Step, chance: Chance) -> Outcome:
     match step:
         case RecallLessons():
             return Recalled([], note="without lessons")
-        case CompareGoals():
-            merge = GoalsChecked(decision="merge", goals="the rest", execution_id="e0")
-            proceed, skip = GoalsChecked(decision="proceed"), GoalsChecked(decision="skip", reason="done")
-            return GoalsCompared(chance.one_of(proceed, merge, skip))
+        case CompareGoals() | GiveGoals():
+            return _merged(step, chance)
         case BeginCalls(task, uses):
-            return CallsBegun(task.id, list(uses))
+            return CallsBegun(
+                task.id, list(uses), {use.step_id: f"c-{use.step_id}" for use in uses if use.server is None}
+            )
         case CheckRules(task):
             good, kind = RulesChecked(verdict=GOOD), RulesChecked(verdict=GOOD, open_rules=["Be kind."])
             return RulesAnswered(
@@ -218,6 +236,8 @@ def happen(run: Run, event: Event) -> Run:
             return ledger.parked(run, now=NOON)
         case "granted":
             return ledger.granted(run, event.grant, now=NOON)
+        case "expired":
+            return ledger.expired(run, now=run.expires_at or NOON)
         case "taken over":
             return ledger.taken_over(run, now=NOON)
         case "finished":

@@ -1,5 +1,6 @@
 """What agents are told."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ from executor.domain import deciding
 from executor.domain.outcomes import Planned, Unusable
 from executor.domain.run import Run
 from executor.domain.steps import RunTurn
+from executor.domain.wording import clock_text, given_input
 from executor.prompts import for_phase, for_task, system
 from rota_common.testing.samples import NOON, a_robot
+from rota_contracts.clock import clock_context
 from rota_contracts.execution import TaskResult, TaskStatus
 from rota_contracts.learning import Lesson, LessonType
 from rota_contracts.robot import Phase
 from rota_contracts.text import Text
-from rota_contracts.trigger import Message
+from rota_contracts.trigger import Message, TriggerInput
 
 ROBOT = a_robot(
     config={
@@ -85,6 +88,31 @@ def test_the_report_is_asked_for_with_the_time_of_the_robot() -> None:  # EX-11 
     assert "Monday 2026-03-02 12:00 UTC (start of the month)" in system_prompt
 
 
+@pytest.mark.parametrize(
+    ("due", "told"),
+    [
+        (NOON - timedelta(minutes=1), ""),
+        (NOON - timedelta(minutes=1, seconds=1), "; this run was due at Monday 2026-03-02 12:58"),
+        (NOON - timedelta(days=1), "; this run was due at Sunday 2026-03-01 13:00"),
+        (None, ""),
+    ],
+)
+def test_a_run_that_is_late_is_told_since_when_in_its_robots_zone(due: Any, told: str) -> None:  # EX-11
+    given = TriggerInput(clock=clock_context(NOON, "Europe/Paris"))
+    run = at(Phase.INSPIRATION, run=begun("clock", robot=ROBOT, input=given, scheduled_at=due))
+    line = f"Monday 2026-03-02 13:00 Europe/Paris (start of the month){told}"
+    assert f"It is {line}. Look around" in asked(run, Phase.INSPIRATION)[0]
+    assert line in given_input(run.execution.trigger).splitlines()
+
+
+def test_the_instant_a_run_was_due_at_is_told_as_clocks_showed_it_then() -> None:  # EX-11
+    summer = datetime(2026, 3, 29, 12, tzinfo=UTC)  # the clocks went forward that night
+    given = TriggerInput(clock=clock_context(summer, "Europe/Paris"))
+    run = begun("clock", input=given, scheduled_at=datetime(2026, 3, 28, 8, tzinfo=UTC))
+    stored = Run.model_validate_json(run.model_dump_json())
+    assert clock_text(stored.execution.trigger).endswith("; this run was due at Saturday 2026-03-28 09:00")
+
+
 def test_the_planner_is_told_the_goals_and_who_may_work() -> None:  # EX-26
     system_prompt, question = asked(at(Phase.TASKS, run=begun(robot=ROBOT)), Phase.TASKS)
     assert "- experts.scorer\n- experts.writer" in system_prompt
@@ -115,6 +143,15 @@ def test_lessons_of_earlier_runs_are_told() -> None:
 def test_the_language_is_the_triggers_then_the_robots_then_english(trigger: Any, config: Any, expected: str) -> None:
     run = at(Phase.GOALS, run=begun(robot=a_robot(config=config), locale=trigger))
     assert f"in this language: {expected}" in asked(run, Phase.GOALS)[0]
+
+
+@pytest.mark.parametrize("type", ["clock", "event"])
+def test_what_nobody_said_a_word_to_speaks_its_robots_language(type: str) -> None:  # SC-19
+    run = begun(type, robot=a_robot(config={"default_locale": "zh-CN"}))
+    for phase in (Phase.INSPIRATION, Phase.GOALS, Phase.DELIVERY):
+        if phase is not Phase.INSPIRATION or type == "clock":
+            assert "in this language: zh-CN" in asked(at(phase, run=run), phase)[0]
+    assert "zh-CN" in task_messages(at(RunTurn, run=run), 1)[0].text()
 
 
 def task_messages(run: Run, number: int, **fields: Any) -> list[Message]:

@@ -8,20 +8,23 @@ from hypothesis import strategies as st
 from services.executor.tests.lives import a_word
 from services.executor.tests.random_lives import Chance, Event, a_beginning, happen, next_events
 
-from executor.domain import deciding
+from executor.domain import deciding, tasks
 from executor.domain.outcomes import (
     CallsBegun,
     DeliveryTaken,
     Learnt,
     NotCalled,
+    Promised,
     StepDelayed,
     Used,
     VerdictGiven,
 )
+from executor.domain.preparing import takes_goals
 from executor.domain.run import DEADLINE, Run
 from executor.domain.steps import describe
 from executor.replay import replayed
 from rota_contracts.execution import ExecStatus
+from rota_contracts.robot import Phase
 from rota_contracts.trigger import InterventionAction
 
 MOST = 600
@@ -62,6 +65,8 @@ def _said(run: Run, draw: Draw, number: int) -> Any:
     if draw(st.booleans()):
         change["executor_id"] = draw(st.sampled_from(["experts.scorer", "crm.lookup", "crm.ping", "nobody"]))
     goal = draw(st.sampled_from(["", "Goal 1"]))
+    if action == InterventionAction.GOAL_ADD and draw(st.booleans()):
+        return a_word(str(action), "Theirs, too.", id=f"w{number}", merged="e8")
     return a_word(str(action), "As I say.", id=f"w{number}", task=change, goal=goal or None)
 
 
@@ -82,9 +87,13 @@ def check(before: Run, run: Run, event: Event) -> None:
         assert execution.status is ExecStatus.CANCELLED
     if not run.over:
         assert (execution.status is ExecStatus.PAUSED) == run.paused
-        assert (execution.status is ExecStatus.WAITING) == (execution.question is not None and not run.paused)
+        waits = execution.question is not None or bool(run.promised)
+        assert (execution.status is ExecStatus.WAITING) == (waits and not run.paused)
+        assert {callback.task_id for callback in run.promised} <= {getattr(tasks.current(run), "id", None)}
     if event.kind == "word" and not before.over:
         assert execution.interventions[-1].effect
+        if event.word is not None and event.word.merged and takes_goals(before):
+            assert run.blocked or execution.phase in (Phase.INSPIRATION, Phase.GOALS, Phase.TASKS) or run.replan
 
 
 @thoroughly
@@ -102,8 +111,9 @@ def test_outcomes_that_come_twice_late_or_early_end_in_the_same_execution(data: 
 
 
 def _settles(event: Event) -> bool:
-    """Is it the one outcome of its step? A step that is delayed is made again, and each delay counts."""
-    return event.outcome is not None and not isinstance(event.outcome, StepDelayed | NotCalled)
+    """Is it the one outcome of its step? A step that is delayed is made again, and each delay counts; a promise is one
+    outcome of a call, and its result another."""
+    return event.outcome is not None and not isinstance(event.outcome, StepDelayed | NotCalled | Promised)
 
 
 @thoroughly

@@ -70,6 +70,12 @@ def test_what_was_done_lately_is_skipped(history: list[str], decision: str) -> N
     assert json.loads(rehearse({"kind": "dedup", "history": history}).text)["decision"] == decision
 
 
+def test_what_is_under_way_takes_the_goals_on() -> None:  # SC-13
+    others = [{"execution_id": "e7"}, {"execution_id": "e8"}]
+    answer = json.loads(rehearse({"kind": "dedup", "history": [], "under_way": others, "goals": "Sell"}).text)
+    assert (answer["decision"], answer["into"], answer["goals"]) == ("merge", "e7", "Sell")
+
+
 async def test_other_questions_are_answered_with_their_own_words() -> None:
     prompt = Prompt([Message(content="How are you?")], Connector("r", "R", "rehearsal"), 5, "s")
     assert await RehearsalModel().complete(prompt) == Said(text="Rehearsed answer to: How are you?")

@@ -69,6 +69,7 @@ class Shop:
             agents,
             Blobs(),  # type: ignore[arg-type]  # no object store is needed
             nobody,  # type: ignore[arg-type]  # nor anybody to ask
+            nobody,  # type: ignore[arg-type]  # nor runs to merge with
             real=Workshop(self.tools, self.processes),
             recording=Workshop(RecordingTools({"crm"}), RecordingProcesses()),
         )

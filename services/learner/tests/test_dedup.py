@@ -1,5 +1,6 @@
 """Whether new goals have been reached already: what is asked, what is decided, and what stays decided."""
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +14,7 @@ from learner.history import Decided
 from learner.record_run import RecordRun
 from rota_common.errors import Permanent, Transient
 from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.learning import CheckGoals, GoalsChecked, LearningRequestedV1
+from rota_contracts.learning import CheckGoals, GoalsChecked, LearningRequestedV1, UnderWay
 from rota_contracts.robot import Robot
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -81,7 +82,7 @@ async def test_the_agent_is_shown_the_goals_and_the_newest_runs() -> None:  # SC
         "goals": GOALS,
         "delivered": "7 leads",
     }
-    assert call.metadata == {"history": shown["history"]}
+    assert call.metadata == {"history": shown["history"], "under_way": []}
 
 
 @pytest.mark.parametrize(
@@ -102,6 +103,157 @@ async def test_the_agent_decides(answer: Any, decided: dict[str, Any]) -> None: 
     await learner.ran()
     checked = (await learner.check()).model_dump(mode="json")
     assert {name: checked[name] for name in decided} == decided
+
+
+def under_way(execution_id: str = "e7", status: str = "running", goals: str = "", about: str = "") -> UnderWay:
+    return UnderWay(execution_id=execution_id, status=status, goals=goals, about=about)
+
+
+INTO = {"decision": "merge", "reason": "It is at it.", "into": "e7", "goals": "1. Also the new leads"}
+
+
+async def test_the_agent_is_shown_what_is_under_way_but_not_the_run_itself() -> None:  # SC-13
+    learner = Learner(INTO)
+    others = [under_way(), under_way("e8", "queued", about="webhook crm"), under_way("e2", goals=GOALS)]
+    await learner.check("e2", under_way=others)
+    (call,) = learner.agents.calls
+    shown = json.loads(call.messages[0].text().split("\n\n", 1)[1])
+    assert [one["execution_id"] for one in shown["under_way"]] == ["e7", "e8"]
+    assert shown["under_way"][1] == {"execution_id": "e8", "status": "queued", "about": "webhook crm", "goals": ""}
+    assert call.metadata == {"history": [], "under_way": shown["under_way"]}
+
+
+async def test_what_is_under_way_is_shown_in_part_when_it_is_much() -> None:
+    learner = Learner()
+    await learner.check(under_way=[under_way(f"x{number}", goals="g" * 20_000) for number in range(100)])
+    assert len(learner.agents.calls[0].messages[0].text()) < 90_000
+    assert len(learner.agents.calls[0].metadata["under_way"]) == 20
+
+
+@pytest.mark.parametrize(
+    ("answer", "goals"),
+    [
+        (INTO, "1. Also the new leads"),
+        (INTO | {"goals": " "}, GOALS),
+        ({"decision": "skip", "reason": "It is at it.", "execution_id": "e7"}, GOALS),
+    ],
+)
+async def test_the_agent_names_the_run_under_way_that_goals_go_to(answer: Any, goals: str) -> None:  # SC-13
+    learner = Learner(answer)
+    checked = await learner.check(under_way=[under_way()])
+    assert (checked.decision, checked.into, checked.execution_id) == ("merge", "e7", "e7")
+    assert (checked.goals, checked.reason) == (goals, "It is at it.")
+
+
+@pytest.mark.parametrize("into", ["made up", "e2", "", None, 7, ["e7"], {"e7": 1}])
+async def test_merging_into_what_is_not_under_way_is_merging_into_the_run_itself(into: Any) -> None:  # SC-13
+    learner = Learner(INTO | {"into": into})
+    checked = await learner.check("e2", under_way=[under_way(), under_way("e2")])
+    assert (checked.decision, checked.into, checked.goals) == ("merge", None, "1. Also the new leads")
+
+
+async def test_what_was_not_completed_is_no_reason_to_skip() -> None:
+    learner = Learner({"decision": "skip", "execution_id": "e1"})
+    checked = await learner.check(under_way=[under_way()])
+    assert (checked.decision, "gave no decision" in checked.reason) == ("proceed", True)
+
+
+@pytest.mark.parametrize(
+    ("status", "goals", "decision"),
+    [
+        (status, "## goals  1. report the WEEK's leads", "merge")
+        for status in ("running", "pending", "queued", "waiting")
+    ]
+    + [("paused", GOALS, "proceed"), ("running", "1. Something else", "proceed"), ("queued", "", "proceed")],
+)
+async def test_without_an_agent_equal_goals_under_way_are_merged(
+    status: str, goals: str, decision: str
+) -> None:  # SC-13
+    learner = Learner()
+    learner.agents.error = "no model is configured"
+    checked = await learner.check(under_way=[under_way("e6", goals="1. Other"), under_way("e7", status, goals)])
+    assert checked.decision == decision
+    assert checked.reason.endswith("the dedup agent rota.dedup failed: no model is configured")
+    if decision == "merge":
+        assert (checked.into, checked.execution_id, checked.goals) == ("e7", "e7", GOALS)
+
+
+async def test_without_an_agent_what_was_completed_counts_first() -> None:  # SC-13
+    learner = Learner("")
+    await learner.ran("e1")
+    checked = await learner.check(under_way=[under_way("e7", goals=GOALS)])
+    assert (checked.decision, checked.execution_id, checked.into) == ("skip", "e1", None)
+
+
+async def test_no_goals_are_merged_into_nothing() -> None:
+    learner = Learner(INTO)
+    checked = await learner.check(goals="  ", under_way=[under_way("e7")])
+    assert (checked.decision, learner.agents.calls) == ("proceed", [])
+
+
+async def test_asked_twice_the_run_to_merge_into_is_the_same() -> None:  # SC-13
+    learner = Learner(INTO)
+    first = await learner.check(under_way=[under_way(), under_way("e8")])
+    learner.agents.content = json.dumps(INTO | {"into": "e8"})
+    assert await learner.check(under_way=[]) == first
+    assert (first.into, len(learner.agents.calls)) == ("e7", 1)
+
+
+async def test_runs_that_are_compared_at_once_do_not_all_end() -> None:  # SC-13
+    class AtOnce(SayingAgents):
+        """Each run is told to go into the next one, once all have asked."""
+
+        async def answer(self, call: CallAgent) -> AgentAnswered:
+            self.calls.append(call)
+            await asked.wait() if len(self.calls) < 3 else asked.set()
+            into = {"e1": "e2", "e2": "e3", "e3": "e1"}[call.execution_id or ""]
+            return AgentAnswered(agent_id=call.assistant_id, content=json.dumps(INTO | {"into": into}))
+
+    asked, learner = asyncio.Event(), Learner()
+    learner._decide._agents = AtOnce()
+    runs = ("e1", "e2", "e3")
+    others = [under_way(run, goals=GOALS) for run in runs]
+    checked = await asyncio.gather(*(learner.check(run, under_way=others) for run in runs))
+    goes_on = [one for one in checked if one.into is None]
+    assert goes_on
+    assert {one.decision for one in goes_on} == {"proceed"}
+    assert [await learner.check(run) for run in runs] == checked
+
+
+async def test_an_answer_that_a_crash_left_unsure_is_made_sure_before_it_is_given() -> None:  # SC-13
+    class Crashing(DictHistory):
+        async def settle(self, decided: Decided) -> Decided:
+            raise ConnectionError
+
+    learner = Learner(INTO, history=Crashing())
+    with pytest.raises(ConnectionError):
+        await learner.check("e2", under_way=[under_way()])
+    whole = DictHistory()
+    whole._decided = learner.history._decided
+    learner._decide._history = whole
+    learner.agents.content = json.dumps(INTO | {"into": "e2"})
+    assert (await learner.check("e7", under_way=[under_way("e2")])).decision == "proceed"
+    assert (await learner.check("e2")).into == "e7"
+
+
+async def test_a_run_that_ends_itself_is_given_nothing() -> None:  # SC-13
+    learner = Learner(INTO)
+    assert (await learner.check("e2", under_way=[under_way()])).into == "e7"
+    learner.agents.content = json.dumps(INTO | {"into": "e2"})
+    checked = await learner.check("e7", under_way=[under_way("e2", goals=GOALS)])
+    assert (checked.decision, checked.into) == ("proceed", None)
+    assert checked.reason == "it was to be merged into e2, which doesn't go on itself"
+    assert await learner.check("e7") == checked
+
+
+async def test_a_run_whose_goals_went_to_another_is_no_reason_to_skip_unless_it_went_on() -> None:  # SC-13
+    learner = Learner(INTO)
+    for run in ("e2", "e3"):
+        assert (await learner.check(run, under_way=[under_way()])).into == "e7"
+    await learner.ran("e2", at=NOON)
+    assert await learner.history.completed("acme", "leads", since=NOON, limit=10) == []
+    await learner.ran("e3", at=NOON, tasks=[{"description": "look", "status": "completed"}])
+    assert [run.execution_id for run in await learner.history.completed("acme", "leads", since=NOON, limit=1)] == ["e3"]
 
 
 UNUSABLE = ["", "Done already.", "[1]", {"decision": "maybe"}, {"goals": "x"}, MERGE | {"goals": " "}]

@@ -28,12 +28,13 @@ class Memory:
         self.knowledge, self.bases, self.robots = knowledge or DictKnowledge(), DictKnowledgeBases(), DictRobots()
         embedder = HashingEmbedder()
         self._remember = RememberEntries(self.knowledge, self.bases, self.robots, embedder)
-        self._recall = RecallEntries(self.knowledge, DictShared(), embedder)
+        self.now = NOON
+        self._recall = RecallEntries(self.knowledge, DictShared(), self.robots, embedder, lambda: self.now)
         self._forget = ForgetEntries(self.knowledge)
         self.follow = FollowRobots(self.knowledge, self.bases)
 
-    def robot(self, rev: int, *, deleted: bool = False) -> None:
-        config = {"identity": {"role": "writer"}}
+    def robot(self, rev: int, *, deleted: bool = False, keep: int = 0) -> None:
+        config = {"identity": {"role": "writer"}, "learn": {"keep": keep}}
         names = {"team_id": ROBOT.team, "member_id": ROBOT.member}
         definition = {**names, "rev": rev, "deleted": deleted, "robot_config": config}
         self.robots.robots[ROBOT] = Robot.model_validate(definition)
@@ -46,8 +47,9 @@ class Memory:
         found = await self._recall(Recall(team_id=owner.team, member_id=owner.member, query=query, **given))
         return [one.entry.content for one in found.entries]
 
-    async def forget(self, ids: list[str] | None = None) -> int:
-        return (await self._forget(Forget(team_id=ROBOT.team, member_id=ROBOT.member, ids=ids))).count
+    async def forget(self, ids: list[str] | None = None, *, before: datetime | None = None) -> int:
+        asked = Forget(team_id=ROBOT.team, member_id=ROBOT.member, ids=ids, before=before)
+        return (await self._forget(asked)).count
 
 
 @pytest.fixture
@@ -86,6 +88,26 @@ async def test_forgetting_some_and_forgetting_all(memory: Memory) -> None:
     assert sorted(await memory.recall("two")) == ["three", "two"]
     assert await memory.forget() == 2
     assert await memory.recall("two") == []
+
+
+async def test_what_is_older_can_be_forgotten_alone(memory: Memory) -> None:  # LE-06
+    for days, text in enumerate(("today", "yesterday", "the day before")):
+        await memory.remember(text, at=NOON - timedelta(days=days))
+    assert await memory.forget(["today", "the day before"], before=NOON) == 1
+    assert await memory.forget(before=NOON) == 1
+    assert await memory.forget(before=NOON) == 0
+    assert await memory.recall("today") == ["today"]
+
+
+async def test_what_is_kept_no_longer_is_not_recalled_and_a_longer_keep_brings_it_back(memory: Memory) -> None:  # LE-06
+    await memory.remember("a lesson of monday")
+    await memory.remember("a lesson of tuesday", at=NOON + timedelta(days=1))
+    memory.now = NOON + timedelta(days=7, seconds=1)
+    memory.robot(2, keep=7)
+    assert await memory.recall("a lesson of monday") == ["a lesson of tuesday"]
+    for rev, keep in ((3, 8), (4, 0), (5, 10**12)):
+        memory.robot(rev, keep=keep)
+        assert sorted(await memory.recall("a lesson of monday")) == ["a lesson of monday", "a lesson of tuesday"]
 
 
 async def test_knowledge_ends_with_its_robot(memory: Memory) -> None:  # LE-07

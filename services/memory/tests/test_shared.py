@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memory.adapters.fakes import DictKnowledge, DictShared, HashingEmbedder
+from memory.adapters.fakes import DictKnowledge, DictRobots, DictShared, HashingEmbedder
 from memory.domain import ANSWER_LIMIT, MAX_COLLECTIONS
 from memory.recall import RecallEntries
 from memory.search_shared import SearchSharedEntries
@@ -24,7 +24,7 @@ class Team:
         shared, embedder = DictShared(), HashingEmbedder()
         self._share, self._unshare = ShareEntries(shared, embedder), UnshareEntries(shared)
         self._search = SearchSharedEntries(shared, embedder)
-        self._recall = RecallEntries(DictKnowledge(), shared, embedder)
+        self._recall = RecallEntries(DictKnowledge(), shared, DictRobots(), embedder, lambda: NOON)
 
     async def share(self, collection: str, *contents: str, team: str = "acme", **fields: Any) -> int:
         entries = [

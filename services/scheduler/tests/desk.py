@@ -16,9 +16,11 @@ from rota_contracts.robot import Robot
 from rota_contracts.trigger import RejectReason
 from scheduler.adapters.fake_plans import MemoryPlans
 from scheduler.adapters.fakes import MemoryQueue, MemoryWithdrawals
+from scheduler.aftermath import Aftermath
+from scheduler.card import Card, Key, card_of
 from scheduler.change_plan import ChangePlans
-from scheduler.dispatch import Dispatcher
-from scheduler.domain import State
+from scheduler.dispatch import Dispatcher, Pace
+from scheduler.domain import Board, State
 from scheduler.plan import Plan
 from scheduler.ports import Batch, Known
 from scheduler.start_plans import StartPlans
@@ -34,11 +36,11 @@ class Robots:
     def __init__(self) -> None:
         self.kept: dict[str, Robot | Exception] = {MEMBER: a_robot()}
 
-    async def find(self, team: str, member: str) -> Robot | None:
+    async def find(self, team: str, member: str, *, rev: int | None = None) -> Card | None:
         found = self.kept.get(member)
         if isinstance(found, Exception):
             raise found
-        return found
+        return None if found is None else card_of(found)
 
 
 class Told:
@@ -50,6 +52,7 @@ class Told:
         self.grants: list[tuple[str, int]] = []
         self.plans: list[tuple[str, str]] = []
         self.rejected: list[tuple[str, RejectReason]] = []
+        self.judged: list[tuple[str, str]] = []
         self.away = False
 
     async def batch(self, batch: Batch, earlier: Sequence[Known]) -> None:
@@ -67,6 +70,12 @@ class Told:
 
     async def requested(self, known: Known, *, again: int = 0) -> None:
         self.again.append((known.trigger.trigger_id, again))
+
+    async def failed(self, run: ExecutionFinishedV1) -> None:
+        self.judged.append((run.execution_id, "failed"))
+
+    async def recovered(self, run: ExecutionFinishedV1) -> None:
+        self.judged.append((run.execution_id, "recovered"))
 
     async def plan(self, plan: Plan) -> None:
         self.plans += [(each.fact.plan_id, each.fact.action) for each in plan.untold]
@@ -95,11 +104,22 @@ class Desk:
         withdrawals, robots, told = MemoryWithdrawals(self.queue, clock=self.clock), self.robots, self.told
         changing: Any = ChangePlans(self.plans, robots, told, self.clock)  # type: ignore[arg-type]  # stand-ins
         planned: Any = StartPlans(self.plans, self.queue, changing, robots, self.clock)  # type: ignore[arg-type]  # too
-        ports: Any = (self.queue, withdrawals, planned, robots, told)
-        times: dict[str, Any] = {"lease": LEASE, "republish_after": 60, "clock": self.clock}
-        self.dispatcher = Dispatcher(*ports, owner="first", pool=pool, **times)
+        self.rearmed: list[tuple[str, bool | None]] = []
+        self.lost: list[Any] = []
+        after = Aftermath(robots, told, self._rearm)  # type: ignore[arg-type]  # stand-ins too
+        ports: Any = (self.queue, withdrawals, planned, robots, told, after, self._ask_after)
+        self.pool = pool
+        pace = Pace(lambda: self.pool, LEASE, 60)
+        self.dispatcher = Dispatcher(*ports, owner="first", pace=pace, clock=self.clock)
         self.change_plan = changing
         self.withdraw = AskDispatcher(withdrawals, self.dispatcher.look, self.clock, wait=1)
+
+    async def _rearm(self, key: Key, execution: str, *, failed: bool | None) -> None:
+        self.rearmed.append((execution, failed))
+
+    async def _ask_after(self, board: Board) -> list[Any]:
+        lost, self.lost = self.lost, []
+        return [as_event(each) for each in lost]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Desk"]:

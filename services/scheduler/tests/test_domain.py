@@ -10,11 +10,15 @@ import pytest
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.ids import execution_id
-from rota_contracts.robot import Robot
 from rota_contracts.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.domain import AGE_PER_PRIORITY, TOO_LONG, Board, Entry, Refusal, consider, pick
+from scheduler.card import Card, card_of
+from scheduler.domain import AGE_PER_PRIORITY, TOO_LONG, Board, Entry, Refusal, State, consider, pick
 
 MINUTE = timedelta(minutes=1)
+
+
+def a_card(**fields: Any) -> Card:
+    return card_of(a_robot(**fields))
 
 
 def entry(name: str, **fields: Any) -> Entry:
@@ -32,7 +36,7 @@ def picked(
     return [each.execution_id for each in pick(board(queued=queued, active=active), pool=pool, now=now)]
 
 
-def refusal(trigger: TriggerReceivedV1, robot: Robot | None, on: Board | None = None) -> Refusal | None:
+def refusal(trigger: TriggerReceivedV1, robot: Card | None, on: Board | None = None) -> Refusal | None:
     verdict = consider(trigger, robot, on or Board(), now=NOON)
     return verdict if isinstance(verdict, Refusal) else None
 
@@ -42,7 +46,7 @@ def off(*names: str) -> dict[str, Any]:
 
 
 def test_a_trigger_of_a_robot_gets_its_place() -> None:  # TG-05 SC-10
-    robot = a_robot(config={"quota": {"max": 3, "priority": 8}})
+    robot = a_card(config={"quota": {"max": 3, "priority": 8}})
     assert consider(a_trigger(), robot, Board(), now=NOON) == Entry(
         execution_id=execution_id("t1"), team=TEAM, member=MEMBER, type=TriggerType.EVENT,
         priority=8, max_running=3, queued_at=NOON,
@@ -51,25 +55,25 @@ def test_a_trigger_of_a_robot_gets_its_place() -> None:  # TG-05 SC-10
 
 @pytest.mark.parametrize("type", list(TriggerType))
 def test_every_trigger_is_on_unless_it_is_switched_off(type: TriggerType) -> None:  # TG-01 TG-02
-    assert refusal(a_trigger(type=type), a_robot()) is None
-    assert refusal(a_trigger(type=type), a_robot(config={"triggers": {}})) is None
+    assert refusal(a_trigger(type=type), a_card()) is None
+    assert refusal(a_trigger(type=type), a_card(config={"triggers": {}})) is None
 
 
 @pytest.mark.parametrize(
     ("type", "switch"), [("clock", "clock"), ("human", "intervene"), ("event", "event"), ("callback", "event")]
 )
 def test_a_trigger_that_is_switched_off_starts_nothing(type: str, switch: str) -> None:  # TG-03, Decision 19
-    found = refusal(a_trigger(type=type), a_robot(config=off(switch)))
+    found = refusal(a_trigger(type=type), a_card(config=off(switch)))
     assert found is not None
     assert found.reason is RejectReason.TRIGGER_DISABLED
     assert found.message == f"{type} triggers are switched off for this robot"
     others = {"clock", "intervene", "event"} - {switch}
-    assert refusal(a_trigger(type=type), a_robot(config=off(*others))) is None
+    assert refusal(a_trigger(type=type), a_card(config=off(*others))) is None
 
 
 @pytest.mark.parametrize(("actions", "allowed"), [([], True), (["task.add", "instruct"], True), (["instruct"], False)])
 def test_an_action_outside_the_list_is_refused(actions: list[str], allowed: bool) -> None:  # TG-04
-    found = refusal(a_trigger(type="human"), a_robot(config={"triggers": {"intervene": {"actions": actions}}}))
+    found = refusal(a_trigger(type="human"), a_card(config={"triggers": {"intervene": {"actions": actions}}}))
     assert (found is None) == allowed
     if found is not None:
         assert found == Refusal(RejectReason.ACTION_NOT_ALLOWED, "expected one of the actions instruct, not task.add")
@@ -79,16 +83,16 @@ def test_an_action_outside_the_list_is_refused(actions: list[str], allowed: bool
     ("robot", "reason"),
     [
         (None, RejectReason.NO_ROBOT),
-        (a_robot(deleted=True), RejectReason.NO_ROBOT),
-        (a_robot(autonomous_mode=False), RejectReason.NOT_AUTONOMOUS),
-        (a_robot(robot_status="paused"), RejectReason.NOT_ACTIVE),
-        (a_robot(robot_status="maintenance"), RejectReason.NOT_ACTIVE),
-        (a_robot(robot_status="error"), None),  # Decision 15: a later run that completes ends the error
-        (a_robot(robot_status="idle"), None),
-        (a_robot(config={"quota": {"max": 1, "queue": 0}}), RejectReason.QUEUE_FULL),
+        (a_card(deleted=True), RejectReason.NO_ROBOT),
+        (a_card(autonomous_mode=False), RejectReason.NOT_AUTONOMOUS),
+        (a_card(robot_status="paused"), RejectReason.NOT_ACTIVE),
+        (a_card(robot_status="maintenance"), RejectReason.NOT_ACTIVE),
+        (a_card(robot_status="error"), None),  # Decision 15: a later run that completes ends the error
+        (a_card(robot_status="idle"), None),
+        (a_card(config={"quota": {"max": 1, "queue": 0}}), RejectReason.QUEUE_FULL),
     ],
 )
-def test_every_refusal_names_its_reason(robot: Robot | None, reason: RejectReason | None) -> None:  # TG-05
+def test_every_refusal_names_its_reason(robot: Card | None, reason: RejectReason | None) -> None:  # TG-05
     found = refusal(a_trigger(), robot, board(active=[entry("e0")]))
     assert (found.reason if found else None) == reason
     assert found is None or found.message
@@ -110,7 +114,7 @@ def test_of_several_faults_the_first_is_the_reason(first: int) -> None:  # TG-05
     config: dict[str, Any] = {"quota": {"max": 1, "queue": 0}}
     if RejectReason.TRIGGER_DISABLED in reasons:
         config |= off("event")
-    found = refusal(a_trigger(), a_robot(config=config, **fields), board(active=[entry("e0")]))
+    found = refusal(a_trigger(), a_card(config=config, **fields), board(active=[entry("e0")]))
     assert found is not None
     assert found.reason is reasons[0]
 
@@ -125,8 +129,9 @@ def test_two_run_and_ten_wait_by_default(running: int, waiting: int, full: bool)
         queued=[entry(f"w{n}") for n in range(waiting)],
     )
     others = [entry(f"o{n}", member="bob") for n in range(50)] + [entry(f"x{n}", team="initech") for n in range(50)]
-    full_board.queued |= {each.execution_id: each for each in others}
-    found = refusal(a_trigger(), a_robot(), full_board)
+    for each in others:
+        full_board.put(each, State.QUEUED)
+    found = refusal(a_trigger(), a_card(), full_board)
     assert (found is not None) == full
     if found is not None:
         assert found.reason is RejectReason.QUEUE_FULL
@@ -175,10 +180,16 @@ def test_waiting_is_worth_priority(waited: float, first: str) -> None:
 
 @pytest.mark.parametrize(("waited", "first"), [(TOO_LONG - MINUTE / 60, "new"), (TOO_LONG, "old")])
 def test_whoever_waited_too_long_goes_before_everybody(waited: timedelta, first: str) -> None:
-    running = [entry(f"r{n}", team="busy", member=f"m{n}") for n in range(5)]
+    running = [entry(f"r{n}", team="busy", member=f"m{n}") for n in range(4)]
     old = entry("old", team="busy", priority=1, type=TriggerType.CLOCK, queued_at=NOON - waited)
     new = entry("new", team="calm", priority=10, type=TriggerType.HUMAN)
     assert picked([new, old], active=running)[0] == first
+
+
+def test_a_team_with_its_share_of_the_slots_gains_nothing_by_having_waited() -> None:  # F20
+    running = [entry(f"r{n}", team="flood", member=f"m{n}") for n in range(9)]
+    queued = [entry(f"w{n}", team="flood", member=f"n{n}", queued_at=NOON - 2 * TOO_LONG) for n in range(50)]
+    assert picked([*queued, entry("new", team="calm", type=TriggerType.CLOCK, priority=1)], active=running) == ["new"]
 
 
 def test_a_robot_at_its_quota_waits_and_lets_others_pass() -> None:  # SC-10
@@ -211,9 +222,9 @@ def test_neither_quota_nor_pool_is_ever_exceeded_and_no_free_slot_is_wasted(seed
                 "priority": random.randint(1, 10),
             }
             made = entry(f"e{serial}", team=f"team-{member[-1] in '01'}", queued_at=now, **fields)
-            on.queued[made.execution_id] = replace(made, type=random.choice(list(TriggerType)))
+            on.put(replace(made, type=random.choice(list(TriggerType))), State.QUEUED)
         for chosen in pick(on, pool=pool, now=now):
-            on.active[chosen.execution_id] = on.queued.pop(chosen.execution_id)
+            on.admit(chosen.execution_id, now)
             assert chosen.execution_id not in admitted
             admitted.add(chosen.execution_id)
         running = Counter(each.member for each in on.active.values())
@@ -230,14 +241,14 @@ def test_neither_quota_nor_pool_is_ever_exceeded_and_no_free_slot_is_wasted(seed
 def test_nobody_starves(seed: int) -> None:
     random, on, now = Random(seed), Board(), NOON
     poor = entry("poor", team="busy", priority=1, type=TriggerType.CLOCK)
-    on.queued["poor"] = poor
+    on.put(poor, State.QUEUED)
     for minute in range(12):
         for number in range(20):  # more than the pool, all of them better, of ever new teams
             name = f"{minute}-{number}"
             rich = entry(name, team=f"t{name}", priority=10, type=TriggerType.HUMAN, queued_at=now)
-            on.queued[name] = rich
+            on.put(rich, State.QUEUED)
         for chosen in pick(on, pool=5, now=now):
-            on.active[chosen.execution_id] = on.queued.pop(chosen.execution_id)
+            on.admit(chosen.execution_id, now)
         if "poor" in on.active:
             break
         for done in random.sample(sorted(on.active), 4):

@@ -12,6 +12,7 @@ from services.scheduler.tests.desk import Desk, finished, parked, resumable, sta
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.trigger import TriggerType
+from scheduler.card import card_of
 from scheduler.domain import HEAD_START, Board, Entry, State, consider, pick
 
 
@@ -223,5 +224,5 @@ async def test_a_grant_that_nobody_takes_up_is_sent_again_until_it_is() -> None:
 def test_a_robots_slots_count_what_runs_and_not_what_is_parked() -> None:  # SC-10
     board = a_board()
     board.park("e1", 1)
-    quota = a_robot(config={"quota": {"max": 1, "queue": 0}})
+    quota = card_of(a_robot(config={"quota": {"max": 1, "queue": 0}}))
     assert isinstance(consider(a_trigger(), quota, board, now=NOON), Entry)

@@ -1,11 +1,14 @@
 """Controlling executions that are on their way, without a server and without waiting."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from rota_common.errors import Transient
 from rota_contracts.control import Control, ControlAction, Controlled, Intervene, Intervened, Withdraw, Withdrawn
 from rota_contracts.execution import ExecStatus, TriggerRead, TriggerState
 from rota_contracts.plan import ChangePlan, PlanChanged
+from rota_contracts.standing import RobotState
 from trigger_gateway.control_executions import PATIENCE_S, ControlExecutions
 
 
@@ -33,6 +36,11 @@ class Admitted:
 
     async def find(self, team: str, execution_id: str) -> TriggerRead:
         return TriggerRead(trigger_id="", state=TriggerState.ADMITTED)
+
+    async def standing(
+        self, team: str, members: Sequence[str], *, upcoming: int = 0, within: float | None = None
+    ) -> list[RobotState]:
+        return []
 
 
 @pytest.mark.parametrize("action", ControlAction)

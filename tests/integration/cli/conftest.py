@@ -1,12 +1,16 @@
-"""A running Rota for the tests of a module."""
+"""A running Rota for the tests of a module, and a gateway with stand-ins for those of what it is asked."""
 
 import base64
 import secrets
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
+from rota_common.embedded import EmbeddedServer
 from tests.integration.cli.kit import TIMEOUT_S, Rota, Up, start_up
+from tests.integration.cli.world import World, a_world
 
 
 @pytest.fixture(scope="module")
@@ -22,3 +26,9 @@ def running(rota: Rota, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up
     yield up
     up.process.terminate()
     up.process.communicate(timeout=TIMEOUT_S)
+
+
+@pytest_asyncio.fixture
+async def world(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str, tmp_path: Path) -> AsyncIterator[World]:
+    async with a_world(nats, mongo_url, mongo_prefix, tmp_path) as made:
+        yield made

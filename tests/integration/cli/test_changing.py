@@ -1,63 +1,17 @@
 """The commands that change what runs, against a real gateway whose scheduler and executor are stand-ins."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from pathlib import Path
-from subprocess import CompletedProcess
 
-import httpx
 import pytest
-import pytest_asyncio
 
-from rota.http import listening, serving
-from rota_common.embedded import EmbeddedServer
-from rota_common.service import Runtime
 from rota_contracts.course import Asked
 from rota_contracts.delivery import AttemptRead, ChannelResult, DeliveryRead, DeliveryType, TargetRead
 from rota_contracts.execution import ExecStatus
 from rota_contracts.replaying import Decision, ExecutionReplayed
-from tests.integration.cli.kit import Rota
-from tests.integration.gateway.kit import ENVIRON, Gateway, Scheduler, settings
-from tests.integration.gateway.standins import AT, DeliveryCenter, Executor
-from trigger_gateway.app import build
+from tests.integration.cli.world import World
+from tests.integration.gateway.standins import AT, DeliveryCenter
 
 pytestmark = pytest.mark.integration
-
-
-@dataclass
-class World:
-    """`rota` as a program of its own, and whom its words reach in the end."""
-
-    rota: Rota
-    executor: Executor
-    scheduler: Scheduler
-    nats: EmbeddedServer
-
-    async def run(self, *words: str) -> CompletedProcess[str]:
-        return await asyncio.to_thread(self.rota.run, *words)
-
-    async def works(self, *words: str) -> str:
-        done = await self.run(*words)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-
-@pytest_asyncio.fixture
-async def world(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str, tmp_path: Path) -> AsyncIterator[World]:
-    async with AsyncExitStack() as ends:
-        app = build(settings(nats.url, mongo_url, mongo_prefix), runtime=Runtime(fetch_timeout=0.3), environ=ENVIRON)
-        url = await ends.enter_async_context(serving(app.http, listening(0)))
-        http = await ends.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False))
-        made = Gateway(app, nats.url, http)
-        made.key = await made.make_team()
-        await made.make_robot()
-        executor = await ends.enter_async_context(Executor().running(nats.url))
-        scheduler = await ends.enter_async_context(Scheduler(nats.url).running())
-        where = {"ROTA_URL": url, "ROTA_TEAM": "acme", "ROTA_API_KEY": made.key}
-        yield World(Rota(tmp_path, where), executor, scheduler, nats)
 
 
 async def test_a_run_is_told_something_and_stopped(world: World) -> None:  # TG-06, TG-16
@@ -89,15 +43,14 @@ async def test_a_run_that_waits_is_answered(world: World) -> None:
     assert (word.action, word.execution_id, word.messages[0].text()) == ("instruct", "e1", "The second")
 
 
-async def test_a_plan_is_made_listed_and_removed(world: World) -> None:  # TG-09
-    time = "2030-01-01T09:00:00+01:00"
-    made = await world.works(
-        *("intervene", "leader", "--action", "plan.add", "--plan-time", time, "-m", "Review", "--json")
-    )
+async def test_a_plan_is_made_listed_changed_and_removed(world: World) -> None:  # TG-09
+    made = await world.works("plan", "add", "leader", "-m", "Review", "--at", "2030-01-01T09:00:00+01:00", "--json")
     plan_id = json.loads(made)["plan_id"]
-    assert plan_id in await world.works("plans", "--member", "leader")
-    await world.works("intervene", "leader", "--action", "plan.remove", "--plan-id", plan_id)
-    assert "removed" in await world.works("plans")
+    assert plan_id in await world.works("plan", "--member", "leader")
+    await world.works("plan", "update", "leader", plan_id, "--at", "2031-01-01T09:00:00+01:00")
+    assert "2031-01-01" in await world.works("plan")
+    await world.works("plan", "remove", "leader", plan_id)
+    assert "removed" in await world.works("plan")
 
 
 async def test_the_team_is_paused_and_resumed(world: World) -> None:  # TG-16

@@ -22,10 +22,14 @@ from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_FAILED,
     DELIVERY_SETTLED,
+    LIST_SUBSCRIPTIONS,
     NOTIFICATION_POSTED,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
     process_subject,
 )
 from rota_contracts.delivery import ChannelResult, DeliveryContent, DeliveryContext, DeliveryType
+from rota_contracts.notification import ListSubscriptions, Subscribe, Unsubscribe
 from rota_contracts.preferences import WebhookTarget
 from rota_contracts.robot import Robot
 from rota_contracts.text import Text
@@ -360,7 +364,33 @@ async def test_a_notification_is_an_event_on_the_bus(world: World) -> None:  # D
     (posted,) = await world.heard(NOTIFICATION_POSTED)
     assert (posted.data.notification_id, posted.data.channel) == (result.delivery_id, "sales")
     assert (posted.data.title, posted.data.body) == ("15 new leads.", "# Leads\n\n- one")
-    assert result.details == {"event_id": posted.id}
+    assert posted.data.subscriber is None
+    assert result.details == {"event_id": posted.id, "subscribers": 0}
+
+
+async def test_a_notification_is_posted_once_for_each_subscriber_of_its_channel(
+    world: World,
+) -> None:  # DC-07, Decision 12
+    await world.hear(NOTIFICATION_POSTED)
+    await world.start()
+    for subscriber, channel, team in (("ann", "sales", "acme"), ("zoe", "sales", "acme"), ("ann", "sales", "acme")):
+        await world.gateway.ask(SUBSCRIBE, Subscribe(team_id=team, channel=channel, subscriber=subscriber))
+    for channel, team in (("ops", "acme"), ("sales", "other")):
+        await world.gateway.ask(SUBSCRIBE, Subscribe(team_id=team, channel=channel, subscriber="bob"))
+    await world.gateway.ask(SUBSCRIBE, Subscribe(team_id="acme", channel="sales", subscriber="left"))
+    left = await world.gateway.ask(UNSUBSCRIBE, Unsubscribe(team_id="acme", channel="sales", subscriber="left"))
+    assert [one.subscriber for one in left.subscriptions] == ["ann", "zoe"]
+    listed = await world.gateway.ask(LIST_SUBSCRIPTIONS, ListSubscriptions(team_id="acme"))
+    assert [(one.channel, one.subscriber) for one in listed.subscriptions] == [
+        ("ops", "bob"),
+        ("sales", "ann"),
+        ("sales", "zoe"),
+    ]
+    (result,) = await outcome(world, to("notify", {"channel": "sales"}))
+    posted = await world.heard(NOTIFICATION_POSTED, 2)
+    assert {event.data.subscriber for event in posted} == {"ann", "zoe"}
+    assert {event.data.notification_id for event in posted} == {result.delivery_id}
+    assert result.details == {"subscribers": 2}
 
 
 async def test_every_channel_with_several_targets_at_once(

@@ -13,7 +13,7 @@ from nats.micro.request import Request
 
 from executor.adapters.nats_processes import NatsProcesses
 from executor.ports import NotBegun, ToolFailed
-from rota_common.bus import Bus
+from rota_common.bus import Bus, barrier
 from rota_common.embedded import EmbeddedServer
 from rota_contracts.catalog import process_subject
 from rota_contracts.process import ProcessCall
@@ -40,7 +40,7 @@ async def process(
     client = await nats.connect(url)
     service = await nats.micro.add_service(client, name="crm", version="1.0.0")
     await service.add_endpoint(name="score", subject=process_subject("acme", name), handler=handler)
-    await client.flush()
+    await barrier(client)
     yield
     await client.close()
 
@@ -78,6 +78,14 @@ async def answered(bus: Bus, name: str, call: ProcessCall) -> str:
             return await NatsProcesses(bus).call(name, call, timeout=5)
         except NotBegun:
             await asyncio.sleep(0.02)
+
+
+async def test_a_process_may_promise_its_result_for_later(nats: EmbeddedServer, bus: Bus) -> None:  # TG-01
+    async def promise(request: Request) -> None:
+        await request.respond(b"accepted", headers={"rota-status": "pending"})
+
+    async with process(nats.url, promise):
+        assert await NatsProcesses(bus).call("crm.score", CALL, timeout=5) is None
 
 
 async def test_its_error_is_the_reason(nats: EmbeddedServer, bus: Bus) -> None:

@@ -17,12 +17,15 @@ from rota_common.testing.bus import Listener, stored
 from rota_common.testing.openai_server import Asked, OpenAIServer
 from rota_common.testing.samples import MEMBER, TEAM, a_trigger
 from rota_contracts import catalog
+from rota_contracts.callback import CallBack, CalledBack
+from rota_contracts.capacity import CheckSlots, SlotChecked
 from rota_contracts.control import Control, Controlled, Intervene, Intervened
 from rota_contracts.delivery import DeliveryAcceptedV1, DeliveryLeave, DeliveryRequestedV1, DeliveryResult, MayDeliver
 from rota_contracts.envelope import Event
 from rota_contracts.execution import Execution, ExecutionFinishedV1, ExecutionRequestedV1, ReadExecution
 from rota_contracts.learning import CheckGoals, DedupDecision, GoalsChecked, LearningCompletedV1, LearningRequestedV1
 from rota_contracts.memory import Recall, Recalled
+from rota_contracts.merging import ListWaiting, Merged, MergeInto, Waiting, WaitingListed
 from rota_contracts.parking import ExecutionResumableV1
 from rota_contracts.replaying import ExecutionReplayed, ReplayExecution
 from rota_contracts.robot import Robot
@@ -77,6 +80,8 @@ class World:
         self.verdict: Callable[[ValidationRequestedV1], ValidationResult] = lambda asked: GOOD
         self.recall: Callable[[Recall], Recalled] = lambda asked: Recalled()
         self.compare: Callable[[CheckGoals], GoalsChecked] = lambda asked: GoalsChecked(decision=DedupDecision.PROCEED)
+        self.waiting: list[Waiting] = []
+        self.merge: Callable[[MergeInto], Merged] = lambda asked: Merged(done=False)
         self.triggers: dict[str, TriggerReceivedV1] = {}
 
     @contextlib.asynccontextmanager
@@ -112,6 +117,8 @@ class World:
     def _routers(self) -> dict[str, Router]:
         validator, delivery, learner, memory, scheduler = Router(), Router(), Router(), Router(), Router()
         scheduler.consume(catalog.EXECUTION_RESUMABLE)(self._grant)
+        scheduler.answer(catalog.LIST_WAITING)(self._list_waiting)
+        scheduler.answer(catalog.MERGE_INTO)(self._merge)
         validator.answer(catalog.CHECK_RULES)(self._check)
         validator.consume(catalog.VALIDATION_REQUESTED)(self._validate)
         delivery.consume(catalog.DELIVERY_REQUESTED)(self._deliver)
@@ -131,6 +138,12 @@ class World:
 
     async def _compare(self, asked: CheckGoals) -> GoalsChecked:
         return self.compare(asked)
+
+    async def _list_waiting(self, asked: ListWaiting) -> WaitingListed:
+        return WaitingListed(waiting=self.waiting)
+
+    async def _merge(self, asked: MergeInto) -> Merged:
+        return self.merge(asked)
 
     async def _grant(self, event: Event[ExecutionResumableV1]) -> None:
         if not self._ignores("scheduler"):
@@ -204,6 +217,15 @@ class World:
         said = {"action": action, "messages": [{"content": text}] if text else []}
         question = Intervene.model_validate(given | said | fields)
         return await self.services["trigger-gateway"].ask(catalog.INTERVENE, question)
+
+    async def call_back(self, callback_id: str, output: Any = None, *, error: str | None = None) -> CalledBack:
+        """A result that was promised, as the gateway passes it on."""
+        question = CallBack(callback_id=callback_id, output=output, error=error)
+        return await self.services["trigger-gateway"].ask(catalog.CALL_BACK, question)
+
+    async def slots(self, *execution_ids: str) -> list[SlotChecked]:
+        question = CheckSlots(execution_ids=[*execution_ids])
+        return (await self.services["scheduler"].ask(catalog.CHECK_SLOTS, question)).slots
 
     async def may_deliver(self, execution_id: str = "e1", *, team: str = TEAM) -> DeliveryLeave:
         question = MayDeliver(team_id=team, execution_id=execution_id)

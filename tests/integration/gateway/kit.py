@@ -20,6 +20,7 @@ from rota_common.serving import App
 from rota_contracts.catalog import (
     CHANGE_PLAN,
     LIST_PLANS,
+    READ_ROBOTS,
     READ_TRIGGER,
     TRIGGER_ADMITTED,
     TRIGGER_RECEIVED,
@@ -31,6 +32,7 @@ from rota_contracts.envelope import Event, parse_event
 from rota_contracts.execution import ReadTrigger, TriggerRead, TriggerState
 from rota_contracts.ids import execution_id
 from rota_contracts.plan import ChangePlan, ListPlans, PlanAction, PlanChanged, PlanItem, PlansListed, PlanState
+from rota_contracts.standing import ReadRobots, RobotsRead, RobotState
 from rota_contracts.trigger import RejectReason, TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
 from trigger_gateway.app import build
 from trigger_gateway.settings import Settings
@@ -89,6 +91,11 @@ class Gateway:
         assert made.status_code == 201, made.text
         return str(made.json()["api_key"])
 
+    async def make_key(self, role: str, name: str = "") -> str:
+        made = await self.call("POST", "/v1/teams/acme/keys", json={"role": role, "name": name})
+        assert made.status_code == 201, made.text
+        return str(made.json()["api_key"])
+
     async def make_robot(self, member: str = "leader", **config: Any) -> dict[str, Any]:
         made = await self.call("POST", "/v1/teams/acme/robots", json=robot(member, **config))
         assert made.status_code == 201, made.text
@@ -135,7 +142,8 @@ def fastapi_of(app: App) -> FastAPI:
 class Scheduler:
     """Admits every trigger, or refuses it when `refuses` says why; answers what has become of it.
 
-    `queued` and `admitted` are executions of the robot leader; `plans` is what is planned, by id.
+    `queued` and `admitted` are executions of the robot leader; `plans` is what is planned, by id; `states` is how the
+    team's robots stand, by name.
     """
 
     url: str
@@ -147,6 +155,8 @@ class Scheduler:
     withdrawals: list[Withdraw] = field(default_factory=list)
     changes: list[ChangePlan] = field(default_factory=list)
     plans: dict[str, PlanItem] = field(default_factory=dict)
+    states: dict[str, RobotState] = field(default_factory=dict)
+    looked: list[ReadRobots] = field(default_factory=list)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Scheduler"]:
@@ -157,6 +167,7 @@ class Scheduler:
         router.answer(WITHDRAW)(self._withdraw)
         router.answer(CHANGE_PLAN)(self._change_plan)
         router.answer(LIST_PLANS)(self._list_plans)
+        router.answer(READ_ROBOTS)(self._read_robots)
         self.service.include(router)
         await self.service.start()
         await self.service.started.wait()
@@ -214,6 +225,11 @@ class Scheduler:
         if there is not None:
             self.plans[change.plan_id] = there
         return PlanChanged(item=there)
+
+    async def _read_robots(self, question: ReadRobots) -> RobotsRead:
+        self.looked.append(question)
+        found = [self.states[name] for name in question.member_ids if name in self.states]
+        return RobotsRead(robots=[each for each in found if each.team_id == question.team_id])
 
     async def _list_plans(self, question: ListPlans) -> PlansListed:
         mine = [one for one in self.plans.values() if question.member_id in (None, one.member_id)]

@@ -7,10 +7,28 @@ from datetime import UTC, datetime
 
 from rota_common.router import Router
 from rota_common.service import Runtime, Service
-from rota_contracts.catalog import CONTROL, INTERVENE, READ_DELIVERY, READ_EXECUTION, REPLAY
+from rota_contracts.callback import CallBack, CalledBack
+from rota_contracts.catalog import (
+    CALL_BACK,
+    CONTROL,
+    INTERVENE,
+    LIST_SUBSCRIPTIONS,
+    READ_DELIVERY,
+    READ_EXECUTION,
+    REPLAY,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+)
 from rota_contracts.control import Control, Controlled, Intervene, Intervened
 from rota_contracts.delivery import DeliveryRead, ReadDelivery
 from rota_contracts.execution import ExecStatus, Execution, ExecutionRead, ReadExecution
+from rota_contracts.notification import (
+    ListSubscriptions,
+    Subscribe,
+    Subscription,
+    SubscriptionsListed,
+    Unsubscribe,
+)
 from rota_contracts.replaying import Decision, ExecutionReplayed, ReplayExecution
 from rota_contracts.robot import Phase
 from rota_contracts.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
@@ -54,12 +72,17 @@ async def answering(name: str, url: str, router: Router) -> AsyncIterator[Servic
 
 @dataclass
 class Executor:
-    """Has the executions of the team acme that the test gives it. `arriving`: how often each is still unknown."""
+    """Has the executions of the team acme that the test gives it. `arriving`: how often each is still unknown.
+
+    `awaited`: the execution that waits for each callback; `results`: what came under it first.
+    """
 
     has: list[Execution] = field(default_factory=list)
     arriving: dict[str, int] = field(default_factory=dict)
     controls: list[Control] = field(default_factory=list)
     words: list[Intervene] = field(default_factory=list)
+    awaited: dict[str, str] = field(default_factory=dict)
+    results: dict[str, CallBack] = field(default_factory=dict)
     replayed: ExecutionReplayed = field(
         default_factory=lambda: ExecutionReplayed(same=True, decisions=[Decision(at=AT, step="goals", outcome="asked")])
     )
@@ -74,6 +97,7 @@ class Executor:
         router.answer(INTERVENE)(self._intervene)
         router.answer(READ_EXECUTION)(self._read)
         router.answer(REPLAY)(self._replay)
+        router.answer(CALL_BACK)(self._call_back)
         async with answering("executor", url, router):
             yield self
 
@@ -107,6 +131,14 @@ class Executor:
     async def _read(self, question: ReadExecution) -> ExecutionRead:
         return ExecutionRead(execution=self._find(question.team_id, question.execution_id))
 
+    async def _call_back(self, result: CallBack) -> CalledBack:
+        found = self._find("acme", self.awaited.get(result.callback_id, ""))
+        if found is None:
+            return CalledBack()
+        repeated = self.results.setdefault(result.callback_id, result) is not result
+        over = found.status if found.status.over else None
+        return CalledBack(team_id="acme", execution_id=found.execution_id, repeated=repeated, over=over)
+
     async def _replay(self, question: ReplayExecution) -> ExecutionReplayed:
         known = self._find(question.team_id, question.execution_id) is not None
         return self.replayed if known else ExecutionReplayed(found=False)
@@ -121,16 +153,38 @@ class Executor:
 
 @dataclass
 class DeliveryCenter:
-    """Has the delivery of the execution e1 of the team acme."""
+    """Has the delivery of the execution e1 of the team acme, and its subscriptions."""
 
-    has: DeliveryRead
+    has: DeliveryRead = field(default_factory=DeliveryRead)
+    subscriptions: list[Subscription] = field(default_factory=list)
+    refuses: str = ""
 
     @asynccontextmanager
     async def running(self, url: str) -> AsyncIterator["DeliveryCenter"]:
         router = Router()
         router.answer(READ_DELIVERY)(self._read)
+        router.answer(SUBSCRIBE)(self._subscribe)
+        router.answer(UNSUBSCRIBE)(self._unsubscribe)
+        router.answer(LIST_SUBSCRIPTIONS)(self._list)
         async with answering("delivery-center", url, router):
             yield self
 
     async def _read(self, question: ReadDelivery) -> DeliveryRead:
         return self.has if (question.team_id, question.execution_id) == ("acme", "e1") else DeliveryRead()
+
+    async def _subscribe(self, wanted: Subscribe) -> SubscriptionsListed:
+        if self.refuses:
+            return SubscriptionsListed(refused=self.refuses)
+        made = Subscription(created_at=AT, **wanted.model_dump())
+        if made not in self.subscriptions:
+            self.subscriptions.append(made)
+        return await self._list(ListSubscriptions(team_id=wanted.team_id, channel=wanted.channel))
+
+    async def _unsubscribe(self, wanted: Unsubscribe) -> SubscriptionsListed:
+        gone = Subscription(created_at=AT, **wanted.model_dump())
+        self.subscriptions = [each for each in self.subscriptions if each != gone]
+        return await self._list(ListSubscriptions(team_id=wanted.team_id, channel=wanted.channel))
+
+    async def _list(self, question: ListSubscriptions) -> SubscriptionsListed:
+        mine = [each for each in self.subscriptions if each.team_id == question.team_id]
+        return SubscriptionsListed(subscriptions=[each for each in mine if question.channel in (None, each.channel)])

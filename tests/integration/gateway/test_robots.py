@@ -105,7 +105,8 @@ async def test_a_deleted_robot_is_gone_for_its_owner_and_marked_for_everybody(ac
     assert (await acme.call("DELETE", LEADER)).status_code == 204
     for method, body in (("GET", None), ("PATCH", {}), ("PUT", robot()), ("DELETE", None)):
         assert error_of(await acme.call(method, LEADER, json=body)) == (404, "robot_not_found")
-    assert (await acme.call("GET", ROBOTS)).json() == {"robots": [], "total": 0, "page": 1, "page_size": 10}
+    listed = (await acme.call("GET", ROBOTS)).json()
+    assert listed == {"robots": [], "states": [], "total": 0, "page": 1, "page_size": 10}
     there = await published(acme.nats_url)
     assert there is not None
     assert (there.deleted, there.rev) == (True, 2)

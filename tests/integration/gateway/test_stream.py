@@ -23,14 +23,21 @@ from rota_contracts.catalog import (
     EXECUTION_RESUMABLE,
     EXECUTION_STARTED,
     LEARNING_REQUESTED,
+    NOTIFICATION_POSTED,
     PLAN_CHANGED,
+    ROBOT_FAILED,
+    ROBOT_RECOVERED,
+    TRIGGER_MISSED,
 )
 from rota_contracts.control import ExecutionIntervenedV1
 from rota_contracts.execution import ExecStatus, ExecutionStartedV1
 from rota_contracts.ids import event_trigger_id, execution_id
 from rota_contracts.learning import LearningRequestedV1, RunSummary
+from rota_contracts.notification import NotificationPostedV1
 from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.plan import PlanChangedV1
+from rota_contracts.robot_facts import RobotFailedV1, RobotRecoveredV1
+from rota_contracts.trigger import MissReason, TriggerMissedV1
 from tests.integration.gateway.kit import Gateway, fastapi_of, messages, signed
 from tests.integration.gateway.standins import answering
 from tests.integration.gateway.test_webhooks import error_of
@@ -147,6 +154,35 @@ async def test_plans_and_what_people_change_are_seen(served: Gateway, executor: 
             await executor.publish(channel, fact, caused_by="e1")
         seen = [(await live.next())[1]["type"].removeprefix("rota.v1.") for _ in range(4)]
     assert seen == ["plan.changed", "execution.parked", "execution.intervened", "execution.resumable"]
+
+
+async def test_a_notification_is_seen(served: Gateway, nats: EmbeddedServer) -> None:  # Decision 12
+    posted = NotificationPostedV1(
+        team_id="acme", member_id="leader", notification_id="n1", execution_id="e1", channel="sales",
+        title="A lead", body="Ada", posted_at=AT, subscriber="wei",
+    )  # fmt: skip
+    async with (
+        answering("delivery-center", nats.url, Router()) as center,
+        following(served, execution_id="e1") as live,
+    ):
+        await center.publish(NOTIFICATION_POSTED, posted, caused_by="n1")
+        seen = (await live.next())[1]
+    assert (seen["type"], seen["data"]["subscriber"]) == ("rota.v1.notification.posted", "wei")
+
+
+async def test_what_a_clock_missed_and_how_a_robot_fares_is_seen(
+    served: Gateway, nats: EmbeddedServer
+) -> None:  # TG-18
+    whose: dict[str, Any] = {"team_id": "acme", "member_id": "leader"}
+    missed = TriggerMissedV1(
+        **whose, first=AT, last=AT, count=1, reason=MissReason.SKIPPED, message="skipped", missed_at=AT
+    )
+    async with answering("scheduler", nats.url, Router()) as scheduler, following(served) as live:
+        await scheduler.publish(TRIGGER_MISSED, missed, caused_by="m1")
+        await scheduler.publish(ROBOT_FAILED, RobotFailedV1(**whose, execution_id="e1", at=AT), caused_by="e1")
+        await scheduler.publish(ROBOT_RECOVERED, RobotRecoveredV1(**whose, execution_id="e2", at=AT), caused_by="e2")
+        seen = [(await live.next())[1]["type"].removeprefix("rota.v1.") for _ in range(3)]
+    assert seen == ["trigger.missed", "robot.failed", "robot.recovered"]
 
 
 async def test_a_trigger_belongs_to_the_execution_it_will_be(served: Gateway) -> None:

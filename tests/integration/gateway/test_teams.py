@@ -56,7 +56,9 @@ FOREIGN = [
     ("POST", "robots/leader/trigger"), ("GET", "sources"), ("POST", "sources"), ("GET", "sources/leads"),
     ("DELETE", "sources/leads"), ("GET", "keys"), ("POST", "keys"), ("DELETE", "keys/x"), ("GET", "triggers/x"),
     ("GET", "events/leads/x"), ("GET", "executions"), ("GET", "executions/x"), ("GET", "stream"), ("GET", "plans"),
-    ("GET", "executions/x/delivery"), ("POST", "executions/x/replay"),
+    ("GET", "executions/x/delivery"), ("POST", "executions/x/replay"), ("GET", "robots/leader/status"),
+    ("GET", "robots/leader/next"), ("GET", "subscriptions"), ("POST", "subscriptions"), ("DELETE", "subscriptions"),
+    ("POST", "clock/check"),
     *(("POST", f"{scope}{action}") for scope in ("executions/x/", "robots/leader/", "") for action in ControlAction),
 ]  # fmt: skip
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ class Others:
     def __init__(self, url: str) -> None:
         self._url = url
         self.calls: list[CallAgent] = []
-        self.refusal = ""
+        self.refusal, self.dedup = "", DONE
         self.hold: asyncio.Event | None = None
         self.executor, self.gateway = Service("executor", url), Service("trigger-gateway", url)
         router = Router()
@@ -61,7 +62,9 @@ class Others:
             await self.hold.wait()
         if self.refusal:
             raise Permanent(self.refusal)
-        return AgentAnswered(agent_id=call.assistant_id, content=DONE if call.call_id.startswith("dedup:") else ANSWER)
+        return AgentAnswered(
+            agent_id=call.assistant_id, content=self.dedup if call.call_id.startswith("dedup:") else ANSWER
+        )
 
     async def request(self, execution_id: str, **fields: Any) -> None:
         summary = {"role": "seller", "trigger": "event lead.created", "status": "completed", "goals": "Sell"}
@@ -69,15 +72,17 @@ class Others:
         fact = LearningRequestedV1.model_validate(given | fields)
         await self.executor.publish(LEARNING_REQUESTED, fact, caused_by=execution_id)
 
-    async def check(self, execution_id: str) -> GoalsChecked:
+    async def check(self, execution_id: str, *under_way: str, goals: str = "Sell more") -> GoalsChecked:
+        others = [{"execution_id": run, "status": "running", "goals": "Sell"} for run in under_way]
         names = {"team_id": "acme", "member_id": "leads"}
-        given = {**names, "execution_id": execution_id, "goals": "Sell more", "window_s": 3600, "asked_at": now()}
-        return await self.executor.ask(CHECK_GOALS, CheckGoals.model_validate(given))
+        given = {**names, "execution_id": execution_id, "goals": goals, "window_s": 3600, "asked_at": now()}
+        return await self.executor.ask(CHECK_GOALS, CheckGoals.model_validate(given | {"under_way": others}))
 
-    async def robot(self, rev: int, *, deleted: bool = False) -> None:
+    async def robot(self, rev: int, *, deleted: bool = False, keep: int = 0) -> None:
         """What the gateway does when a robot is saved."""
         names = {"team_id": "acme", "member_id": "leads", "rev": rev}
-        robot = Robot.model_validate({**names, "deleted": deleted, "robot_config": {"identity": {"role": "seller"}}})
+        config = {"identity": {"role": "seller"}, "learn": {"keep": keep}}
+        robot = Robot.model_validate({**names, "deleted": deleted, "robot_config": config})
         bucket = await self.gateway.bus.jetstream.key_value(ROBOTS_BUCKET)
         await bucket.put(robot_key("acme", "leads"), robot.model_dump_json().encode())
         if deleted:
@@ -221,6 +226,56 @@ async def test_goals_are_held_against_what_was_learnt_from(servers: dict[str, An
     async with running(learner(servers)):  # another replica, another day
         assert (await others.check("e0"), await others.check("e2")) == (before, checked)
     assert [call.call_id for call in others.calls] == ["learn:e1", "dedup:e2"]
+
+
+async def test_goals_go_to_a_run_under_way_and_the_answer_stays(
+    servers: dict[str, Any], others: Others
+) -> None:  # SC-13
+    await others.robot(1)
+    others.dedup = '{"decision": "merge", "reason": "it is at it", "into": "e7", "goals": "the other half"}'
+    async with running(learner(servers, middlewares=[twice])):
+        checked = await others.check("e2", "e7", "e8")
+    assert (checked.decision, checked.into, checked.goals) == ("merge", "e7", "the other half")
+    assert [one["execution_id"] for one in others.calls[0].metadata["under_way"]] == ["e7", "e8"]
+    async with running(learner(servers)):
+        assert await others.check("e2") == checked
+        others.dedup = others.dedup.replace("e7", "e2")
+        assert (await others.check("e7", "e2")).decision == "proceed"  # e2 ends: one of the two must go on
+    assert [call.call_id for call in others.calls] == ["dedup:e2", "dedup:e7"]
+
+
+async def test_of_runs_that_are_compared_at_once_one_goes_on(servers: dict[str, Any], others: Others) -> None:  # SC-13
+    others.refusal = "no model is configured"  # so that equal goals are merged by rule
+    runs = [f"e{number}" for number in range(6)]
+    replicas = [learner(servers), learner(servers)]
+    async with running(*replicas):
+        for first in range(10):
+            names = [f"{first} {run}" for run in runs]
+            checks = [others.check(run, *(one for one in names if one != run), goals="Sell") for run in names]
+            checked = await asyncio.gather(*checks)
+            assert [one for one in checked if one.into is None], first
+
+
+async def test_what_is_kept_no_longer_goes_from_all_stores(
+    servers: dict[str, Any], others: Others, saved: Any
+) -> None:  # LE-06
+    history = [saved.database[name] for name in ("history", "decisions")]
+    later = {"clock": lambda: now() + timedelta(days=8)}
+    often = {**servers, "retention_interval": 0.05}
+    await others.robot(1)
+    async with running(memory(servers)):
+        async with running(learner(servers)):
+            await others.request("e1")
+            await others.completed()
+            await others.check("e2")
+        async with running(learner(often, **later), learner(often, **later)):
+            await others.robot(2, keep=9)
+            assert await others.recalled() == ["Acme buys in March", "Be brief"]
+            assert [await one.count_documents({}) for one in (saved, *history)] == [1, 1, 1]
+            await others.robot(3, keep=7)
+            while any([await one.count_documents({}) for one in (saved, *history)]):
+                await asyncio.sleep(0)
+            assert await others.recalled() == []
 
 
 async def test_a_decision_does_not_wait_for_an_executor_that_is_away(servers: dict[str, Any], others: Others) -> None:

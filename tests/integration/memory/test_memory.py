@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ class Others:
         found = await self.gateway.ask(SEARCH_SHARED, SearchShared(team_id=team, query=query, **given))
         return [each.entry.content for each in found.entries]
 
-    async def tell(self, member: str, rev: int, *, deleted: bool = False) -> None:
+    async def tell(self, member: str, rev: int, *, deleted: bool = False, keep: int = 0) -> None:
         """What the gateway does when a robot is saved: the bucket first, then the fact."""
         robot = Robot.model_validate(
             {
@@ -80,7 +80,7 @@ class Others:
                 "member_id": member,
                 "rev": rev,
                 "deleted": deleted,
-                "robot_config": {"identity": {"role": "writer"}},
+                "robot_config": {"identity": {"role": "writer"}, "learn": {"keep": keep}},
             }
         )
         bucket = await self.gateway.bus.jetstream.key_value(ROBOTS_BUCKET)
@@ -190,6 +190,26 @@ async def test_a_robot_made_anew_keeps_its_own_lessons_alone(settings: Settings,
         await settled(service)
         assert await others.remember("writer", "of the first, late", at=LONG_AGO) == 0
         assert await others.recall("writer", "of the") == ["of the second"]
+
+
+@pytest.mark.once
+async def test_what_is_kept_no_longer_is_not_recalled_and_can_be_forgotten(
+    settings: Settings, others: Others
+) -> None:  # LE-06
+    monday = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    async with memory(settings, clock=lambda: monday + timedelta(days=7, hours=1)):
+        await others.tell("writer", 1)
+        await others.remember("writer", "of monday", at=monday)
+        await others.remember("writer", "of tuesday", at=monday + timedelta(days=1))
+        await others.share("policies", "of monday")
+        assert sorted(await others.recall("writer", "of")) == ["of monday", "of tuesday"]
+        await others.tell("writer", 2, keep=7)
+        assert await others.recall("writer", "of") == ["of tuesday"]
+        old = Forget(team_id="acme", member_id="writer", before=monday + timedelta(hours=1))
+        assert [(await others.learner.ask(FORGET, old)).count for _ in range(2)] == [1, 0]
+        await others.tell("writer", 3)
+        assert await others.recall("writer", "of") == ["of tuesday"]
+        assert await others.search("of monday") == ["of monday"]
 
 
 @pytest.mark.once

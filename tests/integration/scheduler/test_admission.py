@@ -85,6 +85,7 @@ async def test_a_full_queue_says_so(world: World) -> None:  # SC-10
             await world.trigger(f"t{number}")
         await world.rejected(2)
         await world.admitted(3)
+        await world.slots(1)
         read = [(await world.read(f"t{number}")).state for number in range(5)]
     assert sorted(read) == ["admitted", "queued", "queued", "rejected", "rejected"]
     facts = await world.facts(catalog.TRIGGER_REJECTED)
@@ -153,6 +154,7 @@ async def test_what_waits_for_a_deleted_robot_is_rejected(world: World) -> None:
         for number in range(5):
             await world.trigger(f"t{number}")
         await world.admitted(5)
+        await world.slots(2)
         await world.keep(a_robot(deleted=True, rev=2))
         await world.delete()
         await world.rejected(3)

@@ -13,6 +13,7 @@ from rota_common.serving import App
 from rota_common.testing.bus import Listener, stored
 from rota_common.testing.samples import MEMBER, TEAM, a_trigger
 from rota_contracts import catalog
+from rota_contracts.capacity import ExecutorReportedV1
 from rota_contracts.catalog import Channel
 from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.envelope import Event
@@ -44,6 +45,7 @@ class World:
             Service(name, nats_url, runtime=RUNTIME) for name in ("trigger-gateway", "executor")
         )
         self.requested: list[str] = []
+        self.capacity = 1000
         router = Router()
         router.consume(catalog.EXECUTION_REQUESTED)(self._on_requested)
         self.executor.include(router)
@@ -59,13 +61,24 @@ class World:
         self.requests = await Listener.to(self.nats_url, catalog.EXECUTION_REQUESTED.pattern)
         self.rejections = await Listener.to(self.nats_url, catalog.TRIGGER_REJECTED.pattern)
         self.admissions = await Listener.to(self.nats_url, catalog.TRIGGER_ADMITTED.pattern)
+        alive = asyncio.create_task(self._alive())
         try:
             yield self
         finally:
+            alive.cancel()
             for listener in (self.requests, self.rejections, self.admissions):
                 await listener.close()
             for service in (self.gateway, self.executor):
                 await service.stop(1)
+
+    async def _alive(self) -> None:
+        """The executor says so every second."""
+        while True:
+            report = ExecutorReportedV1(
+                team_id="_all_", member_id="_all_", executor_id="e1", capacity=self.capacity, at=now()
+            )
+            await self.executor.publish.observe(catalog.EXECUTOR_REPORTED, report)
+            await asyncio.sleep(0.1)
 
     async def start(self, *, clock: Clock = now, middlewares: Any = (), **settings: Any) -> App:
         runtime = Runtime(clock=clock, fetch_timeout=0.3, middlewares=middlewares)

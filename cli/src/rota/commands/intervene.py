@@ -31,7 +31,7 @@ def intervene(
     task_id: Annotated[str, typer.Option(help="task.update, task.cancel: which task of the run's plan.")] = "",
     goal: Annotated[str, typer.Option(help='goal.…: which, as the plan names it: "Goal 2".')] = "",
     plan_time: Annotated[str, typer.Option(help="plan.add, plan.update: when, like 2026-03-02T09:00:00+01:00.")] = "",
-    plan_id: Annotated[str, typer.Option(help="plan.update, plan.remove: which, as in `rota plans`.")] = "",
+    plan_id: Annotated[str, typer.Option(help="plan.update, plan.remove: which, as in `rota plan`.")] = "",
     set_: Annotated[
         list[str] | None, typer.Option("--set", help=f"task.…: FIELD=VALUE, several times. {', '.join(FIELDS)}")
     ] = None,
@@ -40,8 +40,8 @@ def intervene(
     """Tell a robot what to do: in the run that is under way, in its plan, or as a run of its own."""
     task = ({"id": task_id} if task_id else {}) | dict(_setting(each) for each in set_ or [])
     fields = {"execution_id": execution, "goal": goal, "plan_time": plan_time, "plan_id": plan_id, "task": task}
-    request: Json = {name: value for name, value in fields.items() if value} | _words(action, message)
-    _tell(with_api(lambda api: api.intervene(member, request)), json=json)
+    request: Json = {name: value for name, value in fields.items() if value} | words(action, message)
+    tell(with_api(lambda api: api.intervene(member, request)), json=json)
 
 
 def answer(
@@ -59,15 +59,16 @@ def answer(
                 f"expected a run that waits for an answer: {execution} is {run['status']} and asks nothing",
                 hint=f"`{command}` says it all the same, while it is under way",
             )
-        request = {"execution_id": execution} | _words(InterventionAction.INSTRUCT, text)
+        request = {"execution_id": execution} | words(InterventionAction.INSTRUCT, text)
         return await api.intervene(run["member_id"], request)
 
-    _tell(with_api(reply), json=json)
+    tell(with_api(reply), json=json)
 
 
-def _words(action: InterventionAction, message: str) -> Json:
-    words: Json = {"messages": [{"role": "user", "content": message}]} if message else {}
-    return {"action": action.value} | words
+def words(action: InterventionAction, message: str) -> Json:
+    """The beginning of a request: what is to be done, and what the person says."""
+    said: Json = {"messages": [{"role": "user", "content": message}]} if message else {}
+    return {"action": action.value} | said
 
 
 def _setting(text: str) -> tuple[str, object]:
@@ -83,7 +84,8 @@ def _setting(text: str) -> tuple[str, object]:
         raise typer.BadParameter(f"expected JSON in --set {name}=…, like '[1, \"two\"]': {error}") from error
 
 
-def _tell(done: Json, *, json: bool) -> None:
+def tell(done: Json, *, json: bool) -> None:
+    """Print what came of an intervention."""
     if json:
         say_json(done)
     elif "plan_id" in done:

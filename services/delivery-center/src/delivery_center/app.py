@@ -4,11 +4,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from delivery_center.adapters.aiosmtplib_email import AiosmtplibEmail, mail_server
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
+from delivery_center.adapters.mongo_subscriptions import MongoSubscriptions
 from delivery_center.adapters.nats_bulletin import NatsBulletin
 from delivery_center.adapters.nats_executions import NatsExecutions
 from delivery_center.adapters.nats_notify import NatsNotify
@@ -19,11 +20,12 @@ from delivery_center.attempt_targets import AttemptTargets
 from delivery_center.controls import Controls
 from delivery_center.deliver import Deliver
 from delivery_center.domain import Schedule
-from delivery_center.ports import Channel, Deliveries
+from delivery_center.ports import Channel, Deliveries, Subscriptions
 from delivery_center.retry import Finish, Retry
 from delivery_center.settings import Settings
 from delivery_center.stop_retries import StopRetries
 from delivery_center.subscribers import build_router, hearing
+from delivery_center.subscriptions import ManageSubscriptions
 from delivery_center.sweep import Sweep
 from rota_common import mongo
 from rota_common.blobs import Blobs
@@ -39,6 +41,8 @@ SERVICE = "delivery-center"
 OWN_VARIABLES = "ROTA_"
 LEASE_MARGIN_S = 30.0
 
+Store = TypeVar("Store", MongoDeliveries, MongoSubscriptions)
+
 
 def build(
     settings: Settings,
@@ -50,11 +54,15 @@ def build(
 ) -> App:
     """`deliveries` and `channels` replace the real ones; `environ` is what `$ENV.NAME` refers to."""
     service = Service(SERVICE, settings.nats_url, runtime=runtime, outages=mongo.OUTAGES)
-    store = deliveries or _mongo_deliveries(service, settings)
+    connection = _mongo(service, settings)
+    store = deliveries or _prepared(service, MongoDeliveries(connection.database))
+    subscriptions = _prepared(service, MongoSubscriptions(connection.database))
     environ = os.environ if environ is None else environ
     controls = Controls()
-    parts = _Parts(service, settings, store, channels or _channels(service, settings, environ), controls)
-    service.include(build_router(parts.deliver(), parts.stop_retries(), store, service.publish))
+    channels = channels or _channels(service, settings, subscriptions, environ)
+    parts = _Parts(service, settings, store, channels, controls)
+    manage = ManageSubscriptions(subscriptions, service.runtime.clock)
+    service.include(build_router(parts.deliver(), parts.stop_retries(), store, manage, service.publish))
     service.background("controls", hearing(Watch(service.bus, service=SERVICE), controls))
     service.background("retries", parts.sweep())
     return plain_app(service, settings)
@@ -104,16 +112,22 @@ class _Parts:
         return timedelta(seconds=self.settings.attempt_timeout + LEASE_MARGIN_S)
 
 
-def _mongo_deliveries(service: Service, settings: Settings) -> Deliveries:
+def _mongo(service: Service, settings: Settings) -> Mongo:
     connection = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_delivery")
-    deliveries = MongoDeliveries(connection.database)
-    service.on_start(deliveries.prepare)
     service.on_stop(connection.close)
     service.probe("mongo", connection.ping)
-    return deliveries
+    return connection
 
 
-def _channels(service: Service, settings: Settings, environ: Mapping[str, str]) -> Mapping[DeliveryType, Channel[Any]]:
+def _prepared(service: Service, store: Store) -> Store:
+    """The store, prepared when the service starts."""
+    service.on_start(store.prepare)
+    return store
+
+
+def _channels(
+    service: Service, settings: Settings, subscriptions: Subscriptions, environ: Mapping[str, str]
+) -> Mapping[DeliveryType, Channel[Any]]:
     client = webhook_client(settings.attempt_timeout)
     service.on_stop(client.aclose)
     # A robot's owner names variables freely; our own (addresses, passwords) must not leave in a header.
@@ -127,5 +141,5 @@ def _channels(service: Service, settings: Settings, environ: Mapping[str, str]) 
         ),
         DeliveryType.WEBHOOK: HttpxWebhook(client, environ=theirs, allowed=networks(settings.allow_private_targets)),
         DeliveryType.PROCESS: NatsProcess(service.bus, timeout=settings.attempt_timeout),
-        DeliveryType.NOTIFY: NatsNotify(service.publish),
+        DeliveryType.NOTIFY: NatsNotify(service.publish, subscriptions),
     }

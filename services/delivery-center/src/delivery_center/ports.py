@@ -10,6 +10,7 @@ from delivery_center.facts import Fact
 from rota_common.errors import Permanent, Transient
 from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryLeave
 from rota_contracts.model import Json
+from rota_contracts.notification import Subscription
 from rota_contracts.robot import Robot
 from rota_contracts.text import Text
 
@@ -91,6 +92,20 @@ class Deliveries(Protocol):
 
     async def save(self, delivery: Delivery) -> bool:
         """Write targets, `due_at` and `claimed` of a claimed delivery; False if somebody has claimed it since."""
+        ...
+
+
+class Subscriptions(Protocol):
+    """Who wants the notifications of a team's channels."""
+
+    async def add(self, subscription: Subscription) -> None:
+        """Keep it, unless it is kept already."""
+        ...
+
+    async def remove(self, team: str, channel: str, subscriber: str) -> None: ...
+
+    async def of(self, team: str, channel: str | None = None) -> list[Subscription]:
+        """By channel and subscriber; with `channel` those of it alone. Raise Transient if the store is away."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The channels this service listens to, and the question it answers."""
+"""The channels this service listens to, and the questions it answers."""
 
 from collections.abc import Awaitable, Callable
 
@@ -8,20 +8,38 @@ from delivery_center.facts import refused
 from delivery_center.ports import Deliveries
 from delivery_center.read_delivery import read_delivery
 from delivery_center.stop_retries import StopRetries
+from delivery_center.subscriptions import ManageSubscriptions
 from rota_common.publishing import Publish
 from rota_common.router import Router
 from rota_common.watching import Watch
-from rota_contracts.catalog import CONTROL_GIVEN, DELIVERY_ACCEPTED, DELIVERY_REQUESTED, READ_DELIVERY, ROBOT_DELETED
+from rota_contracts.catalog import (
+    CONTROL_GIVEN,
+    DELIVERY_ACCEPTED,
+    DELIVERY_REQUESTED,
+    LIST_SUBSCRIPTIONS,
+    READ_DELIVERY,
+    ROBOT_DELETED,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+)
 from rota_contracts.delivery import DeliveryRead, DeliveryRequestedV1, ReadDelivery
 from rota_contracts.envelope import Event
+from rota_contracts.notification import ListSubscriptions, Subscribe, SubscriptionsListed, Unsubscribe
 from rota_contracts.robot_facts import RobotDeletedV1
 
 SLOTS = 64
 """Handlers wait for receivers most of their time: a few slow receivers must not hold up the rest."""
 
 
-def build_router(deliver: Deliver, stop_retries: StopRetries, deliveries: Deliveries, publish: Publish) -> Router:
+def build_router(
+    deliver: Deliver,
+    stop_retries: StopRetries,
+    deliveries: Deliveries,
+    subscriptions: ManageSubscriptions,
+    publish: Publish,
+) -> Router:
     router = Router()
+    _subscriptions(router, subscriptions)
 
     async def refuse(event: Event[DeliveryRequestedV1], reason: str) -> None:
         answer = refused(event.data, reason)
@@ -40,6 +58,22 @@ def build_router(deliver: Deliver, stop_retries: StopRetries, deliveries: Delive
         return await read_delivery(question, deliveries)
 
     return router
+
+
+def _subscriptions(router: Router, subscriptions: ManageSubscriptions) -> None:
+    """Questions about who wants notifications."""
+
+    @router.answer(SUBSCRIBE)
+    async def on_subscribe(question: Subscribe) -> SubscriptionsListed:
+        return await subscriptions.add(question)
+
+    @router.answer(UNSUBSCRIBE)
+    async def on_unsubscribe(question: Unsubscribe) -> SubscriptionsListed:
+        return await subscriptions.remove(question)
+
+    @router.answer(LIST_SUBSCRIPTIONS)
+    async def on_list_subscriptions(question: ListSubscriptions) -> SubscriptionsListed:
+        return await subscriptions.list(question)
 
 
 def hearing(watch: Watch, controls: Controls) -> Callable[[], Awaitable[None]]:

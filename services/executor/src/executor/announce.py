@@ -59,7 +59,7 @@ class Announce:
 
     async def parked(self, run: Run) -> None:
         execution = run.execution
-        reason = execution.question.question if execution.question else "paused"
+        reason = run.holds_for
         fact = ExecutionParkedV1(
             **_owner(run),
             status=execution.status,
@@ -68,7 +68,7 @@ class Announce:
             parked_at=self._clock(),
         )
         await self._tell(run, catalog.EXECUTION_PARKED, fact, step=str(run.parks))
-        kind = ActivityKind.WAITING if execution.question else ActivityKind.PAUSED
+        kind = ActivityKind.WAITING if execution.question or run.promised else ActivityKind.PAUSED
         await self._observe(run, kind, text=reason)
 
     async def intervened(self, run: Run, word: Word) -> None:

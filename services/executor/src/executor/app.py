@@ -22,14 +22,17 @@ from executor.give_word import GiveWord
 from executor.hear_broadcast import HearBroadcast
 from executor.may_deliver import DecideLeave
 from executor.mcp_servers import load_servers
+from executor.merging import Merging
 from executor.perform import Models, Perform, Workshop
-from executor.ports import Model
+from executor.ports import Model, Runs
 from executor.replay import Replay
+from executor.report import Report
 from executor.settings import Settings
 from executor.start_execution import StartExecution
 from executor.stop_robot import StopRobot
 from executor.subscribers import build_answers, build_control, build_router
 from executor.sweep import Sweep
+from executor.take_result import TakeResult
 from rota_common.blobs import Blobs
 from rota_common.mongo import OUTAGES, Mongo
 from rota_common.robots import Robots
@@ -52,10 +55,11 @@ def build(
     runtime = runtime or Runtime()
     service = Service(NAME, settings.nats_url, runtime=runtime, outages=OUTAGES)
     mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_executor")
-    parts = _parts(settings, service, os.environ if environ is None else environ, model, rehearsal)
     runs, calls = MongoRuns(mongo.database), MongoCalls(mongo.database)
     owner, clock = f"{NAME}-{uuid4().hex[:8]}", runtime.clock
-    announce = Announce(service.publish, parts.blobs, clock)
+    environ = os.environ if environ is None else environ
+    parts = _parts(settings, service, runs, environ, model, rehearsal)
+    announce = parts.announce
     pace = Pace(settings.lease, settings.answer_patience)
     drive = Drive(runs, parts.perform, announce, owner=owner, pace=pace, clock=clock, random=runtime.random)
     give = GiveWord(runs, drive, announce, clock)
@@ -63,13 +67,18 @@ def build(
     stop = StopRobot(runs, drive, give, clock)
     call = CallAnAgent(calls, runs, parts.perform.models, parts.perform.agents, clock, Hold(owner, settings.lease))
     service.include(build_router(start=start, drive=drive, stop=stop, slots=settings.slots))
-    service.include(build_control(give=give, leave=DecideLeave(runs, clock)))
+    service.include(
+        build_control(give=give, leave=DecideLeave(runs, clock), take=TakeResult(runs, parts.blobs, give, clock))
+    )
     service.include(build_answers(runs=runs, call=call, replay=Replay(runs, parts.blobs)))
     service.on_start(runs.prepare)
     service.on_start(calls.prepare)
     service.background("sweep", Sweep(runs, drive, give, clock, interval=settings.sweep_interval).run)
+    report = Report(service.publish, clock, executor_id=owner, capacity=settings.capacity)
+    service.background("report", report.run)
     service.background("control", HearBroadcast(Watch(service.bus, service=NAME), give))
     service.probe("mongo", mongo.ping)
+    service.on_stop(report.stop)
     service.on_stop(call.close)
     service.on_stop(parts.tools.close)
     service.on_stop(mongo.close)
@@ -81,22 +90,30 @@ class Parts:
     """What a worker works with."""
 
     perform: Perform
+    announce: Announce
     blobs: Blobs
     tools: McpTools
 
 
 def _parts(
-    settings: Settings, service: Service, environ: Mapping[str, str], model: Model | None, rehearsal: Model | None
+    settings: Settings,
+    service: Service,
+    runs: Runs,
+    environ: Mapping[str, str],
+    model: Model | None,
+    rehearsal: Model | None,
 ) -> Parts:
     connectors = Connectors(settings.connector, environ=environ, folder=settings.connectors_dir)
     servers = load_servers(settings.mcp_dir, environ)
-    blobs, tools = Blobs(service.bus), McpTools(servers)
+    blobs, tools, clock = Blobs(service.bus), McpTools(servers), service.runtime.clock
+    announce = Announce(service.publish, blobs, clock)
     perform = Perform(
         Models(connectors, real=model or LitellmModel(), rehearsal=rehearsal or RehearsalModel()),
         Agents(settings.agents_dir),
         blobs,
-        Asking(service.ask, service.runtime.clock),
+        Asking(service.ask),
+        Merging(runs, service.ask, announce, clock),
         real=Workshop(tools, NatsProcesses(service.bus)),
         recording=Workshop(RecordingTools(servers), RecordingProcesses()),
     )
-    return Parts(perform, blobs, tools)
+    return Parts(perform, announce, blobs, tools)

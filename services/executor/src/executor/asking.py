@@ -3,17 +3,13 @@
 import re
 from dataclasses import dataclass
 
-from executor.domain.outcomes import GoalsCompared, Outcome, Recalled, RulesAnswered
+from executor.domain.outcomes import Outcome, Recalled, RulesAnswered
 from executor.domain.run import Run
 from executor.domain.steps import CheckRules
-from executor.domain.wording import about
 from rota_common.asking import Ask
-from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_contracts import catalog, validation
-from rota_contracts.clock_config import duration
-from rota_contracts.execution import Goals
-from rota_contracts.learning import CheckGoals, Lesson
+from rota_contracts.learning import Lesson
 from rota_contracts.memory import Recall
 from rota_contracts.model import NAME_PATTERN
 from rota_contracts.robot import SharedKB
@@ -29,7 +25,6 @@ class Asking:
     """Raises Transient when nobody answers, and Permanent for a refusal, unless a run goes on without the answer."""
 
     ask: Ask
-    clock: Clock
 
     async def recall(self, run: Run, query: str) -> Outcome:
         execution, kb = run.execution, run.robot.robot_config.kb
@@ -63,20 +58,6 @@ class Asking:
                 for entry in found
             ],
         )
-
-    async def compare(self, run: Run, goals: Goals) -> Outcome:
-        execution, dedup = run.execution, run.robot.robot_config.dedup
-        question = CheckGoals(
-            team_id=execution.team_id,
-            member_id=execution.member_id,
-            execution_id=run.id,
-            goals=goals.content,
-            about=about(execution.trigger),
-            window_s=duration(dedup.window).total_seconds(),
-            agent=run.robot.phase_agent("dedup"),
-            asked_at=self.clock(),
-        )
-        return GoalsCompared(await self.ask(catalog.CHECK_GOALS, question))
 
     async def check(self, run: Run, step: CheckRules) -> Outcome:
         question = validation.CheckRules(

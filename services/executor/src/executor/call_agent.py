@@ -170,5 +170,5 @@ def _facts(call: CallAgent, run: Run) -> dict[str, Any]:
     """`kind` is what the robot uses this agent for, whatever its name."""
     used_for = (kind for kind in KINDS if call.assistant_id == run.robot.phase_agent(kind))
     kind = next(used_for, call.assistant_id.removeprefix("rota."))
-    history = {"history": call.metadata.get("history", [])} if kind == "dedup" else {}
-    return facts(run, kind) | history
+    given = {name: call.metadata.get(name, []) for name in ("history", "under_way")} if kind == "dedup" else {}
+    return facts(run, kind) | given

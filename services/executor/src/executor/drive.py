@@ -92,7 +92,7 @@ class Drive:
         if not run.recalled:  # it had hardly begun: whoever began it may not have told
             await self._announce.started(run)
         now = self._clock()
-        run = ledger.heard(ledger.taken_over(run, now=now), now=now)
+        run = ledger.expired(ledger.heard(ledger.taken_over(run, now=now), now=now), now=now)
         run = ledger.granted(run, grant, now=now)
         if grant:
             await self._announce.started(run, grant=grant)
@@ -189,7 +189,9 @@ class Drive:
         match step:
             case Finish(status):
                 over = ledger.finished(run, status, now=now)
-                left = await self._runs.release(over, epoch, look_at=now + patience if swept else None)
+                left = await self._runs.finish(over, epoch, look_at=now + patience if swept else None)
+                if left is None:  # it was told something: it hears that first
+                    return await self._runs.release(run, epoch, look_at=now)
                 await self._tell_end(left, swept=swept)
                 return left
             case Done():

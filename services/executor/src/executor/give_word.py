@@ -1,6 +1,7 @@
 """Saying something to runs under way: into their documents first, then to whoever has them in hand (TG-16, F11)."""
 
 import asyncio
+from collections.abc import Sequence
 
 from executor.announce import Announce
 from executor.domain.interpret import unstorable
@@ -76,11 +77,15 @@ class GiveWord:
         if ids:
             await self._announce.control(scope.team, scope.member, word.action, ids, word.reason)
         self.cut_short(word.action, ids)
-        for run_id in ids:
+        self.go_on(ids)
+        return told
+
+    def go_on(self, run_ids: Sequence[str]) -> None:
+        """Go on with these runs, to whom something was said, without waiting for it."""
+        for run_id in run_ids:
             going = asyncio.create_task(self._go_on(run_id))
             self._going.add(going)
             going.add_done_callback(self._going.discard)
-        return told
 
     def cut_short(self, action: str, run_ids: list[str]) -> None:
         """End the step in hand of those of these runs that this process works on."""

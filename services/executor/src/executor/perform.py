@@ -1,8 +1,9 @@
 """Carrying out a step that the worker does itself, and saying what came of it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
+from secrets import token_urlsafe
 from typing import assert_never
 
 from executor.agent.loop import CAP
@@ -11,28 +12,31 @@ from executor.agent.words import Said, Tool
 from executor.agents import Agent, Agents
 from executor.asking import Asking
 from executor.connectors import REHEARSAL, Connector, Connectors
+from executor.domain.callbacks import callback_of
 from executor.domain.interpret import Kept, interpret, room
-from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, StepDelayed, StepFailed, Used
+from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Promised, StepDelayed, StepFailed, Used
 from executor.domain.run import Run
 from executor.domain.steps import (
     AskAgent,
     BeginCalls,
     CheckRules,
     CompareGoals,
+    GiveGoals,
     MakeCalls,
     RecallLessons,
     RunTurn,
     Work,
 )
 from executor.facts import facts
+from executor.merging import Merging
 from executor.ports import Model, NotBegun, Processes, Prompt, ToolFailed, Tools
 from executor.prompts import for_phase, for_task
+from executor.requests import process_call
 from rota_common.blobs import Blobs
 from rota_common.errors import Permanent, Transient
 from rota_contracts.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.clock_config import duration
 from rota_contracts.execution import Task
-from rota_contracts.process import ProcessCall
 from rota_contracts.robot import Phase
 from rota_contracts.text import Text
 from rota_contracts.trigger import ExecutorMode
@@ -40,6 +44,11 @@ from rota_contracts.turns import ToolUse
 
 SAID_LIMIT, ALL_SAID_LIMIT = 16 * 1024, 4 * 1024 * 1024
 """Bytes of one model answer, and of all answers of a run, that its trail keeps inline."""
+
+
+def _secret() -> str:
+    """Whoever knows it may send a result: nobody can guess it."""
+    return token_urlsafe(24)
 
 
 @dataclass(frozen=True)
@@ -86,8 +95,10 @@ class Perform:
     agents: Agents
     blobs: Blobs
     asking: Asking
+    merging: Merging
     real: Workshop
     recording: Workshop
+    new_callback: Callable[[], str] = _secret
 
     async def __call__(self, run: Run, step: Work) -> AsyncIterator[Heard]:
         if isinstance(step, MakeCalls):
@@ -103,17 +114,19 @@ class Perform:
         yield heard
 
     async def _carry_out(
-        self, run: Run, step: RecallLessons | AskAgent | CompareGoals | RunTurn | BeginCalls | CheckRules
+        self, run: Run, step: RecallLessons | AskAgent | CompareGoals | GiveGoals | RunTurn | BeginCalls | CheckRules
     ) -> Heard:
         match step:
             case RecallLessons(query):
                 return Heard(await self.asking.recall(run, query))
             case CompareGoals(goals):
-                return Heard(await self.asking.compare(run, goals))
+                return Heard(await self.merging.compare(run, goals))
+            case GiveGoals(merge):
+                return Heard(await self.merging.give(run, merge))
             case CheckRules():
                 return Heard(await self.asking.check(run, step))
             case BeginCalls(task, uses):
-                return Heard(CallsBegun(task.id, list(uses)))
+                return Heard(CallsBegun(task.id, list(uses), self._callbacks(run, uses)))
             case AskAgent():
                 return await self._ask_agent(run, step)
             case RunTurn():
@@ -165,23 +178,24 @@ class Perform:
             for call in calls:
                 call.cancel()
 
+    def _callbacks(self, run: Run, uses: Sequence[ToolUse]) -> dict[str, str]:
+        """Where the results of calls of processes may be sent later; a stand-in that only records answers at once."""
+        if run.execution.executor_mode is not ExecutorMode.STANDARD:
+            return {}
+        new = [use for use in uses if use.server is None and callback_of(run, use.step_id) is None]
+        return {use.step_id: self.new_callback() for use in new}
+
     async def _call(self, run: Run, task: Task, use: ToolUse) -> Outcome:
-        shop, execution = self._workshop(run), run.execution
+        shop = self._workshop(run)
         try:
             if use.server is not None:
-                said = await shop.tools.call(use)
+                said: str | None = await shop.tools.call(use)
             else:
                 process = run.robot.process(use.name)
                 seconds = duration(process.timeout).total_seconds() if process else 60.0
-                call = ProcessCall(
-                    step_id=use.step_id,
-                    team_id=execution.team_id,
-                    member_id=execution.member_id,
-                    execution_id=run.id,
-                    task_id=task.id,
-                    args=use.arguments if isinstance(use.arguments, list) else [use.arguments],
-                )
-                said = await shop.processes.call(use.name, call, timeout=seconds)
+                said = await shop.processes.call(use.name, process_call(run, task, use), timeout=seconds)
+            if said is None:
+                return _promised(run, task, use)
             return Used(task.id, use.step_id, await self.blobs.keep(said, inline_limit=room(run)))
         except NotBegun as error:
             return NotCalled(task.id, use.step_id, str(error), error.after)
@@ -205,3 +219,9 @@ class Perform:
             elif result.output is not None and result.output.ref is not None:
                 wanted.append(result.output)
         return {text.ref.name: await self.blobs.read(text) for text in wanted if text.ref is not None}
+
+
+def _promised(run: Run, task: Task, use: ToolUse) -> Outcome:
+    if callback_of(run, use.step_id) is None:
+        return Used(task.id, use.step_id, None, "it promised a result for later, and was not told where to send it")
+    return Promised(task.id, use.step_id)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum
 from typing import Any, Protocol
 
 from executor.agent.words import Said, Tool
@@ -11,7 +12,9 @@ from executor.domain.run import Run, Word
 from executor.domain.trail import Entry
 from rota_common.errors import Transient
 from rota_contracts.agent import AgentAnswered
+from rota_contracts.capacity import SlotChecked
 from rota_contracts.execution import ExecutionsListed, ListExecutions
+from rota_contracts.learning import UnderWay
 from rota_contracts.process import ProcessCall
 from rota_contracts.robot import Robot
 from rota_contracts.trigger import Message
@@ -63,8 +66,9 @@ class Tools(Protocol):
 class Processes(Protocol):
     """Processes of the teams, answered by anyone on NATS."""
 
-    async def call(self, name: str, call: ProcessCall, *, timeout: float) -> str:
-        """Call it once; what it answers, as text (JSON where it is JSON). Raises NotBegun, or ToolFailed."""
+    async def call(self, name: str, call: ProcessCall, *, timeout: float) -> str | None:
+        """Call it once; what it answers, as text (JSON where it is JSON), or None: it promises its result for later.
+        Raises NotBegun, or ToolFailed."""
         ...
 
 
@@ -79,6 +83,14 @@ class Scope:
     team: str
     member: str | None = None
     execution_id: str | None = None
+
+
+class Brought(Enum):
+    """Has a word reached a run? `BEFORE`: it, or another with its id, was there; `OVER`: nobody will hear it."""
+
+    NOW = "now"
+    BEFORE = "before"
+    OVER = "over"
 
 
 class Runs(Protocol):
@@ -110,10 +122,14 @@ class Runs(Protocol):
         """Write and let go, which ends the epoch; `look_at` is when a sweeper must look at it."""
         ...
 
+    async def finish(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run | None:
+        """`release` a run that is over; None, and nothing is written, if it was told something that it hasn't heard."""
+        ...
+
     async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None: ...
 
     def overdue(self, now: datetime, *, limit: int) -> AsyncIterator[str]:
-        """Ids of runs that somebody should have looked at by now."""
+        """Ids of runs that somebody should have looked at by now, or whose promised results are given up."""
         ...
 
     def late(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
@@ -127,6 +143,28 @@ class Runs(Protocol):
     async def tell(self, scope: Scope, word: Word) -> list[Run]:
         """Put a word into the inbox of each run in scope that isn't over, once; those runs, and those that have it
         already. One that nobody would look at is to be looked at now."""
+        ...
+
+    async def bring(self, run_id: str, word: Word) -> Brought:
+        """Put a word into the inbox of one run, which is to be looked at now if nobody holds it."""
+        ...
+
+    async def caller(self, callback_id: str) -> Run | None:
+        """The run that has made the call with this callback."""
+        ...
+
+    async def takers(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
+        """The robot's runs that began before this one and can take on its goals (`preparing.takes_goals`), newest
+        first."""
+        ...
+
+    async def give(self, run_id: str, word: Word, *, giver: Run) -> bool:
+        """`bring` a word with `giver`'s goals to one of its `takers`, as long as it still is one; True also if it was
+        there before."""
+        ...
+
+    async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotChecked]:
+        """What has become of these runs, in this order; without a status if there is none."""
         ...
 
     async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:

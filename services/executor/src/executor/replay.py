@@ -75,7 +75,9 @@ def _repeated(run: Run, entry: Entry, words: str) -> tuple[Run, str]:
         case ledger.GRANTED:
             return control.granted(run, int(entry.data), now=entry.at), entry.kind
         case ledger.TAKEN_OVER:
-            return tasks.taken_over(run, now=entry.at), entry.kind
+            return tasks.taken_over(run, now=entry.at, spared=entry.data or ()), entry.kind
+        case ledger.EXPIRED:
+            return control.expired(run, now=entry.at), entry.kind
         case ledger.FINISHED:
             return deciding.finish(run, ExecStatus(entry.data), now=entry.at), entry.kind
     outcome = _outcome(run, entry, words)

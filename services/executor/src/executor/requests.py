@@ -1,9 +1,13 @@
 """What other services are asked to do for a run, as their messages say it."""
 
+from executor.domain.callbacks import callback_of
 from executor.domain.run import Run
 from executor.domain.steps import RequestVerdict
+from rota_contracts.callback import callback_path
 from rota_contracts.delivery import DeliveryContext, DeliveryRequestedV1
-from rota_contracts.execution import TaskStatus
+from rota_contracts.execution import Task, TaskStatus
+from rota_contracts.process import ProcessCall
+from rota_contracts.turns import ToolUse
 from rota_contracts.validation import ValidationRequestedV1
 
 
@@ -45,6 +49,19 @@ def delivery_request(run: Run, request_id: str) -> DeliveryRequestedV1:
             score=lowest_score(run),
         ),
         executor_mode=execution.executor_mode,
+    )
+
+
+def process_call(run: Run, task: Task, use: ToolUse) -> ProcessCall:
+    callback = callback_of(run, use.step_id)
+    return ProcessCall(
+        step_id=use.step_id,
+        team_id=run.execution.team_id,
+        member_id=run.execution.member_id,
+        execution_id=run.id,
+        task_id=task.id,
+        args=use.arguments if isinstance(use.arguments, list) else [use.arguments],
+        callback=callback_path(callback.id) if callback else "",
     )
 
 

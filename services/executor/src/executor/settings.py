@@ -2,17 +2,21 @@
 
 from pathlib import Path
 
+from pydantic import Field
+
 from rota_common.settings import ServiceSettings
 
 
 class Settings(ServiceSettings):
-    """`connector` is the model behind every agent that doesn't name its own; times in seconds."""
+    """`connector` is the model behind every agent that doesn't name its own; times in seconds. `capacity`: executions
+    that this executor takes at once; the scheduler gives out no more slots than all that are alive take together."""
 
     connector: str = ""
     connectors_dir: Path | None = None
     agents_dir: Path | None = None
     mcp_dir: Path | None = None
     slots: int = 64
+    capacity: int = Field(default=100, ge=1)
     lease: float = 10.0
     sweep_interval: float = 1.0
     answer_patience: float = 60.0

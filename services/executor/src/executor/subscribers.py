@@ -9,9 +9,12 @@ from executor.ports import Runs
 from executor.replay import Replay
 from executor.start_execution import StartExecution
 from executor.stop_robot import StopRobot
+from executor.take_result import TakeResult
 from rota_common.router import Router
 from rota_contracts import catalog
 from rota_contracts.agent import AgentAnswered, CallAgent
+from rota_contracts.callback import CallBack, CalledBack
+from rota_contracts.capacity import CheckSlots, SlotsChecked
 from rota_contracts.control import Control, Controlled, Intervene, Intervened
 from rota_contracts.delivery import DeliveryAcceptedV1, DeliveryLeave, MayDeliver
 from rota_contracts.envelope import Event
@@ -59,7 +62,7 @@ def build_router(*, start: StartExecution, drive: Drive, stop: StopRobot, slots:
     return router
 
 
-def build_control(*, give: GiveWord, leave: DecideLeave) -> Router:
+def build_control(*, give: GiveWord, leave: DecideLeave, take: TakeResult) -> Router:
     router = Router()
 
     @router.answer(catalog.CONTROL)
@@ -69,6 +72,10 @@ def build_control(*, give: GiveWord, leave: DecideLeave) -> Router:
     @router.answer(catalog.INTERVENE)
     async def on_intervene(question: Intervene) -> Intervened:
         return await give.intervene(question)
+
+    @router.answer(catalog.CALL_BACK)
+    async def on_call_back(result: CallBack) -> CalledBack:
+        return await take(result)
 
     @router.answer(catalog.MAY_DELIVER)
     async def on_may_deliver(question: MayDeliver) -> DeliveryLeave:
@@ -89,6 +96,10 @@ def build_answers(*, runs: Runs, call: CallAnAgent, replay: Replay) -> Router:
         run = await runs.find(question.execution_id)
         mine = run is not None and run.execution.team_id == question.team_id
         return ExecutionRead(execution=run.execution if run is not None and mine else None)
+
+    @router.answer(catalog.CHECK_SLOTS)
+    async def on_check_slots(question: CheckSlots) -> SlotsChecked:
+        return SlotsChecked(slots=list(await runs.slots(question.execution_ids)))
 
     @router.answer(catalog.REPLAY)
     async def on_replay(question: ReplayExecution) -> ExecutionReplayed:

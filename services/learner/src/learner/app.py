@@ -5,6 +5,7 @@ from learner.adapters.bus_knowledge import BusKnowledge
 from learner.adapters.mongo_history import MongoHistory
 from learner.adapters.mongo_lessons import MongoLessons
 from learner.decide_on_goals import DecideOnGoals
+from learner.forget_old import ForgetOld, repeating
 from learner.forget_robot import ForgetRobot
 from learner.learn_from_run import LearnFromRun
 from learner.record_run import RecordRun
@@ -33,4 +34,6 @@ def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
         publish=service.publish,
     )
     service.include(router)
+    forget_old = ForgetOld(lessons, history, knowledge, robots, service.runtime.clock)
+    service.background("retention", repeating(forget_old, interval=settings.retention_interval))
     return plain_app(service, settings)

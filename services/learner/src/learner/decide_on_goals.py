@@ -1,11 +1,21 @@
-"""A run has its goals: hold them against what its robot has done lately (SC-13)."""
+"""A run has its goals: hold them against what its robot has done lately and is doing now (SC-13)."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 
 from learner.asking import dedup_question
 from learner.domain import DELETED, revision
-from learner.history import NEWEST, Decided, Past, by_rule, proceed, understood
+from learner.history import (
+    NEWEST,
+    Decided,
+    Past,
+    by_rule,
+    decided,
+    made_sure,
+    others_under_way,
+    proceed,
+    understood,
+)
 from learner.ports import Agents, History, Robots
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import extract_json
@@ -20,24 +30,38 @@ class DecideOnGoals:
         self._timeout = timeout
 
     async def __call__(self, asked: CheckGoals) -> GoalsChecked:
-        if known := await self._history.decided(asked.execution_id):
-            return known.checked
+        known = await self._history.decided(asked.execution_id) or await self._decide(asked)
+        if known is None:
+            return proceed(DELETED)  # whatever is decided, it won't go on
+        return (await self._sure(known)).checked
+
+    async def _decide(self, asked: CheckGoals) -> Decided | None:
+        """None when the robot is deleted."""
         rev = revision(await self._robots.find(asked.team_id, asked.member_id))
         if rev is None:
-            return proceed(DELETED)  # whatever is decided, it won't go on
-        checked = await self._check(asked)
-        decided = Decided(asked.execution_id, asked.team_id, asked.member_id, rev, checked, asked.asked_at)
-        saved = await self._history.decide(decided)
+            return None
+        saved = await self._history.decide(decided(asked, rev, await self._check(asked)))
         if revision(await self._robots.find(asked.team_id, asked.member_id)) is None:
             await self._history.remove(asked.execution_id)  # deleted meanwhile: nothing may remain
-        return saved.checked
+        return saved
+
+    async def _sure(self, known: Decided) -> Decided:
+        """Runs that are compared at once must not be merged into each other: none would reach their goals.
+
+        Each looks for the other's decision after its own is saved, so of any circle at least the last one sees it.
+        """
+        if known.sure or known.checked.into is None:
+            return known
+        return await self._history.settle(made_sure(known, await self._history.decided(known.checked.into)))
 
     async def _check(self, asked: CheckGoals) -> GoalsChecked:
         since = asked.asked_at - timedelta(seconds=asked.window_s)
         history = await self._history.completed(
             asked.team_id, asked.member_id, since=since, limit=NEWEST, without=asked.execution_id
         )
-        return await self._ask(asked, history) if history else proceed("this robot has completed nothing of late")
+        if history or others_under_way(asked):
+            return await self._ask(asked, history)
+        return proceed("this robot has completed nothing of late, and nothing else is under way")
 
     async def _ask(self, asked: CheckGoals, history: Sequence[Past]) -> GoalsChecked:
         """A decision in any case: without the agent's, the rule's."""
@@ -49,4 +73,4 @@ class DecideOnGoals:
             return by_rule(asked, history, f"the dedup agent {asked.agent} failed: {answer.error}")
         found = answer.response if isinstance(answer.response, dict) else extract_json(answer.content)
         unreadable = f"the dedup agent {asked.agent} gave no decision: {answer.content[:200]!r}"
-        return understood(found, history) or by_rule(asked, history, unreadable)
+        return understood(found, asked, history) or by_rule(asked, history, unreadable)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from rota_contracts.agent import AgentAnswered
 from rota_contracts.ids import derived_id
@@ -12,20 +12,32 @@ from rota_contracts.robot import Robot
 
 MAX_LESSONS, CONTENT_LIMIT = 10, 2000
 DELETED = "the robot was deleted"
+SHORTEST_KEEP = timedelta(days=1)
 
 Draft = tuple[LessonType, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What one run taught, as it is saved. `rev` is the robot's revision at that time (0 = nobody knew the robot)."""
+    """What one run taught, as it is saved. `rev` is the robot's revision at that time (0 = nobody knew the robot), `at`
+    the age of the lessons."""
 
     execution_id: str
     team: str
     member: str
     rev: int
+    at: datetime
     lessons: tuple[Lesson, ...] = ()
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aged:
+    """A robot of whose runs something old is kept; `oldest` is the instant of the oldest."""
+
+    team: str
+    member: str
+    oldest: datetime
 
 
 def reason_to_skip(request: LearningRequestedV1) -> str | None:
@@ -53,7 +65,7 @@ def learnt(request: LearningRequestedV1, answer: AgentAnswered, found: Json, *, 
         )
         for index, (kind, content) in enumerate(drafts)
     ]
-    return Learnt(request.execution_id, request.team_id, request.member_id, rev, tuple(lessons), error)
+    return Learnt(request.execution_id, request.team_id, request.member_id, rev, at, tuple(lessons), error)
 
 
 def _drafts(request: LearningRequestedV1, answer: AgentAnswered, found: Json) -> tuple[list[Draft], str | None]:

@@ -1,10 +1,10 @@
 """What the learner needs of the outside world."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from learner.domain import Learnt
+from learner.domain import Aged, Learnt
 from learner.history import Decided, Past
 from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.learning import Lesson
@@ -34,6 +34,14 @@ class Lessons(Protocol):
         """Remove all that was learnt from this robot's runs at this revision and before."""
         ...
 
+    def aged(self, before: datetime) -> AsyncIterator[Aged]:
+        """The robots with something from before that instant, each once."""
+        ...
+
+    async def remove_before(self, team: str, member: str, before: datetime) -> int:
+        """Remove what was learnt from this robot's runs before that instant; of how many runs there was something."""
+        ...
+
 
 class History(Protocol):
     """The runs that are over and the decisions over goals, by the run's id; each is kept for KEEP_DAYS."""
@@ -54,6 +62,11 @@ class History(Protocol):
         """Keep it, unless there is one for this run: the first one wins, and is returned."""
         ...
 
+    async def settle(self, decided: Decided) -> Decided:
+        """Put it in place of one for this run that isn't sure; if that was done already, the first wins. Returns what
+        holds."""
+        ...
+
     async def remove(self, execution_id: str) -> None:
         """The run and what was decided over its goals."""
         ...
@@ -62,12 +75,24 @@ class History(Protocol):
         """Remove all of this robot's runs and decisions at this revision and before."""
         ...
 
+    def aged(self, before: datetime) -> AsyncIterator[Aged]:
+        """The robots with something from before that instant; one may come twice."""
+        ...
+
+    async def remove_before(self, team: str, member: str, before: datetime) -> int:
+        """Remove this robot's runs and decisions from before that instant; how many there were."""
+        ...
+
 
 class Knowledge(Protocol):
     """The memory service."""
 
     async def remember(self, team: str, member: str, lessons: Sequence[Lesson]) -> int:
         """Keep the lessons, each once; how many are kept: none when the robot is deleted. Raises Transient."""
+        ...
+
+    async def forget(self, team: str, member: str, *, before: datetime) -> int:
+        """Forget what this robot learnt before that instant; how many entries there were. Raises Transient."""
         ...
 
 

@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from learner.domain import revision
-from learner.history import past
+from learner.history import ends, past
 from learner.ports import History, Robots
-from rota_contracts.learning import DedupDecision, LearningRequestedV1
+from rota_contracts.learning import LearningRequestedV1
 
 
 class RecordRun:
@@ -15,13 +15,14 @@ class RecordRun:
     async def __call__(self, request: LearningRequestedV1, at: datetime) -> None:
         """`at` is the instant of the request: told twice, it is kept once, with the same age."""
         rev = revision(await self._robots.find(request.team_id, request.member_id))
-        if rev is None or await self._skipped(request.execution_id):
+        if rev is None or await self._did_nothing(request):
             return
         await self._history.add(past(request, rev=rev, at=at))
         if revision(await self._robots.find(request.team_id, request.member_id)) is None:
             await self._history.remove(request.execution_id)  # deleted meanwhile: nothing may remain
 
-    async def _skipped(self, execution_id: str) -> bool:
-        """A run that was skipped has done nothing: otherwise one skip would be the reason for the next, for ever."""
-        decided = await self._history.decided(execution_id)
-        return decided is not None and decided.checked.decision is DedupDecision.SKIP
+    async def _did_nothing(self, request: LearningRequestedV1) -> bool:
+        """A run that was skipped, or gave its goals to another, has reached none itself: otherwise one skip would be
+        the reason for the next, for ever. One with tasks went on after all."""
+        decided = await self._history.decided(request.execution_id)
+        return decided is not None and ends(decided.checked) and not request.summary.tasks

@@ -6,8 +6,12 @@ from rota_common.settings import ServiceSettings
 
 
 class Settings(ServiceSettings):
-    """In seconds: how long the learning agent and the dedup agent may take. The latter must leave time for an answer
-    within the 60 s of the question that it is asked for."""
+    """All in seconds."""
 
-    agent_timeout: float = 120.0
-    dedup_timeout: float = Field(default=45.0, gt=0, le=50)
+    agent_timeout: float = Field(default=120.0, description="how long the learning agent may take")
+    dedup_timeout: float = Field(
+        default=45.0, gt=0, le=50, description="how long the dedup agent may take, within the 60 of the question"
+    )
+    retention_interval: float = Field(
+        default=3600.0, gt=0, description="between two looks for what robots keep no longer (`learn.keep`)"
+    )

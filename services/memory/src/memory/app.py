@@ -36,9 +36,10 @@ def build(settings: Settings, *, runtime: Runtime | None = None, embedder: Embed
     service.probe("qdrant", qdrant.ping)
     service.on_stop(qdrant.close)
     service.on_stop(database.close)
+    robots = Robots(service.bus)
     uses = Uses(
-        remember=RememberEntries(knowledge, bases, Robots(service.bus), embedder),
-        recall=RecallEntries(knowledge, shared, embedder),
+        remember=RememberEntries(knowledge, bases, robots, embedder),
+        recall=RecallEntries(knowledge, shared, robots, embedder, service.runtime.clock),
         forget=ForgetEntries(knowledge),
         follow=FollowRobots(knowledge, bases),
         share=ShareEntries(shared, embedder),

@@ -1,4 +1,4 @@
-"""Removes entries of a robot, or all."""
+"""Removes entries of a robot, or all, or those of them that are older than an instant."""
 
 from memory.domain import Owner
 from memory.ports import Knowledge
@@ -12,5 +12,5 @@ class ForgetEntries:
     async def __call__(self, asked: Forget) -> Forgotten:
         owner = Owner(asked.team_id, asked.member_id)
         if asked.ids is None:
-            return Forgotten(count=await self._knowledge.clear(owner))
-        return Forgotten(count=await self._knowledge.remove(owner, asked.ids))
+            return Forgotten(count=await self._knowledge.clear(owner, before=asked.before))
+        return Forgotten(count=await self._knowledge.remove(owner, asked.ids, before=asked.before))

@@ -28,16 +28,19 @@ class Knowledge(Protocol):
         """Keep the entries, learnt at revision `rev` of the robot. An id that is there already is overwritten."""
         ...
 
-    async def nearest(self, owner: Owner, vector: Vector, limit: int) -> list[RecalledEntry]:
-        """The entries closest to `vector` by cosine, best first."""
+    async def nearest(
+        self, owner: Owner, vector: Vector, limit: int, *, since: datetime | None = None
+    ) -> list[RecalledEntry]:
+        """The entries closest to `vector` by cosine, best first; with `since` none that is older."""
         ...
 
-    async def remove(self, owner: Owner, ids: Sequence[str]) -> int:
-        """Remove these entries; how many there were."""
+    async def remove(self, owner: Owner, ids: Sequence[str], *, before: datetime | None = None) -> int:
+        """Remove these entries, or with `before` those of them that are older; how many there were."""
         ...
 
-    async def clear(self, owner: Owner, *, up_to_rev: int | None = None) -> int:
-        """Remove all entries, or those learnt at `up_to_rev` and before; how many there were."""
+    async def clear(self, owner: Owner, *, up_to_rev: int | None = None, before: datetime | None = None) -> int:
+        """Remove all entries, or those learnt at `up_to_rev` and before, or those older than `before`; how many there
+        were."""
         ...
 
 

@@ -1,13 +1,19 @@
 """What does this robot know of that, and what the team's collections that it may look into?"""
 
+from datetime import datetime
+
 from memory.domain import Owner, fitting, searchable
-from memory.ports import Embedder, Knowledge, SharedKnowledge
+from memory.ports import Embedder, Knowledge, Robots, SharedKnowledge
+from rota_common.clock import Clock
 from rota_contracts.memory import Recall, Recalled
 
 
 class RecallEntries:
-    def __init__(self, knowledge: Knowledge, shared: SharedKnowledge, embedder: Embedder) -> None:
-        self._knowledge, self._shared, self._embedder = knowledge, shared, embedder
+    def __init__(
+        self, knowledge: Knowledge, shared: SharedKnowledge, robots: Robots, embedder: Embedder, clock: Clock
+    ) -> None:
+        self._knowledge, self._shared, self._robots = knowledge, shared, robots
+        self._embedder, self._clock = embedder, clock
 
     async def __call__(self, asked: Recall) -> Recalled:
         collections = searchable(asked.collections)
@@ -15,6 +21,11 @@ class RecallEntries:
             return Recalled()
         (vector,) = await self._embedder.embed([asked.query])
         owner = Owner(asked.team_id, asked.member_id)
-        entries = await self._knowledge.nearest(owner, vector, asked.limit)
+        entries = await self._knowledge.nearest(owner, vector, asked.limit, since=await self._kept_since(owner))
         shared = await self._shared.nearest(owner.team, vector, asked.shared_limit, collections=collections)
         return Recalled(entries=fitting(entries), shared=fitting(shared))
+
+    async def _kept_since(self, owner: Owner) -> datetime | None:
+        """What is older is kept no longer (LE-06), also before anybody removes it."""
+        robot = await self._robots.find(owner.team, owner.member)
+        return robot.robot_config.learn.kept_since(self._clock()) if robot else None

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from rota_common.clock import Clock
 from rota_common.publishing import Publish
 from rota_contracts import catalog
-from rota_contracts.execution import ExecutionRequestedV1
-from rota_contracts.trigger import TriggerAdmittedV1, TriggerRejectedV1
+from rota_contracts.execution import ExecutionFinishedV1, ExecutionRequestedV1
+from rota_contracts.ids import derived_id
+from rota_contracts.robot_facts import RobotFailedV1, RobotRecoveredV1
+from rota_contracts.trigger import TriggerAdmittedV1, TriggerMissedV1, TriggerRejectedV1
+from scheduler.clock_store import Untold
 from scheduler.domain import Refusal, State
 from scheduler.plan import Plan
 from scheduler.ports import Batch, Known
@@ -57,6 +60,40 @@ class Announce:
         """What became of an item of the plan queue, in order."""
         for untold in plan.untold:
             await self._publish(catalog.PLAN_CHANGED, untold.fact, caused_by=plan.key, step=str(untold.number))
+
+    async def missed(self, untold: Untold) -> None:
+        """Runs that a robot's clock was due for, and that aren't made up for."""
+        (team, member), missed = untold.key, untold.missed
+        fact = TriggerMissedV1(
+            team_id=team,
+            member_id=member,
+            first=missed.first,
+            last=missed.last,
+            count=missed.count,
+            reason=missed.reason,
+            message=missed.message,
+            missed_at=untold.at,
+        )
+        cause = derived_id("clock", team, member)
+        await self._publish(catalog.TRIGGER_MISSED, fact, caused_by=cause, step=f"{untold.number} {missed.first}")
+
+    async def failed(self, run: ExecutionFinishedV1) -> None:
+        """A robot's run has failed, and the one before hadn't."""
+        fact = RobotFailedV1(
+            team_id=run.team_id,
+            member_id=run.member_id,
+            execution_id=run.execution_id,
+            message=run.error or "",
+            at=run.finished_at,
+        )
+        await self._publish(catalog.ROBOT_FAILED, fact, caused_by=run.execution_id)
+
+    async def recovered(self, run: ExecutionFinishedV1) -> None:
+        """A robot's run has completed, after one that failed."""
+        fact = RobotRecoveredV1(
+            team_id=run.team_id, member_id=run.member_id, execution_id=run.execution_id, at=run.finished_at
+        )
+        await self._publish(catalog.ROBOT_RECOVERED, fact, caused_by=run.execution_id)
 
     async def decision(self, known: Known) -> None:
         """The visible answer to a trigger: it has its place, or this is why not. Told by the time it is parked."""

@@ -1,49 +1,99 @@
 """The scheduler, put together."""
 
+from dataclasses import dataclass
 from uuid import uuid4
 
 from rota_common.mongo import OUTAGES, Mongo
 from rota_common.robots import Robots
 from rota_common.service import Runtime, Service
 from rota_common.serving import App, plain_app
+from rota_common.watching import Watch
+from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
+from scheduler.adapters.mongo_standings import MongoStandings
 from scheduler.adapters.mongo_withdrawals import MongoWithdrawals
+from scheduler.aftermath import Aftermath
 from scheduler.announce import Announce
+from scheduler.capacity import Capacity
 from scheduler.change_plan import ChangePlans
-from scheduler.dispatch import Dispatcher
+from scheduler.check_slots import AskAfterSlots
+from scheduler.directory import Directory
+from scheduler.dispatch import Dispatcher, Pace
+from scheduler.keep_clocks import KeepClocks
+from scheduler.read_robots import ReadStates
 from scheduler.settings import Settings
 from scheduler.start_plans import StartPlans
-from scheduler.subscribers import questions_router, reports_router
+from scheduler.subscribers import merging_router, questions_router, reports_router
+from scheduler.tick import RearmDaemon, Tick
 from scheduler.withdraw import AskDispatcher
+
+NAME = "scheduler"
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The collections of the scheduler's database."""
+
+    queue: MongoQueue
+    plans: MongoPlans
+    clocks: MongoClocks
+    withdrawals: MongoWithdrawals
+    standings: MongoStandings
+
+    @classmethod
+    def on(cls, mongo: Mongo, *, lease: float) -> "Stores":
+        database = mongo.database
+        return cls(
+            MongoQueue(mongo, lease=lease),
+            MongoPlans(database),
+            MongoClocks(database),
+            MongoWithdrawals(database),
+            MongoStandings(database),
+        )
+
+    async def prepare(self) -> None:
+        for store in (self.queue, self.plans, self.clocks, self.withdrawals, self.standings):
+            await store.prepare()
 
 
 def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
     runtime = runtime or Runtime()
-    service = Service("scheduler", settings.nats_url, runtime=runtime, outages=OUTAGES)
+    service, clock = Service(NAME, settings.nats_url, runtime=runtime, outages=OUTAGES), runtime.clock
     mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_scheduler")
-    queue, plans = MongoQueue(mongo, lease=settings.lease), MongoPlans(mongo.database)
-    withdrawals = MongoWithdrawals(mongo.database)
-    robots, announce = Robots(service.bus), Announce(service.publish, runtime.clock)
-    changing = ChangePlans(plans, robots, announce, runtime.clock)
+    stores = Stores.on(mongo, lease=settings.lease)
+    announce, watch = Announce(service.publish, clock), Watch(service.bus, service=NAME)
+    capacity = Capacity(watch, pool=settings.pool)
+
+    def lag() -> float:
+        return 0 if dispatcher.held.is_set() else settings.tick_lag
+
+    keeping = KeepClocks(stores.clocks, clock, lag=lag)
+    robots = Directory(Robots(service.bus), keeping, refresh=settings.refresh)
+    changing = ChangePlans(stores.plans, robots, announce, clock)
     dispatcher = Dispatcher(
-        queue,
-        withdrawals,
-        StartPlans(plans, queue, changing, robots, runtime.clock),
+        stores.queue,
+        stores.withdrawals,
+        StartPlans(stores.plans, stores.queue, changing, robots, clock),
         robots,
         announce,
-        owner=f"scheduler-{uuid4().hex[:8]}",
-        pool=settings.pool,
-        lease=settings.lease,
-        republish_after=settings.republish_after,
-        clock=runtime.clock,
+        Aftermath(robots, announce, RearmDaemon(stores.clocks, clock)),
+        AskAfterSlots(service.ask, clock, patience=settings.slot_patience),
+        owner=f"{NAME}-{uuid4().hex[:8]}",
+        pace=Pace(capacity.slots, settings.lease, settings.republish_after),
+        clock=clock,
     )
-    take_back = AskDispatcher(withdrawals, dispatcher.look, runtime.clock)
+    capacity.on_more = wake = dispatcher.look
+    tick = Tick(stores.clocks, stores.queue, announce, clock, wake=wake, lag=lag, every=settings.tick_every)
+    take_back = AskDispatcher(stores.withdrawals, wake, clock)
+    states = ReadStates(robots, stores.clocks, stores.standings, clock)
     service.include(reports_router(dispatcher, changing))
-    service.include(questions_router(queue, take_back, changing, plans))
-    for store in (queue, plans, withdrawals):
-        service.on_start(store.prepare)
-    service.background("dispatch", dispatcher.run)
+    service.include(questions_router(stores.queue, take_back, changing, stores.plans, states))
+    service.include(merging_router(stores.standings))
+    service.on_start(stores.prepare)
+    loops = {"dispatch": dispatcher.run, "tick": tick.run, "keep clocks": keeping.run}
+    for name, loop in {**loops, "robots": robots.run, "capacity": capacity.run}.items():
+        service.background(name, loop)
     service.probe("mongo", mongo.ping)
     service.on_stop(mongo.close)
     return plain_app(service, settings)

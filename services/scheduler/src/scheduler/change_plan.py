@@ -1,11 +1,10 @@
 """Adding to the plan queue, changing and removing what is in it (SC-16, TG-09)."""
 
 from rota_common.clock import Clock
-from rota_common.robots import Robots
 from rota_contracts.plan import ChangePlan, PlanChanged
 from scheduler.announce import Announce
 from scheduler.plan import Plan, barred, change, plan_key, removed
-from scheduler.ports import Plans
+from scheduler.ports import Plans, Robots
 
 MANY = 1000
 

@@ -5,17 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from rota_common.robots import Robots
 from rota_contracts.control import Withdraw
 from rota_contracts.envelope import Event
 from rota_contracts.execution import ExecutionFinishedV1, ExecutionStartedV1
 from rota_contracts.ids import execution_id
 from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
-from rota_contracts.robot import Robot
 from rota_contracts.robot_facts import RobotDeletedV1
 from rota_contracts.trigger import RejectReason, TriggerReceivedV1, TriggerType
+from scheduler.card import Card, Key
 from scheduler.domain import Board, Entry, Refusal, State, consider, pick
-from scheduler.ports import Asked, Batch, Decided, Ended, Known, Moved, Queue, TakenBack
+from scheduler.ports import Asked, Batch, Decided, Ended, Known, Moved, Queue, Robots, TakenBack
 
 Report = ExecutionStartedV1 | ExecutionParkedV1 | ExecutionResumableV1 | ExecutionFinishedV1
 News = (
@@ -29,16 +28,31 @@ News = (
 
 
 @dataclass(frozen=True)
+class Intake:
+    """What one turn decides about: messages, people's word to take something back, and what is due by the clock."""
+
+    events: Sequence[News] = ()
+    asks: Sequence[Asked] = ()
+    due: Sequence[Known] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.events or self.asks or self.due)
+
+    def triggers(self) -> list[TriggerReceivedV1]:
+        return [event.data for event in self.events if isinstance(event.data, TriggerReceivedV1)]
+
+
+@dataclass(frozen=True)
 class LookedUp:
     """What a turn needs to know: triggers that are stored already, and the robots as they are now."""
 
     known: dict[str, Known]
-    robots: dict[tuple[str, str], Robot | BaseException | None]
+    robots: dict[Key, Card | BaseException | None]
 
-    def problem(self, event: News) -> BaseException | None:
-        """Why nothing can be decided about this event, if its robot could not be read."""
-        robot = self.robots.get((event.data.team_id, event.data.member_id))
-        return robot if isinstance(robot, BaseException) and isinstance(event.data, TriggerReceivedV1) else None
+    def problem(self, trigger: TriggerReceivedV1) -> BaseException | None:
+        """Why nothing can be decided about this trigger, if its robot could not be read."""
+        robot = self.robots.get((trigger.team_id, trigger.member_id))
+        return robot if isinstance(robot, BaseException) else None
 
     def repeated(self, events: Sequence[News]) -> list[Known]:
         """What these events had led to before: it may not have been published."""
@@ -46,25 +60,24 @@ class LookedUp:
         return [self.known[each] for each in dict.fromkeys(ids) if each in self.known]
 
 
-async def look_up(events: Sequence[News], queue: Queue, robots: Robots) -> LookedUp:
+async def look_up(intake: Intake, queue: Queue, robots: Robots) -> LookedUp:
     """Dedup (SC-12, Decision 29) is by the execution's id, which derives from the trigger's: kept in the database."""
-    triggers = [event.data for event in events if isinstance(event.data, TriggerReceivedV1)]
-    if not triggers:
-        return LookedUp({}, {})
-    owners = list({(trigger.team_id, trigger.member_id) for trigger in triggers})
-    known, found = await asyncio.gather(
-        queue.known([execution_id(trigger.trigger_id) for trigger in triggers]),
-        asyncio.gather(*(robots.find(team, member) for team, member in owners), return_exceptions=True),
+    came = intake.triggers()
+    revs: dict[Key, int] = {}
+    for trigger in [*came, *(known.trigger for known in intake.due)]:
+        owner = trigger.team_id, trigger.member_id
+        revs[owner] = max(revs.get(owner, 0), trigger.robot_rev or 0)
+    found = await asyncio.gather(
+        *(robots.find(team, member, rev=rev) for (team, member), rev in revs.items()), return_exceptions=True
     )
-    return LookedUp(known, dict(zip(owners, found, strict=True)))
+    known = await queue.known([execution_id(trigger.trigger_id) for trigger in came]) if came else {}
+    return LookedUp(known, dict(zip(revs, found, strict=True)))
 
 
-def decide(
-    events: Sequence[News], asks: Sequence[Asked], seen: LookedUp, board: Board, *, pool: int, now: datetime
-) -> Batch:
+def decide(intake: Intake, seen: LookedUp, board: Board, *, pool: int, now: datetime) -> Batch:
     """What to write; `board` is changed to what it will be then. Slots are given last, when all is counted."""
     batch = Batch(at=now)
-    for event in events:
+    for event in intake.events:
         match event.data:
             case TriggerReceivedV1() as trigger:
                 _trigger(trigger, event.traceparent, seen, board, batch, now)
@@ -73,7 +86,9 @@ def decide(
                 _take_back(Withdraw(team_id=team, member_id=member), gone, board, batch)
             case report:
                 _report(report, board, batch, now)
-    for ask in asks:
+    for known in intake.due:
+        _due(known, seen, board, batch, now)
+    for ask in intake.asks:
         _take_back(ask.question, stopped(ask.question.reason), board, batch)
         batch.answered.append(ask.ask_id)
     give_slots(batch, board, pool=pool, now=now)
@@ -106,13 +121,25 @@ def _trigger(
     wanted = execution_id(trigger.trigger_id)
     if wanted in seen.known or any(decided.execution_id == wanted for decided in batch.decided):
         return
-    robot = seen.robots[trigger.team_id, trigger.member_id]
-    if isinstance(robot, BaseException):
-        raise AssertionError("a trigger whose robot could not be read isn't decided about") from robot
-    verdict = consider(trigger, robot, board, now=now)
-    if isinstance(verdict, Entry):
-        board.queued[wanted] = verdict
+    verdict = _verdict(trigger, seen, board, now)
     batch.decided.append(Decided(trigger, traceparent, verdict))
+
+
+def _due(known: Known, seen: LookedUp, board: Board, batch: Batch, now: datetime) -> None:
+    """One whose robot can't be read stays due."""
+    if seen.problem(known.trigger) is None:
+        verdict = _verdict(known.trigger, seen, board, now)
+        batch.decided.append(Decided(known.trigger, known.traceparent, verdict, clocked=True))
+
+
+def _verdict(trigger: TriggerReceivedV1, seen: LookedUp, board: Board, now: datetime) -> Entry | Refusal:
+    card = seen.robots[trigger.team_id, trigger.member_id]
+    if isinstance(card, BaseException):
+        raise AssertionError("a trigger whose robot could not be read isn't decided about") from card
+    verdict = consider(trigger, card, board, now=now)
+    if isinstance(verdict, Entry):
+        board.put(verdict, State.QUEUED)
+    return verdict
 
 
 def _report(report: Report, board: Board, batch: Batch, now: datetime) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from time import monotonic
@@ -9,14 +10,16 @@ from time import monotonic
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.logs import logger
-from rota_common.robots import Robots
+from rota_common.metrics import QUEUE
 from rota_contracts.execution import ExecutionFinishedV1
 from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.trigger import TriggerReceivedV1
+from scheduler.aftermath import Aftermath
 from scheduler.announce import Announce
-from scheduler.decide import LookedUp, News, cycles, decide, look_up
+from scheduler.check_slots import AskAfterSlots
+from scheduler.decide import Intake, LookedUp, News, cycles, decide, look_up
 from scheduler.domain import Board
-from scheduler.ports import Batch, Known, LeaseLost, PlansChanged, Queue, Withdrawals
+from scheduler.ports import Batch, Known, LeaseLost, PlansChanged, Queue, Robots, Withdrawals
 from scheduler.start_plans import StartPlans
 
 MAX_BATCH = 256
@@ -32,6 +35,15 @@ class Item:
     settled: asyncio.Future[None]
 
 
+@dataclass(frozen=True)
+class Pace:
+    """`slots`: how many executions may run at once by now. Times in seconds."""
+
+    slots: Callable[[], int]
+    lease: float
+    republish_after: float
+
+
 class Dispatcher:
     """`held` is set while this replica dispatches: only then do its consumers take messages."""
 
@@ -42,17 +54,18 @@ class Dispatcher:
         planned: StartPlans,
         robots: Robots,
         announce: Announce,
+        aftermath: Aftermath,
+        ask_after: AskAfterSlots,
         *,
         owner: str,
-        pool: int,
-        lease: float,
-        republish_after: float,
+        pace: Pace,
         clock: Clock,
     ) -> None:
         self._queue, self._withdrawals, self._planned = queue, withdrawals, planned
         self._robots, self._announce, self._clock = robots, announce, clock
-        self._owner, self._pool, self._lease = owner, pool, lease
-        self._republish_after = timedelta(seconds=republish_after)
+        self._aftermath, self._ask_after = aftermath, ask_after
+        self._owner, self._slots, self._lease = owner, pace.slots, pace.lease
+        self._republish_after = timedelta(seconds=pace.republish_after)
         self.held = asyncio.Event()
         self._inbox: list[Item] = []
         self._news = asyncio.Event()
@@ -73,7 +86,7 @@ class Dispatcher:
         await item.settled
 
     def look(self) -> None:
-        """Somebody wants something taken back: the next turn is now."""
+        """Something is due, is to be taken back, or can begin: the next turn is now."""
         self._asked = True
         self._news.set()
 
@@ -116,6 +129,7 @@ class Dispatcher:
                         return
                     await self._publish_overdue()
                     await self._start_planned()
+                    await self._mend()
         except LeaseLost as lost:
             self._log.warning("another replica dispatches now", reason=str(lost))
         finally:
@@ -129,7 +143,7 @@ class Dispatcher:
     async def _turn(self, *, look: bool) -> None:
         """One batch: decide, write it all or nothing, tell the others, let the handlers acknowledge.
 
-        With `look`, also what is to be taken back: otherwise a turn has no query to spare for it.
+        With `look`, also what is to be taken back and what is due: otherwise a turn has no query to spare for it.
         """
         items, self._inbox = self._inbox[:MAX_BATCH], self._inbox[MAX_BATCH:]
         if self._inbox:
@@ -143,34 +157,55 @@ class Dispatcher:
         _settle_all(items, None)
 
     async def _settle(self, items: list[Item], *, look: bool) -> None:
+        intake = Intake([item.event for item in items])
         if look:
             self._asked = False
-        asks = await self._withdrawals.asked() if look else []
-        if not items and not asks:
+            intake = Intake(intake.events, await self._withdrawals.asked(), await self._queue.undecided(MAX_BATCH))
+            if len(intake.due) == MAX_BATCH:
+                self.look()
+        if not intake and not self._may_begin():
             return
-        seen = await look_up([item.event for item in items], self._queue, self._robots)
+        seen = await look_up(intake, self._queue, self._robots)
         events = [item.event for item in items if not _set_aside(item, seen)]
-        board, repeated = self._board.copy(), seen.repeated(events)
-        batch = decide(events, asks, seen, board, pool=self._pool, now=self._clock())
-        await self._commit(batch, board, repeated)
+        await self._decide(replace(intake, events=events), seen)
+
+    def _may_begin(self) -> bool:
+        """Does something wait although there is room? So it is when there is more room than before."""
+        return bool(self._board.queued) and len(self._board.active) < self._slots()
+
+    async def _decide(self, intake: Intake, seen: LookedUp) -> None:
+        board, repeated = self._board.copy(), seen.repeated(intake.events)
+        batch = decide(intake, seen, board, pool=self._slots(), now=self._clock())
+        gone = await self._commit(batch, board, repeated)
+        ends = [event.data for event in intake.events if isinstance(event.data, ExecutionFinishedV1)]
+        await self._aftermath(ends, batch, gone)
         await self._planned.begin_cycles(cycles(batch, repeated))
 
-    async def _commit(self, batch: Batch, board: Board, repeated: list[Known]) -> None:
-        """Write it, and only then let it be known."""
+    async def _mend(self) -> None:
+        """Reports that were lost are made up for."""
+        if found := await self._ask_after(self._board):
+            self._log.warning("reports were lost", executions=[event.data.execution_id for event in found])  # type: ignore[union-attr]  # all of them are reports
+            await self._decide(Intake(found), LookedUp({}, {}))
+
+    async def _commit(self, batch: Batch, board: Board, repeated: Sequence[Known]) -> list[Known]:
+        """Write it, and only then let it be known. What it has taken back."""
         if batch:
             await self._queue.write(batch, owner=self._owner, epoch=self._epoch)
         self._board = board
+        for state, entries in (("queued", board.queued), ("active", board.active), ("parked", board.parked)):
+            QUEUE.labels(state).set(len(entries))
         gone = [each.execution_id for each in batch.taken_back]
         changed = [*batch.admitted, *gone]
         older = await self._queue.known(changed) if changed else {}
         await self._announce.batch(batch, [*repeated, *older.values()])
-        if gone:
-            await self._queue.told(gone)
+        if told := [*gone, *(each.execution_id for each in batch.decided if each.clocked)]:
+            await self._queue.told(told)
+        return [older[each] for each in gone if each in older]
 
     async def _start_planned(self) -> None:
         """A batch of its own: if somebody changes a plan at this moment, nothing else has to wait for the next try."""
         board = self._board.copy()
-        batch = await self._planned.due(board, pool=self._pool)
+        batch = await self._planned.due(board, pool=self._slots())
         if batch:
             try:
                 await self._commit(batch, board, [])
@@ -212,7 +247,8 @@ class Dispatcher:
 
 def _set_aside(item: Item, seen: LookedUp) -> bool:
     """A trigger whose robot can't be read fails by itself, and not with all that came in with it."""
-    reason = seen.problem(item.event)
+    event = item.event
+    reason = seen.problem(event.data) if isinstance(event.data, TriggerReceivedV1) else None
     if reason is not None and not item.settled.done():
         item.settled.set_exception(reason)
     return reason is not None

@@ -1,20 +1,22 @@
 """Whether a trigger gets a place in the queue, and whose turn it is. Pure."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from rota_contracts.ids import execution_id
-from rota_contracts.robot import InterveneTrigger, Robot, RobotStatus, Trigger
+from rota_contracts.robot import InterveneTrigger, Trigger
 from rota_contracts.trigger import InterventionAction, RejectReason, TriggerReceivedV1, TriggerType
+from scheduler.card import STOPPED, Card, Key
 
 TYPE_ORDER = {TriggerType.HUMAN: 0, TriggerType.CALLBACK: 1, TriggerType.EVENT: 1, TriggerType.CLOCK: 2}
 AGE_PER_PRIORITY = timedelta(minutes=1)
 """Waiting this long is worth one step of priority."""
 
 TOO_LONG = timedelta(minutes=10)
-"""Whoever waited this long goes before everybody else: nothing starves."""
+"""Whoever waited this long goes before everybody else, unless its team holds its share of the slots: nothing starves,
+and a team that floods the queue can't push the others out by having waited."""
 
 
 HEAD_START = timedelta(minutes=5)
@@ -23,14 +25,19 @@ equals, and never past every team at once."""
 
 
 class State(StrEnum):
-    """Of an entry of the queue. Admitted and running entries hold a slot; a parked one has begun and holds none."""
+    """Of an entry of the queue. What is due (by a clock) isn't decided about yet; admitted and running entries hold a
+    slot; a parked one has begun and holds none."""
 
+    DUE = "due"
     QUEUED = "queued"
     ADMITTED = "admitted"
     RUNNING = "running"
     PARKED = "parked"
     DONE = "done"
     REJECTED = "rejected"
+
+
+OVER = (State.DONE, State.REJECTED)
 
 
 @dataclass(frozen=True)
@@ -76,20 +83,37 @@ class Board:
     queued: dict[str, Entry] = field(default_factory=dict)
     active: dict[str, Entry] = field(default_factory=dict)
     parked: dict[str, Entry] = field(default_factory=dict)
+    waiting_of: Counter[Key] = field(default_factory=Counter, compare=False)
+    running_of: Counter[Key] = field(default_factory=Counter, compare=False)
+
+    def __post_init__(self) -> None:
+        self.waiting_of.update(entry.robot for entry in self.queued.values())
+        self.running_of.update(entry.robot for entry in self.active.values())
 
     def copy(self) -> "Board":
         return Board(dict(self.queued), dict(self.active), dict(self.parked))
 
-    def waiting_of(self, robot: tuple[str, str]) -> int:
-        return sum(1 for entry in self.queued.values() if entry.robot == robot)
+    def put(self, entry: Entry, state: State) -> None:
+        """A new entry at its place."""
+        match state:
+            case State.QUEUED:
+                self.queued[entry.execution_id] = entry
+                self.waiting_of[entry.robot] += 1
+            case State.PARKED:
+                self.parked[entry.execution_id] = entry
+            case _:
+                self.active[entry.execution_id] = entry
+                self.running_of[entry.robot] += 1
 
     def find(self, entry_id: str) -> Entry | None:
         return self.active.get(entry_id) or self.queued.get(entry_id) or self.parked.get(entry_id)
 
     def admit(self, entry_id: str, now: datetime) -> Entry:
         """A queued entry gets its slot."""
-        self.active[entry_id] = replace(self.queued.pop(entry_id), admitted_at=now)
-        return self.active[entry_id]
+        entry = replace(self.queued[entry_id], admitted_at=now)
+        self.free(entry_id)
+        self.put(entry, State.ADMITTED)
+        return entry
 
     def start(self, entry_id: str, grant: int) -> bool:
         """An executor has taken up this grant of a slot. Says whether that is news."""
@@ -105,8 +129,9 @@ class Board:
         if entry is None or parks <= entry.parks:
             return None
         self.free(entry_id)
-        self.parked[entry_id] = replace(entry, parks=parks, admitted_at=None, running=False)
-        return self.parked[entry_id]
+        entry = replace(entry, parks=parks, admitted_at=None, running=False)
+        self.put(entry, State.PARKED)
+        return entry
 
     def resume(self, entry_id: str, parks: int, now: datetime) -> Entry | None:
         """It can go on, and is queued again whatever the robot's quota. The entry then; None if the report is late."""
@@ -115,28 +140,30 @@ class Board:
             return None
         self.free(entry_id)
         since = max(entry.queued_at, now - HEAD_START)
-        self.queued[entry_id] = replace(entry, parks=parks, queued_at=since, admitted_at=None, running=False)
-        return self.queued[entry_id]
+        entry = replace(entry, parks=parks, queued_at=since, admitted_at=None, running=False)
+        self.put(entry, State.QUEUED)
+        return entry
 
     def free(self, entry_id: str) -> None:
         """The entry holds nothing and waits for nothing any more."""
-        self.queued.pop(entry_id, None)
-        self.active.pop(entry_id, None)
+        if entry := self.queued.pop(entry_id, None):
+            self.waiting_of[entry.robot] -= 1
+        if entry := self.active.pop(entry_id, None):
+            self.running_of[entry.robot] -= 1
         self.parked.pop(entry_id, None)
 
 
-def consider(trigger: TriggerReceivedV1, robot: Robot | None, board: Board, *, now: datetime) -> Entry | Refusal:
+def consider(trigger: TriggerReceivedV1, card: Card | None, board: Board, *, now: datetime) -> Entry | Refusal:
     """Enabled, active, place in the queue? In this order; the first thing that is wrong is the reason (TG-05)."""
-    if robot is None or robot.deleted:
+    if card is None or card.deleted:
         return Refusal(RejectReason.NO_ROBOT, f"there is no robot {trigger.member_id} in team {trigger.team_id}")
-    if refusal := _switched_off(trigger, robot):
+    if refusal := _switched_off(trigger, card):
         return refusal
-    if robot.robot_status in (RobotStatus.PAUSED, RobotStatus.MAINTENANCE):
-        text = f"the robot is in status {robot.robot_status}: set it to idle to let it run"
+    if card.status in STOPPED:
+        text = f"the robot is in status {card.status}: set it to idle to let it run"
         return Refusal(RejectReason.NOT_ACTIVE, text)
-    quota, owner = robot.robot_config.quota, (trigger.team_id, trigger.member_id)
-    running = sum(1 for entry in board.active.values() if entry.robot == owner)
-    waiting = board.waiting_of(owner)
+    quota, owner = card.quota, (trigger.team_id, trigger.member_id)
+    running, waiting = board.running_of[owner], board.waiting_of[owner]
     if running + waiting >= quota.max + quota.queue:
         text = f"{running} executions run and {waiting} wait, which is all this robot's quota allows"
         return Refusal(RejectReason.QUEUE_FULL, text)
@@ -151,10 +178,10 @@ def consider(trigger: TriggerReceivedV1, robot: Robot | None, board: Board, *, n
     )
 
 
-def _switched_off(trigger: TriggerReceivedV1, robot: Robot) -> Refusal | None:
-    if not robot.autonomous_mode:
+def _switched_off(trigger: TriggerReceivedV1, card: Card) -> Refusal | None:
+    if not card.autonomous_mode:
         return Refusal(RejectReason.NOT_AUTONOMOUS, "the robot's autonomous_mode is off")
-    switch = robot.trigger(trigger.type)
+    switch = card.trigger(trigger.type)
     if not switch.enabled:
         return Refusal(RejectReason.TRIGGER_DISABLED, f"{trigger.type} triggers are switched off for this robot")
     return action_refused(trigger.input.action, switch)
@@ -173,22 +200,44 @@ def pick(board: Board, *, pool: int, now: datetime) -> list[Entry]:
 
     The team with the fewest running comes first, then priority, then human before event before clock, then age.
     """
-    teams = Counter(entry.team for entry in board.active.values())
-    robots = Counter(entry.robot for entry in board.active.values())
-    waiting, chosen = list(board.queued.values()), list[Entry]()
-    while waiting and len(board.active) + len(chosen) < pool:
-        able = [entry for entry in waiting if robots[entry.robot] < entry.max_running]
-        if not able:
-            break
-        best = min(able, key=lambda entry: _rank(entry, teams[entry.team], now))
-        waiting = [entry for entry in able if entry is not best]
-        teams[best.team] += 1
-        robots[best.robot] += 1
+    free = pool - len(board.active)
+    if free <= 0 or not board.queued:
+        return []
+    running = Counter(entry.team for entry in board.active.values())
+    robots = Counter(board.running_of)
+    lines = _lines(board, now)
+    share = pool / len(running.keys() | lines.keys())
+    chosen = list[Entry]()
+    while len(chosen) < free and lines:
+        team = min(lines, key=lambda name: _rank(lines[name][-1], running[name], share, now))
+        best = lines[team].pop()
         chosen.append(best)
+        running[team] += 1
+        robots[best.robot] += 1
+        if robots[best.robot] >= best.max_running:
+            lines[team] = [entry for entry in lines[team] if entry.robot != best.robot]
+        if not lines[team]:
+            del lines[team]
     return chosen
 
 
-def _rank(entry: Entry, team_running: int, now: datetime) -> tuple[bool, int, float, int, datetime]:
-    waited = now - entry.queued_at
-    aged = entry.priority + waited / AGE_PER_PRIORITY
-    return (waited < TOO_LONG, team_running, -aged, TYPE_ORDER[entry.type], entry.queued_at)
+def _lines(board: Board, now: datetime) -> dict[str, list[Entry]]:
+    """Each team's entries that may have a slot, the best last."""
+    lines = defaultdict[str, list[Entry]](list)
+    for entry in board.queued.values():
+        if board.running_of[entry.robot] < entry.max_running:
+            lines[entry.team].append(entry)
+    for line in lines.values():
+        line.sort(key=lambda entry: (now - entry.queued_at < TOO_LONG, *_merit(entry, now)))
+        line.reverse()
+    return lines
+
+
+def _rank(entry: Entry, team_running: int, share: float, now: datetime) -> tuple[bool, int, float, int, datetime]:
+    starves = now - entry.queued_at >= TOO_LONG and team_running < share
+    return (not starves, team_running, *_merit(entry, now))
+
+
+def _merit(entry: Entry, now: datetime) -> tuple[float, int, datetime]:
+    aged = entry.priority + (now - entry.queued_at) / AGE_PER_PRIORITY
+    return (-aged, TYPE_ORDER[entry.type], entry.queued_at)

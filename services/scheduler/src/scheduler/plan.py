@@ -7,8 +7,8 @@ from typing import Any
 from rota_contracts.control import says_something
 from rota_contracts.ids import derived_id, execution_id
 from rota_contracts.plan import ChangePlan, PlanAction, PlanChangedV1, PlanItem, PlanState
-from rota_contracts.robot import Robot
 from rota_contracts.trigger import InterventionAction, TriggerInput, TriggerReceivedV1, TriggerType
+from scheduler.card import Card
 from scheduler.domain import action_refused
 
 NEVER = datetime(9999, 1, 1, tzinfo=UTC)
@@ -56,7 +56,7 @@ def plan_key(team: str, member: str, plan_id: str) -> str:
     return derived_id("plan", team, member, plan_id)
 
 
-def barred(robot: Robot | None, question: ChangePlan) -> str | None:
+def barred(robot: Card | None, question: ChangePlan) -> str | None:
     """Why this robot's plan can't be changed so, in words; None if it can."""
     if robot is None or robot.deleted:
         return f"there is no robot {question.member_id} in team {question.team_id}"
@@ -145,7 +145,7 @@ def started(plan: Plan, now: datetime) -> Plan:
     return _next(plan, item, START, now)
 
 
-def trigger_of(plan: Plan, robot: Robot, now: datetime) -> TriggerReceivedV1:
+def trigger_of(plan: Plan, robot: Card, now: datetime) -> TriggerReceivedV1:
     """A person's word, said earlier. Its id derives from the item, so it starts once, whatever is killed."""
     return TriggerReceivedV1(
         trigger_id=plan.key,

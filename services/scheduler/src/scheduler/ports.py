@@ -8,8 +8,10 @@ from typing import Protocol
 from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.execution import ExecStatus
 from rota_contracts.ids import execution_id
+from rota_contracts.merging import ListWaiting, MergeInto, Waiting
 from rota_contracts.plan import PlanItem
 from rota_contracts.trigger import TriggerReceivedV1
+from scheduler.card import Card, Key
 from scheduler.domain import Board, Entry, Refusal, State
 from scheduler.plan import Plan
 
@@ -24,12 +26,14 @@ class PlansChanged(Exception):
 
 @dataclass(frozen=True)
 class Decided:
-    """A trigger and what was decided about it; `admitted`: it got its slot at once."""
+    """A trigger and what was decided about it; `admitted`: it got its slot at once. `clocked`: it is in the queue
+    already, as due by the clock."""
 
     trigger: TriggerReceivedV1
     traceparent: str
     verdict: Entry | Refusal
     admitted: bool = False
+    clocked: bool = False
 
     @property
     def execution_id(self) -> str:
@@ -106,6 +110,14 @@ class Known:
     parks: int = 0
 
 
+class Robots(Protocol):
+    """The cards of all robots."""
+
+    async def find(self, team: str, member: str, *, rev: int | None = None) -> Card | None:
+        """The robot, at this revision or a later one if there is one; also one that was deleted."""
+        ...
+
+
 class Queue(Protocol):
     """The queue, and the lease that makes one replica its dispatcher."""
 
@@ -125,17 +137,56 @@ class Queue(Protocol):
         """Those of these executions that are stored."""
         ...
 
+    async def clocked(self, triggers: Sequence[TriggerReceivedV1]) -> None:
+        """Keep these, which are due by the clock, for the dispatcher; one that is stored already stays as it is."""
+        ...
+
+    async def undecided(self, limit: int) -> list[Known]:
+        """What is due by the clock and not decided about, longest due first."""
+        ...
+
+    async def held(self, keys: Sequence[Key]) -> dict[Key, int]:
+        """How many executions these robots have that wait or hold a slot, decided about or not."""
+        ...
+
     async def untold(self) -> list[Known]:
-        """What was taken back, and may not have been announced."""
+        """What was decided about, or taken back, without a message that would come again, and may not be announced."""
         ...
 
     async def told(self, ids: Sequence[str]) -> None:
-        """It was announced that these were taken back."""
+        """These were announced."""
         ...
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
         """All of the batch, or nothing: raises LeaseLost when `epoch` isn't the lease's any more, PlansChanged when a
         plan in it isn't as it was, Transient when it may work at the next try."""
+        ...
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a robot does: the executions that hold a slot, how many wait and are parked, and the last that is over."""
+
+    running: Sequence[str] = ()
+    queued: int = 0
+    parked: int = 0
+    last_run: datetime | None = None
+    last_status: ExecStatus | None = None
+
+
+class Standings(Protocol):
+    """What robots do, and what of theirs waits."""
+
+    async def read(self, keys: Sequence[Key]) -> dict[Key, Standing]:
+        """Of each of these robots."""
+        ...
+
+    async def waiting(self, question: ListWaiting) -> list[Waiting]:
+        """What waits for its first slot, the oldest first."""
+        ...
+
+    async def merge(self, question: MergeInto) -> bool:
+        """Let one that waits for its first slot reach these goals too; False if none of this id waits any more."""
         ...
 
 

@@ -6,6 +6,7 @@ from scheduler.domain import State
 from scheduler.ports import Known, Queue
 
 WORDS = {
+    State.DUE: "it is due, and is about to be decided about",
     State.QUEUED: "it waits for a free slot",
     State.ADMITTED: "it has its slot and is about to run",
     State.RUNNING: "it runs",
@@ -23,7 +24,7 @@ async def read_trigger(question: ReadTrigger, queue: Queue) -> TriggerRead:
         )
     return TriggerRead(
         trigger_id=known.trigger.trigger_id,
-        state=TriggerState(known.state),
+        state=TriggerState.QUEUED if known.state is State.DUE else TriggerState(known.state),
         execution_id=None if known.refusal else wanted,
         status=known.status,
         message=_words(known),

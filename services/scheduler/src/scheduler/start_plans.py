@@ -5,12 +5,11 @@ from datetime import datetime, timedelta
 
 from rota_common.clock import Clock
 from rota_common.logs import logger
-from rota_common.robots import Robots
 from scheduler.change_plan import ChangePlans
 from scheduler.decide import give_slots
-from scheduler.domain import Board, Refusal, consider
+from scheduler.domain import Board, Refusal, State, consider
 from scheduler.plan import Plan, removed, started, trigger_of
-from scheduler.ports import Batch, Decided, Plans, Queue
+from scheduler.ports import Batch, Decided, Plans, Queue, Robots
 
 AT_ONCE = 64
 
@@ -60,7 +59,7 @@ class StartPlans:
         if isinstance(verdict, Refusal):
             await self._plans.postpone(plan, now + LOOK_AGAIN)
             return
-        board.queued[plan.execution_id] = verdict
+        board.put(verdict, State.QUEUED)
         batch.decided.append(Decided(trigger, "", verdict))
         batch.plans.append(started(plan, now))
 

@@ -5,13 +5,16 @@ from rota_contracts import catalog
 from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.envelope import Event
 from rota_contracts.execution import ExecutionFinishedV1, ExecutionStartedV1, ReadTrigger, TriggerRead
+from rota_contracts.merging import ListWaiting, Merged, MergeInto, WaitingListed
 from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.plan import ChangePlan, ListPlans, PlanChanged, PlansListed
 from rota_contracts.robot_facts import RobotDeletedV1
+from rota_contracts.standing import ReadRobots, RobotsRead
 from rota_contracts.trigger import TriggerReceivedV1
 from scheduler.change_plan import ChangePlans
 from scheduler.dispatch import MAX_BATCH, Dispatcher
-from scheduler.ports import Plans, Queue
+from scheduler.ports import Plans, Queue, Standings
+from scheduler.read_robots import ReadStates
 from scheduler.read_trigger import read_trigger
 from scheduler.withdraw import TakeBack
 
@@ -47,7 +50,9 @@ def reports_router(dispatcher: Dispatcher, changing: ChangePlans) -> Router:
     return router
 
 
-def questions_router(queue: Queue, take_back: TakeBack, changing: ChangePlans, plans: Plans) -> Router:
+def questions_router(
+    queue: Queue, take_back: TakeBack, changing: ChangePlans, plans: Plans, states: ReadStates
+) -> Router:
     router = Router()
 
     @router.answer(catalog.READ_TRIGGER)
@@ -65,5 +70,23 @@ def questions_router(queue: Queue, take_back: TakeBack, changing: ChangePlans, p
     @router.answer(catalog.LIST_PLANS)
     async def on_list_plans(question: ListPlans) -> PlansListed:
         return PlansListed(items=await plans.listed(question.team_id, question.member_id, question.limit))
+
+    @router.answer(catalog.READ_ROBOTS)
+    async def on_read_robots(question: ReadRobots) -> RobotsRead:
+        return await states(question)
+
+    return router
+
+
+def merging_router(standings: Standings) -> Router:
+    router = Router()
+
+    @router.answer(catalog.LIST_WAITING)
+    async def on_list_waiting(question: ListWaiting) -> WaitingListed:
+        return WaitingListed(waiting=await standings.waiting(question))
+
+    @router.answer(catalog.MERGE_INTO)
+    async def on_merge_into(question: MergeInto) -> Merged:
+        return Merged(done=await standings.merge(question))
 
     return router

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from trigger_gateway.roles import Role
+
 PREFIX = "rota"
 
 Token = Callable[[], str]
@@ -14,12 +16,14 @@ Token = Callable[[], str]
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key as it is kept."""
+    """A key as it is kept. `name` says whose it is, for people."""
 
     key_id: str
     team: str
     digest: str
     created_at: datetime
+    role: Role = Role.OWNER
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,8 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def make_key(team: str, *, key_id: str, secret: str, at: datetime) -> NewKey:
-    return NewKey(ApiKey(key_id, team, digest(secret), at), f"{PREFIX}_{key_id}_{secret}")
+def make_key(team: str, *, key_id: str, secret: str, at: datetime, role: Role = Role.OWNER, name: str = "") -> NewKey:
+    return NewKey(ApiKey(key_id, team, digest(secret), at, role, name), f"{PREFIX}_{key_id}_{secret}")
 
 
 def parse_key(text: str) -> Presented | None:

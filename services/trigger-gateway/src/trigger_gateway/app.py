@@ -25,6 +25,7 @@ from trigger_gateway.control_robots import ControlRobots
 from trigger_gateway.http.api import build_api
 from trigger_gateway.http.parts import Parts
 from trigger_gateway.intervene_robot import InterveneRobot
+from trigger_gateway.judge_robot import JudgeRobot
 from trigger_gateway.manage_teams import ManageSources, ManageTeams
 from trigger_gateway.ports import Definitions, Signatures
 from trigger_gateway.receive_webhook import ReceiveWebhook
@@ -32,8 +33,10 @@ from trigger_gateway.request_run import RequestRun
 from trigger_gateway.routes import Routes
 from trigger_gateway.save_robot import SaveRobot
 from trigger_gateway.settings import Settings, own_variables
+from trigger_gateway.subscribers import build_router
 from trigger_gateway.sweeping import forgetting, sweeping
 from trigger_gateway.sync_robots import SyncRobots
+from trigger_gateway.view_robots import ViewRobots
 
 NAME = "trigger-gateway"
 
@@ -52,6 +55,7 @@ def build(
     routes = Routes(stores.sources, stores.robots, service.runtime.clock)
     sync = SyncRobots(stores.robots, definitions or NatsDefinitions(service.bus, service.publish))
     signatures = StandardWebhooks(os.environ if environ is None else environ, service=NAME)
+    service.include(build_router(JudgeRobot(stores.robots, sync, service.runtime.clock)))
     parts = _parts(settings, service, stores, routes, sync, signatures, watch)
     for collection in (stores.robots, stores.sources, stores.keys, stores.inbound, stores.requests):
         service.on_start(collection.prepare)
@@ -109,7 +113,7 @@ def _parts(
         authenticate=Authenticate(stores.teams, stores.keys, admin_key=admin_key or None),
         teams=ManageTeams(stores.teams, stores.keys, clock, _new_id, secrets.token_urlsafe),
         sources=ManageSources(stores.sources, routes, clock, forbidden=own_variables()),
-        robots=stores.robots,
+        view_robots=ViewRobots(stores.robots, schedule),
         save_robot=save_robot,
         receive_webhook=ReceiveWebhook(routes, signatures, triggers, stores.inbound, clock),
         request_run=request_run,

@@ -11,10 +11,10 @@ from trigger_gateway.problems import Invalid
 A = TypeVar("A", bound=Part)
 
 
-async def asked(ask: Ask, question: Question[Any, A], request: Part) -> A:
-    """The answer; raises Transient when there is none, Invalid when the question is refused."""
+async def asked(ask: Ask, question: Question[Any, A], request: Part, *, within: float | None = None) -> A:
+    """The answer. Raises Transient when there is none `within` so many seconds, Invalid when it is refused."""
     try:
-        return await ask(question, request)
+        return await ask(question, request, timeout=within)
     except Transient as error:
         raise Transient(f"the {question.answered_by} doesn't answer now") from error
     except Permanent as error:

@@ -19,10 +19,11 @@ PAGE = 100
 AT_ONCE = 16
 
 CHANGES: dict[ControlAction, tuple[RobotStatus, Collection[RobotStatus]]] = {
-    ControlAction.PAUSE: (RobotStatus.PAUSED, (RobotStatus.IDLE, RobotStatus.ERROR)),
-    ControlAction.RESUME: (RobotStatus.IDLE, (RobotStatus.PAUSED, RobotStatus.ERROR)),
+    ControlAction.PAUSE: (RobotStatus.PAUSED, (RobotStatus.IDLE, RobotStatus.PAUSED)),
+    ControlAction.RESUME: (RobotStatus.IDLE, (RobotStatus.IDLE, RobotStatus.PAUSED)),
 }
-"""The status that a word to one robot sets, and which it replaces; a robot in maintenance stays there (TG-18)."""
+"""The status that a word to one robot sets, and of which it does so: setting it also ends an error (Decision 15). A
+robot in maintenance stays there (TG-18)."""
 
 
 class ControlRobots:

@@ -5,11 +5,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
 from rota_contracts.ids import event_trigger_id, execution_id
-from rota_contracts.robot import EventSubscription, Robot, RobotDefinition, RobotStatus, parse_definition
+from rota_contracts.model import Name
+from rota_contracts.robot import (
+    EventSubscription,
+    Robot,
+    RobotDefinition,
+    RobotStatus,
+    RunFailure,
+    parse_definition,
+)
+from rota_contracts.standing import RobotState
 from rota_contracts.trigger import TriggerInput, TriggerReceivedV1, TriggerType
 from trigger_gateway.problems import FieldProblem, Invalid, Malformed
 
@@ -28,6 +37,7 @@ class RobotRecord:
 
     `synced`: everybody else has been told of this `rev`. `announced`: they have been told of its creation.
     `confirmed`: whoever created it has been told that it worked; until then a repeat of the creation is welcome.
+    `judged_at`: when it was last said whether it is in error, by a run or by its owner; what was said earlier is void.
     """
 
     robot: Robot
@@ -35,6 +45,22 @@ class RobotRecord:
     synced: bool = False
     announced: bool = False
     confirmed: bool = False
+    judged_at: datetime | None = None
+
+    def judged_by(self, at: datetime) -> bool:
+        """Has this been said, or something later?"""
+        return self.judged_at is not None and self.judged_at >= at
+
+
+class RobotView(RobotDefinition):
+    """A robot as people see it: what is kept of it, but for its status, which is derived (TG-18)."""
+
+    member_id: Name
+    team_id: Name
+    robot_status: RobotStatus = Field(description="error, else working, else what its owner has set")
+    error: RunFailure | None
+    rev: int
+    deleted: bool
 
 
 @dataclass(frozen=True)
@@ -159,11 +185,33 @@ def replaced(robot: Robot, new: RobotDefinition) -> Robot:
 
 
 def changed(robot: Robot, patch: Mapping[str, Any]) -> Robot:
-    """The robot with the given top-level fields replaced; `robot_status` may be one of SETTABLE (TG-17)."""
+    """The robot with the given top-level fields replaced. `robot_status` may be one of SETTABLE (TG-17), and setting it
+    ends an error (Decision 15)."""
     fields = dict(patch)
-    status = _status(fields.pop("robot_status")) if "robot_status" in fields else robot.robot_status
+    said = {"robot_status": _status(fields.pop("robot_status")), "error": None} if "robot_status" in fields else {}
     written = owners_part(robot).model_dump(mode="json")
-    return replaced(robot, definition({**written, **fields})).model_copy(update={"robot_status": status})
+    return replaced(robot, definition({**written, **fields})).model_copy(update=said)
+
+
+def judged(record: RobotRecord, error: RunFailure | None, *, said_at: datetime, now: datetime) -> RobotRecord:
+    """The record after a run has failed or completed: the same `rev` if that changes nothing that others read."""
+    if record.robot.error == error:
+        return replace(record, judged_at=said_at)
+    robot = record.robot.model_copy(update={"error": error, "rev": record.robot.rev + 1})
+    return next_record(record, robot, now, judged_at=said_at)
+
+
+def as_told(robot: Robot) -> RobotStatus:
+    """Its status as far as its record knows it."""
+    return RobotStatus.ERROR if robot.error is not None else robot.robot_status
+
+
+def as_read(robot: Robot, state: RobotState | None = None) -> RobotView:
+    """`state` is how it stands; None where nobody could say."""
+    status = as_told(robot)
+    if status is not RobotStatus.ERROR and state is not None and state.running > 0:
+        status = RobotStatus.WORKING
+    return RobotView.model_construct(**{**dict(robot), "robot_status": status})
 
 
 def same(left: Robot, right: Robot) -> bool:
@@ -171,9 +219,9 @@ def same(left: Robot, right: Robot) -> bool:
     return left.model_copy(update={"rev": right.rev}) == right
 
 
-def next_record(record: RobotRecord, robot: Robot, at: datetime) -> RobotRecord:
+def next_record(record: RobotRecord, robot: Robot, at: datetime, *, judged_at: datetime | None) -> RobotRecord:
     """The record after a change of the robot."""
-    return replace(record, robot=robot, changed_at=at, synced=False)
+    return replace(record, robot=robot, changed_at=at, synced=False, judged_at=judged_at)
 
 
 def invalid(code: str, message: str, error: ValidationError) -> Invalid:

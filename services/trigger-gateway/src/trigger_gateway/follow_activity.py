@@ -7,13 +7,16 @@ from rota_contracts.envelope import Event
 from rota_contracts.ids import execution_id
 from rota_contracts.model import Payload
 
-_SHOWN = {"validation.completed", "learning.completed", "activity.observed", "plan.changed"} | {
-    f"delivery.{verb}" for verb in ("completed", "attempted", "settled", "failed")
+_SHOWN = {
+    *("validation.completed", "learning.completed", "activity.observed", "plan.changed", "notification.posted"),
+    *("robot.failed", "robot.recovered"),
+    *(f"delivery.{verb}" for verb in ("completed", "attempted", "settled", "failed")),
 }
 
 
 def shown_channels() -> list[Channel[Any]]:
-    """Triggers, plans, executions, and how validation, delivery and learning went; no requests between services."""
+    """Triggers, plans, executions, notifications, robots' errors, and how validation, delivery and learning went; no
+    requests between services."""
     return [c for name, c in CHANNELS.items() if name in _SHOWN or name.startswith(("trigger.", "execution."))]
 
 

@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 from rota_common.clock import Clock
 from trigger_gateway.api_keys import ApiKey, NewKey, Token, make_key
+from trigger_gateway.authenticate import Caller
 from trigger_gateway.domain import Source
-from trigger_gateway.ports import Keys, Sources, Teams
+from trigger_gateway.ports import Keys, Removal, Sources, Teams
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound, no_source
+from trigger_gateway.roles import Role
 from trigger_gateway.routes import Routes
 
 
@@ -16,25 +18,38 @@ class ManageTeams:
         self._new_id, self._new_secret = new_id, new_secret
 
     async def create(self, team: str | None, name: str) -> NewKey:
-        """A team and its first key; raises Conflict if there is one of this name."""
+        """A team and its first key, an owner's; raises Conflict if there is one of this name."""
         team = team or f"team_{self._short_id()}"
         if not await self._teams.add(team, name):
             raise Conflict(
                 "team_exists", f"there is a team {team} already: make a key for it with POST /v1/teams/{team}/keys"
             )
-        return await self.add_key(team)
+        return await self._add_key(team, Role.OWNER, "")
 
-    async def add_key(self, team: str) -> NewKey:
-        new = make_key(team, key_id=self._short_id(), secret=self._new_secret(), at=self._clock())
-        await self._keys.add(new.key)
-        return new
+    async def add_key(self, team: str, role: Role, name: str, *, by: Caller) -> NewKey:
+        """Raise Forbidden for a role above the caller's own."""
+        by.check(role, f"making a key of the role {role}")
+        return await self._add_key(team, role, name)
 
     async def list_keys(self, team: str) -> list[ApiKey]:
         return await self._keys.of_team(team)
 
     async def remove_key(self, team: str, key_id: str) -> None:
-        if not await self._keys.remove(team, key_id):
-            raise NotFound("key_not_found", f"team {team} has no key {key_id}")
+        """Raise NotFound if there is no such key, Conflict for the last one of an owner."""
+        match await self._keys.remove(team, key_id):
+            case Removal.UNKNOWN:
+                raise NotFound("key_not_found", f"team {team} has no key {key_id}")
+            case Removal.LAST_OWNER:
+                text = f"{key_id} is the last key of an owner of team {team}: make another one of the role owner first"
+                raise Conflict("last_owner", text)
+            case Removal.DONE:
+                return
+
+    async def _add_key(self, team: str, role: Role, name: str) -> NewKey:
+        secret, at = self._new_secret(), self._clock()
+        new = make_key(team, key_id=self._short_id(), secret=secret, at=at, role=role, name=name)
+        await self._keys.add(new.key)
+        return new
 
     def _short_id(self) -> str:
         return self._new_id().replace("-", "")[:12]

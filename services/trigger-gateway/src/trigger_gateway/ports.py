@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
 from typing import Protocol
 
 from rota_contracts.control import Control, Controlled, Intervene, Intervened, Withdraw, Withdrawn
 from rota_contracts.execution import ExecStatus, TriggerRead
 from rota_contracts.plan import ChangePlan, PlanChanged
 from rota_contracts.robot import Robot
+from rota_contracts.standing import RobotState
 from rota_contracts.trigger import TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
 from trigger_gateway.api_keys import ApiKey
 from trigger_gateway.domain import InboundEvent, RobotRecord, Source, Subscriber, Woken
@@ -30,6 +33,14 @@ class Teams(Protocol):
     async def forget_paused(self, team: str, members: Sequence[str]) -> None: ...
 
 
+class Removal(Enum):
+    """What became of a key that was to be removed."""
+
+    DONE = "done"
+    UNKNOWN = "the team has no such key"
+    LAST_OWNER = "it stays: the team has no other key of an owner"
+
+
 class Keys(Protocol):
     async def add(self, key: ApiKey) -> None: ...
 
@@ -39,8 +50,8 @@ class Keys(Protocol):
         """The oldest first."""
         ...
 
-    async def remove(self, team: str, key_id: str) -> bool:
-        """False if the team has no such key."""
+    async def remove(self, team: str, key_id: str) -> Removal:
+        """A team always keeps a key of an owner, also when two are removed at the same moment."""
         ...
 
 
@@ -71,8 +82,12 @@ class RobotRecords(Protocol):
         """False if there is a record of this robot already."""
         ...
 
-    async def replace(self, record: RobotRecord, *, expected_rev: int) -> bool:
-        """False if the record isn't at `expected_rev` any more."""
+    async def replace(self, record: RobotRecord, *, expected: RobotRecord) -> bool:
+        """False if the record isn't at the `rev` and the last judgement of `expected` any more."""
+        ...
+
+    async def note_judged(self, record: RobotRecord, at: datetime) -> bool:
+        """Keep the instant of a judgement that changes nothing else; False as for `replace`."""
         ...
 
     async def mark_synced(self, robot: Robot, *, confirmed: bool) -> None:
@@ -154,6 +169,12 @@ class Schedule(Protocol):
 
     async def find(self, team: str, execution_id: str) -> TriggerRead:
         """How far the execution has come; state `unknown` if there is none."""
+        ...
+
+    async def standing(
+        self, team: str, members: Sequence[str], *, upcoming: int = 0, within: float | None = None
+    ) -> list[RobotState]:
+        """How these robots stand, those of them that it knows; `within` so many seconds."""
         ...
 
 

@@ -120,6 +120,7 @@ def trigger_of(request: RunRequest, record: RobotRecord, trigger_id: str, at: da
         executor_mode=request.executor_mode,
         locale=request.locale,
         robot_rev=robot.rev,
+        scheduled_at=at if request.type is TriggerType.CLOCK else None,
     )
 
 

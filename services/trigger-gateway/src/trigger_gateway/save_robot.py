@@ -45,7 +45,7 @@ class SaveRobot:
         for _ in range(TRIES):
             existing = await self._records.find(team, member)
             if existing is None:
-                record = RobotRecord(robot, self._clock())
+                record = self._first(robot)
                 if await self._records.insert(record):
                     return await self._apply(record)
             elif existing.robot.deleted:
@@ -64,7 +64,8 @@ class SaveRobot:
 
     async def change(self, team: str, member: str, patch: Mapping[str, Any]) -> Robot:
         """Only the given top-level fields."""
-        return await self._edit(team, member, lambda robot: changed(robot, patch))
+        judging = "robot_status" in patch
+        return await self._edit(team, member, lambda robot: changed(robot, patch), judging=judging)
 
     async def set_status(self, team: str, member: str, status: RobotStatus, *, of: Collection[RobotStatus]) -> Robot:
         """Of a robot that has one of the statuses `of`; any other stays as it is."""
@@ -72,7 +73,7 @@ class SaveRobot:
         def edit(robot: Robot) -> Robot:
             return changed(robot, {"robot_status": status}) if robot.robot_status in of else robot
 
-        return await self._edit(team, member, edit)
+        return await self._edit(team, member, edit, judging=True)
 
     async def delete(self, team: str, member: str) -> None:
         """From any state (Decision 16). The record stays as deleted (TG-20); everybody else is told and cleans up."""
@@ -82,17 +83,21 @@ class SaveRobot:
             return
         await self._edit(team, member, lambda robot: robot.model_copy(update={"deleted": True, "rev": robot.rev + 1}))
 
-    async def _edit(self, team: str, member: str, edit: Edit) -> Robot:
+    async def _edit(self, team: str, member: str, edit: Edit, *, judging: bool = False) -> Robot:
+        """`judging`: the owner sets the status, so that what runs have said of it before is void."""
         self._sync.check()
         for _ in range(TRIES):
             record = await self._records.find(team, member)
             if record is None or record.robot.deleted:
                 raise no_robot(team, member)
-            robot = edit(record.robot)
+            robot, now = edit(record.robot), self._clock()
+            judged_at = now if judging and not record.judged_by(now) else record.judged_at
             if same(robot, record.robot):
-                return await self._apply(record)
-            edited = next_record(record, robot, self._clock())
-            if await self._records.replace(edited, expected_rev=record.robot.rev):
+                if judged_at in (None, record.judged_at) or await self._records.note_judged(record, judged_at):
+                    return await self._apply(record)
+                continue
+            edited = next_record(record, robot, now, judged_at=judged_at)
+            if await self._records.replace(edited, expected=record):
                 return await self._apply(edited)
         raise _contended(member)
 
@@ -100,8 +105,13 @@ class SaveRobot:
         """A robot under the name of a deleted one. Its end is told first, or nobody would hear of it any more."""
         if not old.synced:
             await self._sync(old, confirmed=False)
-        record = RobotRecord(robot.model_copy(update={"rev": old.robot.rev + 1}), self._clock())
-        return record if await self._records.replace(record, expected_rev=old.robot.rev) else None
+        record = self._first(robot.model_copy(update={"rev": old.robot.rev + 1}))
+        return record if await self._records.replace(record, expected=old) else None
+
+    def _first(self, robot: Robot) -> RobotRecord:
+        """Of a new robot. What runs of a deleted one of its name say of them is void."""
+        now = self._clock()
+        return RobotRecord(robot, now, judged_at=now)
 
     async def _apply(self, record: RobotRecord) -> Robot:
         robot = record.robot

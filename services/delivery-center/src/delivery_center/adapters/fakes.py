@@ -7,6 +7,7 @@ from delivery_center.domain import GO, Delivery
 from delivery_center.facts import Fact
 from delivery_center.ports import Parcel, Sent
 from rota_contracts.delivery import DeliveryLeave
+from rota_contracts.notification import Subscription
 from rota_contracts.robot import Robot
 from rota_contracts.text import Text
 
@@ -59,6 +60,22 @@ class MemoryDeliveries:
         update = {"due_at": until, "claimed": True, "revision": found[0].revision + 1}
         claimed = self._stored[found[0].request_id] = found[0].model_copy(update=update)
         return claimed
+
+
+class MemorySubscriptions:
+    def __init__(self) -> None:
+        self._stored: dict[tuple[str, str, str], Subscription] = {}
+
+    async def add(self, subscription: Subscription) -> None:
+        key = (subscription.team_id, subscription.channel, subscription.subscriber)
+        self._stored.setdefault(key, subscription)
+
+    async def remove(self, team: str, channel: str, subscriber: str) -> None:
+        self._stored.pop((team, channel, subscriber), None)
+
+    async def of(self, team: str, channel: str | None = None) -> list[Subscription]:
+        theirs = [one for one in self._stored.values() if one.team_id == team and channel in (None, one.channel)]
+        return sorted(theirs, key=lambda one: (one.channel, one.subscriber))
 
 
 class MemoryRobots:

@@ -1,11 +1,14 @@
-"""Notifications: an event for whoever subscribes to the team's (DC-07, Decision 12)."""
+"""Notifications: an event for each who subscribes to the channel, or one for whoever listens (DC-07, Decision 12)."""
+
+import asyncio
 
 from nats.errors import Error as NatsError
 
-from delivery_center.ports import Parcel, Sent
+from delivery_center.ports import Parcel, Sent, Subscriptions
 from rota_common.errors import Transient
 from rota_common.publishing import Publish
 from rota_contracts.catalog import NOTIFICATION_POSTED
+from rota_contracts.envelope import Event
 from rota_contracts.execution import excerpt
 from rota_contracts.notification import NotificationPostedV1
 from rota_contracts.preferences import NotifyTarget
@@ -13,25 +16,47 @@ from rota_contracts.preferences import NotifyTarget
 BODY_LIMIT = 64 * 1024
 """Characters; the whole text is in `delivery.completed`."""
 
+AT_ONCE = 32
+"""Facts on their way to the stream at once."""
+
 
 class NatsNotify:
-    def __init__(self, publish: Publish) -> None:
-        self._publish = publish
+    def __init__(self, publish: Publish, subscriptions: Subscriptions) -> None:
+        self._publish, self._subscriptions = publish, subscriptions
 
     async def send(self, target: NotifyTarget, parcel: Parcel) -> Sent:
-        posted = NotificationPostedV1(
-            team_id=parcel.context.team_id,
-            member_id=parcel.context.member_id,
-            notification_id=parcel.delivery_id,
-            execution_id=parcel.context.execution_id,
-            channel=target.channel,
-            title=parcel.content.summary,
-            body=excerpt(parcel.body, BODY_LIMIT),
-            posted_at=parcel.at,
-        )
-        cause, step, trace = parcel.request_id, parcel.delivery_id, parcel.traceparent
+        subscribers = [one.subscriber for one in await self._subscriptions.of(parcel.context.team_id, target.channel)]
+        if not subscribers:
+            event = await self._post(_posted(target, parcel), parcel)
+            return Sent(details={"event_id": event.id, "subscribers": 0})
+        free = asyncio.Semaphore(AT_ONCE)
+
+        async def one(subscriber: str) -> None:
+            async with free:
+                await self._post(_posted(target, parcel, subscriber), parcel)
+
+        await asyncio.gather(*(one(subscriber) for subscriber in subscribers))
+        return Sent(details={"subscribers": len(subscribers)})
+
+    async def _post(self, posted: NotificationPostedV1, parcel: Parcel) -> Event[NotificationPostedV1]:
+        """The fact's id derives from delivery and subscriber: a retry posts the same facts."""
+        cause, trace = parcel.request_id, parcel.traceparent
+        step = f"{parcel.delivery_id}:{posted.subscriber}" if posted.subscriber else parcel.delivery_id
         try:
-            event = await self._publish(NOTIFICATION_POSTED, posted, caused_by=cause, step=step, trace=trace)
+            return await self._publish(NOTIFICATION_POSTED, posted, caused_by=cause, step=step, trace=trace)
         except NatsError as error:
             raise Transient(f"can't post the notification: {error!r}") from error
-        return Sent(details={"event_id": event.id})
+
+
+def _posted(target: NotifyTarget, parcel: Parcel, subscriber: str | None = None) -> NotificationPostedV1:
+    return NotificationPostedV1(
+        team_id=parcel.context.team_id,
+        member_id=parcel.context.member_id,
+        notification_id=parcel.delivery_id,
+        execution_id=parcel.context.execution_id,
+        channel=target.channel,
+        title=parcel.content.summary,
+        body=excerpt(parcel.body, BODY_LIMIT),
+        posted_at=parcel.at,
+        subscriber=subscriber,
+    )

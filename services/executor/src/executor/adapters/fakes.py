@@ -1,14 +1,18 @@
 """The stores in memory, held to the same tests as the real ones."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from executor.domain.preparing import takes_goals
 from executor.domain.run import Run, Word, deadline_id
 from executor.domain.trail import Entry
-from executor.ports import Fenced, Scope
+from executor.domain.wording import about
+from executor.ports import Brought, Fenced, Scope
 from rota_contracts.agent import AgentAnswered
+from rota_contracts.capacity import SlotChecked
 from rota_contracts.execution import ExecStatus, Execution, ExecutionsListed, ExecutionSummary, ListExecutions
+from rota_contracts.learning import UnderWay
 
 QUIET = (ExecStatus.WAITING, ExecStatus.PAUSED)
 
@@ -69,6 +73,11 @@ class MemoryRuns:
         self._rows[run.id] = replace(row, owner=None, due_at=look_at, epoch=epoch + 1)
         return self._rows[run.id].read()
 
+    async def finish(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run | None:
+        if len(self._fenced(run.id, epoch).inbox) > run.heard:
+            return None
+        return await self.release(run, epoch, look_at=look_at)
+
     async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None:
         self._rows[run_id] = replace(self._fenced(run_id, epoch), due_at=until)
 
@@ -76,6 +85,9 @@ class MemoryRuns:
         due = [(row.due_at, run_id) for run_id, row in self._rows.items() if row.due_at and row.due_at <= now]
         for _, run_id in sorted(due)[:limit]:
             yield run_id
+        for run_id, row in list(self._rows.items())[:limit]:
+            if row.owner is None and row.run.expires_at is not None and row.run.expires_at <= now:
+                yield run_id
 
     async def late(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
         found = [
@@ -109,6 +121,43 @@ class MemoryRuns:
             if known:
                 told.append(row.read())
         return told
+
+    async def bring(self, run_id: str, word: Word) -> Brought:
+        row = self._rows[run_id]
+        if any(other.id == word.id for other in row.inbox):
+            return Brought.BEFORE
+        if row.run.over:
+            return Brought.OVER
+        due_at = word.at if row.owner is None else row.due_at
+        self._rows[run_id] = replace(row, inbox=(*row.inbox, word), due_at=due_at)
+        return Brought.NOW
+
+    async def caller(self, callback_id: str) -> Run | None:
+        rows = (row for row in self._rows.values() if any(each.id == callback_id for each in row.run.callbacks))
+        return next((row.read() for row in rows), None)
+
+    async def takers(self, run: Run, *, limit: int) -> list[UnderWay]:
+        found = sorted((row.run for row in self._rows.values() if _takes(row.run, run)), key=_begun, reverse=True)
+        return [
+            UnderWay(
+                execution_id=each.id,
+                status=each.execution.status,
+                goals=each.execution.goals.content if each.execution.goals else "",
+                about=about(each.execution.trigger),
+            )
+            for each in found[:limit]
+        ]
+
+    async def give(self, run_id: str, word: Word, *, giver: Run) -> bool:
+        row = self._rows.get(run_id)
+        if row is None:
+            return False
+        if any(other.id == word.id for other in row.inbox):
+            return True
+        return _takes(row.run, giver) and await self.bring(run_id, word) is Brought.NOW
+
+    async def slots(self, run_ids: Sequence[str]) -> list[SlotChecked]:
+        return [_slot(run_id, self._rows.get(run_id)) for run_id in run_ids]
 
     async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
         mine = [row.run for row in self._rows.values() if _owner(row.run.execution) == (team, member)]
@@ -173,6 +222,23 @@ def _in_scope(execution: Execution, scope: Scope) -> bool:
         and scope.member in (None, execution.member_id)
         and scope.execution_id in (None, execution.execution_id)
     )
+
+
+def _begun(run: Run) -> tuple[datetime, str]:
+    return run.execution.created_at, run.id
+
+
+def _takes(taker: Run, giver: Run) -> bool:
+    same = _owner(taker.execution) == _owner(giver.execution)
+    return same and _begun(taker) < _begun(giver) and takes_goals(taker)
+
+
+def _slot(run_id: str, row: Row | None) -> SlotChecked:
+    if row is None:
+        return SlotChecked(execution_id=run_id)
+    run = row.run
+    status, error = run.execution.status, run.execution.error
+    return SlotChecked(execution_id=run_id, status=status, error=error, parks=run.parks, granted=run.granted)
 
 
 def _wanted(execution: Execution, wanted: ListExecutions) -> bool:

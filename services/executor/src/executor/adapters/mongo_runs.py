@@ -1,47 +1,50 @@
 """The ledger in MongoDB: one document for one execution.
 
 Beside the run itself stand the fields that queries and claims need: `owner` and `due_at` (while owned: when the claim
-ends; otherwise: when a sweeper must look), `epoch`, `deadline_at`, the `inbox` that control writes into, and the
-`trail`, which is only ever appended to.
+ends; otherwise: when a sweeper must look), `epoch`, `deadline_at`, `expires_at`, the `inbox` that control writes into,
+and the `trail`, which is only ever appended to.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from time import monotonic
-from typing import Any
 from uuid import uuid4
 
 from pymongo import ASCENDING, DESCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from executor.adapters.run_documents import as_stored, change, read, whole
-from executor.domain.run import Run, Word, deadline_id
+from executor.adapters.run_queries import (
+    OVER,
+    SLOT,
+    SUMMARY,
+    TAKER,
+    UNDER_WAY,
+    given_up,
+    late,
+    overdue,
+    put,
+    slot,
+    summary,
+    taker,
+    takers_of,
+)
+from executor.domain.run import Run, Word
 from executor.domain.trail import Entry
-from executor.ports import Fenced, Scope
+from executor.ports import Brought, Fenced, Scope
 from rota_common.mongo import OUTAGES, Database, Document
-from rota_contracts.execution import ExecStatus, ExecutionsListed, ExecutionSummary, ListExecutions
+from rota_contracts.capacity import SlotChecked
+from rota_contracts.execution import ExecStatus, ExecutionsListed, ListExecutions
+from rota_contracts.learning import UnderWay
 
-OVER = [str(status) for status in ExecStatus if status.over]
 INBOX = {"inbox": 1}
 HOLD_OUT_S, AGAIN_S = 30.0, 0.2
 """How long a write holds out while the server is away, and how long it waits between two tries."""
 
+CALLBACK_ID = "run.callbacks.id"
 STATE = {"trail": 0}
 """The trail grows with every step, and is read for a replay alone."""
-
-SUMMARY = {
-    "run.execution.execution_id": 1,
-    "run.execution.team_id": 1,
-    "run.execution.member_id": 1,
-    "run.execution.trigger.type": 1,
-    "run.execution.status": 1,
-    "run.execution.phase": 1,
-    "run.execution.error": 1,
-    "run.execution.created_at": 1,
-    "run.execution.finished_at": 1,
-    "run.execution.content.summary": 1,
-}
 
 
 class MongoRuns:
@@ -52,10 +55,13 @@ class MongoRuns:
         """Make the indexes; making them again changes nothing."""
         await self._runs.create_index([("team_id", ASCENDING), ("created_at", DESCENDING)])
         await self._runs.create_index([("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)])
-        due = {"due_at": {"$type": "date"}}
-        await self._runs.create_index([("due_at", ASCENDING)], partialFilterExpression=due)
-        late = {"deadline_at": {"$type": "date"}}
-        await self._runs.create_index([("deadline_at", ASCENDING)], partialFilterExpression=late)
+        for instant in ("due_at", "deadline_at", "expires_at"):
+            await self._runs.create_index(instant, partialFilterExpression={instant: {"$type": "date"}})
+        called = {CALLBACK_ID: {"$exists": True}}
+        await self._runs.create_index([(CALLBACK_ID, ASCENDING)], partialFilterExpression=called)
+        alive = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", ASCENDING)]
+        under_way = {"status": {"$in": UNDER_WAY}}
+        await self._runs.create_index(alive, name="under_way", partialFilterExpression=under_way)
 
     async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
         epoch = 1
@@ -92,6 +98,16 @@ class MongoRuns:
     async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
         return await self._write(run, epoch, {"owner": None, "due_at": look_at}, ends=1)
 
+    async def finish(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run | None:
+        heard_all = {"$expr": {"$lte": [{"$size": "$inbox"}, run.heard]}}
+        state = {"owner": None, "due_at": look_at}
+        try:
+            return await self._write(run, epoch, state, ends=1, only_if=heard_all)
+        except Fenced:
+            if await self._runs.find_one({"_id": run.id, "epoch": epoch}, {"_id": 1}) is None:
+                raise
+            return None
+
     async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None:
         found = await self._runs.update_one(
             {"_id": run_id, "epoch": epoch, "owner": {"$ne": None}}, {"$set": {"due_at": until}}
@@ -100,18 +116,12 @@ class MongoRuns:
             raise Fenced(f"execution {run_id} is somebody else's by now")
 
     async def overdue(self, now: datetime, *, limit: int) -> AsyncIterator[str]:
-        cursor = self._runs.find({"due_at": {"$lte": now}}, {"_id": 1}).sort("due_at", ASCENDING).limit(limit)
-        async for document in cursor:
-            yield str(document["_id"])
+        for query, instant in ((overdue(now), "due_at"), (given_up(now), "expires_at")):
+            async for document in self._runs.find(query, {"_id": 1}).sort(instant, ASCENDING).limit(limit):
+                yield str(document["_id"])
 
     async def late(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
-        word = {"$concat": [deadline_id(""), {"$toString": "$run.parks"}]}
-        untold = {
-            "deadline_at": {"$lte": now},
-            "status": {"$nin": OVER},
-            "$expr": {"$not": [{"$in": [word, "$inbox.id"]}]},
-        }
-        async for document in self._runs.find(untold, STATE).sort("deadline_at", ASCENDING).limit(limit):
+        async for document in self._runs.find(late(now), STATE).sort("deadline_at", ASCENDING).limit(limit):
             yield read(document)
 
     async def told(self, run_id: str) -> None:
@@ -136,8 +146,36 @@ class MongoRuns:
         )
         return [read(document) async for document in self._runs.find(told, STATE)]
 
+    async def bring(self, run_id: str, word: Word) -> Brought:
+        if await self._put(word, {"_id": run_id, "status": {"$nin": OVER}}):
+            return Brought.NOW
+        return Brought.BEFORE if await self._has(run_id, word) else Brought.OVER
+
+    async def caller(self, callback_id: str) -> Run | None:
+        document = await self._runs.find_one({CALLBACK_ID: callback_id}, STATE)
+        return None if document is None else read(document)
+
+    async def takers(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
+        found = self._runs.find(takers_of(run), TAKER).sort([("created_at", DESCENDING), ("_id", DESCENDING)])
+        return [taker(document) async for document in found.limit(limit)]
+
+    async def give(self, run_id: str, word: Word, *, giver: Run) -> bool:
+        return await self._put(word, {"_id": run_id, **takers_of(giver)}) or await self._has(run_id, word)
+
+    async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotChecked]:
+        found = self._runs.find({"_id": {"$in": [*run_ids]}}, SLOT)
+        known = {document["_id"]: document async for document in found}
+        return [slot(run_id, known.get(run_id)) for run_id in run_ids]
+
+    async def _put(self, word: Word, where: Document) -> bool:
+        done = await self._runs.update_one({**where, "inbox.id": {"$ne": word.id}}, put(word))
+        return bool(done.modified_count)
+
+    async def _has(self, run_id: str, word: Word) -> bool:
+        return await self._runs.find_one({"_id": run_id, "inbox.id": word.id}, {"_id": 1}) is not None
+
     async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
-        wanted = {"team_id": team, "member_id": member, "status": {"$nin": OVER}}
+        wanted = {"team_id": team, "member_id": member, "status": {"$in": UNDER_WAY}}
         found = self._runs.find(wanted, {"_id": 1}).sort("created_at", ASCENDING).limit(limit)
         return [str(document["_id"]) async for document in found]
 
@@ -154,17 +192,20 @@ class MongoRuns:
         cursor = self._runs.find(query, SUMMARY).sort([("created_at", DESCENDING), ("_id", ASCENDING)])
         page = cursor.skip((wanted.page - 1) * wanted.page_size).limit(wanted.page_size)
         return ExecutionsListed(
-            executions=[_summary(document["run"]["execution"]) async for document in page],
+            executions=[summary(document["run"]["execution"]) async for document in page],
             total=await self._runs.count_documents(query),
             page=wanted.page,
             page_size=wanted.page_size,
         )
 
-    async def _write(self, run: Run, epoch: int, state: Document, *, ends: int = 0) -> Run:
+    async def _write(
+        self, run: Run, epoch: int, state: Document, *, ends: int = 0, only_if: Document | None = None
+    ) -> Run:
         """Write within the claim's epoch; the answer holds the inbox, which isn't written."""
         update, token = change(run), uuid4().hex
         update["$set"] |= {**state, "write": token}
-        document = await self._written({"_id": run.id, "epoch": epoch}, {**update, "$inc": {"epoch": ends}}, token)
+        where = {"_id": run.id, "epoch": epoch, **(only_if or {})}
+        document = await self._written(where, {**update, "$inc": {"epoch": ends}}, token)
         if document is None:
             raise Fenced(f"execution {run.id} is somebody else's by now")
         return as_stored(run, document)
@@ -185,10 +226,3 @@ class MongoRuns:
                     raise
                 again = True
                 await asyncio.sleep(AGAIN_S)
-
-
-def _summary(execution: dict[str, Any]) -> ExecutionSummary:
-    content = execution.get("content") or {}
-    return ExecutionSummary(
-        **{**execution, "trigger_type": execution["trigger"]["type"], "summary": content.get("summary", "")}
-    )

@@ -12,6 +12,7 @@ from nats.errors import TimeoutError as NatsTimeout
 
 from executor.ports import NotBegun, ToolFailed
 from rota_common.bus import Bus
+from rota_contracts.callback import PENDING, STATUS
 from rota_contracts.catalog import process_subject
 from rota_contracts.envelope import MSG_ID
 from rota_contracts.process import ERROR, ERROR_CODE, IDEMPOTENCY_KEY, ProcessCall
@@ -23,7 +24,7 @@ class NatsProcesses:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
-    async def call(self, name: str, call: ProcessCall, *, timeout: float) -> str:
+    async def call(self, name: str, call: ProcessCall, *, timeout: float) -> str | None:
         if not self._bus.connected:  # nats-py would keep the request, and send it when nobody waits for it any more
             raise NotBegun(f"can't call process {name}: not connected to NATS")
         try:
@@ -45,4 +46,6 @@ class NatsProcesses:
         answered = reply.headers or {}
         if ERROR_CODE in answered:
             raise ToolFailed(f"{answered[ERROR_CODE]} {answered.get(ERROR, '')}".strip())
+        if answered.get(STATUS) == PENDING:
+            return None
         return str(reply.data.decode(errors="replace"))

@@ -67,9 +67,12 @@ def _goals(facts: dict[str, Any]) -> str:
 
 
 def _dedup(facts: dict[str, Any]) -> dict[str, Any]:
-    """Whatever was done before is taken to be the same."""
+    """Whatever was done before is taken to be the same; else whatever is under way can do it as well."""
     if facts.get("history"):
         return {"decision": "skip", "reason": "Rehearsed: it was done lately."}
+    if under_way := facts.get("under_way"):
+        into = under_way[0]["execution_id"]
+        return {"decision": "merge", "reason": "Rehearsed: it is at it.", "goals": facts["goals"], "into": into}
     return {"decision": "proceed", "reason": "Rehearsed: nothing like it was done lately."}
 
 

@@ -19,6 +19,7 @@ def whole(run: Run) -> Document:
     return {
         "status": run.execution.status,
         "deadline_at": run.execution.deadline_at,
+        "expires_at": run.expires_at,
         "run": run.model_dump(mode="json"),
     }
 
@@ -32,6 +33,8 @@ def change(run: Run) -> Document:
         return {"$set": whole(run), **_trail(run)}
     if before.execution.deadline_at != run.execution.deadline_at:
         fields["deadline_at"] = run.execution.deadline_at
+    if before.expires_at != run.expires_at:
+        fields["expires_at"] = run.expires_at
     fields |= dict(_differences(before, run, KEPT, "run"))
     fields |= dict(_differences(before.execution, run.execution, SEEN, "run.execution"))
     return {"$set": fields, **_trail(run)}

@@ -31,10 +31,10 @@ class FakeTools:
 class FakeProcesses:
     """As FakeTools, for processes; `calls` holds (name, call)."""
 
-    def __init__(self, *, answer: Callable[[str, ProcessCall], Awaitable[str]] | None = None) -> None:
+    def __init__(self, *, answer: Callable[[str, ProcessCall], Awaitable[str | None]] | None = None) -> None:
         self._answer = answer
         self.calls: list[tuple[str, ProcessCall]] = []
 
-    async def call(self, name: str, call: ProcessCall, *, timeout: float) -> str:
+    async def call(self, name: str, call: ProcessCall, *, timeout: float) -> str | None:
         self.calls.append((name, call))
         return await self._answer(name, call) if self._answer else f"{name} answered"

@@ -124,7 +124,9 @@ def used(turn: Turn, step_id: str, output: Text | None, error: str | None, *, at
     """What came of a call; a failure goes back to the model, which may mend it (EX-52)."""
     status = ToolStatus.FAILED if error is not None else ToolStatus.COMPLETED
     change = {"status": status, "output": output, "error": error, "finished_at": at}
-    return _with_uses(turn, ToolStatus.STARTED, change, only=[step_id])
+    for still in OPEN:  # one that was put back has a result all the same when that comes from outside
+        turn = _with_uses(turn, still, change, only=[step_id])
+    return turn
 
 
 def _with_uses(

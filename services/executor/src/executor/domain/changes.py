@@ -9,7 +9,7 @@ from executor.domain.parsing import UnusableAnswer
 from executor.domain.plan import mended_task
 from executor.domain.run import Run, Word
 from rota_contracts.control import TaskChange
-from rota_contracts.execution import Task, TaskSource, TaskStatus
+from rota_contracts.execution import Goals, Task, TaskSource, TaskStatus
 from rota_contracts.robot import Phase
 from rota_contracts.trigger import InterventionAction
 
@@ -87,9 +87,19 @@ def change_goals(run: Run, word: Word, now: datetime) -> Heeded:
     phase = run.execution.phase
     if phase in PLANNING:
         return run, "the planner hears it"
-    if phase is not Phase.RUN:
-        return run, TOO_LATE
-    return _planned_anew(run)
+    if phase is Phase.RUN:
+        return _planned_anew(run)
+    return _reopened(run, word) if word.merged and run.execution.error is None else (run, TOO_LATE)
+
+
+def _reopened(run: Run, word: Word) -> Heeded:
+    """Another run gave its goals to this one, which was just done: nothing of it has left yet, because goals are given
+    to runs that are at their tasks, and their word is heard before the next step is told to anybody."""
+    goals = run.execution.goals
+    if goals is None or run.execution.skipped is not None:  # its own are reached, or none
+        goals = Goals(content=word.text())
+    run = run.settled().model_copy(update={"again": run.again + 1, "goals_checked": True})
+    return run.seen(phase=Phase.TASKS, goals=goals, content=None, skipped=None), "planned anew"
 
 
 def _planned_anew(run: Run) -> Heeded:
@@ -154,4 +164,5 @@ def _noted(run: Run, what: str, word: Word) -> Run:
     if goals is None:
         return run
     text = " ".join(part for part in (word.goal, word.text()) if part)
-    return run.seen(goals=goals.model_copy(update={"content": f"{goals.content}\n\n({what} by a person) {text}"}))
+    by = f"from execution {word.merged}" if word.merged else "by a person"
+    return run.seen(goals=goals.model_copy(update={"content": f"{goals.content}\n\n({what} {by}) {text}"}))

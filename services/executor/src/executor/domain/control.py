@@ -1,4 +1,4 @@
-"""What people and the clock say to a run under way: pause, resume, stop, deadline, and the interventions (TG-07).
+"""What people, clocks and processes say to a run under way: pause, deadline, results, interventions (TG-07).
 
 Pure. A word takes effect at the next step; each leaves a visible trace with what came of it.
 """
@@ -6,9 +6,9 @@ Pure. A word takes effect at the next step; each leaves a visible trace with wha
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from executor.domain import changes, tasks
+from executor.domain import changes, later, preparing, tasks
 from executor.domain.phases import time_limit, timed
-from executor.domain.run import DEADLINE, Run, Waiting, Word
+from executor.domain.run import CALLBACK, DEADLINE, Run, Waiting, Word
 from rota_contracts.control import ControlAction
 from rota_contracts.course import Intervention
 from rota_contracts.execution import ExecStatus, excerpt
@@ -33,6 +33,8 @@ def heed(run: Run, word: Word, *, now: datetime) -> Run:
     run = run.model_copy(update={"heard": run.heard + 1})
     if run.over:
         return run
+    if word.action in tuple(InterventionAction):  # somebody wants something of this very run
+        run = preparing.keeps_goals(run, "it was told something itself meanwhile")
     after, effect = EFFECTS.get(word.action, _unknown)(run, word, now)
     text = excerpt(word.text(), TEXT_LIMIT)
     trace = Intervention(intervention_id=word.id, action=word.action, text=text, at=word.at, effect=effect)
@@ -47,7 +49,7 @@ def with_status(run: Run) -> Run:
     status = ExecStatus.RUNNING
     if run.paused:
         status = ExecStatus.PAUSED
-    elif run.execution.question is not None:
+    elif run.blocked:
         status = ExecStatus.WAITING
     elif run.parks > run.granted:
         status = ExecStatus.PENDING
@@ -71,6 +73,12 @@ def granted(run: Run, grant: int, *, now: datetime) -> Run:
     run = run.model_copy(update={"granted": run.parks, "waiting": Waiting.NOTHING, "asked_at": None, "asks": 0})
     deadline = None if run.time_left is None else now + timedelta(seconds=run.time_left)
     return with_status(run.model_copy(update={"time_left": None}).seen(deadline_at=deadline))
+
+
+def expired(run: Run, *, now: datetime) -> Run:
+    """The run without the promised results that were waited for long enough."""
+    after = later.expired(run, now=now)
+    return run if after is run else timed(run, with_status(after), now)
 
 
 def _pause(run: Run, word: Word, now: datetime) -> Heeded:
@@ -108,6 +116,7 @@ EFFECTS: dict[str, Callable[[Run, Word, datetime], Heeded]] = {
     ControlAction.RESUME: _resume,
     ControlAction.STOP: _stop,
     DEADLINE: _deadline,
+    CALLBACK: later.came,
     InterventionAction.TASK_ADD: changes.add_task,
     InterventionAction.TASK_CANCEL: changes.cancel_task,
     InterventionAction.TASK_UPDATE: changes.update_task,

@@ -5,11 +5,12 @@ Both are pure. Whatever is killed, the stored run and `next_step` say how to go 
 
 from datetime import datetime, timedelta
 
-from executor.domain import tasks
+from executor.domain import preparing, tasks
 from executor.domain.outcomes import (
     CallsBegun,
     DeliveryTaken,
     GoalsCompared,
+    GoalsGiven,
     GoalsSet,
     Inspired,
     Learnt,
@@ -19,6 +20,7 @@ from executor.domain.outcomes import (
     Outcome,
     Planned,
     Progressed,
+    Promised,
     Recalled,
     StepDelayed,
     StepFailed,
@@ -33,6 +35,7 @@ from executor.domain.steps import (
     CompareGoals,
     Done,
     Finish,
+    GiveGoals,
     Park,
     Question,
     RecallLessons,
@@ -45,9 +48,8 @@ from executor.domain.steps import (
 )
 from executor.domain.wording import about
 from rota_contracts.course import Asked
-from rota_contracts.execution import ExecStatus, Execution, LearningResult, Progress
+from rota_contracts.execution import ExecStatus, Execution, LearningResult
 from rota_contracts.ids import derived_id
-from rota_contracts.learning import DedupDecision
 from rota_contracts.robot import Phase
 from rota_contracts.text import Text
 from rota_contracts.trigger import ExecutorMode
@@ -95,8 +97,10 @@ def _of_phase(run: Run, execution: Execution) -> Step:
     match execution.phase:
         case Phase.RUN:
             return tasks.next_step(run)
-        case Phase.TASKS if execution.goals is not None and _goals_unchecked(run):
+        case Phase.TASKS if execution.goals is not None and preparing.unchecked(run):
             return CompareGoals(execution.goals)
+        case Phase.TASKS if run.merging is not None:
+            return GiveGoals(run.merging)
         case Phase.DELIVERY if execution.content is not None:
             return RequestDelivery(derived_id("delivery", run.id))
         case Phase.LEARNING if execution.learning is not None or learns_nothing(run):
@@ -176,10 +180,6 @@ def learns_nothing(run: Run) -> str | None:
     return None if run.robot.robot_config.learn.on else "learning is switched off"
 
 
-def _goals_unchecked(run: Run) -> bool:
-    return run.robot.robot_config.dedup.on and not run.goals_checked
-
-
 def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> Run:
     run = _without_what_failed(run, outcome)
     match outcome:
@@ -195,8 +195,8 @@ def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> R
             return run.seen(learning=result)
         case NeedsInput(question):
             return _asks_a_person(run, question, now)
-        case Recalled() | Planned() | GoalsCompared() | NothingToDo():
-            return _prepared(run, outcome)
+        case Recalled() | Planned() | GoalsCompared() | GoalsGiven() | NothingToDo():
+            return preparing.prepared(run, outcome)
         case about_task:
             return tasks.apply(run, about_task, now=now, began=began)
 
@@ -208,47 +208,10 @@ def _without_what_failed(run: Run, outcome: Progressed) -> Run:
             return run
         case CallsBegun():
             return run.settled().model_copy(update={"failures": run.failures})
-        case Used() if tasks.calls_left(run, outcome):
+        case Used() | Promised() if tasks.calls_left(run, outcome):
             return run
         case _:
             return run.settled()
-
-
-def _prepared(run: Run, outcome: Recalled | Planned | GoalsCompared | NothingToDo) -> Run:
-    """With lessons, or with a plan, or with the news that none is needed; each may leave notes for the owner."""
-    execution = run.execution
-    match outcome:
-        case Recalled(lessons, note, known):
-            notes = [*execution.notes, note] if note else execution.notes
-            return run.model_copy(update={"recalled": True}).seen(recalled=lessons, known=known, notes=notes)
-        case GoalsCompared():
-            return _compared(run, outcome)
-        case NothingToDo(reason):
-            return run.seen(skipped=reason, phase=Phase.LEARNING)
-        case Planned(planned, mended):
-            done = sum(1 for result in execution.results if result.status == "completed")
-            whole = [*tasks.staying(run), *planned]
-            run = run.seen(
-                tasks=whole,
-                notes=[*execution.notes, *mended],
-                phase=Phase.RUN,
-                progress=Progress(tasks_total=len(whole), tasks_done=done),
-            )
-            return run if tasks.current(run) is not None else tasks.settle(run)
-
-
-def _compared(run: Run, outcome: GoalsCompared) -> Run:
-    """SC-13: `skip` ends the run as completed, with its reason; `merge` leaves the goals that aren't reached yet."""
-    answer, goals = outcome.answer, run.execution.goals
-    run = run.model_copy(update={"goals_checked": True})
-    before = f" (execution {answer.execution_id})" if answer.execution_id else ""
-    if answer.decision is DedupDecision.SKIP:
-        return run.seen(skipped=f"done before{before}: {answer.reason}", phase=Phase.LEARNING)
-    if answer.decision is DedupDecision.PROCEED or goals is None:
-        return run
-    note = f"goals: partly done before{before}: {answer.reason}"
-    kept = goals.model_copy(update={"content": answer.goals or goals.content})
-    return run.seen(goals=kept, notes=[*run.execution.notes, note])
 
 
 def _asks_a_person(run: Run, question: str, now: datetime) -> Run:
@@ -271,7 +234,9 @@ def _awaited(run: Run, outcome: Progressed) -> bool:
             step = next_step(run)
             return isinstance(step, AskAgent) and step.phase in PHASES_OF[type(outcome)]
         case GoalsCompared():
-            return phase is Phase.TASKS and _goals_unchecked(run)
+            return phase is Phase.TASKS and preparing.unchecked(run)
+        case GoalsGiven(into):
+            return phase is Phase.TASKS and run.merging is not None and run.merging.into == into
         case NeedsInput():
             return isinstance(next_step(run), RunTurn | AskAgent)
         case DeliveryTaken():

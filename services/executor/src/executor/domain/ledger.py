@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from executor.agent.words import Tool
-from executor.domain import control, deciding, tasks
+from executor.domain import callbacks, control, deciding, tasks
 from executor.domain.outcomes import Outcome
 from executor.domain.run import Run
 from executor.domain.steps import describe
@@ -16,6 +16,7 @@ from rota_contracts.execution import ExecStatus
 from rota_contracts.text import Text
 
 WORD, PARKED, GRANTED, TAKEN_OVER, FINISHED = "word", "parked", "granted", "taken over", "finished"
+EXPIRED = "expired"
 
 
 def took(
@@ -72,7 +73,12 @@ def granted(run: Run, grant: int, *, now: datetime) -> Run:
 
 
 def taken_over(run: Run, *, now: datetime) -> Run:
-    return _changed(run, tasks.taken_over(run, now=now), TAKEN_OVER, now)
+    spared = callbacks.known_results(run)
+    return _changed(run, tasks.taken_over(run, now=now, spared=spared), TAKEN_OVER, now, spared or None)
+
+
+def expired(run: Run, *, now: datetime) -> Run:
+    return _changed(run, control.expired(run, now=now), EXPIRED, now)
 
 
 def finished(run: Run, status: ExecStatus, *, now: datetime) -> Run:

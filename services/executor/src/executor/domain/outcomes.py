@@ -33,7 +33,18 @@ class GoalsSet:
 
 @dataclass(frozen=True)
 class GoalsCompared:
+    """`queued`: the run that `answer` wants them to be merged into waits for its first slot."""
+
     answer: GoalsChecked
+    queued: bool = False
+
+
+@dataclass(frozen=True)
+class GoalsGiven:
+    """Has the run `into` taken on this one's goals? It hasn't if it was over, or about to be."""
+
+    into: str
+    done: bool
 
 
 @dataclass(frozen=True)
@@ -74,8 +85,11 @@ class Thought:
 
 @dataclass(frozen=True)
 class CallsBegun:
+    """`callbacks`: step id of each call whose result may come later → the id that it is sent to then."""
+
     task_id: str
     uses: list[ToolUse]
+    callbacks: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,6 +110,14 @@ class NotCalled:
     step_id: str
     reason: str
     after: float | None = None
+
+
+@dataclass(frozen=True)
+class Promised:
+    """The call was taken; its result comes later, from outside."""
+
+    task_id: str
+    step_id: str
 
 
 @dataclass(frozen=True)
@@ -152,7 +174,7 @@ class StepDelayed:
     after: float | None
 
 
-AboutTask = Thought | CallsBegun | Used | NotCalled | TaskAnswered | RulesAnswered | VerdictGiven
+AboutTask = Thought | CallsBegun | Used | Promised | NotCalled | TaskAnswered | RulesAnswered | VerdictGiven
 """What concerns the task in hand."""
 
 Progressed = (
@@ -160,6 +182,7 @@ Progressed = (
     | Inspired
     | GoalsSet
     | GoalsCompared
+    | GoalsGiven
     | Planned
     | NothingToDo
     | NeedsInput

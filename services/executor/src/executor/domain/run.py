@@ -10,10 +10,11 @@ from rota_contracts.control import TaskChange
 from rota_contracts.execution import Execution
 from rota_contracts.model import Instant, Part
 from rota_contracts.robot import Robot
+from rota_contracts.text import Text
 from rota_contracts.trigger import Message
 from rota_contracts.validation import RulesChecked
 
-DEADLINE = "deadline"
+DEADLINE, CALLBACK = "deadline", "callback"
 
 
 def deadline_id(parks: int | str) -> str:
@@ -35,7 +36,8 @@ class Waiting(StrEnum):
 class Word(Part):
     """What somebody says to a run while it is under way; it lies in the run's inbox until it is heard.
 
-    `action`: pause, resume, stop, deadline, or an intervention's.
+    `action`: pause, resume, stop, deadline, callback, or an intervention's. `merged`: the run whose goals these are.
+    `callback`: the call whose result this is, its `output` or its `error`.
     """
 
     id: str
@@ -44,10 +46,34 @@ class Word(Part):
     task: TaskChange | None = None
     goal: str | None = None
     reason: str = ""
+    merged: str = ""
+    callback: str = ""
+    output: Text | None = None
+    error: str | None = None
     at: Instant
 
     def text(self) -> str:
-        return "\n".join(message.text() for message in self.messages).strip() or self.reason
+        return "\n".join(message.text() for message in self.messages).strip() or self.reason or self.error or ""
+
+
+class Callback(Part):
+    """A call of a process, and the id under which its result may be sent later. `until`: how long that is waited for,
+    since the process has promised it; None = nothing is waited for."""
+
+    id: str
+    step_id: str
+    task_id: str
+    process: str
+    until: Instant | None = None
+
+
+class Merge(Part):
+    """What a run gives away: these goals, to another run, for a reason. `queued`: that one waits for its first slot."""
+
+    into: str
+    goals: str
+    reason: str = ""
+    queued: bool = False
 
 
 class Run(Part):
@@ -63,6 +89,8 @@ class Run(Part):
     recalled: bool = Field(default=False, description="the memory has been asked")
     checked: RulesChecked | None = Field(default=None, description="of the current turn: verdict of the rules")
     goals_checked: bool = Field(default=False, description="the learner has been asked about the goals")
+    merging: Merge | None = Field(default=None, description="its goals are about to be another run's")
+    callbacks: list[Callback] = Field(default=[], description="of all calls of processes so far")
     feedback: str = Field(default="", description="why the agent's last answer couldn't be used")
     attempts: int = Field(default=0, description="answers of this step that couldn't be used")
     failures: int = Field(default=0, description="times this step's call failed for a reason that passes")
@@ -95,7 +123,25 @@ class Run(Part):
     @property
     def blocked(self) -> bool:
         """Can't it go on, whatever slots are free?"""
-        return self.paused or self.execution.question is not None
+        return self.paused or self.execution.question is not None or bool(self.promised)
+
+    @property
+    def promised(self) -> list[Callback]:
+        """The calls whose results come later and are waited for."""
+        return [] if self.over else [callback for callback in self.callbacks if callback.until is not None]
+
+    @property
+    def expires_at(self) -> Instant | None:
+        """When a result that was promised is given up."""
+        return min((callback.until for callback in self.promised if callback.until is not None), default=None)
+
+    @property
+    def holds_for(self) -> str:
+        """What it waits for while it can't go on, in words."""
+        if self.execution.question is not None:
+            return self.execution.question.question
+        names = ", ".join(callback.process for callback in self.promised)
+        return f"waits for the result of process {names}" if names else "paused"
 
     def settled(self) -> "Run":
         """The same run with nothing asked, tried or waited for."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from executor.domain.run import Merge
 from rota_contracts.execution import ExecStatus, Goals, Task
 from rota_contracts.robot import Phase
 from rota_contracts.text import Text
@@ -29,6 +30,13 @@ class CompareGoals:
     """Ask the learner whether these goals were reached before."""
 
     goals: Goals
+
+
+@dataclass(frozen=True)
+class GiveGoals:
+    """Let another run of the robot reach these goals too."""
+
+    merge: Merge
 
 
 @dataclass(frozen=True)
@@ -96,7 +104,7 @@ class RequestSlot:
 
 @dataclass(frozen=True)
 class Park:
-    """It waits for a person, or is paused: let go of its worker and its slot."""
+    """It waits for a person or a promised result, or is paused: let go of its worker and its slot."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +120,7 @@ class Done:
 Question = RequestVerdict | RequestDelivery | RequestLearning | RequestSlot
 """Steps that are another service's work: the run lets go of its worker and waits for the event."""
 
-Work = RecallLessons | AskAgent | CompareGoals | RunTurn | BeginCalls | MakeCalls | CheckRules
+Work = RecallLessons | AskAgent | CompareGoals | GiveGoals | RunTurn | BeginCalls | MakeCalls | CheckRules
 """Steps that the worker carries out itself."""
 
 Step = Work | Question | Park | Finish | Done

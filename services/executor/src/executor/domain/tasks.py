@@ -1,13 +1,15 @@
 """P3: which task's turn it is, and what a task's answers mean (EX-20 to EX-25)."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 from executor.agent import loop
-from executor.domain import turns
+from executor.domain import callbacks, turns
 from executor.domain.outcomes import (
     AboutTask,
     CallsBegun,
     NotCalled,
+    Promised,
     RulesAnswered,
     TaskAnswered,
     Thought,
@@ -108,8 +110,9 @@ def awaited(run: Run, answer: AboutTask) -> bool:
             return task.id == task_id
         case BeginCalls(task, uses), CallsBegun(task_id, begun):
             return task.id == task_id and {use.step_id for use in uses} == {use.step_id for use in begun}
-        case BeginCalls(task) | MakeCalls(task), Used(task_id, key) | NotCalled(task_id, key):
-            return task.id == task_id and key in turns.begun(turn_of(run, task))
+        case BeginCalls(task) | MakeCalls(task), Used(task_id, key) | NotCalled(task_id, key) | Promised(task_id, key):
+            promised = {callback.step_id for callback in run.promised}
+            return task.id == task_id and key in turns.begun(turn_of(run, task)) - promised
         case CheckRules(task), RulesAnswered(task_id):
             return task.id == task_id
         case RequestVerdict(_, _, asked), VerdictGiven(answered):
@@ -123,8 +126,8 @@ def apply(run: Run, outcome: AboutTask, *, now: datetime, began: datetime) -> Ru
     result = _result(run, task, began)
     turn = result.turns[-1] if result.turns else Turn(number=1, started_at=began)
     match outcome:
-        case Thought() | CallsBegun() | NotCalled():
-            return _with_turn(run, result, _on_its_way(turn, outcome, now))
+        case Thought() | CallsBegun() | NotCalled() | Promised():
+            return _on_its_way(run, result, turn, outcome, now=now)
         case Used():
             return _used(run, task, result, turn, outcome, now=now)
         case TaskAnswered(_, output):
@@ -137,14 +140,19 @@ def apply(run: Run, outcome: AboutTask, *, now: datetime, began: datetime) -> Ru
             return _judged(run, task, turn, verdict, error, now=now)
 
 
-def _on_its_way(turn: Turn, outcome: Thought | CallsBegun | NotCalled, now: datetime) -> Turn:
+def _on_its_way(
+    run: Run, result: TaskResult, turn: Turn, outcome: Thought | CallsBegun | NotCalled | Promised, *, now: datetime
+) -> Run:
     match outcome:
         case Thought(_, text, uses):
-            return loop.with_round(turn, text, uses, at=now)
+            return _with_turn(run, result, loop.with_round(turn, text, uses, at=now))
         case CallsBegun(_, uses):
-            return loop.begun(turn if turn.rounds else loop.with_round(turn, "", uses, at=now), at=now)
+            turn = turn if turn.rounds else loop.with_round(turn, "", uses, at=now)
+            return callbacks.begun(_with_turn(run, result, loop.begun(turn, at=now)), outcome)
         case NotCalled(_, key):
-            return loop.put_back(turn, [key])
+            return _with_turn(run, result, loop.put_back(turn, [key]))
+        case Promised():
+            return callbacks.promised(run, outcome, now=now)
 
 
 def _result(run: Run, task: Task, began: datetime) -> TaskResult:
@@ -164,12 +172,12 @@ def end(run: Run, task: Task, status: TaskStatus, reason: str | None, *, now: da
     """The task is over."""
     before = result_of(run, task.id) or TaskResult(task_id=task.id, step_id=step_id(run, task), status=status)
     update = {"status": status, "error": reason, "finished_at": now}
-    ended = _with_result(run, before.model_copy(update=update))
+    ended = callbacks.dropped(_with_result(run, before.model_copy(update=update)), task_id=task.id)
     in_hand = task == current(run)
     return ended.settled().model_copy(update={"checked": None}) if in_hand else ended
 
 
-def calls_left(run: Run, used: Used) -> bool:
+def calls_left(run: Run, used: Used | Promised) -> bool:
     """Are there calls without an outcome beside this one?"""
     result = result_of(run, used.task_id)
     turn = result.turns[-1] if result is not None and result.turns else None
@@ -200,15 +208,16 @@ def answered_by_asking(run: Run, task: Task, question: Text, *, now: datetime) -
     return _with_turn(run, result, turn.model_copy(update={"output": question, "finished_at": now}))
 
 
-def taken_over(run: Run, *, now: datetime) -> Run:
+def taken_over(run: Run, *, now: datetime, spared: Collection[str] = ()) -> Run:
     """The run in a new worker's hands: calls that its last worker had begun are to be made again if that is harmless;
-    otherwise nobody can say whether they happened, and their task fails."""
+    otherwise nobody can say whether they happened, and their task fails. `spared`: step ids of calls whose results are
+    here already."""
     task = current(run) if run.execution.phase is Phase.RUN and not run.over else None
     turn = turn_of(run, task) if task is not None else None
     result = result_of(run, task.id) if task is not None else None
     if task is None or turn is None or result is None or turn.output is not None:
         return run
-    again, lost = turns.left_in_the_middle(turn)
+    again, lost = turns.left_in_the_middle(turn, spared={*spared, *(callback.step_id for callback in run.promised)})
     if not again and not lost:
         return run
     run = _with_turn(run, result, loop.unknown(loop.put_back(turn, again), lost, at=now))

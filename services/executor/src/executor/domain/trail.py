@@ -6,7 +6,7 @@ from rota_contracts.text import Text
 
 class Entry(Part):
     """One change of a run. `kind`: an outcome's name, or what else changes a run: word, parked, granted, taken over,
-    finished.
+    expired, finished.
 
     A model's answer is kept as it came (`said`, with the `tools` that it could call), so that a replay understands it
     anew; everything else as `data`. `began`: when the step began. `retry_after` in seconds.

@@ -1,5 +1,7 @@
 """What a turn holds besides an assistant's talk: single calls of tools and processes, and calls left in the middle."""
 
+from collections.abc import Collection
+
 from executor.agent.loop import OPEN
 from rota_contracts.execution import ExecutorType, Task
 from rota_contracts.ids import derived_id
@@ -25,10 +27,10 @@ def single_call(task: Task, robot: Robot, step_id: str) -> ToolUse:
     )
 
 
-def left_in_the_middle(turn: Turn) -> tuple[list[str], list[str]]:
+def left_in_the_middle(turn: Turn, *, spared: Collection[str]) -> tuple[list[str], list[str]]:
     """Step ids of the calls that were begun and not finished: those that may be made again, and those that may not."""
     uses = turn.rounds[-1].uses if turn.rounds else []
-    begun = [use for use in uses if use.status is ToolStatus.STARTED]
+    begun = [use for use in uses if use.status is ToolStatus.STARTED and use.step_id not in spared]
     return [u.step_id for u in begun if u.idempotent], [u.step_id for u in begun if not u.idempotent]
 
 

@@ -1,14 +1,18 @@
 """What woke the robot and what has happened so far, in words for agents and people."""
 
 import json
+from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 from executor.agent.messages import Texts, read
 from executor.domain.run import Run
+from rota_contracts.clock import ClockContext
 from rota_contracts.execution import excerpt
 from rota_contracts.trigger import InterventionAction, TriggerReceivedV1, TriggerType
 
 DATA_LIMIT = 20_000
 RESULT_LIMIT = 8_000
+ON_TIME = timedelta(minutes=1)
 SHORT = 30
 """Characters: names and numbers say what an event is about; texts don't fit into a line."""
 
@@ -46,7 +50,7 @@ def given_input(trigger: TriggerReceivedV1) -> str:
 
 
 def clock_text(trigger: TriggerReceivedV1) -> str:
-    """The clock context as a list, flags in words (EX-11)."""
+    """The clock context in one line, flags in words, and since when the run is late (EX-11)."""
     clock = trigger.input.clock
     if clock is None:
         return ""
@@ -61,7 +65,15 @@ def clock_text(trigger: TriggerReceivedV1) -> str:
         if on
     ]
     flagged = f" ({', '.join(flags)})" if flags else ""
-    return f"{clock.day_of_week} {clock.now:%Y-%m-%d %H:%M} {clock.tz}{flagged}"
+    return f"{clock.day_of_week} {clock.now:%Y-%m-%d %H:%M} {clock.tz}{flagged}{_late(trigger, clock)}"
+
+
+def _late(trigger: TriggerReceivedV1, clock: ClockContext) -> str:
+    """A run that was made up for is told when it should have been, in the robot's own zone."""
+    due = trigger.scheduled_at
+    if due is None or clock.now - due <= ON_TIME:
+        return ""
+    return f"; this run was due at {due.astimezone(ZoneInfo(clock.tz)):%A %Y-%m-%d %H:%M}"
 
 
 def lessons_text(run: Run) -> str:

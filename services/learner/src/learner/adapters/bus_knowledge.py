@@ -1,11 +1,12 @@
 """The memory service, asked over the bus."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from rota_common.asking import Ask
-from rota_contracts.catalog import REMEMBER
+from rota_contracts.catalog import FORGET, REMEMBER
 from rota_contracts.learning import Lesson
-from rota_contracts.memory import MemoryEntry, Remember
+from rota_contracts.memory import Forget, MemoryEntry, Remember
 
 
 class BusKnowledge:
@@ -24,3 +25,6 @@ class BusKnowledge:
             for lesson in lessons
         ]
         return (await self._ask(REMEMBER, Remember(team_id=team, member_id=member, entries=entries))).count
+
+    async def forget(self, team: str, member: str, *, before: datetime) -> int:
+        return (await self._ask(FORGET, Forget(team_id=team, member_id=member, before=before))).count

@@ -1,10 +1,10 @@
 """The learner's ports without servers, held to the same tests as the real ones."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from learner.domain import Learnt
+from learner.domain import Aged, Learnt
 from learner.history import Decided, Past
 from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.learning import Lesson
@@ -41,6 +41,13 @@ class DictLessons:
     async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
         self._learnt = _others(self._learnt, team, member, up_to_rev)
 
+    async def aged(self, before: datetime) -> AsyncIterator[Aged]:
+        for found in _aged(self._learnt.values(), before):
+            yield found
+
+    async def remove_before(self, team: str, member: str, before: datetime) -> int:
+        return _remove_before(self._learnt, team, member, before)
+
 
 class DictHistory:
     def __init__(self) -> None:
@@ -68,6 +75,13 @@ class DictHistory:
     async def decide(self, decided: Decided) -> Decided:
         return self._decided.setdefault(decided.execution_id, decided)
 
+    async def settle(self, decided: Decided) -> Decided:
+        known = self._decided.get(decided.execution_id)
+        if known is None or known.sure:
+            return known or decided
+        self._decided[decided.execution_id] = decided
+        return decided
+
     async def remove(self, execution_id: str) -> None:
         self._runs.pop(execution_id, None)
         self._decided.pop(execution_id, None)
@@ -76,10 +90,31 @@ class DictHistory:
         self._runs = _others(self._runs, team, member, up_to_rev)
         self._decided = _others(self._decided, team, member, up_to_rev)
 
+    async def aged(self, before: datetime) -> AsyncIterator[Aged]:
+        for found in _aged([*self._runs.values(), *self._decided.values()], before):
+            yield found
+
+    async def remove_before(self, team: str, member: str, before: datetime) -> int:
+        return _remove_before(self._runs, team, member, before) + _remove_before(self._decided, team, member, before)
+
 
 def _others(kept: dict[str, Kept], team: str, member: str, rev: int) -> dict[str, Kept]:
     """What isn't this robot's at this revision or before."""
     return {key: one for key, one in kept.items() if (one.team, one.member) != (team, member) or one.rev > rev}
+
+
+def _aged(kept: Iterable[Learnt | Past | Decided], before: datetime) -> list[Aged]:
+    oldest: dict[tuple[str, str], datetime] = {}
+    for one in kept:
+        if one.at < before:
+            owner = (one.team, one.member)
+            oldest[owner] = min(one.at, oldest.get(owner, one.at))
+    return [Aged(*owner, at) for owner, at in oldest.items()]
+
+
+def _remove_before(kept: dict[str, Kept], team: str, member: str, before: datetime) -> int:
+    old = [key for key, one in kept.items() if (one.team, one.member) == (team, member) and one.at < before]
+    return len([kept.pop(key) for key in old])
 
 
 class DictKnowledge:
@@ -87,13 +122,21 @@ class DictKnowledge:
 
     def __init__(self) -> None:
         self.kept: dict[str, Lesson] = {}
+        self._of: dict[str, tuple[str, str]] = {}
         self.gone: set[tuple[str, str]] = set()
 
     async def remember(self, team: str, member: str, lessons: Sequence[Lesson]) -> int:
         if (team, member) in self.gone:
             return 0
         self.kept |= {lesson.id: lesson for lesson in lessons}
+        self._of |= {lesson.id: (team, member) for lesson in lessons}
         return len(lessons)
+
+    async def forget(self, team: str, member: str, *, before: datetime) -> int:
+        theirs = [
+            key for key, lesson in self.kept.items() if self._of[key] == (team, member) and lesson.learnt_at < before
+        ]
+        return len([self.kept.pop(key) for key in theirs])
 
 
 class DictRobots:

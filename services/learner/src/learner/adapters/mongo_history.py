@@ -1,11 +1,13 @@
 """Runs and decisions in MongoDB, for KEEP_DAYS: `history` and `decisions`, by the id of the execution (SC-13)."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
 from pymongo.errors import DuplicateKeyError
 
+from learner.adapters.mongo_ageing import INDEX, remove_before, robots_with_old
+from learner.domain import Aged
 from learner.history import KEEP_DAYS, Decided, Past
 from rota_common.mongo import Database, Document
 from rota_contracts.learning import GoalsChecked
@@ -18,9 +20,10 @@ class MongoHistory:
         self._runs, self._decisions = database["history"], database["decisions"]
 
     async def prepare(self) -> None:
-        """A robot's documents are found by its names, its completed runs newest first."""
+        """A robot's documents are found by its names and their age, its completed runs newest first."""
         await self._runs.create_index([("team", 1), ("member", 1), ("status", 1), ("at", -1)])
-        await self._decisions.create_index([("team", 1), ("member", 1)])
+        await self._runs.create_index(INDEX)
+        await self._decisions.create_index(INDEX)
         await self._runs.create_index("at", expireAfterSeconds=KEEP_S)
         await self._decisions.create_index("at", expireAfterSeconds=KEEP_S)
 
@@ -50,11 +53,16 @@ class MongoHistory:
         names = {"team": decided.team, "member": decided.member, "rev": decided.rev}
         try:
             await self._decisions.insert_one(
-                {"_id": decided.execution_id, **names, "checked": checked, "at": decided.at}
+                {"_id": decided.execution_id, **names, "checked": checked, "at": decided.at, "sure": decided.sure}
             )
         except DuplicateKeyError:
             return await self.decided(decided.execution_id) or decided  # gone again: its robot was deleted
         return decided
+
+    async def settle(self, decided: Decided) -> Decided:
+        change = {"$set": {"checked": decided.checked.model_dump(mode="json"), "sure": decided.sure}}
+        await self._decisions.update_one({"_id": decided.execution_id, "sure": False}, change)
+        return await self.decided(decided.execution_id) or decided
 
     async def remove(self, execution_id: str) -> None:
         await self._runs.delete_one({"_id": execution_id})
@@ -65,6 +73,15 @@ class MongoHistory:
         await self._runs.delete_many(theirs)
         await self._decisions.delete_many(theirs)
 
+    async def aged(self, before: datetime) -> AsyncIterator[Aged]:
+        for collection in (self._runs, self._decisions):
+            async for found in robots_with_old(collection, before):
+                yield found
+
+    async def remove_before(self, team: str, member: str, before: datetime) -> int:
+        runs = await remove_before(self._runs, team, member, before)
+        return runs + await remove_before(self._decisions, team, member, before)
+
 
 def _past(document: Document) -> Past:
     return Past(execution_id=document.pop("_id"), **document)
@@ -72,4 +89,5 @@ def _past(document: Document) -> Past:
 
 def _decided(document: Document) -> Decided:
     checked = GoalsChecked.model_validate(document["checked"])
-    return Decided(document["_id"], document["team"], document["member"], document["rev"], checked, document["at"])
+    names = (document["_id"], document["team"], document["member"])
+    return Decided(*names, document["rev"], checked, document["at"], document.get("sure", True))

@@ -1,8 +1,12 @@
-"""Lessons in MongoDB: one document per run, `{_id: <execution id>, team, member, rev, lessons: […], error}` (LE-08)."""
+"""Lessons in MongoDB, one document per run: `{_id: <execution id>, team, member, rev, at, lessons, error}` (LE-08)."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime
 
 from pymongo.errors import DuplicateKeyError
 
-from learner.domain import Learnt
+from learner.adapters.mongo_ageing import INDEX, remove_before, robots_with_old
+from learner.domain import Aged, Learnt
 from rota_common.mongo import Database, Document
 from rota_contracts.learning import Lesson
 
@@ -12,8 +16,8 @@ class MongoLessons:
         self._lessons = database["lessons"]
 
     async def prepare(self) -> None:
-        """A robot's documents are found by its names when it is deleted."""
-        await self._lessons.create_index([("team", 1), ("member", 1)])
+        """A robot's documents are found by its names and their age."""
+        await self._lessons.create_index(INDEX)
 
     async def find(self, execution_id: str) -> Learnt | None:
         document = await self._lessons.find_one({"_id": execution_id})
@@ -32,6 +36,12 @@ class MongoLessons:
     async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
         await self._lessons.delete_many({"team": team, "member": member, "rev": {"$lte": up_to_rev}})
 
+    def aged(self, before: datetime) -> AsyncIterator[Aged]:
+        return robots_with_old(self._lessons, before)
+
+    async def remove_before(self, team: str, member: str, before: datetime) -> int:
+        return await remove_before(self._lessons, team, member, before)
+
 
 def _document(learnt: Learnt) -> Document:
     return {
@@ -39,6 +49,7 @@ def _document(learnt: Learnt) -> Document:
         "team": learnt.team,
         "member": learnt.member,
         "rev": learnt.rev,
+        "at": learnt.at,
         "lessons": [lesson.model_dump() | {"type": str(lesson.type)} for lesson in learnt.lessons],
         "error": learnt.error,
     }
@@ -46,4 +57,5 @@ def _document(learnt: Learnt) -> Document:
 
 def _learnt(document: Document) -> Learnt:
     lessons = tuple(Lesson.model_validate(lesson) for lesson in document["lessons"])
-    return Learnt(document["_id"], document["team"], document["member"], document["rev"], lessons, document["error"])
+    names = (document["team"], document["member"])
+    return Learnt(document["_id"], *names, document["rev"], document["at"], lessons, document["error"])

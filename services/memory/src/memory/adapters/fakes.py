@@ -35,22 +35,25 @@ class DictKnowledge:
     async def keep(self, owner: Owner, entries: Sequence[tuple[MemoryEntry, Vector]], *, rev: int) -> None:
         self._entries.setdefault(owner, {}).update({entry.id: (entry, vector, rev) for entry, vector in entries})
 
-    async def nearest(self, owner: Owner, vector: Vector, limit: int) -> list[RecalledEntry]:
+    async def nearest(
+        self, owner: Owner, vector: Vector, limit: int, *, since: datetime | None = None
+    ) -> list[RecalledEntry]:
         scored = [
             RecalledEntry(entry=entry, score=_cosine(vector, its))
             for entry, its, _ in self._entries.get(owner, {}).values()
+            if since is None or entry.created_at >= since
         ]
         return sorted(scored, key=lambda found: -found.score)[:limit]
 
-    async def remove(self, owner: Owner, ids: Sequence[str]) -> int:
+    async def remove(self, owner: Owner, ids: Sequence[str], *, before: datetime | None = None) -> int:
         known = self._entries.get(owner, {})
-        return len([known.pop(one) for one in set(ids) & known.keys()])
+        those = [one for one in set(ids) & known.keys() if before is None or known[one][0].created_at < before]
+        return len([known.pop(one) for one in those])
 
-    async def clear(self, owner: Owner, *, up_to_rev: int | None = None) -> int:
+    async def clear(self, owner: Owner, *, up_to_rev: int | None = None, before: datetime | None = None) -> int:
         known = self._entries.get(owner, {})
-        return await self.remove(
-            owner, [one for one, (_, _, rev) in known.items() if up_to_rev is None or rev <= up_to_rev]
-        )
+        those = [one for one, (_, _, rev) in known.items() if up_to_rev is None or rev <= up_to_rev]
+        return await self.remove(owner, those, before=before)
 
 
 class DictShared:

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from qdrant_client import AsyncQdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 from qdrant_client.models import (
+    DatetimeIndexParams,
+    DatetimeIndexType,
     Distance,
     FieldCondition,
     Filter,
@@ -52,8 +54,9 @@ class Qdrant:
         if connection is not None:
             await connection.close()
 
-    async def prepare(self, collection: str, *, tenants: Sequence[str]) -> None:
-        """Make the collection if it isn't there; every search is for one value of one of the fields `tenants`.
+    async def prepare(self, collection: str, *, tenants: Sequence[str], instants: Sequence[str] = ()) -> None:
+        """Make the collection if it isn't there; every search is for one value of one of the fields `tenants`, and may
+        be narrowed by the fields `instants`.
 
         Raises Permanent if its vectors have another length.
         """
@@ -61,7 +64,7 @@ class Qdrant:
             if not await self._client.collection_exists(collection):
                 await self._create(collection)
             if self._url:  # Qdrant's local mode has no indexes
-                await self._index(collection, tenants)
+                await self._index(collection, tenants, instants)
             vectors = (await self._client.get_collection(collection)).config.params.vectors
         if not isinstance(vectors, VectorParams) or vectors.size != self._dimensions:
             raise Permanent(
@@ -74,15 +77,21 @@ class Qdrant:
             await self._client.upsert(collection, points, wait=True)
 
     async def nearest(
-        self, collection: str, vector: Vector, limit: int, tenants: Sequence[FieldCondition]
+        self,
+        collection: str,
+        vector: Vector,
+        limit: int,
+        tenants: Sequence[FieldCondition],
+        *,
+        also: Sequence[FieldCondition] = (),
     ) -> list[ScoredPoint]:
-        """The closest points of these tenants, best first.
+        """The closest points of these tenants that meet the conditions `also`, best first.
 
         Each tenant has a graph of its own, so each is searched for itself: one search for several of them would
         begin in one graph and never come to the others.
         """
         searches = [
-            QueryRequest(query=vector, filter=Filter(must=[tenant]), limit=limit, with_payload=True)
+            QueryRequest(query=vector, filter=Filter(must=[tenant, *also]), limit=limit, with_payload=True)
             for tenant in tenants
         ]
         with _reaching():
@@ -110,11 +119,14 @@ class Qdrant:
             if error.status_code != CONFLICT:  # else another replica was faster
                 raise
 
-    async def _index(self, collection: str, tenants: Sequence[str]) -> None:
+    async def _index(self, collection: str, tenants: Sequence[str], instants: Sequence[str]) -> None:
         """At every start: it changes nothing where it was done, and whoever made the collection may have died since."""
         index = KeywordIndexParams(type=KeywordIndexType.KEYWORD, is_tenant=True)
         for field in tenants:
             await self._client.create_payload_index(collection, field, field_schema=index, wait=True)
+        age = DatetimeIndexParams(type=DatetimeIndexType.DATETIME, enable_hnsw=False)  # the graphs are the tenants'
+        for field in instants:
+            await self._client.create_payload_index(collection, field, field_schema=age, wait=True)
 
     def _connect(self) -> AsyncQdrantClient:
         if self._url:

@@ -1,5 +1,6 @@
 """The queue and what is to be taken back from it, in memory, held to the same tests as the real one."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -8,10 +9,14 @@ from uuid import uuid4
 from rota_common.clock import Clock
 from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.execution import ExecStatus
+from rota_contracts.ids import execution_id
 from rota_contracts.trigger import RejectReason, TriggerReceivedV1
 from scheduler.adapters.fake_plans import MemoryPlans
-from scheduler.domain import Board, Entry, Refusal, State
+from scheduler.card import Key
+from scheduler.domain import OVER, Board, Entry, Refusal, State
 from scheduler.ports import Asked, Batch, Decided, Known, LeaseLost, Moved, PlansChanged
+
+HELD = (State.DUE, State.QUEUED, State.ADMITTED, State.RUNNING)
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Row:
 
     @property
     def live(self) -> bool:
-        return self.state not in (State.DONE, State.REJECTED)
+        return self.state not in (State.DUE, *OVER)
 
 
 class MemoryQueue:
@@ -58,14 +63,26 @@ class MemoryQueue:
 
     async def board(self) -> Board:
         board = Board()
-        for execution_id, row in self.rows.items():
+        for row in self.rows.values():
             if row.live and row.entry is not None:
-                places = {State.QUEUED: board.queued, State.PARKED: board.parked}
-                places.get(row.state, board.active)[execution_id] = row.entry
+                board.put(row.entry, row.state)
         return board
 
     async def known(self, ids: Sequence[str]) -> dict[str, Known]:
         return {each: _known(each, self.rows[each]) for each in ids if each in self.rows}
+
+    async def clocked(self, triggers: Sequence[TriggerReceivedV1]) -> None:
+        for each in triggers:
+            self.rows.setdefault(execution_id(each.trigger_id), Row(each, "", State.DUE))
+
+    async def undecided(self, limit: int) -> list[Known]:
+        due = [(each, row) for each, row in self.rows.items() if row.state is State.DUE]
+        due.sort(key=lambda one: (one[1].trigger.scheduled_at, one[0]))
+        return [_known(each, row) for each, row in due][:limit]
+
+    async def held(self, keys: Sequence[Key]) -> dict[Key, int]:
+        rows = [row for row in self.rows.values() if row.state in HELD]
+        return Counter(key for row in rows if (key := (row.trigger.team_id, row.trigger.member_id)) in keys)
 
     async def untold(self) -> list[Known]:
         return [_known(each, self.rows[each]) for each in sorted(self._untold)]
@@ -84,7 +101,7 @@ class MemoryQueue:
             self.asks.pop(answered, None)
 
     def _write(self, batch: Batch) -> None:
-        self.rows |= {each.execution_id: _row(each, batch.at) for each in batch.decided}
+        self._decide(batch)
         for moved in batch.moved.values():
             self._place(moved)
         for each in set(batch.admitted) - batch.moved.keys():
@@ -96,6 +113,12 @@ class MemoryQueue:
         for gone in batch.taken_back:
             if self._end(gone.execution_id, state=State.REJECTED, refusal=gone.refusal, ended_at=batch.at):
                 self._untold.add(gone.execution_id)
+
+    def _decide(self, batch: Batch) -> None:
+        for decided in batch.decided:
+            if not decided.clocked or self.rows[decided.execution_id].state is State.DUE:
+                self.rows[decided.execution_id] = _row(decided, batch.at)
+        self._untold |= {decided.execution_id for decided in batch.decided if decided.clocked}
 
     def _place(self, moved: Moved) -> None:
         row = self.rows.get(moved.entry.execution_id)

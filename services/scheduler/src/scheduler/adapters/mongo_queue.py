@@ -5,17 +5,20 @@ write any more, however late it wakes up.
 """
 
 import contextlib
-from collections.abc import Sequence
-from datetime import datetime
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo import ASCENDING, ReturnDocument
-from pymongo.errors import DuplicateKeyError, ExecutionTimeout, OperationFailure
+from pymongo.errors import BulkWriteError, DuplicateKeyError, ExecutionTimeout, OperationFailure
 
 from rota_common.errors import Transient
 from rota_common.mongo import Mongo
+from rota_contracts.trigger import TriggerReceivedV1
 from scheduler.adapters.mongo_plans import revisions
-from scheduler.adapters.queue_documents import entry_of, known_of, operations
+from scheduler.adapters.queue_documents import due_document, entry_of, known_of, operations
+from scheduler.card import Key
 from scheduler.domain import Board, State
 from scheduler.plan import Plan
 from scheduler.ports import Batch, Known, LeaseLost, PlansChanged
@@ -27,6 +30,19 @@ BLOCKED_MS = 500
 """A lease that can't be written for so long is locked by somebody's transaction."""
 
 EXPIRED = {"$lte": ["$until", "$$NOW"]}
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+DUPLICATE = 11000
+
+
+@contextlib.contextmanager
+def ignoring_duplicates() -> Iterator[None]:
+    """What is stored already stays as it is, and the others are stored."""
+    try:
+        yield
+    except BulkWriteError as error:
+        problems = error.details["writeErrors"] + error.details["writeConcernErrors"]
+        if any(each["code"] != DUPLICATE for each in problems):
+            raise
 
 
 class MongoQueue:
@@ -41,11 +57,13 @@ class MongoQueue:
 
     async def prepare(self) -> None:
         """Make the indexes and the lease's document; doing so again changes nothing."""
-        await self._queue.create_index([("live", ASCENDING)], partialFilterExpression={"live": True})
+        whose = [("team", ASCENDING), ("member", ASCENDING)]
+        await self._queue.create_index([("live", ASCENDING), *whose], partialFilterExpression={"live": True})
+        await self._queue.create_index("due_at", sparse=True)
         await self._queue.create_index("ended_at", expireAfterSeconds=KEEP_S)
         await self._queue.create_index("untold", sparse=True)
         with contextlib.suppress(DuplicateKeyError):
-            await self._leases.insert_one({"_id": LEASE, "owner": None, "epoch": 0, "until": datetime(1970, 1, 1)})  # noqa: DTZ001  # "long ago", whatever the zone
+            await self._leases.insert_one({"_id": LEASE, "owner": None, "epoch": 0, "until": LONG_AGO})
 
     async def acquire(self, owner: str) -> int | None:
         session = await self._own_session()
@@ -87,14 +105,29 @@ class MongoQueue:
     async def board(self) -> Board:
         board = Board()
         async for document in self._queue.find({"live": True}, {"trigger": 0}):
-            entry = entry_of(document)
-            places = {State.QUEUED: board.queued, State.PARKED: board.parked}
-            places.get(document["state"], board.active)[entry.execution_id] = entry
+            board.put(entry_of(document), State(document["state"]))
         return board
 
     async def known(self, ids: Sequence[str]) -> dict[str, Known]:
         found = self._queue.find({"_id": {"$in": list(ids)}})
         return {document["_id"]: known_of(document) async for document in found}
+
+    async def clocked(self, triggers: Sequence[TriggerReceivedV1]) -> None:
+        with ignoring_duplicates():
+            await self._queue.insert_many([due_document(each) for each in triggers], ordered=False)
+
+    async def undecided(self, limit: int) -> list[Known]:
+        found = self._queue.find({"due_at": {"$gt": LONG_AGO}}).sort("due_at", ASCENDING).limit(limit)
+        return [known_of(document) async for document in found]
+
+    async def held(self, keys: Sequence[Key]) -> dict[Key, int]:
+        whose = {"$or": [{"team": team, "member": member} for team, member in keys]}
+        slots = {"live": True, "state": {"$ne": State.PARKED}}
+        held = Counter[Key]()
+        for condition in (slots, {"due_at": {"$gt": LONG_AGO}}):
+            found = self._queue.find(condition | whose, {"team": 1, "member": 1})
+            held.update([(each["team"], each["member"]) async for each in found])
+        return held
 
     async def untold(self) -> list[Known]:
         return [known_of(document) async for document in self._queue.find({"untold": True})]

@@ -16,7 +16,7 @@ def operations(batch: Batch) -> list[InsertOne[Document] | UpdateMany | UpdateOn
     """In order: what a batch says later of an entry is what holds."""
     live = {"live": True}
     changes: list[InsertOne[Document] | UpdateMany | UpdateOne] = [
-        InsertOne(_document(decided, batch.at)) for decided in batch.decided
+        _decision(decided, batch.at) for decided in batch.decided
     ]
     for each, moved in batch.moved.items():
         changes.append(UpdateOne({"_id": each, **live}, {"$set": _place(moved)}))
@@ -49,25 +49,40 @@ def _refused(refusal: Refusal, at: datetime | None) -> Document:
     return {"state": State.REJECTED, "live": False, "ended_at": at} | reason
 
 
-def _document(decided: Decided, at: datetime | None) -> Document:
-    trigger = decided.trigger
-    document: Document = {
+def due_document(trigger: TriggerReceivedV1) -> Document:
+    """A trigger that a clock is, and that isn't decided about yet."""
+    return _base(trigger) | {"state": State.DUE, "due_at": trigger.scheduled_at, "queued_at": trigger.received_at}
+
+
+def _decision(decided: Decided, at: datetime | None) -> InsertOne[Document] | UpdateOne:
+    """What a clock has put there stays to be told until it is: no message of it will come again."""
+    if not decided.clocked:
+        base = _base(decided.trigger) | {"traceparent": decided.traceparent, "queued_at": at}
+        return InsertOne(base | _verdict(decided, at))
+    change = {"$set": _verdict(decided, at) | {"queued_at": at, "untold": True}, "$unset": {"due_at": ""}}
+    return UpdateOne({"_id": decided.execution_id, "state": State.DUE}, change)
+
+
+def _base(trigger: TriggerReceivedV1) -> Document:
+    return {
         "_id": execution_id(trigger.trigger_id),
         "team": trigger.team_id,
         "member": trigger.member_id,
         "type": trigger.type,
-        "traceparent": decided.traceparent,
+        "traceparent": "",
         "trigger": trigger.model_dump(mode="json"),
-        "queued_at": at,
     }
+
+
+def _verdict(decided: Decided, at: datetime | None) -> Document:
     match decided.verdict:
         case Refusal() as refusal:
-            return document | _refused(refusal, at)
+            return _refused(refusal, at)
         case entry:
             state = State.ADMITTED if decided.admitted else State.QUEUED
             admitted_at = at if decided.admitted else None
             place = {"priority": entry.priority, "max_running": entry.max_running, "admitted_at": admitted_at}
-            return document | place | {"state": state, "live": True}
+            return place | {"state": state, "live": True}
 
 
 def entry_of(document: Document) -> Entry:

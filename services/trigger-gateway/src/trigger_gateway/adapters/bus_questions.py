@@ -1,11 +1,22 @@
 """What the executor and the scheduler are asked, over the bus."""
 
+from collections.abc import Sequence
+
 from rota_common.asking import Ask
 from rota_common.errors import Transient
-from rota_contracts.catalog import CHANGE_PLAN, CONTROL, INTERVENE, READ_EXECUTION, READ_TRIGGER, WITHDRAW
+from rota_contracts.catalog import (
+    CHANGE_PLAN,
+    CONTROL,
+    INTERVENE,
+    READ_EXECUTION,
+    READ_ROBOTS,
+    READ_TRIGGER,
+    WITHDRAW,
+)
 from rota_contracts.control import Control, Controlled, Intervene, Intervened, Withdraw, Withdrawn
 from rota_contracts.execution import ExecStatus, ReadExecution, ReadTrigger, TriggerRead
 from rota_contracts.plan import ChangePlan, PlanChanged
+from rota_contracts.standing import ReadRobots, RobotState
 from trigger_gateway.asking import asked
 from trigger_gateway.problems import Invalid
 
@@ -41,3 +52,9 @@ class BusSchedule:
     async def find(self, team: str, execution_id: str) -> TriggerRead:
         question = ReadTrigger(team_id=team, trigger_id="", execution_id=execution_id)
         return await asked(self._ask, READ_TRIGGER, question)
+
+    async def standing(
+        self, team: str, members: Sequence[str], *, upcoming: int = 0, within: float | None = None
+    ) -> list[RobotState]:
+        question = ReadRobots(team_id=team, member_ids=list(members), upcoming=upcoming)
+        return (await asked(self._ask, READ_ROBOTS, question, within=within)).robots

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from rota_common.errors import Transient
 from rota_contracts.execution import TriggerRead
@@ -10,7 +11,8 @@ from rota_contracts.robot import Robot
 from rota_contracts.trigger import TriggerReceivedV1
 from trigger_gateway.api_keys import ApiKey
 from trigger_gateway.domain import RobotRecord, Source, Subscriber, subscriber, webhook_sources
-from trigger_gateway.ports import Earlier, Hearing, Logged, Outcome
+from trigger_gateway.ports import Earlier, Hearing, Logged, Outcome, Removal
+from trigger_gateway.roles import Role
 
 
 class MemoryTeams:
@@ -50,9 +52,14 @@ class MemoryKeys:
     async def of_team(self, team: str) -> list[ApiKey]:
         return sorted((key for key in self._keys.values() if key.team == team), key=lambda key: key.created_at)
 
-    async def remove(self, team: str, key_id: str) -> bool:
-        mine = self._keys.get(key_id)
-        return mine is not None and mine.team == team and self._keys.pop(key_id) is mine
+    async def remove(self, team: str, key_id: str) -> Removal:
+        mine = await self.of_team(team)
+        if key_id not in {key.key_id for key in mine}:
+            return Removal.UNKNOWN
+        if [key.key_id for key in mine if key.role is Role.OWNER] == [key_id]:
+            return Removal.LAST_OWNER
+        del self._keys[key_id]
+        return Removal.DONE
 
 
 class MemorySources:
@@ -90,11 +97,17 @@ class MemoryRobots:
         self._records.setdefault(_key(record.robot), record)
         return new
 
-    async def replace(self, record: RobotRecord, *, expected_rev: int) -> bool:
-        there = self._records.get(_key(record.robot))
-        if there is None or there.robot.rev != expected_rev:
+    async def replace(self, record: RobotRecord, *, expected: RobotRecord) -> bool:
+        if self._unchanged(expected) is None:
             return False
         self._records[_key(record.robot)] = record
+        return True
+
+    async def note_judged(self, record: RobotRecord, at: datetime) -> bool:
+        there = self._unchanged(record)
+        if there is None:
+            return False
+        self._records[_key(record.robot)] = replace(there, judged_at=at)
         return True
 
     async def mark_synced(self, robot: Robot, *, confirmed: bool) -> None:
@@ -113,6 +126,11 @@ class MemoryRobots:
 
     async def subscribers(self, team: str, source: str) -> list[Subscriber]:
         return [subscriber(robot) for robot in self._of_team(team) if source in webhook_sources(robot)]
+
+    def _unchanged(self, record: RobotRecord) -> RobotRecord | None:
+        there = self._records.get(_key(record.robot))
+        same = there and (there.robot.rev, there.judged_at) == (record.robot.rev, record.judged_at)
+        return there if same else None
 
     def _of_team(self, team: str) -> list[Robot]:
         robots = (record.robot for record in self._records.values())

@@ -4,6 +4,8 @@ The definition is kept as the JSON text that everybody else reads: an owner's fr
 doesn't take. What robots are found by stands beside it.
 """
 
+from datetime import datetime
+
 from pymongo.errors import DuplicateKeyError
 
 from rota_common.mongo import Database, Document
@@ -33,9 +35,12 @@ class MongoRobots:
             return False
         return True
 
-    async def replace(self, record: RobotRecord, *, expected_rev: int) -> bool:
-        document = _document(record)
-        done = await self._robots.replace_one({"_id": document["_id"], "rev": expected_rev}, document)
+    async def replace(self, record: RobotRecord, *, expected: RobotRecord) -> bool:
+        done = await self._robots.replace_one(_unchanged(expected), _document(record))
+        return done.matched_count == 1
+
+    async def note_judged(self, record: RobotRecord, at: datetime) -> bool:
+        done = await self._robots.update_one(_unchanged(record), {"$set": {"judged_at": at.isoformat()}})
         return done.matched_count == 1
 
     async def mark_synced(self, robot: Robot, *, confirmed: bool) -> None:
@@ -59,6 +64,17 @@ class MongoRobots:
         return [subscriber(_record(document).robot) async for document in cursor]
 
 
+def _unchanged(record: RobotRecord) -> Document:
+    """Finds the record if nobody has changed or judged it since."""
+    robot, judged_at = record.robot, _text(record.judged_at)
+    return {"_id": f"{robot.team_id}/{robot.member_id}", "rev": robot.rev, "judged_at": judged_at}
+
+
+def _text(at: datetime | None) -> str | None:
+    """To the microsecond: MongoDB keeps milliseconds, and two runs may end within one."""
+    return at.isoformat() if at else None
+
+
 def _document(record: RobotRecord) -> Document:
     robot = record.robot
     return {
@@ -74,6 +90,7 @@ def _document(record: RobotRecord) -> Document:
         "synced": record.synced,
         "announced": record.announced,
         "confirmed": record.confirmed,
+        "judged_at": _text(record.judged_at),
     }
 
 
@@ -84,4 +101,5 @@ def _record(document: Document) -> RobotRecord:
         synced=document["synced"],
         announced=document["announced"],
         confirmed=document["confirmed"],
+        judged_at=datetime.fromisoformat(text) if (text := document.get("judged_at")) else None,
     )

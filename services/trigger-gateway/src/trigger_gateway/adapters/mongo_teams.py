@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 
+from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo.errors import DuplicateKeyError
 
 from rota_common.mongo import Database, Document
 from trigger_gateway.api_keys import ApiKey
 from trigger_gateway.domain import Source
+from trigger_gateway.ports import Removal
+from trigger_gateway.roles import Role
 
 
 class MongoTeams:
@@ -37,7 +40,7 @@ class MongoTeams:
 
 
 class MongoKeys:
-    """`_id` is the key's id; of its secret only the SHA-256 is here."""
+    """`_id` is the key's id; of its secret only the SHA-256 is here. A key of the time before roles is an owner's."""
 
     def __init__(self, database: Database) -> None:
         self._keys = database["keys"]
@@ -47,7 +50,14 @@ class MongoKeys:
 
     async def add(self, key: ApiKey) -> None:
         await self._keys.insert_one(
-            {"_id": key.key_id, "team": key.team, "sha256": key.digest, "created_at": key.created_at}
+            {
+                "_id": key.key_id,
+                "team": key.team,
+                "sha256": key.digest,
+                "created_at": key.created_at,
+                "role": key.role.value,
+                "name": key.name,
+            }
         )
 
     async def find(self, key_id: str) -> ApiKey | None:
@@ -58,8 +68,26 @@ class MongoKeys:
         cursor = self._keys.find({"team": team}).sort([("created_at", 1), ("_id", 1)])
         return [_key(document) async for document in cursor]
 
-    async def remove(self, team: str, key_id: str) -> bool:
-        return (await self._keys.delete_one({"_id": key_id, "team": team})).deleted_count == 1
+    async def remove(self, team: str, key_id: str) -> Removal:
+        async def attempt(session: AsyncIOMotorClientSession) -> Removal:
+            return await self._remove(team, key_id, session)
+
+        async with await self._keys.database.client.start_session() as session:
+            done: Removal = await session.with_transaction(attempt)
+        return done
+
+    async def _remove(self, team: str, key_id: str, session: AsyncIOMotorClientSession) -> Removal:
+        found = await self._keys.find_one({"_id": key_id, "team": team}, session=session)
+        if found is None:
+            return Removal.UNKNOWN
+        if _key(found).role is Role.OWNER:
+            # Each removal writes to all of them, so that of two at the same moment one sees what the other has done.
+            owners = {"team": team, "role": {"$in": [Role.OWNER.value, None]}}
+            touched = await self._keys.update_many(owners, {"$inc": {"removals": 1}}, session=session)
+            if touched.matched_count == 1:
+                return Removal.LAST_OWNER
+        await self._keys.delete_one({"_id": key_id}, session=session)
+        return Removal.DONE
 
 
 class MongoSources:
@@ -98,7 +126,14 @@ class MongoSources:
 
 
 def _key(document: Document) -> ApiKey:
-    return ApiKey(document["_id"], document["team"], document["sha256"], document["created_at"])
+    return ApiKey(
+        document["_id"],
+        document["team"],
+        document["sha256"],
+        document["created_at"],
+        Role(document.get("role") or Role.OWNER),
+        document.get("name", ""),
+    )
 
 
 def _source(document: Document) -> Source:

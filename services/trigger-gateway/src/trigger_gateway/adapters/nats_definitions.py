@@ -16,6 +16,7 @@ from rota_contracts.ids import derived_id
 from rota_contracts.robot import Robot
 from rota_contracts.robot_facts import RobotChangedV1, RobotDeletedV1
 from rota_contracts.streams import ROBOTS_BUCKET
+from trigger_gateway.domain import as_told
 
 TRIES = 10
 
@@ -60,7 +61,7 @@ class NatsDefinitions:
             if robot.deleted:
                 await self._publish(ROBOT_DELETED, RobotDeletedV1.model_validate(of), caused_by=cause)
             else:
-                fact = RobotChangedV1.model_validate({**of, "created": created})
+                fact = RobotChangedV1.model_validate({**of, "created": created, "robot_status": as_told(robot)})
                 await self._publish(ROBOT_CHANGED, fact, caused_by=cause)
 
 

@@ -8,6 +8,8 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from trigger_gateway.http import (
+    callbacks,
+    clock,
     control,
     dead,
     executions,
@@ -17,6 +19,7 @@ from trigger_gateway.http import (
     robots,
     runs,
     stream,
+    subscriptions,
     teams,
 )
 from trigger_gateway.http.errors import handle_errors
@@ -28,7 +31,7 @@ ROUTERS = (
     hooks.router,  # first, because routes are tried in this order
     *(teams.admin, teams.team_keys, teams.sources, robots.router),
     *(runs.router, interventions.router, executions.router, control.router, stream.router, dead.router),
-    knowledge.router,
+    *(knowledge.router, subscriptions.router, clock.router, callbacks.router),
 )
 
 
@@ -64,5 +67,6 @@ async def _index() -> dict[str, Any]:
             "metrics": "/metrics",
             "teams": "/v1/teams",
             "hooks": "/v1/hooks/{team}/{source}",
+            "callbacks": "/v1/callbacks/{callback_id}",
         },
     }

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic_core import from_json
 
+from trigger_gateway.authenticate import Caller
 from trigger_gateway.http.parts import parts_of
+from trigger_gateway.roles import needed
 
 BEARER = Depends(HTTPBearer(auto_error=False, description="a team's key, or the administrator's"))
 """For the documentation alone: the routes below do the checking."""
@@ -32,8 +34,7 @@ async def admin_only(request: Request) -> None:
     await parts_of(request).authenticate.admin(_bearer(request))
 
 
-async def own_team_only(request: Request) -> None:
-    await parts_of(request).authenticate.for_team(_bearer(request), request.path_params["team"])
+async def everybody(request: Request) -> None: ...
 
 
 class AdminRoute(APIRoute):
@@ -42,10 +43,32 @@ class AdminRoute(APIRoute):
 
 
 class TeamRoute(APIRoute):
-    """The path has a `{team}`."""
+    """The path has a `{team}`. Which role it takes stands in the table of `trigger_gateway.roles`."""
 
     def get_route_handler(self) -> Handler:
+        role = needed(self.name)
+
+        async def own_team_only(request: Request) -> None:
+            authenticate, team = parts_of(request).authenticate, request.path_params["team"]
+            request.state.caller = await authenticate.for_team(_bearer(request), team, role)
+
         return _guarded(own_team_only, super().get_route_handler())
+
+
+class OpenRoute(APIRoute):
+    """Takes no key."""
+
+    def get_route_handler(self) -> Handler:
+        return _guarded(everybody, super().get_route_handler())
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks, on a team's route."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+CallerDep = Annotated[Caller, Depends(caller_of)]
 
 
 def admin_router(topic: str) -> APIRouter:
@@ -54,6 +77,10 @@ def admin_router(topic: str) -> APIRouter:
 
 def team_router(topic: str) -> APIRouter:
     return APIRouter(prefix="/v1/teams/{team}", tags=[topic], route_class=TeamRoute, dependencies=[BEARER])
+
+
+def open_router(topic: str) -> APIRouter:
+    return APIRouter(prefix="/v1", tags=[topic], route_class=OpenRoute)
 
 
 def _guarded(guard: Guard, handle: Handler) -> Handler:

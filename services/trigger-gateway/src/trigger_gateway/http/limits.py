@@ -5,8 +5,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trigger_gateway.http.errors import framework_error
 
-HOOKS = "/v1/hooks/"
-HOOK_LIMIT = 65_536
+OPEN = ("/v1/hooks/", "/v1/callbacks/")
+"""Paths that take no key."""
+
+OPEN_LIMIT = 65_536
 LIMIT = 768 * 1024
 """A message of the bus holds 1 MB, and JSON may grow a little on its way."""
 
@@ -19,7 +21,7 @@ class Limits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limit, taken = HOOK_LIMIT if scope["path"].startswith(HOOKS) else LIMIT, 0
+        limit, taken = OPEN_LIMIT if scope["path"].startswith(OPEN) else LIMIT, 0
         if _announced(scope) > limit:
             await framework_error(413)(scope, receive, send)
             return

@@ -19,10 +19,11 @@ from trigger_gateway.control_executions import ControlExecutions
 from trigger_gateway.control_robots import ControlRobots
 from trigger_gateway.intervene_robot import InterveneRobot
 from trigger_gateway.manage_teams import ManageSources, ManageTeams
-from trigger_gateway.ports import InboundLog, RobotRecords
+from trigger_gateway.ports import InboundLog
 from trigger_gateway.receive_webhook import ReceiveWebhook
 from trigger_gateway.request_run import RequestRun
 from trigger_gateway.save_robot import SaveRobot
+from trigger_gateway.view_robots import ViewRobots
 
 A = TypeVar("A", bound=Part)
 
@@ -32,7 +33,7 @@ class Parts:
     authenticate: Authenticate
     teams: ManageTeams
     sources: ManageSources
-    robots: RobotRecords
+    view_robots: ViewRobots
     save_robot: SaveRobot
     receive_webhook: ReceiveWebhook
     request_run: RequestRun

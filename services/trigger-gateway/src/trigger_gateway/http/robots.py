@@ -1,16 +1,17 @@
-"""The life of robots: create, read, replace, change, delete (TG-17)."""
+"""The life of robots: create, read, replace, change, delete (TG-17), and how they stand (TG-22)."""
 
 from typing import Annotated, Any
 
 from fastapi import Body, Query, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from rota_contracts.model import Name
-from rota_contracts.robot import Robot, RobotDefinition
+from rota_contracts.model import Instant, Name
+from rota_contracts.robot import RobotDefinition
+from rota_contracts.standing import RobotState
+from trigger_gateway.domain import RobotView, as_read
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.headers import idempotency_key
 from trigger_gateway.http.parts import PartsDep
-from trigger_gateway.problems import no_robot
 
 router = team_router("robots")
 
@@ -20,10 +21,17 @@ Raw = Annotated[dict[str, Any], Body()]
 class RobotPage(BaseModel):
     """`total` counts all pages."""
 
-    robots: list[Robot]
+    robots: list[RobotView]
+    states: list[RobotState] = Field(description="how these robots stand; empty while the scheduler doesn't answer")
     total: int
     page: int
     page_size: int
+
+
+class NextRuns(BaseModel):
+    member_id: str
+    clock: str = Field(description="the robot's clock in words; empty for none")
+    upcoming: list[Instant] = Field(description="none without a clock, while nothing may start, and for a daemon")
 
 
 def _takes(*, required: bool) -> dict[str, Any]:
@@ -37,8 +45,8 @@ def _takes(*, required: bool) -> dict[str, Any]:
 
 
 @router.post("/robots", status_code=201, summary="Create a robot", openapi_extra=_takes(required=True))
-async def create_robot(team: Name, body: Raw, request: Request, parts: PartsDep) -> Robot:
-    return await parts.save_robot.create(team, body, key=idempotency_key(request.headers))
+async def create_robot(team: Name, body: Raw, request: Request, parts: PartsDep) -> RobotView:
+    return as_read(await parts.save_robot.create(team, body, key=idempotency_key(request.headers)))
 
 
 @router.get("/robots", summary="List the robots")
@@ -48,31 +56,44 @@ async def list_robots(
     page: Annotated[int, Query(ge=1, le=100_000)] = 1,
     page_size: Annotated[int, Query(ge=1, le=100)] = 10,
 ) -> RobotPage:
-    robots, total = await parts.robots.page(team, page=page, page_size=page_size)
-    return RobotPage(robots=robots, total=total, page=page, page_size=page_size)
+    seen = await parts.view_robots.page(team, page=page, page_size=page_size)
+    return RobotPage(robots=seen.robots, states=seen.states, total=seen.total, page=page, page_size=page_size)
 
 
 @router.get("/robots/{member}", summary="Read a robot")
-async def read_robot(team: Name, member: Name, parts: PartsDep) -> Robot:
-    record = await parts.robots.find(team, member)
-    if record is None or record.robot.deleted:
-        raise no_robot(team, member)
-    return record.robot
+async def read_robot(team: Name, member: Name, parts: PartsDep) -> RobotView:
+    """Its `robot_status` is derived: error, else working, else what its owner has set."""
+    return await parts.view_robots.one(team, member)
+
+
+@router.get("/robots/{member}/status", summary="Read how a robot stands: what runs, what waits, when it is due")
+async def read_robot_status(
+    team: Name, member: Name, parts: PartsDep, upcoming: Annotated[int, Query(ge=0, le=100)] = 5
+) -> RobotState:
+    return await parts.view_robots.state(team, member, upcoming=upcoming)
+
+
+@router.get("/robots/{member}/next", summary="Read when a robot's clock is due next")
+async def read_next_runs(
+    team: Name, member: Name, parts: PartsDep, count: Annotated[int, Query(ge=1, le=100)] = 5
+) -> NextRuns:
+    state = await parts.view_robots.state(team, member, upcoming=count)
+    return NextRuns(member_id=state.member_id, clock=state.clock, upcoming=state.upcoming)
 
 
 @router.put("/robots/{member}", summary="Replace a robot's definition", openapi_extra=_takes(required=True))
-async def replace_robot(team: Name, member: Name, body: Raw, parts: PartsDep) -> Robot:
-    return await parts.save_robot.replace(team, member, body)
+async def replace_robot(team: Name, member: Name, body: Raw, parts: PartsDep) -> RobotView:
+    return as_read(await parts.save_robot.replace(team, member, body))
 
 
 @router.patch(
     "/robots/{member}", summary="Change top-level fields, or robot_status", openapi_extra=_takes(required=False)
 )
-async def change_robot(team: Name, member: Name, body: Raw, parts: PartsDep) -> Robot:
+async def change_robot(team: Name, member: Name, body: Raw, parts: PartsDep) -> RobotView:
     robot = await parts.save_robot.change(team, member, body)
     if "robot_status" in body:
         await parts.control_robots.forget(team, member)
-    return robot
+    return as_read(robot)
 
 
 @router.delete("/robots/{member}", status_code=204, summary="Delete a robot: its executions are stopped")

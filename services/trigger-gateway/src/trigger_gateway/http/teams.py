@@ -2,14 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import Response
+from fastapi import Body, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from rota_contracts.model import Instant, Name
 from rota_contracts.preferences import SecretRef
 from trigger_gateway.domain import Source
-from trigger_gateway.http.guarded import admin_router, team_router
+from trigger_gateway.http.guarded import CallerDep, admin_router, team_router
 from trigger_gateway.http.parts import PartsDep
+from trigger_gateway.roles import Role
 
 admin = admin_router("teams")
 team_keys = team_router("keys")
@@ -35,15 +36,24 @@ class TeamCreated(BaseModel):
     api_key: str
 
 
+class NewKey(Strict):
+    role: Role = Field(default=Role.MEMBER, description="not above that of the key that makes it")
+    name: str = Field(default="", max_length=100, description="whose it is; its holder subscribes under this name")
+
+
 class KeyCreated(BaseModel):
     """The key is shown here and never again."""
 
     key_id: str
     api_key: str
+    role: Role
+    name: str
 
 
 class KeyView(BaseModel):
     key_id: str
+    role: Role
+    name: str
     created_at: Instant
 
 
@@ -73,22 +83,29 @@ class SourceList(BaseModel):
     sources: list[SourceView]
 
 
-@admin.post("/teams", status_code=201, summary="Create a team and its first key")
+@admin.post("/teams", status_code=201, summary="Create a team and its first key, of the role owner")
 async def create_team(body: NewTeam, parts: PartsDep) -> TeamCreated:
     new = await parts.teams.create(body.team_id, body.name)
     return TeamCreated(team_id=new.key.team, key_id=new.key.key_id, api_key=new.text)
 
 
 @team_keys.post("/keys", status_code=201, summary="Make another key")
-async def create_key(team: Name, parts: PartsDep) -> KeyCreated:
-    new = await parts.teams.add_key(team)
-    return KeyCreated(key_id=new.key.key_id, api_key=new.text)
+async def create_key(
+    team: Name, parts: PartsDep, caller: CallerDep, body: Annotated[NewKey | None, Body()] = None
+) -> KeyCreated:
+    wanted = body or NewKey()
+    new = await parts.teams.add_key(team, wanted.role, wanted.name, by=caller)
+    return KeyCreated(key_id=new.key.key_id, api_key=new.text, role=new.key.role, name=new.key.name)
 
 
 @team_keys.get("/keys", summary="List the keys, without their secrets")
 async def list_keys(team: Name, parts: PartsDep) -> KeyList:
-    keys = await parts.teams.list_keys(team)
-    return KeyList(keys=[KeyView(key_id=key.key_id, created_at=key.created_at) for key in keys])
+    return KeyList(
+        keys=[
+            KeyView(key_id=key.key_id, role=key.role, name=key.name, created_at=key.created_at)
+            for key in await parts.teams.list_keys(team)
+        ]
+    )
 
 
 @team_keys.delete("/keys/{key_id}", status_code=204, summary="Delete a key: it stops working at once")

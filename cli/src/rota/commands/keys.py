@@ -1,0 +1,58 @@
+"""`rota keys`: the team's API keys, each with a role."""
+
+from typing import Annotated
+
+import typer
+
+from rota.output import JsonFlag, say, say_json, table
+from rota.running import with_api
+from trigger_gateway.roles import Role
+
+app = typer.Typer(help="List the team's API keys, make one, or delete one.", invoke_without_command=True)
+
+
+ROLES = "viewer: reads; member: also runs and instructs robots; admin: also changes them; owner: also makes keys."
+
+
+@app.callback(epilog="Example: `rota keys`")
+def listed(context: typer.Context, json: JsonFlag = False) -> None:
+    """List the team's API keys, without their secrets; make one, or delete one."""
+    if context.invoked_subcommand is not None:
+        return
+    keys = with_api(lambda api: api.keys())
+    if json:
+        say_json(keys)
+    else:
+        rows = [(key["key_id"], key.get("role"), key.get("name"), key["created_at"]) for key in keys]
+        table(("KEY", "ROLE", "NAME", "CREATED"), rows)
+
+
+@app.command(epilog="Example: `rota keys create --role viewer --name dashboard`")
+def create(
+    role: Annotated[Role, typer.Option(help=ROLES)],
+    name: Annotated[str, typer.Option(help="Whose it is; its holder subscribes under this name.")] = "",
+    json: JsonFlag = False,
+) -> None:
+    """Make a key. It is shown here and never again."""
+    made = with_api(lambda api: api.create_key(role.value, name))
+    if json:
+        say_json(made)
+        return
+    say(f"{made['key_id']}: created, role {role}; this is the only time that it is shown:")
+    say(made["api_key"])
+
+
+@app.command(epilog="Example: `rota keys delete 5f1e… --yes`, the id as in `rota keys`")
+def delete(
+    key_id: Annotated[str, typer.Argument(help="As in `rota keys`.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Delete a key: it stops working at once."""
+    if not yes:
+        typer.confirm(f"Delete the key {key_id}?", abort=True, err=True)
+    with_api(lambda api: api.delete_key(key_id))
+    if json:
+        say_json({"key_id": key_id, "outcome": "deleted"})
+    else:
+        say(f"{key_id}: deleted")

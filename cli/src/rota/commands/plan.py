@@ -1,0 +1,93 @@
+"""`rota plan`: what the robots are to do later; list it, add to it, change it."""
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from rota.client import Json
+from rota.commands.intervene import tell, words
+from rota.moments import instant
+from rota.output import JsonFlag, say, say_json, table
+from rota.running import with_api
+from rota_contracts.plan import PlanItem
+from rota_contracts.trigger import ExecutorMode, InterventionAction
+
+EXCERPT = 80
+AT = "When, with its offset, like 2026-03-02T09:00:00+01:00."
+
+app = typer.Typer(help="List what is planned, add to it, change or remove it.", invoke_without_command=True)
+
+Member = Annotated[str, typer.Argument(help="The robot's member_id.")]
+PlanId = Annotated[str, typer.Argument(help="As in `rota plan`.")]
+Dryrun = Annotated[bool, typer.Option("--dryrun", help="All steps, but call no model and send nothing.")]
+
+
+@app.callback(epilog="Example: `rota plan --member sales-assistant`")
+def listed(
+    context: typer.Context,
+    member: Annotated[str, typer.Option(help="Only this robot's.")] = "",
+    json: JsonFlag = False,
+) -> None:
+    """List what is planned, the soonest first; add to it, change or remove it."""
+    if context.invoked_subcommand is not None:
+        return
+    found = with_api(lambda api: api.plans({"member_id": member} if member else {}))
+    if json:
+        say_json(found)
+    elif not found:
+        say('Nothing is planned: rota plan add MEMBER -m "…" --at 2026-03-02T09:00:00+01:00')
+    else:
+        rows = [_row(PlanItem.model_validate(one)) for one in found]
+        table(("PLAN", "MEMBER", "STATE", "DUE", "EXECUTION", "WHAT"), rows)
+
+
+@app.command(epilog='Example: `rota plan add sales-assistant -m "Review the quarter" --at 2026-03-02T09:00:00+01:00`')
+def add(
+    member: Member,
+    message: Annotated[str, typer.Option("--message", "-m", help="What is to be done.")],
+    at: Annotated[
+        datetime | None, typer.Option(parser=instant, metavar="TIME", help=f"{AT} Default: with the next cycle.")
+    ] = None,
+    dryrun: Dryrun = False,
+    json: JsonFlag = False,
+) -> None:
+    """Plan something for a robot."""
+    _change(member, words(InterventionAction.PLAN_ADD, message) | _when_and_how(at, dryrun), json=json)
+
+
+@app.command(epilog='Example: `rota plan update sales-assistant 5f1e… -m "Review the year"`')
+def update(
+    member: Member,
+    plan_id: PlanId,
+    message: Annotated[str, typer.Option("--message", "-m", help="What is to be done.")] = "",
+    at: Annotated[datetime | None, typer.Option(parser=instant, metavar="TIME", help=AT)] = None,
+    dryrun: Dryrun = False,
+    json: JsonFlag = False,
+) -> None:
+    """Change what is planned; what isn't given stays as it is."""
+    if not (message or at or dryrun):
+        raise typer.BadParameter("expected something to change: --message, --at or --dryrun")
+    request = words(InterventionAction.PLAN_UPDATE, message) | _when_and_how(at, dryrun)
+    _change(member, request | {"plan_id": plan_id}, json=json)
+
+
+@app.command(epilog="Example: `rota plan remove sales-assistant 5f1e…`")
+def remove(member: Member, plan_id: PlanId, json: JsonFlag = False) -> None:
+    """Take something out of the plan."""
+    _change(member, words(InterventionAction.PLAN_REMOVE, "") | {"plan_id": plan_id}, json=json)
+
+
+def _change(member: str, request: Json, *, json: bool) -> None:
+    tell(with_api(lambda api: api.intervene(member, request)), json=json)
+
+
+def _when_and_how(at: datetime | None, dryrun: bool) -> Json:
+    when = {"plan_time": at.isoformat()} if at else {}
+    return when | ({"executor_mode": ExecutorMode.DRYRUN.value} if dryrun else {})
+
+
+def _row(item: PlanItem) -> tuple[object, ...]:
+    due = item.plan_time.isoformat(timespec="seconds") if item.plan_time else "next cycle"
+    what = " ".join(" ".join(message.text().split()) for message in item.messages)
+    return item.plan_id, item.member_id, item.state.value, due, item.execution_id, what[:EXCERPT]

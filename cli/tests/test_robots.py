@@ -1,0 +1,153 @@
+"""`rota robots`: how each stands, what is told of one, and when its clock is due."""
+
+import json
+from typing import Any
+
+import pytest
+from cli.tests.gateway import Command, Gateway
+
+TIMES = {"mode": "times", "times": ["09:00"], "tz": "Europe/Paris"}
+STATE = {
+    "team_id": "main",
+    "member_id": "a",
+    "status": "working",
+    "active": True,
+    "next_run": "2026-03-02T08:00:00Z",
+    "clock": "at 09:00 every day, by the time of Europe/Paris",
+    "running": 1,
+    "max_running": 2,
+    "running_ids": ["e1"],
+    "queued": 3,
+    "max_queued": 10,
+}
+DAEMON = {"next_run": None, "clock": "again and again"}
+
+
+def robot(clock: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    config = {"identity": {"role": "Tester"}, **({"clock": clock} if clock else {}), **more}
+    return {
+        "member_id": "a",
+        "team_id": "main",
+        "display_name": "Ann",
+        "robot_status": "working",
+        "robot_config": config,
+        "rev": 1,
+    }
+
+
+def row(gateway: Gateway, command: Command, one: dict[str, Any], *states: dict[str, Any]) -> str:
+    gateway.says["/robots"] = {"robots": [one], "total": 1, "states": list(states)}
+    code, out, _ = command("robots")
+    assert code == 0
+    return " ".join(out.splitlines()[1].split())
+
+
+def test_a_robot_is_listed_with_what_it_does_and_when_it_runs_next(gateway: Gateway, command: Command) -> None:  # TG-22
+    told = row(gateway, command, robot(TIMES), STATE)
+    assert told == "a Ann working 2026-03-02 09:00 Europe/Paris 1/2 3/10 clock, intervene"
+    ((printed,),) = [json.loads(command("robots", "--json")[1])]
+    assert printed == robot(TIMES) | {"state": STATE}
+
+
+def test_without_the_scheduler_the_list_says_what_it_can(gateway: Gateway, command: Command) -> None:
+    assert row(gateway, command, robot(TIMES)) == "a Ann working - - - clock, intervene"
+
+
+@pytest.mark.parametrize(
+    ("changed", "next_run"),
+    [
+        ({}, "when it ends"),
+        ({"running": 0, "queued": 0, "parked": 1}, "when it ends"),
+        ({"running": 0, "queued": 0}, "-"),
+        ({"running": 0, "queued": 0, "next_run": "2026-03-02T08:00:00Z"}, "2026-03-02 08:00 UTC"),
+        ({"active": False}, "-"),
+    ],
+)
+def test_a_daemon_runs_when_its_run_ends(
+    gateway: Gateway, command: Command, changed: dict[str, Any], next_run: str
+) -> None:
+    state = STATE | DAEMON | changed
+    told = row(gateway, command, robot({"mode": "daemon"}), state)
+    assert told == f"a Ann working {next_run} {state['running']}/2 {state['queued']}/10 clock, intervene"
+
+
+@pytest.mark.parametrize(
+    ("config", "wakes"),
+    [
+        ({}, "intervene"),
+        ({"triggers": {"intervene": {"enabled": False}}, "events": [{"type": "webhook", "source": "x"}]}, "event"),
+        ({"clock": TIMES, "triggers": {"clock": {"enabled": False}, "event": {"enabled": False}}}, "intervene"),
+    ],
+)
+def test_what_is_switched_off_or_lacks_something_wakes_nobody(
+    gateway: Gateway, command: Command, config: dict[str, Any], wakes: str
+) -> None:
+    assert row(gateway, command, robot(**config)).endswith(f"- - - {wakes}")
+
+
+def test_the_state_of_one_is_shown_in_full(gateway: Gateway, command: Command) -> None:  # TG-22
+    error = {"execution_id": "e0", "message": "no model", "at": "2026-03-01T08:10:00Z"}
+    last = {"last_run": "2026-03-01T08:00:00Z", "last_status": "failed", "status": "error", "error": error, "parked": 1}
+    gateway.says["/robots/a"], gateway.says["/robots/a/status"] = robot(TIMES), STATE | last
+    code, out, _ = command("robots", "show", "a")
+    assert (code, out.splitlines()) == (
+        0,
+        [
+            "member    a Ann",
+            "status    error",
+            "error     run e0, 2026-03-01 08:10:00 UTC: no model",
+            "clock     at 09:00 every day, by the time of Europe/Paris",
+            "next run  2026-03-02 09:00 Europe/Paris",
+            "last run  2026-03-01 08:00:00 UTC, failed",
+            "running   1 of 2 at most: e1",
+            "queued    3 of 10 at most",
+            "parked    1 wait for somebody and hold no slot",
+        ],
+    )
+    assert json.loads(command("robots", "show", "a", "--json")[1]) == STATE | last
+
+
+def test_a_robot_that_is_paused_says_that_nothing_starts(gateway: Gateway, command: Command) -> None:  # TG-18
+    paused = STATE | {"status": "paused", "active": False, "next_run": None, "clock": ""}
+    gateway.says["/robots/a"], gateway.says["/robots/a/status"] = robot(), paused
+    out = command("robots", "show", "a")[1].splitlines()
+    assert out[1:4] == ["status    paused, nothing new starts", "next run  -", "last run  none yet"]
+
+
+def test_the_next_runs_are_told_by_the_robots_zone_and_in_utc(gateway: Gateway, command: Command) -> None:
+    told = {"member_id": "a", "clock": STATE["clock"], "upcoming": ["2026-03-28T08:00:00Z", "2026-03-29T07:00:00Z"]}
+    gateway.says["/robots/a"], gateway.says["/robots/a/next"] = robot(TIMES), told
+    code, out, _ = command("robots", "next", "a", "--count", "2")
+    assert code == 0
+    assert [" ".join(line.split()) for line in out.splitlines()] == [
+        STATE["clock"],
+        "NEXT RUNS UTC",
+        "Sat 2026-03-28 09:00:00 +01:00 2026-03-28 08:00:00",
+        "Sun 2026-03-29 09:00:00 +02:00 2026-03-29 07:00:00",
+        "daylight saving: clocks in Europe/Paris go forward 60 minutes "
+        "between Sat 2026-03-28 09:00 and Sun 2026-03-29 09:00",
+    ]
+    assert gateway.requests[1].url.params["count"] == "2"
+    assert json.loads(command("robots", "next", "a", "--json")[1]) == told
+
+
+def test_while_nothing_may_start_nothing_is_due(gateway: Gateway, command: Command) -> None:
+    gateway.says["/robots/a"] = robot(TIMES)
+    gateway.says["/robots/a/next"] = {"member_id": "a", "clock": STATE["clock"], "upcoming": []}
+    assert command("robots", "next", "a")[1].splitlines()[1:] == ["nothing is due: `rota robots show a` says why"]
+    gateway.says["/robots/a"] = robot({"mode": "daemon"})
+    assert command("robots", "next", "a")[1].splitlines()[1:] == []
+
+
+def test_a_robot_without_a_clock_has_no_next_run(gateway: Gateway, command: Command) -> None:
+    gateway.says["/robots/a"] = robot()
+    gateway.says["/robots/a/next"] = {"member_id": "a", "clock": "", "upcoming": []}
+    assert command("robots", "next", "a")[:2] == (0, "a has no clock: only people and events wake it\n")
+
+
+def test_deleting_asks_first(gateway: Gateway, command: Command) -> None:
+    gateway.says["/robots/a"] = None
+    assert command("robots", "delete", "a")[0] == 1
+    assert gateway.asked == []
+    assert command("robots", "delete", "a", "--yes")[:2] == (0, "a: deleted\n")
+    assert gateway.requests[0].method == "DELETE"

@@ -1,0 +1,49 @@
+"""`rota keys` and `rota subscriptions`: what is asked of the gateway, and what is printed."""
+
+import json
+
+from cli.tests.gateway import Command, Gateway
+
+KEY = {"key_id": "k1", "role": "viewer", "name": "dashboard", "created_at": "2026-03-02T09:00:00Z"}
+ADA = {"channel": "sales", "subscriber": "ada", "created_at": "2026-03-02T09:00:00Z"}
+
+
+def test_keys_are_listed_with_their_roles(gateway: Gateway, command: Command) -> None:  # TG-24
+    gateway.says["/keys"] = {"keys": [KEY]}
+    code, out, _ = command("keys")
+    assert (code, out.splitlines()[1].split()) == (0, ["k1", "viewer", "dashboard", "2026-03-02T09:00:00Z"])
+    assert json.loads(command("keys", "--json")[1]) == [KEY]
+
+
+def test_a_key_is_made_and_shown_once_on_a_line_of_its_own(gateway: Gateway, command: Command) -> None:  # TG-24
+    gateway.says["/keys"] = {"key_id": "k1", "api_key": "secret-1"}
+    code, out, _ = command("keys", "create", "--role", "viewer", "--name", "dashboard")
+    assert (code, out.splitlines()[1:]) == (0, ["secret-1"])
+    assert gateway.asked == [("/keys", {"role": "viewer", "name": "dashboard"})]
+
+
+def test_deleting_a_key_asks_first(gateway: Gateway, command: Command) -> None:
+    gateway.says["/keys/k1"] = None
+    assert command("keys", "delete", "k1")[0] == 1
+    assert gateway.asked == []
+    assert command("keys", "delete", "k1", "--yes")[:2] == (0, "k1: deleted\n")
+    assert gateway.requests[0].method == "DELETE"
+
+
+def test_subscribers_are_listed_added_and_removed(gateway: Gateway, command: Command) -> None:  # Decision 12
+    gateway.says["/subscriptions"] = {"subscriptions": [ADA]}
+    code, out, _ = command("subscriptions", "--channel", "sales")
+    assert (code, out.splitlines()[1].split()) == (0, ["sales", "ada", "2026-03-02T09:00:00Z"])
+    assert command("subscriptions", "add", "sales", "ada")[:2] == (0, "ada: subscribes to sales\n")
+    assert command("subscriptions", "remove", "sales", "ada")[:2] == (0, "ada: no longer subscribes to sales\n")
+    listed, added, removed = gateway.requests
+    assert [each.method for each in gateway.requests] == ["GET", "POST", "DELETE"]
+    assert listed.url.params["channel"] == "sales"
+    assert json.loads(added.content) == {"channel": "sales", "subscriber": "ada"}
+    assert dict(removed.url.params) == {"channel": "sales", "subscriber": "ada"}
+
+
+def test_nobody_subscribes(gateway: Gateway, command: Command) -> None:
+    gateway.says["/subscriptions"] = {"subscriptions": []}
+    assert "rota subscriptions add" in command("subscriptions")[1]
+    assert json.loads(command("subscriptions", "--json")[1]) == []

@@ -1,0 +1,59 @@
+"""A result that was promised is here: into its run, where no crash loses it, and only then is it answered (TG-01)."""
+
+import json
+
+from executor.domain.interpret import room
+from executor.domain.run import CALLBACK, Word
+from executor.give_word import GiveWord
+from executor.ports import Brought, Runs
+from rota_common.blobs import Blobs
+from rota_common.clock import Clock
+from rota_contracts.callback import CallBack, CalledBack
+from rota_contracts.ids import derived_id
+from rota_contracts.text import Text
+
+
+class TakeResult:
+    def __init__(self, runs: Runs, blobs: Blobs, give: GiveWord, clock: Clock) -> None:
+        self._runs, self._blobs, self._give, self._clock = runs, blobs, give, clock
+
+    async def __call__(self, asked: CallBack) -> CalledBack:
+        """The first result counts; it may be here before the process's own answer is."""
+        run = await self._runs.caller(asked.callback_id)
+        if run is None:
+            return CalledBack()
+        whose = CalledBack(team_id=run.execution.team_id, execution_id=run.id)
+        if run.over:  # nothing needs to be kept; had it been here before?
+            return await self._answer(whose, Word(id=_id(asked), action=CALLBACK, at=self._clock()))
+        output = None if asked.error is not None else await self._text(asked, room(run))
+        word = Word(
+            id=_id(asked),
+            action=CALLBACK,
+            callback=asked.callback_id,
+            output=output,
+            error=asked.error,
+            at=self._clock(),
+        )
+        return await self._answer(whose, word)
+
+    async def _answer(self, whose: CalledBack, word: Word) -> CalledBack:
+        run_id = whose.execution_id or ""
+        match await self._runs.bring(run_id, word):
+            case Brought.BEFORE:
+                return whose.model_copy(update={"repeated": True})
+            case Brought.OVER:
+                run = await self._runs.find(run_id)
+                return whose.model_copy(update={"over": run.execution.status if run else None})
+            case Brought.NOW:
+                self._give.go_on([run_id])
+                return whose
+
+    async def _text(self, asked: CallBack, inline_limit: int) -> Text:
+        output = asked.output
+        text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+        return await self._blobs.keep(text, inline_limit=inline_limit)
+
+
+def _id(asked: CallBack) -> str:
+    """Everybody may see a word's id once it is heard; the callback's own id is a secret."""
+    return derived_id("callback", asked.callback_id)

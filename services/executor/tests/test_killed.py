@@ -1,0 +1,215 @@
+"""A worker killed at any write of a run: whoever goes on loses nothing and does nothing twice (F9, TG-01, SC-13)."""
+
+import contextlib
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, cast
+
+import pytest
+from services.executor.tests.desk import PACE, Desk
+from services.executor.tests.lives import EQUIPPED, a_process_task, begun
+from services.executor.tests.lives import answer as well
+from services.executor.tests.mergers import MERGE, an_earlier, deduping
+from services.executor.tests.workshop import Blobs
+
+from executor.adapters.fakes import MemoryRuns
+from executor.domain import deciding
+from executor.domain.outcomes import GoalsCompared, Outcome, Planned, Progressed, Promised
+from executor.domain.run import Run, Word
+from executor.domain.steps import (
+    AskAgent,
+    CompareGoals,
+    GiveGoals,
+    MakeCalls,
+    RequestDelivery,
+    RequestLearning,
+    RequestSlot,
+    Step,
+)
+from executor.drive import Drive
+from executor.merging import Merging
+from executor.ports import Brought
+from executor.take_result import TakeResult
+from rota_common.errors import Transient
+from rota_common.testing.samples import NOON
+from rota_contracts.callback import CallBack, CalledBack
+from rota_contracts.execution import ExecStatus
+from rota_contracts.robot import Phase
+
+NEVER = NOON + timedelta(days=365)
+WRITES = 16
+"""More than a run has."""
+
+
+class Killed(BaseException):
+    """Nothing more happens in this process."""
+
+
+class Deadly(MemoryRuns):
+    """Kills whoever makes this write, before or after it is made."""
+
+    def __init__(self, number: int, *, made: bool) -> None:
+        super().__init__()
+        self.left, self._made = number, made
+
+    def _dies(self, *, made: bool) -> None:
+        if made == self._made:
+            self.left -= 1
+            if self.left == 0:
+                raise Killed
+
+    async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
+        self._dies(made=False)
+        epoch = await super().create(run, owner=owner, until=until)
+        self._dies(made=True)
+        return epoch
+
+    async def save(self, run: Run, epoch: int) -> Run:
+        self._dies(made=False)
+        saved = await super().save(run, epoch)
+        self._dies(made=True)
+        return saved
+
+    async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
+        self._dies(made=False)
+        left = await super().release(run, epoch, look_at=look_at)
+        self._dies(made=True)
+        return left
+
+    async def bring(self, run_id: str, word: Word) -> Brought:
+        self._dies(made=False)
+        brought = await super().bring(run_id, word)
+        self._dies(made=True)
+        return brought
+
+
+class Life:
+    """A run whose workers are killed, and all that the others do about it. `step` is what comes of its steps."""
+
+    def __init__(self, runs: Deadly, first: Run) -> None:
+        self.desk = Desk(runs=runs)
+        self.desk.doing = self.step
+        self._message: Callable[[Drive], Awaitable[None]] = partial(Drive.start, run=first)
+
+    async def step(self, run: Run, step: Step) -> Outcome:
+        return well(run, step)
+
+    async def meanwhile(self, run: Run) -> None:
+        """What happens outside."""
+
+    async def _go_on(self) -> None:
+        """What the others do once nobody else has the run in hand; a message that wasn't dealt with comes again."""
+        worker = self.desk.worker("second")
+        await self._message(worker)
+        for run_id in await self.desk.overdue():
+            await worker.resume(run_id, swept=True)
+        run = await self.desk.found()
+        await self.meanwhile(run)
+        step = deciding.next_step(await self.desk.found())
+        if isinstance(step, RequestDelivery | RequestLearning):
+            self._message = partial(Drive.resume, run_id="e1", answer=cast(Progressed, well(run, step)))
+        elif isinstance(step, RequestSlot):
+            self._message = partial(Drive.resume, run_id="e1", grant=step.parks)
+
+    async def lived(self) -> Run:
+        with contextlib.suppress(Killed):
+            await self._message(self.desk.drive)
+        for _ in range(40):
+            self.desk.clock.forward(PACE.lease + PACE.patience)
+            with contextlib.suppress(Killed, Transient):
+                await self._go_on()
+        return await self.desk.found()
+
+
+class Promising(Life):
+    """One call of a process that promises its result, and sends it until it is told that it is here."""
+
+    def __init__(self, runs: Deadly, process: str, *, fast: bool) -> None:
+        super().__init__(runs, begun(robot=EQUIPPED))
+        self._process, self._fast = process, fast
+        self.calls, self.answers = list[tuple[str, str]](), list[CalledBack]()
+
+    async def step(self, run: Run, step: Step) -> Outcome:
+        if isinstance(step, AskAgent) and step.phase is Phase.TASKS:
+            return Planned([a_process_task(1, executor_id=self._process)], [])
+        if isinstance(step, MakeCalls):
+            key = step.uses[0].step_id
+            self.calls.append((key, run.callbacks[0].id))
+            if self._fast:
+                await self._send(run)
+            return Promised(step.task.id, key)
+        return well(run, step)
+
+    async def meanwhile(self, run: Run) -> None:
+        if run.promised and not self._fast:
+            await self._send(run)
+
+    async def _send(self, run: Run) -> None:
+        blobs: Any = Blobs()
+        give = self.desk.giving()
+        take = TakeResult(self.desk.runs, blobs, give, self.desk.clock)
+        self.answers.append(await take(CallBack(callback_id=run.callbacks[0].id, output={"paid": True})))
+        for going in list(give._going):
+            await going
+
+
+class Giving(Life):
+    """Its goals are to be another run's, which somebody else has in hand."""
+
+    async def step(self, run: Run, step: Step) -> Outcome:
+        if isinstance(step, CompareGoals):
+            return GoalsCompared(MERGE)
+        if isinstance(step, GiveGoals):
+            nobody: Any = None
+            announce: Any = self.desk.told
+            return await Merging(self.desk.runs, nobody, announce, self.desk.clock).give(run, step.merge)
+        return well(run, step)
+
+
+@pytest.mark.parametrize("fast", [False, True], ids=["slow", "faster than its promise"])
+@pytest.mark.parametrize("made", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("number", range(1, WRITES + 1))
+async def test_a_promised_result_is_never_lost(number: int, made: bool, fast: bool) -> None:  # F9 TG-01
+    runs = Deadly(number, made=made)
+    life = Promising(runs, "crm.ping", fast=fast)
+    run = await life.lived()
+    (result,) = run.execution.results
+    assert (run.execution.status, result.output and result.output.inline) == (ExecStatus.COMPLETED, '{"paid": true}')
+    assert len(set(life.calls)) == 1  # called again, it is told the same step and the same place for its result
+    assert [fact for fact in life.desk.told.facts if fact.startswith("finished")] != []
+    assert len(life.answers) - sum(answer.repeated for answer in life.answers) <= 1
+
+
+@pytest.mark.parametrize("fast", [False, True], ids=["slow", "faster than its promise"])
+@pytest.mark.parametrize("made", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("number", range(1, WRITES + 1))
+async def test_a_call_that_may_not_be_made_again_is_made_once(number: int, made: bool, fast: bool) -> None:  # F9 TG-01
+    life = Promising(Deadly(number, made=made), "crm.pay", fast=fast)
+    run = await life.lived()
+    (result,) = run.execution.results
+    assert len(life.calls) <= 1
+    if result.error is None:
+        assert (run.execution.status, len(life.calls)) == (ExecStatus.COMPLETED, 1)
+    else:  # nobody knew yet what had become of the call, and nobody has sent its result
+        assert result.error.startswith("outcome unknown")
+        assert life.desk.runs._rows["e1"].inbox == ()
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("number", range(1, WRITES + 1))
+async def test_goals_are_given_once_and_surely(number: int, made: bool) -> None:  # F9 SC-13
+    runs = Deadly(number, made=made)
+    life = Giving(runs, begun(robot=deduping()))
+    other = an_earlier("e0")
+    assert await MemoryRuns.create(runs, other, owner="another", until=NEVER) == 1
+    run = await life.lived()
+    assert (run.execution.status, run.execution.skipped) == (ExecStatus.COMPLETED, "merged into e0: it is at it")
+    assert [(word.text(), word.merged) for word in runs._rows["e0"].inbox] == [("the rest", "e1")]
+    assert life.desk.told.facts.count("intervened goal.add") >= 1
+
+
+async def test_a_run_has_no_more_writes_than_the_tests_kill_at() -> None:
+    runs = Deadly(10_000, made=True)
+    await Promising(runs, "crm.pay", fast=False).lived()
+    assert 10_000 - runs.left <= WRITES

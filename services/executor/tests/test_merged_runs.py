@@ -1,0 +1,113 @@
+"""What becomes of a run that gives its goals away, and of one that is given some (SC-13)."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from services.executor.tests.desk import Desk
+from services.executor.tests.lives import CONTENT, EQUIPPED, a_word, at, begun, effect, lived, taken, told
+from services.executor.tests.mergers import comparing, failed, merging
+
+from executor.domain import deciding
+from executor.domain.outcomes import GoalsCompared, GoalsGiven, NothingToDo, Outcome
+from executor.domain.run import Merge, Run
+from executor.domain.steps import AskAgent, Finish, GiveGoals, RequestDelivery, RequestLearning, RunTurn, Step
+from executor.summary import run_summary
+from rota_common.testing.samples import NOON
+from rota_contracts.execution import ExecStatus, Goals
+from rota_contracts.learning import DedupDecision, GoalsChecked
+from rota_contracts.robot import Learn, Phase
+
+
+def test_a_run_whose_goals_are_another_runs_ends_as_complete_with_the_reason() -> None:  # SC-13
+    run = merging()
+    step = deciding.next_step(run)
+    assert step == GiveGoals(Merge(into="e0", goals="the rest", reason="it is at it"))
+    over, steps = lived(taken(run, GoalsGiven("e0", done=True)))
+    execution = over.execution
+    assert (execution.status, execution.skipped) == (ExecStatus.COMPLETED, "merged into e0: it is at it")
+    assert (execution.tasks, execution.content, execution.delivery) == (None, None, None)
+    assert [type(step) for step in steps] == [RequestLearning, Finish]
+
+
+async def test_the_learner_records_it_as_a_run_that_had_nothing_to_do() -> None:  # SC-13
+    blobs: Any = None
+    summary = await run_summary(taken(merging(), GoalsGiven("e0", done=True)), blobs)
+    assert summary.status == "nothing to do: merged into e0: it is at it"
+
+
+def test_goals_that_could_not_be_given_are_reached_by_the_run_itself() -> None:  # SC-13
+    run = taken(merging(), GoalsGiven("e0", done=False))
+    assert run.execution.goals == Goals(content="the rest")
+    assert run.execution.notes[-1] == "goals: not merged into execution e0: it is over, or about to be"
+    assert lived(run)[0].execution.tasks is not None
+    whole = taken(merging(goals=None), GoalsGiven("e0", done=False))
+    assert whole.execution.goals == comparing().execution.goals
+
+
+def test_a_run_that_is_told_something_keeps_its_goals() -> None:  # SC-13 TG-07
+    run = told(merging(), "goal.add", "And Initech.")
+    assert run.execution.goals == Goals(content="the rest\n\n(added by a person) And Initech.")
+    assert isinstance(deciding.next_step(run), AskAgent)
+    assert taken(run, GoalsGiven("e0", done=True)) == run
+    assert "not merged into execution e0: it was told something itself" in run.execution.notes[-1]
+
+
+@pytest.mark.parametrize("action", ["pause", "resume"])
+def test_a_pause_is_no_reason_to_keep_them(action: str) -> None:
+    assert told(merging(), action).merging == merging().merging
+
+
+def skipped(run: Run) -> Run:
+    return taken(run, GoalsCompared(GoalsChecked(decision=DedupDecision.SKIP, reason="at 9")))
+
+
+BOTH = "## Goals\n1. Score it\n\n(added from execution e9) Theirs."
+TAKERS: dict[str, tuple[Callable[[], Run], str]] = {
+    "planning": (lambda: at(Phase.TASKS), BOTH),
+    "at a task": (lambda: at(RunTurn), BOTH),
+    "its tasks are done": (lambda: at(Phase.DELIVERY), BOTH),
+    "its report is written": (
+        lambda: at(RequestDelivery),
+        "## Goals\n1. Score it\n\n(added from execution e9) Theirs.",
+    ),
+    "it had nothing to do": (lambda: taken(at(Phase.GOALS), NothingToDo("no leads")), "Theirs."),
+    "its own were reached": (lambda: skipped(comparing()), "Theirs."),
+    "it wanted to merge": (merging, "the rest\n\n(added from execution e9) Theirs."),
+}
+
+
+@pytest.mark.parametrize("where", TAKERS)
+def test_a_run_that_is_given_goals_reaches_them_wherever_it_is_when_it_hears(where: str) -> None:  # SC-13
+    make, goals = TAKERS[where]
+    run = told(make(), "goal.add", "Theirs.", merged="e9")
+    assert run.execution.goals == Goals(content=goals)
+    over, steps = lived(run)
+    planned = [step for step in steps if isinstance(step, AskAgent) and step.phase is Phase.TASKS]
+    assert len(planned) == 1
+    assert (over.execution.status, over.execution.skipped) == (ExecStatus.COMPLETED, None)
+    assert over.execution.delivery is not None
+
+
+def test_a_run_that_has_failed_takes_no_goals_any_more() -> None:
+    run = told(failed(at(RunTurn)), "goal.add", "Theirs.", merged="e9")
+    assert (effect(run), run.execution.phase) == ("too late: the tasks are done", Phase.LEARNING)
+
+
+async def test_a_run_hears_what_it_is_told_in_the_moment_of_its_end() -> None:  # SC-13
+    desk = Desk()
+    giver = begun().seen(execution_id="e9", created_at=NOON + timedelta(seconds=1))
+
+    async def nothing(run: Run, step: Step) -> Outcome:
+        if isinstance(step, AskAgent) and step.phase is Phase.GOALS:
+            assert await desk.runs.give("e1", a_word("goal.add", "Theirs.", merged="e9"), giver=giver)
+            return NothingToDo("no leads")
+        return await desk.well(run, step)
+
+    desk.doing = nothing
+    config = EQUIPPED.robot_config.model_copy(update={"learn": Learn(on=False)})
+    await desk.drive.start(begun(robot=EQUIPPED.model_copy(update={"robot_config": config})))
+    run = await desk.found()
+    assert (run.execution.goals, run.execution.content) == (Goals(content="Theirs."), CONTENT)
+    assert "finished completed" not in desk.told.facts

@@ -1,0 +1,198 @@
+"""Giving goals to a run that is under way: only to one that surely heeds them, and once (SC-13)."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from services.executor.tests.desk import Told
+from services.executor.tests.lives import at, begun, taken, told
+from services.executor.tests.mergers import MERGE, an_earlier, comparing, failed, merging
+
+from executor.adapters.fakes import MemoryRuns
+from executor.domain import deciding
+from executor.domain.outcomes import (
+    GoalsCompared,
+    GoalsGiven,
+)
+from executor.domain.preparing import takes_goals
+from executor.domain.run import Merge, Run
+from executor.domain.steps import (
+    RequestDelivery,
+    RequestLearning,
+    RunTurn,
+)
+from executor.merging import Merging
+from rota_common.asking import Unanswered
+from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
+from rota_contracts.execution import ExecStatus, Goals
+from rota_contracts.learning import CheckGoals
+from rota_contracts.merging import ListWaiting, Merged, MergeInto, Waiting, WaitingListed
+from rota_contracts.model import Part
+from rota_contracts.trigger import TriggerType
+
+SOON = NOON + timedelta(seconds=10)
+
+
+class Others:
+    """The learner and the scheduler. `lost`: questions whose answer got lost on the way."""
+
+    def __init__(self) -> None:
+        self.asked = list[Part]()
+        self.waiting: list[Waiting] | Exception = []
+        self.answer = MERGE
+        self.merged = Merged(done=True)
+        self.lost = 0
+
+    async def __call__(self, question: Any, request: Part, *, timeout: float | None = None) -> Part:
+        self.asked.append(request)
+        match request:
+            case CheckGoals():
+                return self.answer
+            case ListWaiting():
+                if isinstance(self.waiting, Exception):
+                    raise self.waiting
+                return WaitingListed(waiting=self.waiting)
+            case MergeInto():
+                if self.lost:
+                    self.lost -= 1
+                    raise Unanswered("no answer")
+                return self.merged
+        raise AssertionError(question)
+
+    def question(self) -> CheckGoals:
+        return next(request for request in self.asked if isinstance(request, CheckGoals))
+
+
+class Team:
+    """The robot's runs in a store, and whoever merges them."""
+
+    def __init__(self) -> None:
+        self.runs, self.others, self.clock = MemoryRuns(), Others(), SetClock(SOON)
+        self.told = Told(self.runs)
+        ask: Any = self.others
+        announce: Any = self.told
+        self.merging = Merging(self.runs, ask, announce, self.clock)
+
+    async def keep(self, *runs: Run) -> None:
+        for run in runs:
+            assert await self.runs.create(run, owner="first", until=SOON) == 1
+
+    async def words(self, run_id: str) -> list[tuple[str, str]]:
+        run = await self.runs.find(run_id)
+        return [(word.text(), word.merged) for word in run.inbox] if run else []
+
+
+def waits(run_id: str) -> Waiting:
+    return Waiting(execution_id=run_id, type=TriggerType.CLOCK, about="the clock", queued_at=NOON)
+
+
+async def test_the_learner_is_told_what_is_under_way() -> None:  # SC-13
+    team = Team()
+    others = [an_earlier(f"e-{n:02}", minutes=n) for n in range(1, 13)]
+    await team.keep(*others)
+    team.others.waiting = [waits("q1")]
+    await team.merging.compare(comparing(), Goals(content="Sell"))
+    told = team.others.question().under_way
+    assert [each.execution_id for each in told] == [*(f"e-{n:02}" for n in range(1, 11)), "q1"]
+    assert (told[0].status, told[0].goals, told[0].about) == (
+        "running",
+        "## Goals\n1. Score it",
+        "lead.created: Globex",
+    )
+    assert (told[-1].status, told[-1].goals, told[-1].about) == ("queued", "", "the clock")
+    (listing,) = [request for request in team.others.asked if isinstance(request, ListWaiting)]
+    assert (listing.team_id, listing.member_id, listing.limit) == (TEAM, MEMBER, 10)
+
+
+async def test_without_the_scheduler_the_learner_is_asked_all_the_same() -> None:  # SC-13
+    team = Team()
+    team.others.waiting = Unanswered("nobody is there")
+    outcome = await team.merging.compare(comparing(), Goals(content="Sell"))
+    assert outcome == GoalsCompared(MERGE, queued=False)
+
+
+NO_TAKERS: dict[str, Callable[[], Run]] = {
+    "over": lambda: deciding.finish(at(RunTurn), ExecStatus.COMPLETED, now=NOON),
+    "about to stop": lambda: told(at(RunTurn), "stop"),
+    "failed": lambda: failed(at(RunTurn)),
+    "delivering": lambda: at(RequestDelivery),
+    "learning": lambda: at(RequestLearning),
+    "giving its own away": merging,
+    "a dry run": lambda: at(RunTurn, run=begun(executor_mode="dryrun")),
+}
+
+
+@pytest.mark.parametrize("why", NO_TAKERS)
+async def test_goals_are_given_to_no_run_that_could_not_heed_them(why: str) -> None:  # SC-13
+    team, other = Team(), an_earlier("e0", run=NO_TAKERS[why]())
+    assert not takes_goals(other)
+    await team.keep(other)
+    await team.merging.compare(comparing(), Goals(content="Sell"))
+    assert team.others.question().under_way == []
+    assert await team.merging.give(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=False)
+    assert await team.words("e0") == []
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        (an_earlier("e0"), True),
+        (an_earlier("e0", minutes=0), True),  # at the same instant the id decides
+        (an_earlier("e2", minutes=0), False),
+        (an_earlier("e0", minutes=-1), False),
+        (an_earlier("e0").seen(member_id="bob"), False),
+        (an_earlier("e0").seen(team_id="initech"), False),
+    ],
+)
+async def test_only_the_robots_runs_that_began_before_are_given_goals(other: Run, named: bool) -> None:  # SC-13
+    team = Team()
+    await team.keep(other)
+    await team.merging.compare(comparing(), Goals(content="Sell"))
+    assert [each.execution_id for each in team.others.question().under_way] == ([other.id] if named else [])
+    given = await team.merging.give(merging(), Merge(into=other.id, goals="Sell"))
+    assert given == GoalsGiven(other.id, done=named)
+
+
+async def test_two_runs_can_not_give_their_goals_to_each_other() -> None:  # SC-13
+    team = Team()
+    first, second = an_earlier("e0", run=comparing()), comparing()
+    await team.keep(first, second)
+    assert await team.merging.give(second, Merge(into="e0", goals="B")) == GoalsGiven("e0", done=True)
+    assert await team.merging.give(first, Merge(into="e1", goals="A")) == GoalsGiven("e1", done=False)
+
+
+async def test_goals_are_given_once_however_often_it_is_tried() -> None:  # SC-13
+    team = Team()
+    await team.keep(an_earlier("e0"))
+    for _ in range(3):
+        assert await team.merging.give(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
+    assert await team.words("e0") == [("Sell", "e1")]
+    over = deciding.finish(an_earlier("e0"), ExecStatus.COMPLETED, now=NOON)
+    await team.runs.release(over.model_copy(update={"heard": 1}), 1, look_at=None)
+    assert await team.merging.give(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
+
+
+async def test_goals_for_a_run_that_waits_for_its_slot_go_to_the_scheduler() -> None:  # SC-13
+    team = Team()
+    team.others.waiting, team.others.answer = [waits("q1")], MERGE.model_copy(update={"into": "q1"})
+    run = taken(comparing(), await team.merging.compare(comparing(), Goals(content="Sell")))
+    assert run.merging is not None
+    team.others.lost = 1
+    with pytest.raises(Unanswered):
+        await team.merging.give(run, run.merging)
+    assert await team.merging.give(run, run.merging) == GoalsGiven("q1", done=True)
+    first, again = [request for request in team.others.asked if isinstance(request, MergeInto)]
+    assert (first, first.execution_id, first.goals) == (again, "q1", "the rest")
+    team.others.merged = Merged(done=False)
+    assert await team.merging.give(run, run.merging) == GoalsGiven("q1", done=False)
+
+
+async def test_a_dry_run_gives_nothing_to_anybody() -> None:  # SC-13 EX-07
+    team = Team()
+    await team.keep(an_earlier("e0"))
+    run = comparing(executor_mode="dryrun")
+    run = taken(run, await team.merging.compare(run, Goals(content="Sell")))
+    assert team.others.question().under_way == []
+    assert run.merging is None
+    assert run.execution.goals == Goals(content="the rest")

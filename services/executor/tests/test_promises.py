@@ -1,0 +1,159 @@
+"""Processes that answer later: where they are told to send it, and how what they send is taken (TG-01)."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from services.executor.tests.desk import Desk
+from services.executor.tests.lives import EQUIPPED, SECRET, a_process_task, begun, well, with_tasks
+from services.executor.tests.test_callbacks import calling, waiting
+from services.executor.tests.workshop import Blobs, ScriptedModel, Shop
+
+from executor.domain import deciding
+from executor.domain.run import Run
+from executor.domain.steps import MakeCalls, Park
+from executor.take_result import TakeResult
+from rota_common.testing.samples import NOON, TEAM
+from rota_contracts.callback import CallBack, CalledBack
+from rota_contracts.execution import ExecStatus
+from rota_contracts.process import ProcessCall
+
+
+async def later(name: str, call: ProcessCall) -> str | None:
+    return None
+
+
+def shop() -> Shop:
+    made = Shop(ScriptedModel())
+    made.processes._answer = later
+    return made
+
+
+async def test_each_call_has_a_callback_of_its_own_that_nobody_can_guess() -> None:
+    made, paths = shop(), set[str]()
+    for _ in range(20):
+        run = await made.until(with_tasks(a_process_task(1)), lambda run: run.blocked)
+        assert deciding.next_step(run) == Park()
+        paths.add(made.processes.calls[-1][1].callback)
+        assert made.processes.calls[-1][1].callback == f"/v1/callbacks/{run.callbacks[0].id}"
+    assert len(paths) == 20
+    assert min(len(path.removeprefix("/v1/callbacks/")) for path in paths) >= 32  # 24 random bytes
+
+
+async def test_an_answer_at_once_is_the_result_as_ever() -> None:
+    made = Shop(ScriptedModel())
+    run = await made.task_done(with_tasks(a_process_task(1)))
+    assert (run.execution.results[0].status, run.promised) == ("completed", [])
+
+
+async def test_in_a_dry_run_nothing_is_promised() -> None:  # EX-07
+    made = shop()
+    dry = with_tasks(a_process_task(1), run=begun(robot=EQUIPPED, executor_mode="dryrun"))
+    run = await made.task_done(dry)
+    assert (run.execution.results[0].status, run.callbacks, made.processes.calls) == ("completed", [], [])
+
+
+async def test_a_promise_of_a_call_without_a_callback_is_a_failure() -> None:
+    made = shop()
+    run = well(with_tasks(a_process_task(1)))
+    without = run.model_copy(update={"callbacks": []})
+    assert isinstance(deciding.next_step(without), MakeCalls)
+    run = await made.step(without)
+    assert "was not told where to send it" in (run.execution.results[0].error or "")
+
+
+class Taking:
+    """A run in a store, and whoever takes its result."""
+
+    def __init__(self) -> None:
+        self.desk = Desk()
+        self.give = self.desk.giving()
+        blobs: Any = Blobs()
+        self.take = TakeResult(self.desk.runs, blobs, self.give, self.desk.clock)
+
+    async def keep(self, run: Run) -> None:
+        assert await self.desk.runs.create(run, owner="first", until=NOON) == 1
+        await self.desk.runs.release(run, 1, look_at=None)
+
+    async def settled(self) -> Run:
+        while self.give._going:
+            await asyncio.wait(self.give._going)
+        return await self.desk.found()
+
+
+@pytest.mark.parametrize(
+    ("output", "kept"),
+    [({"paid": True}, '{"paid": true}'), ("done", "done"), (None, "null"), ([1, "ü"], '[1, "ü"]'), (0, "0")],
+)
+async def test_a_result_is_kept_as_text_and_its_run_goes_on(output: Any, kept: str) -> None:
+    taking = Taking()
+    await taking.keep(waiting())
+    answer = await taking.take(CallBack(callback_id=SECRET, output=output))
+    assert answer == CalledBack(team_id=TEAM, execution_id="e1")
+    run = await taking.settled()
+    assert (run.execution.results[0].output, run.inbox) == (run.execution.results[0].turns[0].output, [])
+    assert run.execution.results[0].output is not None
+    assert run.execution.results[0].output.inline == kept
+    assert taking.desk.told.facts == ["asked slot 1"]
+    await taking.desk.drive.resume("e1", grant=1)
+    assert "CheckRules" in taking.desk.steps
+
+
+async def test_a_result_is_in_its_run_before_it_is_answered() -> None:
+    taking = Taking()
+    await taking.keep(waiting())
+    await taking.take(CallBack(callback_id=SECRET, error="no"))
+    for going in taking.give._going:  # whoever took it dies now
+        going.cancel()
+    assert await taking.desk.overdue() == ["e1"]
+    await taking.desk.worker("second").resume("e1", swept=True)
+    assert (await taking.desk.found()).execution.results[0].error == "no"
+
+
+async def test_a_second_result_changes_nothing_and_is_told_so() -> None:
+    taking = Taking()
+    await taking.keep(waiting())
+    await taking.take(CallBack(callback_id=SECRET, output=1))
+    first = await taking.settled()
+    again = await taking.take(CallBack(callback_id=SECRET, output=2))
+    assert (again.execution_id, again.repeated, again.over) == ("e1", True, None)
+    assert await taking.settled() == first
+
+
+async def test_of_many_results_at_once_one_counts() -> None:
+    taking = Taking()
+    await taking.keep(waiting())
+    results = [CallBack(callback_id=SECRET, output=number) for number in range(10)]
+    answers = await asyncio.gather(*(taking.take(result) for result in results))
+    assert sum(not answer.repeated for answer in answers) == 1
+
+
+async def test_a_result_for_nobody_and_one_for_a_run_that_is_over_are_told_so() -> None:
+    taking = Taking()
+    await taking.keep(deciding.finish(waiting(), ExecStatus.CANCELLED, now=NOON))
+    assert await taking.take(CallBack(callback_id="guessed", output=1)) == CalledBack()
+    late = await taking.take(CallBack(callback_id=SECRET, output=1))
+    assert (late.execution_id, late.over, late.repeated) == ("e1", "cancelled", False)
+
+
+async def test_a_result_that_is_sent_again_after_its_run_has_ended_was_here_before() -> None:
+    taking = Taking()
+    await taking.keep(waiting())
+    await taking.take(CallBack(callback_id=SECRET, output=1))
+    await taking.settled()
+    await taking.desk.say("stop")
+    assert (await taking.desk.found()).over
+    again = await taking.take(CallBack(callback_id=SECRET, output=1))
+    assert (again.repeated, again.over) == (True, None)
+
+
+async def test_a_result_that_comes_while_its_run_is_in_hand_waits_for_it() -> None:
+    desk = Desk()
+    assert await desk.runs.create(calling(), owner="first", until=desk.clock.forward(10)) == 1
+    blobs: Any = Blobs()
+    take = TakeResult(desk.runs, blobs, desk.giving(), desk.clock)
+    assert not (await take(CallBack(callback_id=SECRET, output="soon"))).repeated
+    run = await desk.found()
+    assert [word.callback for word in run.inbox] == [SECRET]
+    assert isinstance(deciding.next_step(run), MakeCalls)
+    assert desk.told.facts == []

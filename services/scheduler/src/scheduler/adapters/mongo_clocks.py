@@ -1,0 +1,125 @@
+"""Robots' clocks in MongoDB: one document for each, found by the instant at which to look at it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pymongo import ASCENDING, DeleteOne, UpdateOne
+
+from rota_common.mongo import Database, Document
+from rota_contracts.clock_config import Clock
+from rota_contracts.trigger import MissReason
+from scheduler.card import Key
+from scheduler.clock_store import Change, Untold
+from scheduler.clocks import ClockState, Missed
+
+
+class MongoClocks:
+    """`_id` is `<team>/<member>`; neither can hold a slash. `untold` are facts of missed runs, until they are told."""
+
+    def __init__(self, database: Database) -> None:
+        self._clocks = database["clocks"]
+
+    async def prepare(self) -> None:
+        await self._clocks.create_index([("look_at", ASCENDING)], sparse=True)
+        await self._clocks.create_index("untold.at", sparse=True)
+
+    async def revs(self) -> dict[Key, int]:
+        return {_key(each["_id"]): each["rev"] async for each in self._clocks.find({}, {"rev": 1}, batch_size=10_000)}
+
+    async def find(self, keys: Sequence[Key]) -> dict[Key, ClockState]:
+        found = self._clocks.find({"_id": {"$in": [_id(key) for key in keys]}})
+        states = [_state(document) async for document in found]
+        return {state.key: state for state in states}
+
+    async def write(self, changes: Sequence[Change]) -> int:
+        if not changes:
+            return 0
+        result = await self._clocks.bulk_write([_operation(each) for each in changes], ordered=False)
+        return result.modified_count + result.upserted_count
+
+    async def remove(self, revs: Mapping[Key, int]) -> None:
+        if revs:
+            gone = [DeleteOne({"_id": _id(key), "rev": {"$lte": rev}}) for key, rev in revs.items()]
+            await self._clocks.bulk_write(gone, ordered=False)
+
+    async def due(self, now: datetime, limit: int) -> list[ClockState]:
+        found = self._clocks.find({"look_at": {"$lte": now}}).sort("look_at", ASCENDING).limit(limit)
+        return [_state(document) async for document in found.batch_size(limit)]
+
+    async def untold(self, limit: int) -> list[Untold]:
+        found = self._clocks.find({"untold.at": {"$exists": True}}, {"untold": 1}).limit(limit)
+        return [_fact(document["_id"], each) async for document in found for each in document["untold"]]
+
+    async def told(self, facts: Sequence[Untold]) -> None:
+        pulls = [UpdateOne({"_id": _id(each.key)}, {"$pull": {"untold": {"number": each.number}}}) for each in facts]
+        if pulls:
+            await self._clocks.bulk_write(pulls, ordered=False)
+
+
+def _operation(change: Change) -> UpdateOne:
+    new, old = change.new, change.old
+    if old is None:
+        return UpdateOne({"_id": _id(new.key)}, {"$setOnInsert": _document(new)}, upsert=True)
+    update: Document = {"$set": {name: value for name, value in _document(new).items() if value is not None}}
+    gone = {name: "" for name in ("next_run", "look_at", "running") if getattr(new, name) is None}
+    if gone:
+        update["$unset"] = gone
+    if change.missed:
+        numbered = enumerate(change.missed, old.told + 1)
+        update["$push"] = {"untold": {"$each": [_untold(number, each, change.at) for number, each in numbered]}}
+        update["$set"]["told"] = old.told + len(change.missed)
+    was = {name: getattr(old, name) for name in ("rev", "next_run", "look_at", "running")}
+    return UpdateOne({"_id": _id(old.key), **was}, update)
+
+
+def _id(key: Key) -> str:
+    return "/".join(key)
+
+
+def _key(text: str) -> Key:
+    team, _, member = text.partition("/")
+    return team, member
+
+
+def _document(state: ClockState) -> Document:
+    """Without what isn't there: a clock that need not be looked at isn't in the index."""
+    fields: dict[str, Any] = {
+        "rev": state.rev,
+        "clock": state.clock.model_dump(mode="json"),
+        "anchor": state.anchor,
+        "next_run": state.next_run,
+        "look_at": state.look_at,
+        "running": state.running,
+        "failures": state.failures,
+        "room": state.room,
+        "told": state.told,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _state(document: Document) -> ClockState:
+    team, member = _key(document["_id"])
+    return ClockState(
+        team,
+        member,
+        document["rev"],
+        Clock.model_validate(document["clock"]),
+        document["anchor"],
+        next_run=document.get("next_run"),
+        look_at=document.get("look_at"),
+        running=document.get("running"),
+        failures=document["failures"],
+        room=document["room"],
+        told=document["told"],
+    )
+
+
+def _untold(number: int, missed: Missed, at: datetime | None) -> Document:
+    fields = {"first": missed.first, "last": missed.last, "count": missed.count, "message": missed.message}
+    return fields | {"number": number, "reason": missed.reason, "at": at}
+
+
+def _fact(name: str, each: Document) -> Untold:
+    missed = Missed(each["first"], each["last"], each["count"], MissReason(each["reason"]), each["message"])
+    return Untold(_key(name), each["number"], missed, each["at"])

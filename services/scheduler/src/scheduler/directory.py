@@ -1,0 +1,77 @@
+"""All robots, in memory: read on start, kept fresh by the bucket's watch, read anew every hour (SC-14, SC-15)."""
+
+import asyncio
+import contextlib
+from time import monotonic
+
+from pydantic import ValidationError
+
+from rota_common.logs import logger
+from rota_common.metrics import ROBOTS
+from rota_common.robots import Robots
+from scheduler.card import Card, Definition, Key, card_of, read_definition
+from scheduler.keep_clocks import KeepClocks
+
+
+class Directory:
+    """Robots' cards by their keys. Only this module knows how they get here."""
+
+    def __init__(self, robots: Robots, keeping: KeepClocks, *, refresh: float) -> None:
+        self._robots, self._keeping, self._refresh = robots, keeping, refresh
+        self._cards: dict[Key, Card] = {}
+        self.loaded = asyncio.Event()
+        self._log = logger(service="scheduler")
+
+    async def find(self, team: str, member: str, *, rev: int | None = None) -> Card | None:
+        """The robot, at this revision or a later one if there is one; also one that was deleted.
+
+        What isn't known here, or only in an older revision than the asker's, is read from the bucket. Raises what
+        reading raises: a definition that can't be read, or NATS being away.
+        """
+        card = self._cards.get((team, member))
+        if card is not None and (rev is None or card.rev >= rev):
+            return card
+        robot = await self._robots.find(team, member)
+        if robot is None:
+            return None
+        card = card_of(robot)
+        self._keep(card)
+        return card
+
+    async def run(self) -> None:
+        """Read them all, then follow what changes; again and again, also after the connection was broken."""
+        while True:
+            await self._follow()
+
+    async def _follow(self) -> None:
+        began, seen = monotonic(), set[Key]()
+        await self._keeping.begin()
+        async with contextlib.aclosing(self._robots.follow(seconds=self._refresh)) as definitions:
+            async for text in definitions:
+                if text is None:
+                    self._all_read(seen, monotonic() - began)
+                elif definition := self._read(text):
+                    seen.add((definition.team_id, definition.member_id))
+                    self._keeping.note(definition)
+                    self._keep(card_of(definition))
+
+    def _all_read(self, seen: set[Key], seconds: float) -> None:
+        """What the bucket doesn't hold any more is forgotten."""
+        for key in self._cards.keys() - seen:
+            del self._cards[key]
+        self._keeping.all_noted()
+        ROBOTS.set(len(self._cards))
+        self._log.info("robots are known", robots=len(self._cards), seconds=round(seconds, 2))
+        self.loaded.set()
+
+    def _read(self, text: bytes) -> Definition | None:
+        try:
+            return read_definition(text)
+        except ValidationError as error:  # whoever asks for this robot reads it again, and gets the error
+            self._log.warning("a robot's definition can't be read", error=str(error))
+            return None
+
+    def _keep(self, card: Card) -> None:
+        known = self._cards.get(card.key)
+        if known is None or known.rev < card.rev:
+            self._cards[card.key] = card

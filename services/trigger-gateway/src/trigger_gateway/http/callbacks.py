@@ -1,0 +1,72 @@
+"""Callbacks in (TG-01): a promised result comes from outside. Its sender has no key; its id can't be guessed."""
+
+from typing import Annotated, Any
+
+from fastapi import Path, Response
+from pydantic import BaseModel, Field
+
+from rota_contracts.callback import CallBack
+from rota_contracts.catalog import CALL_BACK
+from trigger_gateway.http.guarded import open_router
+from trigger_gateway.http.parts import PartsDep, asked
+from trigger_gateway.http.teams import Strict
+from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
+
+router = open_router("callbacks")
+
+ID_LIMIT = 200
+
+
+class Result(Strict):
+    """Exactly one of both."""
+
+    output: Any = Field(default=None, description="any JSON: what the process has returned")
+    error: Annotated[str, Field(min_length=1, max_length=4000)] | None = Field(
+        default=None, description="why there is no output"
+    )
+
+
+class CallbackTaken(BaseModel):
+    """What waits for the result goes on. 202 the first time, 200 for each later one, which is dropped."""
+
+    execution_id: str
+    status_url: str
+    message: str
+
+
+@router.post(
+    "/callbacks/{callback_id}", status_code=202, summary="Send the result of a call that was promised for later"
+)
+async def call_back(
+    callback_id: Annotated[str, Path(description="from the call")], body: Result, response: Response, parts: PartsDep
+) -> CallbackTaken:
+    if len(callback_id) > ID_LIMIT:
+        raise _unknown()
+    output, error = _checked(body)
+    answer = await asked(parts, CALL_BACK, CallBack(callback_id=callback_id, output=output, error=error))
+    if answer.execution_id is None:
+        raise _unknown()
+    if answer.over is not None and not answer.repeated:
+        text = f"the execution {answer.execution_id} is {answer.over}: it doesn't wait for this any more"
+        raise Conflict("execution_over", text)
+    if answer.repeated:
+        response.status_code = 200
+    return CallbackTaken(
+        execution_id=answer.execution_id,
+        status_url=f"/v1/teams/{answer.team_id}/executions/{answer.execution_id}",
+        message="a result was here before: this one is dropped" if answer.repeated else "taken: the execution goes on",
+    )
+
+
+def _checked(body: Result) -> tuple[Any, str | None]:
+    given = body.model_fields_set
+    if len(given) == 1 and (body.error is not None or "output" in given):
+        return body.output, body.error
+    text = 'expected either output or error, for example {"output": {"invoice": 7}} or {"error": "no such customer"}'
+    raise Invalid("invalid_request", "the result is not valid", [FieldProblem("output", text)])
+
+
+def _unknown() -> NotFound:
+    return NotFound(
+        "callback_not_found", "nothing waits for a result under this id: it was never given, or is long gone"
+    )

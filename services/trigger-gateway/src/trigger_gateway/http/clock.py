@@ -1,0 +1,34 @@
+"""A dry check of a clock, before a robot gets it."""
+
+from typing import Annotated, Any
+
+from fastapi import Body
+from pydantic import BaseModel, Field
+
+from rota_contracts.clock_config import Clock
+from rota_contracts.model import Instant, Name
+from trigger_gateway.check_clock import check_clock as checked
+from trigger_gateway.http.guarded import team_router
+from trigger_gateway.http.parts import PartsDep
+
+router = team_router("clock")
+
+
+class ClockChecked(BaseModel):
+    words: str
+    upcoming: list[Instant] = Field(description="the next five; none for a daemon, whose runs follow one another")
+    anchor: Instant = Field(description="now: an interval would be counted from here")
+
+
+def _takes() -> dict[str, Any]:
+    """As for robots: it is read strictly, by the contract itself."""
+    schema = Clock.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema.pop("$defs")
+    return {"requestBody": {"content": {"application/json": {"schema": schema}}}}
+
+
+@router.post("/clock/check", summary="Say when a clock would run; nothing is changed", openapi_extra=_takes())
+async def check_clock(team: Name, body: Annotated[dict[str, Any], Body()], parts: PartsDep) -> ClockChecked:
+    now = parts.clock()
+    found = checked(body, now)
+    return ClockChecked(words=found.words, upcoming=found.upcoming, anchor=now)

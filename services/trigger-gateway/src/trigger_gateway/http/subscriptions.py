@@ -1,0 +1,72 @@
+"""Who wants the notifications of a channel (Decision 12); the delivery-center keeps it."""
+
+from typing import Annotated
+
+from fastapi import Query, Response
+from pydantic import BaseModel, Field
+
+from rota_contracts.catalog import LIST_SUBSCRIPTIONS, SUBSCRIBE, UNSUBSCRIBE
+from rota_contracts.model import Name
+from rota_contracts.notification import ListSubscriptions, Subscribe, Subscription, SubscriptionsListed, Unsubscribe
+from trigger_gateway.authenticate import Caller
+from trigger_gateway.http.guarded import CallerDep, team_router
+from trigger_gateway.http.parts import PartsDep, asked
+from trigger_gateway.http.teams import Strict
+from trigger_gateway.problems import Conflict
+from trigger_gateway.roles import Role
+
+router = team_router("subscriptions")
+
+LIMIT = 100
+
+
+class NewSubscription(Strict):
+    channel: str = Field(min_length=1, max_length=LIMIT)
+    subscriber: Name
+
+
+class SubscriptionList(BaseModel):
+    """After a change: all of the channel."""
+
+    subscriptions: list[Subscription]
+
+
+@router.post("/subscriptions", status_code=201, summary="Subscribe to a channel; doing so again changes nothing")
+async def subscribe(team: Name, body: NewSubscription, parts: PartsDep, caller: CallerDep) -> SubscriptionList:
+    """A member subscribes under the name of its key; for others it takes an admin."""
+    _check(caller, body.subscriber)
+    wanted = Subscribe(team_id=team, channel=body.channel, subscriber=body.subscriber)
+    return _changed(await asked(parts, SUBSCRIBE, wanted))
+
+
+@router.get("/subscriptions", summary="List the subscriptions, to one channel or to all")
+async def list_subscriptions(
+    team: Name, parts: PartsDep, channel: Annotated[str | None, Query(min_length=1, max_length=LIMIT)] = None
+) -> SubscriptionList:
+    answer = await asked(parts, LIST_SUBSCRIPTIONS, ListSubscriptions(team_id=team, channel=channel))
+    return SubscriptionList(subscriptions=answer.subscriptions)
+
+
+@router.delete("/subscriptions", status_code=204, summary="End a subscription; one that isn't there is none to end")
+async def unsubscribe(
+    team: Name,
+    channel: Annotated[str, Query(min_length=1, max_length=LIMIT)],
+    subscriber: Name,
+    parts: PartsDep,
+    caller: CallerDep,
+) -> Response:
+    _check(caller, subscriber)
+    gone = Unsubscribe(team_id=team, channel=channel, subscriber=subscriber)
+    _changed(await asked(parts, UNSUBSCRIBE, gone))
+    return Response(status_code=204)
+
+
+def _changed(answer: SubscriptionsListed) -> SubscriptionList:
+    if answer.refused:
+        raise Conflict("subscription_refused", answer.refused)
+    return SubscriptionList(subscriptions=answer.subscriptions)
+
+
+def _check(caller: Caller, subscriber: str) -> None:
+    if subscriber != caller.name:
+        caller.check(Role.ADMIN, f"a subscription of {subscriber}, which isn't this key's own name,")

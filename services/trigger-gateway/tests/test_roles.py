@@ -1,0 +1,63 @@
+"""What each role may do: the table, and that every route of a team stands in it (TG-24)."""
+
+import pytest
+from fastapi.routing import APIRoute
+
+from trigger_gateway.authenticate import Caller
+from trigger_gateway.http.api import ROUTERS
+from trigger_gateway.http.guarded import TeamRoute, team_router
+from trigger_gateway.problems import Forbidden
+from trigger_gateway.roles import ALLOWED, Role, needed
+
+ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+OF_A_TEAM = [route for route in ROUTES if "{team}" in route.path and not route.path.startswith("/v1/hooks/")]
+IDS = [f"{min(route.methods or ())} {route.path}" for route in OF_A_TEAM]
+
+
+@pytest.mark.parametrize("route", OF_A_TEAM, ids=IDS)
+def test_every_route_of_a_team_asks_for_the_role_that_the_table_names(route: APIRoute) -> None:
+    assert isinstance(route, TeamRoute)
+    assert needed(route.name) in Role
+
+
+def test_the_table_names_each_route_once_and_nothing_else() -> None:
+    named = [name for names in ALLOWED.values() for name in names]
+    assert sorted(named) == sorted(route.name for route in OF_A_TEAM)
+
+
+def test_a_route_that_is_not_in_the_table_cant_be_made() -> None:
+    router = team_router("new")
+
+    async def blow_up() -> None: ...
+
+    with pytest.raises(ValueError, match="expected the route blow_up in the table"):
+        router.add_api_route("/blow-up", blow_up)
+
+
+@pytest.mark.parametrize("route", OF_A_TEAM, ids=IDS)
+def test_who_only_looks_changes_nothing(route: APIRoute) -> None:
+    if needed(route.name) is Role.VIEWER:
+        assert route.methods == {"GET"} or route.name == "check_clock"
+
+
+@pytest.mark.parametrize(
+    ("role", "routes"),
+    [
+        (Role.VIEWER, ["read_robot", "read_robot_status", "follow", "list_keys"]),
+        (Role.MEMBER, ["trigger", "intervene", "stop_execution", "replay_execution", "search"]),
+        (Role.ADMIN, ["create_robot", "delete_robot", "pause_robot", "stop_team", "create_source", "put_entry"]),
+        (Role.OWNER, ["create_key", "delete_key"]),
+    ],
+)
+def test_a_role_may_do_what_those_below_it_may_and_more(role: Role, routes: list[str]) -> None:
+    for name in routes:
+        assert needed(name) is role
+        for caller in Role:
+            assert caller.covers(needed(name)) == (list(Role).index(caller) >= list(Role).index(role))
+
+
+def test_a_refusal_names_both_roles() -> None:
+    with pytest.raises(Forbidden) as refused:
+        Caller("acme", Role.VIEWER).check(Role.ADMIN)
+    assert refused.value.code == "role_too_low"
+    assert refused.value.message == "this needs a key of the role admin or above: this key has the role viewer"

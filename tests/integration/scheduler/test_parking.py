@@ -76,7 +76,9 @@ async def test_a_grant_survives_a_dispatcher_that_is_killed(world: World) -> Non
 async def test_what_waits_is_taken_back_for_all_to_see(world: World) -> None:  # TG-16
     await world.keep(a_robot(config=ONE))
     async with world.scheduler():
-        for number in range(4):
+        await world.trigger("t0")
+        await world.slots(1)
+        for number in range(1, 4):
             await world.trigger(f"t{number}")
             await world.admitted(number + 1)
         one = await world.withdraw(execution_id=execution_id("t1"))
@@ -111,9 +113,10 @@ async def test_whichever_replica_is_asked_the_dispatcher_takes_back(world: World
 async def test_a_taking_back_that_was_not_told_is_told_by_the_successor(world: World) -> None:
     await world.keep(a_robot(config=ONE))
     first = await world.start()
-    for number in range(2):
-        await world.trigger(f"t{number}")
-        await world.admitted(number + 1)
+    await world.trigger("t0")
+    await world.slots(1)
+    await world.trigger("t1")
+    await world.admitted(2)
     publish, stuck = first.service.bus.jetstream.publish, asyncio.Event()
 
     async def held(subject: str, *args: object, **given: object) -> object:

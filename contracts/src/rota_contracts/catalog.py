@@ -152,7 +152,7 @@ UNSUBSCRIBE     = question("unsubscribe",     notification.Unsubscribe, notifica
 LIST_SUBSCRIPTIONS = question("list_subscriptions", notification.ListSubscriptions, notification.SubscriptionsListed, to="delivery-center", asked_by="trigger-gateway")
 WITHDRAW        = question("withdraw",        control.Withdraw,         control.Withdrawn,         to="scheduler", asked_by="trigger-gateway")
 CHANGE_PLAN     = question("change_plan",     plan.ChangePlan,          plan.PlanChanged,           to="scheduler", asked_by="trigger-gateway")
-LIST_PLANS      = question("list_plans",      plan.ListPlans,           plan.PlansListed,           to="scheduler", asked_by="trigger-gateway")
+LIST_PLANS      = question("list_plans",      plan.ListPlans,           plan.PlansListed,           to="scheduler", asked_by="trigger-gateway executor")
 REMEMBER        = question("remember",        memory.Remember,          memory.Remembered,          to="memory",    asked_by="learner", timeout=10)
 RECALL          = question("recall",          memory.Recall,            memory.Recalled,            to="memory",    asked_by="executor validator")
 SHARE           = question("share",           memory.Share,             memory.Shared,              to="memory",    asked_by="trigger-gateway", timeout=10)

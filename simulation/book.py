@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from simulation.oracle import Run, Verdict
@@ -20,6 +20,7 @@ class Book:
         self._expected: set[Run] = set()
         self._open: set[Run] = set()
         self._unknown: set[Run] = set()
+        self._given_up: set[Run] = set()
         self._skipped: defaultdict[str, set[datetime]] = defaultdict(set)
         self._facts: set[str] = set()
         self._change = asyncio.Event()
@@ -63,13 +64,22 @@ class Book:
         self._change.set()
 
     async def complete(self, timeout: float) -> bool:
-        """Wait until all that is due has come; False if it hasn't after `timeout` seconds."""
+        """Wait until all that is due has come, apart from what was given up; False if it hasn't after `timeout` s."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
-                while self._open or self._unknown:
+                while self._awaited():
                     self._change.clear()
                     await self._change.wait()
-        return not self._open and not self._unknown
+        return not self._awaited()
+
+    def give_up(self) -> list[str]:
+        """Wait no longer for what hasn't come; it stays lost unless it comes after all. In words."""
+        awaited = self._awaited()
+        self._given_up |= awaited
+        return [line for run, line in self._missing() if run in awaited]
+
+    def _awaited(self) -> set[Run]:
+        return (self._open | self._unknown) - self._given_up
 
     def note(self, text: str) -> None:
         if len(self.notes) < NOTES:
@@ -77,10 +87,13 @@ class Book:
 
     def open(self) -> Iterable[str]:
         """What hasn't come, in words."""
-        yield from (f"{member} should run, scheduled at {at:%a %d %b %H:%M:%S}" for member, at in sorted(self._open))
-        yield from (
-            f"{member}: nobody says that {at:%a %d %b %H:%M:%S} is missed" for member, at in sorted(self._unknown)
-        )
+        yield from (line for _, line in self._missing())
+
+    def _missing(self) -> Iterator[tuple[Run, str]]:
+        for member, at in sorted(self._open):
+            yield (member, at), f"{member} should run, scheduled at {at:%a %d %b %H:%M:%S}"
+        for member, at in sorted(self._unknown):
+            yield (member, at), f"{member}: nobody says that it missed {at:%a %d %b %H:%M:%S}"
 
     @property
     def due(self) -> int:

@@ -25,14 +25,14 @@ from simulation.report import Figures
 from simulation.script import REPLICAS, Script, Step, horizon
 from simulation.servers import Servers, servers
 
-STEP_S, HOLD_S, ECHO_S, PROGRESS_S = 30.0, 0.2, 2.0, 10.0
+STEP_S, HOLD_S, ECHO_S, PROGRESS_S = 20.0, 0.2, 2.0, 10.0
 """How long a step may take; how long one is held at which nothing may happen; how long whatever is doubled may take to
 come, at the end: longer than the bus waits before it delivers again what a dead replica had in hand."""
 
 HOPELESS = 5
 """Steps in a row that don't come to their end: nothing will."""
 
-AT_ONCE = 100
+AT_ONCE, SHOWN = 100, 5
 LOOK_S, AGREE_S = 0.02, 0.2
 
 
@@ -116,8 +116,9 @@ class Year:
             self._hopeless = 0
             return
         self._hopeless += 1
-        waiting = list(self.book.open())
-        self._say(f"{step}: after {STEP_S:g} s there are still {len(waiting)} to come: {'; '.join(waiting[:5])}")
+        late = self.book.give_up()
+        text = f"{len(late)} had not come after {STEP_S:g} s: {'; '.join(late[:SHOWN])}"
+        self._say(f"{step.last:%a %d %b %Y %H:%M:%S}: {text}")
 
     async def _end_daemons(self, at: datetime) -> None:
         """And wait until the scheduler has noticed: only then it knows when the next runs are due."""

@@ -65,6 +65,15 @@ async def test_a_step_is_complete_when_all_came_and_all_that_was_skipped_is_know
     assert book.made_known == book.skipped == 2
 
 
+async def test_what_was_given_up_holds_up_no_later_step_and_counts_unless_it_comes() -> None:
+    book = a_book()
+    assert book.give_up() == ["r1 should run, scheduled at Wed 01 May 12:00:00"]
+    assert await book.complete(0.01)
+    assert book.lost == 1
+    book.fired(RUN, "e1")
+    assert book.lost == 0
+
+
 def test_missed_runs_that_are_told_under_two_ids_are_found() -> None:
     book = a_book(skipped=1)
     for fact in ("f1", "f1", "f2"):

@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from rota_common.embedded import EmbeddedServer
+from rota_common.mongo import Mongo
 from rota_common.testing.samples import a_robot
+from tests.integration.scheduler.clock_world import Stores
 from tests.integration.scheduler.world import World
 
 
@@ -15,3 +17,17 @@ async def world(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> Asyn
     async with World(nats.url, mongo_url, mongo_prefix).neighbours() as made:
         await made.keep(a_robot())
         yield made
+
+
+@pytest.fixture
+async def mongo(mongo_url: str, mongo_prefix: str) -> AsyncIterator[Mongo]:
+    """The scheduler's database, for tests that look into it or take something out."""
+    made = Mongo(mongo_url, f"{mongo_prefix}_scheduler")
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def stores(monkeypatch: pytest.MonkeyPatch) -> Stores:
+    """The stores of the replicas that the test starts."""
+    return Stores(monkeypatch)

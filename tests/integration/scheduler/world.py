@@ -45,7 +45,7 @@ class World:
             Service(name, nats_url, runtime=RUNTIME) for name in ("trigger-gateway", "executor")
         )
         self.requested: list[str] = []
-        self.capacity = 1000
+        self.capacity: int | None = 1000
         router = Router()
         router.consume(catalog.EXECUTION_REQUESTED)(self._on_requested)
         self.executor.include(router)
@@ -72,13 +72,18 @@ class World:
                 await service.stop(1)
 
     async def _alive(self) -> None:
-        """The executor says so every second."""
+        """The executor says so all the time, unless its `capacity` is None."""
         while True:
-            report = ExecutorReportedV1(
-                team_id="_all_", member_id="_all_", executor_id="e1", capacity=self.capacity, at=now()
-            )
-            await self.executor.publish.observe(catalog.EXECUTOR_REPORTED, report)
+            if self.capacity is not None:
+                await self.report(self.capacity)
             await asyncio.sleep(0.1)
+
+    async def report(self, capacity: int, executor: str = "e1") -> None:
+        """An executor says how many executions it can have at once."""
+        report = ExecutorReportedV1(
+            team_id="_all_", member_id="_all_", executor_id=executor, capacity=capacity, at=now()
+        )
+        await self.executor.publish.observe(catalog.EXECUTOR_REPORTED, report)
 
     async def start(self, *, clock: Clock = now, middlewares: Any = (), **settings: Any) -> App:
         runtime = Runtime(clock=clock, fetch_timeout=0.3, middlewares=middlewares)
@@ -122,13 +127,16 @@ class World:
             catalog.EXECUTION_RESUMABLE, fact, caused_by=fact.execution_id, step=str(parks), again=again
         )
 
-    async def finished(self, trigger_id: str, *, member: str = MEMBER, status: str = "completed") -> None:
+    async def finished(
+        self, trigger_id: str, *, member: str = MEMBER, status: str = "completed", error: str | None = None
+    ) -> None:
         fact = ExecutionFinishedV1(
             execution_id=execution_id(trigger_id),
             team_id=TEAM,
             member_id=member,
             trigger_id=trigger_id,
             status=ExecStatus(status),
+            error=error,
             finished_at=now(),
         )
         await self.executor.publish(catalog.EXECUTION_FINISHED, fact, caused_by=fact.execution_id)

@@ -205,8 +205,10 @@ def pick(board: Board, *, pool: int, now: datetime) -> list[Entry]:
         return []
     running = Counter(entry.team for entry in board.active.values())
     robots = Counter(board.running_of)
-    lines = _lines(board, now)
+    lines = _lines(board)
     share = pool / len(running.keys() | lines.keys())
+    for name, line in lines.items():
+        _line_up(line, now, helped=running[name] < share)
     chosen = list[Entry]()
     while len(chosen) < free and lines:
         team = min(lines, key=lambda name: _rank(lines[name][-1], running[name], share, now))
@@ -216,21 +218,26 @@ def pick(board: Board, *, pool: int, now: datetime) -> list[Entry]:
         robots[best.robot] += 1
         if robots[best.robot] >= best.max_running:
             lines[team] = [entry for entry in lines[team] if entry.robot != best.robot]
+        if running[team] - 1 < share <= running[team]:
+            _line_up(lines[team], now, helped=False)
         if not lines[team]:
             del lines[team]
     return chosen
 
 
-def _lines(board: Board, now: datetime) -> dict[str, list[Entry]]:
-    """Each team's entries that may have a slot, the best last."""
+def _lines(board: Board) -> dict[str, list[Entry]]:
+    """Each team's entries that may have a slot."""
     lines = defaultdict[str, list[Entry]](list)
     for entry in board.queued.values():
         if board.running_of[entry.robot] < entry.max_running:
             lines[entry.team].append(entry)
-    for line in lines.values():
-        line.sort(key=lambda entry: (now - entry.queued_at < TOO_LONG, *_merit(entry, now)))
-        line.reverse()
     return lines
+
+
+def _line_up(line: list[Entry], now: datetime, *, helped: bool) -> None:
+    """The best last. `helped`: the team holds less than its share, so whoever waited too long goes first."""
+    line.sort(key=lambda entry: (not (helped and now - entry.queued_at >= TOO_LONG), *_merit(entry, now)))
+    line.reverse()
 
 
 def _rank(entry: Entry, team_running: int, share: float, now: datetime) -> tuple[bool, int, float, int, datetime]:

@@ -9,7 +9,7 @@ from pymongo import ASCENDING, DESCENDING
 from rota_common.mongo import Database, Document
 from rota_contracts.execution import ExecStatus
 from rota_contracts.merging import ListWaiting, MergeInto, Waiting
-from rota_contracts.trigger import TriggerReceivedV1, TriggerType
+from rota_contracts.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
 from scheduler.card import Key
 from scheduler.domain import State
 from scheduler.ports import Standing
@@ -17,6 +17,9 @@ from scheduler.ports import Standing
 HOLDS_SLOT = (State.ADMITTED, State.RUNNING)
 FIRST = {"live": True, "state": State.QUEUED, "parks": {"$in": [None, 0]}}
 """Waits, and has not begun."""
+
+REAL = {"trigger.executor_mode": {"$in": [None, ExecutorMode.STANDARD]}}
+"""No trial: what is merged into one of those is lost."""
 
 
 class MongoStandings:
@@ -35,7 +38,7 @@ class MongoStandings:
 
     async def waiting(self, question: ListWaiting) -> list[Waiting]:
         whose = {"team": question.team_id, "member": question.member_id}
-        found = self._queue.find(FIRST | whose).sort("queued_at", ASCENDING).limit(question.limit)
+        found = self._queue.find(FIRST | whose | REAL).sort("queued_at", ASCENDING).limit(question.limit)
         return [_waiting(document) async for document in found]
 
     async def merge(self, question: MergeInto) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -28,6 +29,7 @@ class Replicas:
         self._nursery: asyncio.subprocess.Process | None = None
         self._pids: dict[int, int] = {}
         self._slain: set[int] = set()
+        self._births = Counter[int]()
         self._change = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
         self.kills = 0
@@ -88,6 +90,7 @@ class Replicas:
             async with self._change:
                 if what == b"started":
                     self._pids[int(number)] = int(pid)
+                    self._births[int(number)] += 1
                 elif int(pid) in self._slain:
                     self._slain.remove(int(pid))
                 else:
@@ -123,8 +126,9 @@ class Replicas:
         assert self._nursery.stdin is not None
         log = self._folder / f"replica-{number}.log"
         self._nursery.stdin.write(f"{number} {self._files[number]} {log}\n".encode())
+        nth = self._births[number] + 1  # it may be killed again before we come to look
         async with self._change:
-            await asyncio.wait_for(self._change.wait_for(lambda: number in self._pids), PATIENCE_S)
+            await asyncio.wait_for(self._change.wait_for(lambda: self._births[number] >= nth), PATIENCE_S)
 
     def _background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

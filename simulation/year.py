@@ -34,6 +34,8 @@ HOPELESS = 5
 
 AT_ONCE, SHOWN = 100, 5
 LOOK_S, AGREE_S = 0.02, 0.2
+ANSWER_S = 1.0
+"""Whoever was asked may have been killed meanwhile."""
 
 
 class Year:
@@ -156,7 +158,8 @@ class Year:
     async def _next_runs(self, members: list[str]) -> dict[str, datetime | None]:
         """What the scheduler says of these robots, as anybody may ask it; nothing while nobody can answer."""
         try:
-            answer = await self._gateway.ask(catalog.READ_ROBOTS, ReadRobots(team_id=TEAM, member_ids=members))
+            question = ReadRobots(team_id=TEAM, member_ids=members)
+            answer = await self._gateway.ask(catalog.READ_ROBOTS, question, timeout=ANSWER_S)
         except Transient:
             return {}
         return {robot.member_id: robot.next_run for robot in answer.robots}

@@ -14,9 +14,7 @@ class RobotState(Part):
     member_id: Name
     status: RobotStatus
     active: bool = Field(description="false: paused, in maintenance, or switched off")
-    last_run: Instant | None = Field(
-        default=None, description="when the last run that is over had got its slot"
-    )
+    last_run: Instant | None = Field(default=None, description="when the last run that is over had got its slot")
     last_status: ExecStatus | None = None
     next_run: Instant | None = Field(default=None, description="by its clock; None for none, and while a daemon runs")
     clock: str = Field(default="", description="its clock in words")

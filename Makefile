@@ -11,7 +11,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(BIN)/pi
 compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --universal --custom-compile-command "make lock" $(UPGRADE)
 
-.PHONY: help setup demo test lint format schemas bench chaos simulate-year lock
+.PHONY: help setup demo test lint format schemas bench flood chaos simulate-year lock
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -50,6 +50,11 @@ schemas: setup ## write contracts/schemas and docs/channels.md from the catalog
 bench: setup ## measure, beside the floor
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.stop
+	$(BIN)/python -m bench.clock
+	$(BIN)/python -m bench.flood
+
+flood: setup ## flood one team with webhooks, see that another's clocks stay on time (SECONDS=20 SEED=1)
+	$(BIN)/python -m bench.flood $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%)
 
 chaos: setup ## kill every service at every step, count what came of it (SECONDS=60 SEED=1 EXECUTIONS=1000)
 	$(BIN)/python -m chaos $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%) $(EXECUTIONS:%=--executions=%)

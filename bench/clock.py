@@ -1,5 +1,5 @@
-"""`python -m bench.clock`: the clock of a hundred thousand robots: a scheduler's start, a tick with many due, and an idle
-one. On a real mongod and nats-server."""
+"""`python -m bench.clock`: the clock of a hundred thousand robots, on a real mongod and nats-server: a scheduler's
+start, a tick with many due, and one with none."""
 
 import argparse
 import asyncio
@@ -29,9 +29,9 @@ async def measure(robots: int, rounds: int) -> list[dict[str, Any]]:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rota-bench-")))
         server, mongo = nats_server(folder / "nats"), mongod(folder / "mongo")
-        for each in (server, mongo):
-            await each.start()
-            stack.push_async_callback(each.stop)
+        for part in (server, mongo):
+            await part.start()
+            stack.push_async_callback(part.stop)
         await topology.apply_to(server.url)
         print(f"{robots} robots, {await fill(server.url, robots, now())} bytes each")
         settings = Settings(nats_url=server.url, mongo_url=mongo.url, mongo_prefix=PREFIX)
@@ -52,7 +52,7 @@ async def measure(robots: int, rounds: int) -> list[dict[str, Any]]:
         print(json.dumps(start))
         until_decided = median([await decided(main.database, due) for _ in range(rounds)])
         await processes.stop_all()
-        fewer = [(robots // part, ticking(f"{PREFIX}_{robots // part}")) for part in (100, 10)]
+        fewer = [(count, ticking(f"{PREFIX}_{count}")) for count in (robots // 100, robots // 10)]
         for count, each in fewer:
             await copy(main.database, each.database, count)
             await each.prepare()

@@ -1,4 +1,4 @@
-"""How a scheduler starts where there are a hundred thousand robots: once before their clocks are stored, and once more."""
+"""How a scheduler starts where there are a hundred thousand robots: before their clocks are stored, and afterwards."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,6 +11,7 @@ from typing import Any
 import nats
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
+from bench.waiting import until
 from rota_common.clock import now
 from rota_common.mongo import Database
 from rota_common.testing.processes import Processes
@@ -18,8 +19,6 @@ from rota_contracts.streams import ROBOTS_BUCKET
 
 SERVICE = "scheduler"
 STARTS = 3
-LOOK_S = 0.02
-PATIENCE_S = 300.0
 KNOWN = '"robots are known"'
 
 
@@ -78,12 +77,6 @@ class Starts:
 
     async def _all_stored(self) -> bool:
         return await self._database["clocks"].estimated_document_count() == self._robots
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not await condition():
-            await asyncio.sleep(LOOK_S)
 
 
 async def make_due(database: Database, count: int) -> None:

@@ -84,7 +84,7 @@ class System:
             self._idle.pop() if self._idle else Connection("127.0.0.1", self.processes.ports["trigger-gateway"])
         )
         body = json.dumps(EVENT).encode()
-        headers, started = _signed(body), perf_counter()
+        headers, started = signed(body), perf_counter()
         status, answer = await connection.post(f"/v1/hooks/{TEAM}/{SOURCE}", body, headers)
         self._idle.append(connection)
         if status != 202:
@@ -98,7 +98,7 @@ class System:
         """An event for the worker with this data; its execution, once it is over."""
         body = json.dumps({"type": "work.wanted", "data": data}).encode()
         async with httpx.AsyncClient(trust_env=False, base_url=self.processes.gateway, headers=ADMIN) as client:
-            woken = await client.post(f"/v1/hooks/{TEAM}/{tasks.SOURCE}", content=body, headers=_signed(body))
+            woken = await client.post(f"/v1/hooks/{TEAM}/{tasks.SOURCE}", content=body, headers=signed(body))
             if woken.status_code != 202:
                 raise RuntimeError(f"expected 202 from the webhook, got {woken.status_code}: {woken.text}")
             execution = woken.json()["triggers"][0]["execution_id"]
@@ -126,7 +126,7 @@ class System:
                 raise RuntimeError(f"expected 201 from {path or '/v1/teams'}, got {answer.status_code}: {answer.text}")
 
 
-def _signed(body: bytes) -> dict[str, str]:
+def signed(body: bytes) -> dict[str, str]:
     """Standard Webhooks headers, made here so that no library of ours is measured."""
     name, at = f"msg_{uuid4().hex}", str(int(datetime.now(UTC).timestamp()))
     signed = hmac.new(base64.b64decode(SECRET), f"{name}.{at}.".encode() + body, hashlib.sha256).digest()

@@ -1,6 +1,5 @@
 """What a tick costs: with a hundredth of the robots due, with none, and with as many due among ever more robots."""
 
-import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from statistics import median
@@ -9,7 +8,8 @@ from typing import Any
 
 from pymongo import UpdateOne
 
-from bench.scheduler_start import due_clocks, make_due, until
+from bench.scheduler_start import due_clocks, make_due
+from bench.waiting import until
 from rota_common.bus import Bus
 from rota_common.clock import now
 from rota_common.mongo import Database, Document, Mongo
@@ -66,14 +66,14 @@ class Bare:
     """The floor: the same reads and writes by the driver alone, on collections of its own."""
 
     def __init__(self, database: Database) -> None:
-        self._source, self._clocks, self._queue = (database[name] for name in ("clocks", "bare_clocks", "bare_queue"))
+        self._database, self._clocks, self._queue = database, database["bare_clocks"], database["bare_queue"]
         self._model: Document = {}
         self._rounds = 0
 
     async def prepare(self, sample: Document) -> None:
         """`sample`: a document of the queue, as large as all of them are to be."""
         self._model = sample
-        await copy(self._source.database, self._source.database, 10**9, "bare_clocks")
+        await copy(self._database, self._database, 10**9, "bare_clocks")
         await self._clocks.create_index("look_at", sparse=True)
         await self._queue.create_index("due_at", sparse=True)
 
@@ -137,8 +137,7 @@ async def decided(database: Database, due: int) -> float:
     began = perf_counter()
 
     async def all_decided() -> bool:
-        await asyncio.sleep(0.03)
         return await database["queue"].count_documents({"priority": {"$exists": True}}) - before >= due
 
-    await until(all_decided)
+    await until(all_decided, look=0.05)
     return perf_counter() - began

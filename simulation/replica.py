@@ -17,13 +17,13 @@ FETCH_S = 0.5
 LOOK_S = 1.0
 
 
-def run(clock: str, started: Callable[[], None]) -> None:
+def run(clock: str, started: Callable[[], object]) -> None:
     """For ever: until this process is killed, or whoever made it is gone."""
     Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     asyncio.run(_run(SharedClock(Path(clock)), started))
 
 
-async def _run(clock: SharedClock, started: Callable[[], None]) -> None:
+async def _run(clock: SharedClock, started: Callable[[], object]) -> None:
     settings = Settings()
     logs.configure(level=settings.log_level)
     app = build(settings, runtime=Runtime(clock=clock, fetch_timeout=FETCH_S))

@@ -1,6 +1,7 @@
 """Three schedulers as processes of their own, each with its clock: killed, and started again while the others go on."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ from simulation.clockwork import SharedClock
 
 PATIENCE_S = 60.0
 LONGEST_ABSENCE_S = 1.5
+LOOK_S = 0.005
 
 
 class Replicas:
@@ -28,7 +30,6 @@ class Replicas:
         self._folder, self._environ, self._random = folder, os.environ | settings, random
         self._nursery: asyncio.subprocess.Process | None = None
         self._pids: dict[int, int] = {}
-        self._slain: set[int] = set()
         self._births = Counter[int]()
         self._change = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -54,6 +55,9 @@ class Replicas:
         for task in self._tasks:
             if task.done():
                 task.result()
+        for number, pid in self._pids.items():
+            if not _alive(pid):
+                raise RuntimeError(f"replica {number} ended by itself: see replica-{number}.log in {self._folder}")
 
     async def start_all(self) -> None:
         await asyncio.gather(*(self._start(number) for number in range(len(self._clocks))))
@@ -78,23 +82,20 @@ class Replicas:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for pid in self._pids.values():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         if self._nursery is not None:
-            self._nursery.kill()
+            with contextlib.suppress(ProcessLookupError):
+                self._nursery.kill()
             await self._nursery.wait()
 
     async def _hear(self, nursery: asyncio.subprocess.Process) -> None:
         assert nursery.stdout is not None
         async for line in nursery.stdout:
-            number, pid, what = line.split()
+            number, pid = map(int, line.split())
             async with self._change:
-                if what == b"started":
-                    self._pids[int(number)] = int(pid)
-                    self._births[int(number)] += 1
-                elif int(pid) in self._slain:
-                    self._slain.remove(int(pid))
-                else:
-                    raise RuntimeError(f"replica {int(number)} ended by itself: see its log in {self._folder}")
+                self._pids[number] = pid
+                self._births[number] += 1
                 self._change.notify_all()
         raise RuntimeError(f"the replicas' parent ended by itself: see nursery.log in {self._folder}")
 
@@ -113,13 +114,12 @@ class Replicas:
 
     async def _kill(self, numbers: Sequence[int]) -> None:
         """SIGKILL, all at once, and wait until they are gone."""
-        pids = {self._pids.pop(number) for number in numbers}
-        self._slain |= pids
+        pids = [self._pids.pop(number) for number in numbers]
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
         self.kills += len(pids)
-        async with self._change:
-            await asyncio.wait_for(self._change.wait_for(lambda: not pids & self._slain), PATIENCE_S)
+        while any(_alive(pid) for pid in pids):
+            await asyncio.sleep(LOOK_S)
 
     async def _start(self, number: int) -> None:
         assert self._nursery is not None
@@ -127,8 +127,11 @@ class Replicas:
         log = self._folder / f"replica-{number}.log"
         self._nursery.stdin.write(f"{number} {self._files[number]} {log}\n".encode())
         nth = self._births[number] + 1  # it may be killed again before we come to look
-        async with self._change:
-            await asyncio.wait_for(self._change.wait_for(lambda: self._births[number] >= nth), PATIENCE_S)
+        try:
+            async with asyncio.timeout(PATIENCE_S), self._change:
+                await self._change.wait_for(lambda: self._births[number] >= nth)
+        except TimeoutError:
+            raise RuntimeError(f"replica {number} did not start: see {log} and nursery.log") from None
 
     def _background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -138,3 +141,11 @@ class Replicas:
     def _over(self, task: asyncio.Task[None]) -> None:
         if task.cancelled() or task.exception() is None:
             self._tasks.discard(task)  # one that failed stays, so that whoever waits hears of it
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -21,7 +21,7 @@ from executor.domain.outcomes import (
     VerdictGiven,
     Written,
 )
-from executor.domain.run import Run, Word
+from executor.domain.run import Run, Surroundings, Word
 from executor.domain.steps import (
     AskAgent,
     BeginCalls,
@@ -59,6 +59,7 @@ PATIENCE = timedelta(seconds=60)
 GOOD = ValidationResult(passed=True, score=0.9)
 BAD = ValidationResult(passed=False, score=0.2, issues=["too short", "no figures"])
 CONTENT = DeliveryContent(summary="Done.", body=Text(inline="# Done"))
+AROUND = Surroundings(pending="- paused: Globex", since=NOON - timedelta(days=1), happened="- it rained")
 DELIVERED = DeliveryResult(request_id="r1", content=CONTENT, success=True)
 
 
@@ -82,7 +83,7 @@ def answer(run: Run, step: Step, *, tasks: int = 2, expected: str = "") -> Progr
         case CompareGoals():
             return GoalsCompared(GoalsChecked(decision=DedupDecision.PROCEED))
         case RecallLessons():
-            return Recalled([], note="without lessons")
+            return Recalled([], note="without lessons", surroundings=AROUND if step.look_around else None)
         case RequestDelivery():
             return DeliveryTaken(DELIVERED)
         case RequestLearning():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
-from services.executor.tests.lives import BAD, DELIVERED, GOOD, a_word, begun, equipped
+from services.executor.tests.lives import AROUND, BAD, DELIVERED, GOOD, a_word, begun, equipped
 from services.executor.tests.workshop import TOOLS
 
 from executor.agent.words import Said, ToolCall
@@ -207,7 +207,7 @@ def _merged(step: CompareGoals | GiveGoals, chance: Chance) -> Outcome:
 def _answer(step: Step, chance: Chance) -> Outcome:
     match step:
         case RecallLessons():
-            return Recalled([], note="without lessons")
+            return Recalled([], note="without lessons", surroundings=AROUND if step.look_around else None)
         case CompareGoals() | GiveGoals():
             return _merged(step, chance)
         case BeginCalls(task, uses):

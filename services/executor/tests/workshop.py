@@ -70,6 +70,7 @@ class Shop:
             Blobs(),  # type: ignore[arg-type]  # no object store is needed
             nobody,  # type: ignore[arg-type]  # nor anybody to ask
             nobody,  # type: ignore[arg-type]  # nor runs to merge with
+            nobody,  # type: ignore[arg-type]  # nor to look at
             real=Workshop(self.tools, self.processes),
             recording=Workshop(RecordingTools({"crm"}), RecordingProcesses()),
         )

@@ -184,22 +184,22 @@ def turn(waits: Sequence[Entry], runs: Sequence[Entry], pool: int) -> Callable[[
     return place
 
 
-WAITED = st.one_of(st.integers(0, 8), st.integers(36, 48)).map(lambda quarters: quarters / 4)
-"""Minutes; in quarters of one, so that what is worth the same is the same to the last bit."""
+WAITED = st.sampled_from([0, 0.25, 1, 2, 9, 9.75, 10, 10.25, 11])
+"""Minutes; few values, so that many are equals, and quarters, so that they are to the last bit."""
 
 ONE = st.fixed_dictionaries(
     {
         "team": st.sampled_from("abc"),
-        "member": st.sampled_from("mno"),
+        "member": st.sampled_from("mn"),
         "type": st.sampled_from(TriggerType),
-        "priority": st.integers(1, 10),
+        "priority": st.sampled_from([1, 2, 3, 10]),
         "waited": WAITED,
     }
 )
-QUOTAS = st.fixed_dictionaries({(team, member): st.sampled_from([1, 2, 9]) for team in "abc" for member in "mno"})
+QUOTAS = st.fixed_dictionaries({(team, member): st.sampled_from([1, 2, 9]) for team in "abc" for member in "mn"})
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(st.lists(ONE, min_size=3, max_size=16), st.lists(ONE, max_size=8), QUOTAS, st.integers(1, 16))
 def test_whatever_waits_and_runs_each_slot_goes_to_the_one_whose_turn_it_is(
     waiting: list[dict[str, Any]], running: list[dict[str, Any]], quotas: dict[tuple[str, str], int], pool: int

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from rota_contracts.learning import CheckGoals, DedupDecision, GoalsChecked, Lea
 from rota_contracts.memory import Recall, Recalled
 from rota_contracts.merging import ListWaiting, Merged, MergeInto, Waiting, WaitingListed
 from rota_contracts.parking import ExecutionResumableV1
+from rota_contracts.plan import ListPlans, PlansListed
 from rota_contracts.replaying import ExecutionReplayed, ReplayExecution
 from rota_contracts.robot import Robot
 from rota_contracts.robot_facts import RobotDeletedV1
@@ -81,6 +82,7 @@ class World:
         self.recall: Callable[[Recall], Recalled] = lambda asked: Recalled()
         self.compare: Callable[[CheckGoals], GoalsChecked] = lambda asked: GoalsChecked(decision=DedupDecision.PROCEED)
         self.waiting: list[Waiting] = []
+        self.plans: Callable[[ListPlans], Awaitable[PlansListed]] = _no_plans
         self.merge: Callable[[MergeInto], Merged] = lambda asked: Merged(done=False)
         self.triggers: dict[str, TriggerReceivedV1] = {}
 
@@ -118,6 +120,7 @@ class World:
         validator, delivery, learner, memory, scheduler = Router(), Router(), Router(), Router(), Router()
         scheduler.consume(catalog.EXECUTION_RESUMABLE)(self._grant)
         scheduler.answer(catalog.LIST_WAITING)(self._list_waiting)
+        scheduler.answer(catalog.LIST_PLANS)(self._list_plans)
         scheduler.answer(catalog.MERGE_INTO)(self._merge)
         validator.answer(catalog.CHECK_RULES)(self._check)
         validator.consume(catalog.VALIDATION_REQUESTED)(self._validate)
@@ -141,6 +144,9 @@ class World:
 
     async def _list_waiting(self, asked: ListWaiting) -> WaitingListed:
         return WaitingListed(waiting=self.waiting)
+
+    async def _list_plans(self, asked: ListPlans) -> PlansListed:
+        return await self.plans(asked)
 
     async def _merge(self, asked: MergeInto) -> Merged:
         return self.merge(asked)
@@ -264,6 +270,10 @@ class World:
         assert execution is not None
         assert execution.status.over
         return execution
+
+
+async def _no_plans(asked: ListPlans) -> PlansListed:
+    return PlansListed()
 
 
 def scripted(folder: Path, host: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from rota_common.service import Service
+from rota_common.testing.bus import stored
 from rota_common.testing.samples import MEMBER, TEAM, a_robot
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
@@ -75,8 +76,9 @@ async def told(world: World, channel: Channel[Any], count: int) -> list[Any]:
 
 
 async def requests(world: World) -> list[TriggerReceivedV1]:
-    """The triggers whose executions were requested, in order, as the stream holds them."""
-    return [fact.trigger for fact in await world.facts(catalog.EXECUTION_REQUESTED)]
+    """The triggers whose executions were requested, in order; a fact that was sent again (nobody has begun) is one."""
+    sent = {event.id: event.data.trigger for event in await stored(world.nats_url, catalog.EXECUTION_REQUESTED)}
+    return list(sent.values())
 
 
 async def instants(world: World) -> list[datetime | None]:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from prometheus_client import REGISTRY
 
 from rota_common.testing.samples import SetClock

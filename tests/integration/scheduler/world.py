@@ -95,8 +95,10 @@ class World:
     @contextlib.asynccontextmanager
     async def scheduler(self, **given: Any) -> AsyncIterator[App]:
         app = await self.start(**given)
-        yield app
-        await app.service.stop(2)
+        try:
+            yield app
+        finally:
+            await app.service.stop(2)
 
     async def keep(self, robot: Robot) -> None:
         """Put a definition where the gateway puts it."""

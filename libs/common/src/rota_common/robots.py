@@ -7,12 +7,22 @@ from typing import Any
 
 from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeout
+from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from nats.js.errors import KeyNotFoundError
 from nats.js.kv import KeyValue
 
 from rota_common.bus import Bus
 from rota_contracts.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
+
+AT_ONCE = 200
+"""Definitions that are taken in hand before others have a turn. Not nats-py's own watch: that takes in all there are as
+fast as the server can send them, and drops what is over 256 MB."""
+
+FETCH_S = 1.0
+NEWEST = ConsumerConfig(
+    deliver_policy=DeliverPolicy.LAST_PER_SUBJECT, ack_policy=AckPolicy.NONE, mem_storage=True, inactive_threshold=60
+)
 
 
 def robot_key(team: str, member: str) -> str:
@@ -39,22 +49,34 @@ class Robots:
     async def follow(self, *, seconds: float) -> AsyncGenerator[bytes | None]:
         """Every definition there is, as JSON, then None, then each that changes.
 
-        Ends after so many seconds, and as soon as the connection was broken for a moment: the watch may have missed
-        something then, so it takes a new one to be sure.
+        Ends after so many seconds, and as soon as the connection was broken for a moment: something may have been lost
+        then, so whoever follows begins anew to be sure. Raises nats.errors.Error when it can't go on.
         """
-        bucket, until = await self._bus.jetstream.key_value(ROBOTS_BUCKET), monotonic() + seconds
-        broken = self._bus.client.stats["reconnects"]
-        watcher: Any = await bucket.watchall()
+        until, reconnects = monotonic() + seconds, self._bus.client.stats["reconnects"]
+        source = await self._bus.jetstream.pull_subscribe(
+            f"$KV.{ROBOTS_BUCKET}.>", stream=f"KV_{ROBOTS_BUCKET}", config=NEWEST
+        )
+
+        def unbroken() -> bool:
+            return bool(self._bus.client.stats["reconnects"] == reconnects)
+
         try:
-            while monotonic() < until and self._bus.client.stats["reconnects"] == broken:
-                try:
-                    entry = await watcher.updates(timeout=1)
-                except NatsTimeout:
-                    continue
-                if entry is None:
-                    yield None
-                elif entry.value:  # a key that was purged by hand has none
-                    yield entry.value
+            while unbroken() and (left := (await source.consumer_info()).num_pending):
+                for text in await _next(source, min(left, AT_ONCE)):
+                    yield text
+            if unbroken():
+                yield None
+            while unbroken() and monotonic() < until:
+                for text in await _next(source, 1):
+                    yield text
         finally:
-            with contextlib.suppress(NatsError):  # the connection may be gone, and the watch with it
-                await watcher.stop()
+            with contextlib.suppress(NatsError):  # the connection may be gone, and the subscription with it
+                await source.unsubscribe()
+
+
+async def _next(source: Any, count: int) -> list[bytes]:
+    """So many definitions at most; none if nothing came for a while. A key that was purged by hand has none."""
+    try:
+        return [message.data for message in await source.fetch(count, timeout=FETCH_S) if message.data]
+    except NatsTimeout:
+        return []

@@ -174,12 +174,12 @@ class Service:
             await asyncio.sleep(backoff(attempt, random=self.runtime.random, base=0.2, cap=5))
 
 
-async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
+async def _cancel(tasks: Sequence[asyncio.Task[None]], *, again: float = CANCEL_AGAIN_S) -> None:
     """Cancel until it works: Python 3.11's `wait_for` swallows a cancellation that comes together with its result."""
     while late := [task for task in tasks if not task.done()]:
         for task in late:
             task.cancel()
-        await asyncio.wait(late, timeout=CANCEL_AGAIN_S)
+        await asyncio.wait(late, timeout=again)
 
 
 async def _reason(check: Hook, *, timeout: float = 2) -> str:

@@ -5,7 +5,7 @@ Every id derives from the execution, not from the message at hand, so a sweeper'
 
 from typing import Any, assert_never
 
-from executor.domain.outcomes import Outcome, StepDelayed, StepFailed, TaskAnswered, Unusable, Used
+from executor.domain.outcomes import LookedUp, Outcome, StepDelayed, StepFailed, TaskAnswered, Unusable, Used
 from executor.domain.run import Run, Word
 from executor.domain.steps import (
     AskAgent,
@@ -128,6 +128,9 @@ class Announce:
                 await self._observe(run, ActivityKind.TASK_FINISHED, task_id=task_id, text=text)
             case Used(task_id, _, _, error):
                 await self._observe(run, ActivityKind.TOOL_FINISHED, task_id=task_id, text=error or "")
+            case LookedUp(made):
+                for use in made.uses:
+                    await self._observe(run, ActivityKind.TOOL_FINISHED, text=use.error or "")
             case Unusable(reason) | StepFailed(reason) | StepDelayed(reason):
                 await self._observe(run, ActivityKind.PHASE_FINISHED, text=reason)
 

@@ -20,6 +20,7 @@ from executor.connectors import Connectors
 from executor.drive import Drive, Pace
 from executor.give_word import GiveWord
 from executor.hear_broadcast import HearBroadcast
+from executor.look_around import LookAround
 from executor.may_deliver import DecideLeave
 from executor.mcp_servers import load_servers
 from executor.merging import Merging
@@ -113,6 +114,7 @@ def _parts(
         blobs,
         Asking(service.ask),
         Merging(runs, service.ask, announce, clock),
+        LookAround(runs, service.ask),
         real=Workshop(tools, NatsProcesses(service.bus)),
         recording=Workshop(RecordingTools(servers), RecordingProcesses()),
     )

@@ -26,7 +26,7 @@ class Asking:
 
     ask: Ask
 
-    async def recall(self, run: Run, query: str) -> Outcome:
+    async def recall(self, run: Run, query: str) -> Recalled:
         execution, kb = run.execution, run.robot.robot_config.kb
         named = kb.collections if kb else []
         wanted = [name for name in named if re.fullmatch(NAME_PATTERN, name)][:MAX_COLLECTIONS]

@@ -16,6 +16,7 @@ from executor.domain.steps import (
     Finish,
     MakeCalls,
     Park,
+    RecallLessons,
     RequestDelivery,
     RequestLearning,
     RequestSlot,
@@ -57,7 +58,7 @@ class Drive:
     async def start(self, run: Run) -> None:
         """Begin a new run, or go on with it if it has been begun before.
 
-        The first step only asks what the memory knows: that needn't wait until the run is stored.
+        A first step that only asks what the memory knows needn't wait until the run is stored.
         """
         epoch, outcome = await asyncio.gather(
             self._runs.create(run, owner=self._owner, until=self._until()), self._first(run)
@@ -67,8 +68,9 @@ class Drive:
             await self.resume(run.id)
             return
         run = run.model_copy(update={"stored": run})
-        run = ledger.heard(ledger.took(run, outcome, now=self._clock()), now=self._clock())
-        holding = self._hold(run, epoch, swept=False)
+        if outcome is not None:
+            run = ledger.took(run, outcome, now=self._clock())
+        holding = self._hold(ledger.heard(run, now=self._clock()), epoch, swept=False)
         told, done = await asyncio.gather(self._announce.started(run), holding, return_exceptions=True)
         if failure := done or told:
             raise failure
@@ -100,9 +102,12 @@ class Drive:
             run = ledger.took(run, answer, now=now)
         await self._hold(run, epoch, swept=swept)
 
-    async def _first(self, run: Run) -> Outcome:
-        """What comes of a new run's first step."""
-        async for heard in self._perform(run, cast(Work, deciding.next_step(run))):
+    async def _first(self, run: Run) -> Outcome | None:
+        """What comes of a new run's first step, if that is one which may be done twice without a difference."""
+        step = deciding.next_step(run)
+        if not isinstance(step, RecallLessons) or step.look_around:
+            return None
+        async for heard in self._perform(run, step):
             return heard.outcome
         raise AssertionError("every step has an outcome")
 
@@ -224,9 +229,10 @@ class Drive:
 
 
 def _worth_saving(run: Run, outcome: Outcome) -> bool:
-    """What costs nothing to do again is saved with the next step: questions, and all inside a dry run. What is given
-    back after this step is written with that."""
-    if run.execution.executor_mode is not ExecutorMode.STANDARD or isinstance(outcome, (Recalled, RulesAnswered)):
+    """What costs nothing to do again is saved with the next step: questions, and all inside a dry run; but not what
+    would be answered otherwise when a report is made again. What is given back after this step is written with that."""
+    asked = isinstance(outcome, RulesAnswered) or (isinstance(outcome, Recalled) and outcome.surroundings is None)
+    if asked or run.execution.executor_mode is not ExecutorMode.STANDARD:
         return False
     given_back = run.retry_at is not None and not isinstance(outcome, Used)
     return not given_back and isinstance(deciding.next_step(run), Work)

@@ -35,6 +35,8 @@ def facts(run: Run, kind: str, *, task: Task | None = None, tools: Sequence[Tool
         ],
         "failed": execution.error,
     }
+    if run.surroundings is not None:
+        found["pending"] = run.surroundings.pending
     if task is not None:
         found |= {"agent": task.executor_id, "task": task.description}
     return found

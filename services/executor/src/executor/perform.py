@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from secrets import token_urlsafe
 from typing import assert_never
 
@@ -28,6 +28,8 @@ from executor.domain.steps import (
     Work,
 )
 from executor.facts import facts
+from executor.look_around import LookAround
+from executor.look_up import ROUNDS, look_up, tools_to_look_up
 from executor.merging import Merging
 from executor.ports import Model, NotBegun, Processes, Prompt, ToolFailed, Tools
 from executor.prompts import for_phase, for_task
@@ -96,6 +98,7 @@ class Perform:
     blobs: Blobs
     asking: Asking
     merging: Merging
+    look_around: LookAround
     real: Workshop
     recording: Workshop
     new_callback: Callable[[], str] = _secret
@@ -117,8 +120,8 @@ class Perform:
         self, run: Run, step: RecallLessons | AskAgent | CompareGoals | GiveGoals | RunTurn | BeginCalls | CheckRules
     ) -> Heard:
         match step:
-            case RecallLessons(query):
-                return Heard(await self.asking.recall(run, query))
+            case RecallLessons():
+                return Heard(await self._recall(run, step))
             case CompareGoals(goals):
                 return Heard(await self.merging.compare(run, goals))
             case GiveGoals(merge):
@@ -134,18 +137,39 @@ class Perform:
             case never:
                 assert_never(never)
 
+    async def _recall(self, run: Run, step: RecallLessons) -> Outcome:
+        if not step.look_around:
+            return await self.asking.recall(run, step.query)
+        recalled, around = await asyncio.gather(self.asking.recall(run, step.query), self.look_around(run))
+        return replace(recalled, surroundings=around)
+
     async def _ask_agent(self, run: Run, step: AskAgent) -> Heard:
         phase = step.phase
         agent_id = run.robot.phase_agent(phase)
         agent = self.agents.find(agent_id)
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to the folder of ROTA_AGENTS_DIR")
+        if phase is Phase.INSPIRATION:
+            return await self._inspire(run, step, agent)
         tools = await self._workshop(run).tools.list(run.robot) if phase is Phase.TASKS else ()
         model, connector = self.models.choose(run.execution.executor_mode, agent.connector)
         messages = for_phase(run, phase, agent, agent_id, await self._texts(run), tools)
         known = facts(run, phase, tools=tools)
         said = await model.complete(Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known))
         return await self._understood(run, step, said, tools)
+
+    async def _inspire(self, run: Run, step: AskAgent, agent: Agent) -> Heard:
+        shop, cap = self._workshop(run).tools, agent.max_iterations or ROUNDS
+        closing = step.iteration >= cap
+        tools = () if closing else await tools_to_look_up(shop, run.robot, agent)
+        model, connector = self.models.choose(run.execution.executor_mode, agent.connector)
+        messages = for_phase(run, step.phase, agent, agent.id, {}, closing=cap if closing else None)
+        known = facts(run, step.phase)
+        prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
+        said = await model.complete(prompt)
+        if said.calls and tools:
+            return Heard(await look_up(shop, said, tools, step_id=step.step_id))
+        return await self._understood(run, step, said, ())
 
     async def _run_turn(self, run: Run, step: RunTurn) -> Heard:
         task = step.task

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from executor.agent.words import Said, Tool
 from executor.connectors import Connector
 from executor.domain.run import Run, Word
+from executor.domain.surroundings import Lately
 from executor.domain.trail import Entry
 from rota_common.errors import Transient
 from rota_contracts.agent import AgentAnswered
@@ -169,6 +170,11 @@ class Runs(Protocol):
 
     async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
         """Ids of this robot's runs that aren't over, oldest first."""
+        ...
+
+    async def lately(self, run: Run, *, earliest: datetime, limit: int) -> Lately:
+        """The robot's other runs, `limit` of each kind, back to its last report, but not beyond `earliest`. Those that
+        aren't in standard mode change nothing outside, and are left out."""
         ...
 
     async def trail(self, run_id: str) -> list[Entry]:

@@ -2,13 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 
-from executor.agent.messages import CLOSING, Texts, talk
+from executor.agent.messages import CLOSING, Texts, in_round, talk
 from executor.agent.words import Tool
 from executor.agents import Agent
 from executor.domain.resources import assistants
 from executor.domain.run import Run
 from executor.domain.tasks import result_of
-from executor.domain.wording import clock_text, given_input, known_text, lessons_text, people_said, previous_results
+from executor.domain.wording import (
+    clock_text,
+    given_input,
+    known_text,
+    lessons_text,
+    people_said,
+    previous_results,
+    surroundings_text,
+)
 from rota_contracts.execution import Task
 from rota_contracts.robot import Phase, Robot
 from rota_contracts.trigger import Message, TriggerReceivedV1
@@ -42,14 +50,23 @@ def locale_of(trigger: TriggerReceivedV1, robot: Robot) -> str:
 
 
 def for_phase(
-    run: Run, phase: Phase, agent: Agent, agent_id: str, texts: Texts, tools: Sequence[Tool] = ()
+    run: Run,
+    phase: Phase,
+    agent: Agent,
+    agent_id: str,
+    texts: Texts,
+    tools: Sequence[Tool] = (),
+    *,
+    closing: int | None = None,
 ) -> list[Message]:
-    """What the phase's agent is asked. `tools`: what a plan may use."""
+    """What the phase's agent is asked. `tools`: what a plan may use. `closing`: as in `for_task`."""
     trigger = run.execution.trigger
     locale = locale_of(trigger, run.robot)
     messages = [system(agent, agent_id, run.robot, locale=locale, clock=clock_text(trigger), tools=tools)]
     messages += [Message(role="user", content=_question(run, phase, texts))]
-    return [*messages, *_feedback(run)]
+    if phase is Phase.INSPIRATION:
+        messages += [message for each in run.looked_up for message in in_round(each, texts)]
+    return [*messages, *_closing(closing), *_feedback(run)]
 
 
 def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int | None = None) -> list[Message]:
@@ -70,15 +87,18 @@ def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int |
         parts.append(f"## Said by people meanwhile\n{said}")
     parts += [f"## Results so far\n{previous_results(run, texts)}"]
     result = result_of(run, task.id)
-    end = [] if closing is None else [Message(role="user", content=CLOSING.format(cap=closing))]
     return [
         system(agent, task.executor_id, run.robot, locale=locale),
         *task.messages,
         Message(role="user", content="\n\n".join(parts)),
         *talk(result.turns if result else [], texts),
-        *end,
+        *_closing(closing),
         *_feedback(run),
     ]
+
+
+def _closing(cap: int | None) -> list[Message]:
+    return [] if cap is None else [Message(role="user", content=CLOSING.format(cap=cap))]
 
 
 def _feedback(run: Run) -> list[Message]:
@@ -113,7 +133,8 @@ def _asked(run: Run, phase: Phase, texts: Texts) -> str:
     given = f"## What woke you\n{given_input(execution.trigger)}"
     match phase:
         case Phase.INSPIRATION:
-            return f"{lessons}\n\nWrite the report."
+            parts = [around] if (around := surroundings_text(run)) else []
+            return "\n\n".join([*parts, lessons, "Write the report."])
         case Phase.GOALS:
             report = f"## Report\n{execution.inspiration.content}\n\n" if execution.inspiration else ""
             return f"{report}{given}\n\n{lessons}\n\nMake today's goals."

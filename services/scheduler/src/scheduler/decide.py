@@ -7,7 +7,7 @@ from datetime import datetime
 
 from rota_contracts.control import Withdraw
 from rota_contracts.envelope import Event
-from rota_contracts.execution import ExecutionFinishedV1, ExecutionStartedV1
+from rota_contracts.execution import ExecutionFinishedV1, ExecutionStartedV1, excerpt
 from rota_contracts.ids import execution_id
 from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.robot_facts import RobotDeletedV1
@@ -126,10 +126,18 @@ def _trigger(
 
 
 def _due(known: Known, seen: LookedUp, board: Board, batch: Batch, now: datetime) -> None:
-    """One whose robot can't be read stays due."""
-    if seen.problem(known.trigger) is None:
+    """One whose robot can't be read at this moment stays due. One whose definition is none must not: nobody buries it
+    after some tries, as a message is, and it would be in the way of the others."""
+    problem = seen.problem(known.trigger)
+    if isinstance(problem, ValueError):
+        verdict: Entry | Refusal = Refusal(
+            RejectReason.NO_ROBOT, f"the robot's definition can't be read: {excerpt(str(problem))}"
+        )
+    elif problem is not None:
+        return
+    else:
         verdict = _verdict(known.trigger, seen, board, now)
-        batch.decided.append(Decided(known.trigger, known.traceparent, verdict, clocked=True))
+    batch.decided.append(Decided(known.trigger, known.traceparent, verdict, clocked=True))
 
 
 def _verdict(trigger: TriggerReceivedV1, seen: LookedUp, board: Board, now: datetime) -> Entry | Refusal:

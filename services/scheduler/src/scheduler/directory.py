@@ -51,9 +51,10 @@ class Directory:
                 if text is None:
                     self._all_read(seen, monotonic() - began)
                 elif definition := self._read(text):
-                    seen.add((definition.team_id, definition.member_id))
-                    self._keeping.note(definition)
-                    self._keep(card_of(definition))
+                    card = card_of(definition)
+                    seen.add(card.key)
+                    self._keeping.note(card, definition.robot_config.clock)
+                    self._keep(card)
 
     def _all_read(self, seen: set[Key], seconds: float) -> None:
         """What the bucket doesn't hold any more is forgotten."""

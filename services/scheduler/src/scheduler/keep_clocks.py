@@ -7,7 +7,7 @@ from time import monotonic
 
 from rota_common.clock import Clock
 from rota_contracts import clock_config
-from scheduler.card import Card, Definition, Key, card_of
+from scheduler.card import Card, Key
 from scheduler.clock_store import Change, Clocks
 from scheduler.clocks import set_clock
 
@@ -39,9 +39,8 @@ class KeepClocks:
     def all_noted(self) -> None:
         self._stored = None
 
-    def note(self, definition: Definition) -> None:
+    def note(self, card: Card, clock: clock_config.Clock | None) -> None:
         """The robot is so now."""
-        card, clock = card_of(definition), definition.robot_config.clock
         clock = None if card.deleted else clock
         if self._stored is not None:
             stored = self._stored.get(card.key)

@@ -6,6 +6,7 @@ from typing import TypeVar
 import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.js.api import ConsumerConfig
 
 from rota_common.bus import barrier
 from rota_contracts.catalog import Channel
@@ -55,7 +56,8 @@ async def stored(url: str, channel: Channel[P]) -> list[Event[P]]:
     jetstream = client.jetstream()
     events: list[Event[P]] = []
     try:
-        source = await jetstream.pull_subscribe(channel.pattern, stream=channel.stream)
+        unlimited = ConsumerConfig(max_ack_pending=-1)  # nothing is acknowledged; the server would stop at 1,000
+        source = await jetstream.pull_subscribe(channel.pattern, stream=channel.stream, config=unlimited)
         pending = (await source.consumer_info()).num_pending or 0
         while len(events) < pending:
             for message in await source.fetch(pending - len(events), timeout=2):

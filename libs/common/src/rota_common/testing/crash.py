@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from rota_common.service import Service
+from rota_common.service import Service, _cancel
 
 
 async def crash(service: Service) -> None:
@@ -16,8 +16,7 @@ async def crash(service: Service) -> None:
     for worker in service._workers:
         worker._stopping.set()
     tasks = [*service._tasks, *(task for worker in service._workers for task in worker._running)]
-    for task in tasks:
-        task.cancel()
+    await _cancel(tasks, again=0.1)
     await asyncio.gather(*tasks, return_exceptions=True)
     subscribers: list[Any] = list(service.bus.broker.subscribers)
     for subscriber in subscribers:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from executor.domain.preparing import takes_goals
 from executor.domain.run import Run, Word, deadline_id
+from executor.domain.surroundings import Glimpse, Lately
 from executor.domain.trail import Entry
 from executor.domain.wording import about
 from executor.ports import Brought, Fenced, Scope
@@ -13,6 +14,7 @@ from rota_contracts.agent import AgentAnswered
 from rota_contracts.capacity import SlotChecked
 from rota_contracts.execution import ExecStatus, Execution, ExecutionsListed, ExecutionSummary, ListExecutions
 from rota_contracts.learning import UnderWay
+from rota_contracts.trigger import ExecutorMode
 
 QUIET = (ExecStatus.WAITING, ExecStatus.PAUSED)
 
@@ -164,6 +166,15 @@ class MemoryRuns:
         found = sorted((run for run in mine if not run.over), key=lambda run: run.execution.created_at)
         return [run.id for run in found][:limit]
 
+    async def lately(self, run: Run, *, earliest: datetime, limit: int) -> Lately:
+        mine = [row.run for row in self._rows.values() if _beside(row.run, run)]
+        reports = [each for each in mine if each.execution.inspiration is not None and _begun(each) < _begun(run)]
+        since = max([earliest, *(each.execution.created_at for each in reports)])
+        under_way = sorted((each for each in mine if not each.over), key=_begun)
+        ended = [(at, each) for each in mine if (at := each.execution.finished_at) is not None and at > since]
+        newest = [each for _, each in sorted(ended, key=lambda pair: pair[0], reverse=True)]
+        return Lately(since, _glimpses(under_way[:limit]), _glimpses(newest[:limit]))
+
     async def trail(self, run_id: str) -> list[Entry]:
         row = self._rows.get(run_id)
         return [] if row is None else list(row.trail)
@@ -231,6 +242,15 @@ def _begun(run: Run) -> tuple[datetime, str]:
 def _takes(taker: Run, giver: Run) -> bool:
     same = _owner(taker.execution) == _owner(giver.execution)
     return same and _begun(taker) < _begun(giver) and takes_goals(taker)
+
+
+def _beside(other: Run, run: Run) -> bool:
+    same = _owner(other.execution) == _owner(run.execution) and other.id != run.id
+    return same and other.execution.executor_mode is ExecutorMode.STANDARD
+
+
+def _glimpses(runs: Sequence[Run]) -> list[Glimpse]:
+    return [Glimpse.model_validate(run.execution.model_dump()) for run in runs]
 
 
 def _slot(run_id: str, row: Row | None) -> SlotChecked:

@@ -16,21 +16,28 @@ from pymongo.errors import DuplicateKeyError
 
 from executor.adapters.run_documents import as_stored, change, read, whole
 from executor.adapters.run_queries import (
+    BY_CLOCK,
+    FINISHED_AT,
+    GLIMPSE,
     OVER,
     SLOT,
     SUMMARY,
     TAKER,
     UNDER_WAY,
+    ended_since,
     given_up,
     late,
     overdue,
     put,
+    reports_before,
     slot,
     summary,
     taker,
     takers_of,
+    under_way_beside,
 )
 from executor.domain.run import Run, Word
+from executor.domain.surroundings import Glimpse, Lately
 from executor.domain.trail import Entry
 from executor.ports import Brought, Fenced, Scope
 from rota_common.mongo import OUTAGES, Database, Document
@@ -60,6 +67,10 @@ class MongoRuns:
         called = {CALLBACK_ID: {"$exists": True}}
         await self._runs.create_index([(CALLBACK_ID, ASCENDING)], partialFilterExpression=called)
         alive = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", ASCENDING)]
+        clocks = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)]
+        await self._runs.create_index(clocks, name="by_clock", partialFilterExpression=BY_CLOCK)
+        ended = [("team_id", ASCENDING), ("member_id", ASCENDING), (FINISHED_AT, DESCENDING)]
+        await self._runs.create_index(ended, partialFilterExpression={FINISHED_AT: {"$type": "string"}})
         under_way = {"status": {"$in": UNDER_WAY}}
         await self._runs.create_index(alive, name="under_way", partialFilterExpression=under_way)
 
@@ -179,6 +190,15 @@ class MongoRuns:
         found = self._runs.find(wanted, {"_id": 1}).sort("created_at", ASCENDING).limit(limit)
         return [str(document["_id"]) async for document in found]
 
+    async def lately(self, run: Run, *, earliest: datetime, limit: int) -> Lately:
+        newest = [("created_at", DESCENDING)]
+        last = await self._runs.find_one(reports_before(run, earliest), {"run.execution.created_at": 1}, sort=newest)
+        since = datetime.fromisoformat(last["run"]["execution"]["created_at"]) if last else earliest
+        under_way = self._runs.find(under_way_beside(run), GLIMPSE).sort("created_at", ASCENDING)
+        ended = self._runs.find(ended_since(run, since), GLIMPSE).sort(FINISHED_AT, DESCENDING)
+        begun, over = await asyncio.gather(_glimpses(under_way.limit(limit)), _glimpses(ended.limit(limit)))
+        return Lately(since, begun, [each for each in over if each.finished_at and each.finished_at > since])
+
     async def trail(self, run_id: str) -> list[Entry]:
         document = await self._runs.find_one({"_id": run_id}, {"trail": 1})
         return [Entry.model_validate(entry) for entry in (document or {}).get("trail") or []]
@@ -226,3 +246,7 @@ class MongoRuns:
                     raise
                 again = True
                 await asyncio.sleep(AGAIN_S)
+
+
+async def _glimpses(found: AsyncIterator[Document]) -> list[Glimpse]:
+    return [Glimpse.model_validate(document["run"]["execution"]) async for document in found]

@@ -24,7 +24,7 @@ none known
 none known
 
 ## Pending
-none known"""
+{pending}"""
 
 
 def rehearse(facts: dict[str, Any], *, tools: Sequence[str] = (), rounds: int = 0) -> Said:
@@ -34,7 +34,7 @@ def rehearse(facts: dict[str, Any], *, tools: Sequence[str] = (), rounds: int = 
         calls = [ToolCall(id=f"call-{number}", name=name) for number, name in enumerate(tools[:MAX_TOOLS], start=1)]
         return Said(calls=calls)
     if kind == "inspiration":
-        return Said(text=REPORT.format(**facts))
+        return Said(text=REPORT.format(**{**facts, "pending": facts.get("pending") or "none known"}))
     answer = _answer(str(kind), facts)
     return Said(text=answer if isinstance(answer, str) else json.dumps(answer))
 

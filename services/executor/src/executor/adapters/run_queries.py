@@ -1,6 +1,6 @@
 """What MongoDB is asked about runs beside a run's own document: its words, its goals' takers, the slots it holds."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from executor.domain.run import Run, Word, deadline_id
@@ -10,7 +10,7 @@ from rota_contracts.capacity import SlotChecked
 from rota_contracts.execution import ExecStatus, ExecutionSummary, excerpt
 from rota_contracts.learning import UnderWay
 from rota_contracts.robot import Phase
-from rota_contracts.trigger import ExecutorMode, TriggerReceivedV1
+from rota_contracts.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
 
 OVER = [str(status) for status in ExecStatus if status.over]
 UNDER_WAY = [str(status) for status in ExecStatus if not status.over]
@@ -30,6 +30,21 @@ SUMMARY = {
     "run.execution.content.summary": 1,
 }
 SLOT = {"status": 1, "run.execution.error": 1, "run.parks": 1, "run.granted": 1}
+GLIMPSE = {
+    "run.execution.execution_id": 1,
+    "run.execution.trigger": 1,
+    "run.execution.status": 1,
+    "run.execution.created_at": 1,
+    "run.execution.finished_at": 1,
+    "run.execution.content.summary": 1,
+    "run.execution.delivery.success": 1,
+    "run.execution.error": 1,
+    "run.execution.skipped": 1,
+    "run.execution.question": 1,
+    "run.execution.interventions": 1,
+}
+BY_CLOCK = {"run.execution.trigger.type": TriggerType.CLOCK}
+FINISHED_AT = "run.execution.finished_at"
 TAKER = {"status": 1, "run.execution.goals.content": 1, "run.execution.trigger": 1}
 
 
@@ -47,6 +62,33 @@ def takers_of(run: Run) -> Document:
         "run.merging": None,
         "$or": [{"created_at": {"$lt": begun}}, {"created_at": begun, "_id": {"$lt": run.id}}],
     }
+
+
+def others_of(run: Run) -> Document:
+    """The robot's other runs that change something outside."""
+    execution = run.execution
+    return {
+        "team_id": execution.team_id,
+        "member_id": execution.member_id,
+        "_id": {"$ne": run.id},
+        "run.execution.executor_mode": ExecutorMode.STANDARD,
+    }
+
+
+def reports_before(run: Run, earliest: datetime) -> Document:
+    """Clock runs that began before this one and have made their report."""
+    began = {"$gte": earliest, "$lt": run.execution.created_at}
+    return {**others_of(run), **BY_CLOCK, "created_at": began, "run.execution.inspiration": {"$ne": None}}
+
+
+def under_way_beside(run: Run) -> Document:
+    return {**others_of(run), "status": {"$in": UNDER_WAY}}
+
+
+def ended_since(run: Run, since: datetime) -> Document:
+    """Instants are kept as texts here: whole seconds, because a fraction may or may not be written."""
+    second = f"{since.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
+    return {**others_of(run), FINISHED_AT: {"$gte": second, "$type": "string"}}
 
 
 def put(word: Word) -> list[Document]:

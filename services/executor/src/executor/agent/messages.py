@@ -27,7 +27,7 @@ def talk(turns: Sequence[Turn], texts: Texts) -> Iterator[Message]:
         if turn.told:
             yield Message(role="user", content=turn.told)
         for each in turn.rounds:
-            yield from _round(each, texts)
+            yield from in_round(each, texts)
         if turn.output is not None:
             yield Message(role="assistant", content=read(turn.output, texts))
 
@@ -45,7 +45,8 @@ def references(turns: Sequence[Turn]) -> Iterator[Text]:
         yield from (text for text in kept if text is not None and text.ref is not None)
 
 
-def _round(each: Round, texts: Texts) -> Iterator[Message]:
+def in_round(each: Round, texts: Texts) -> Iterator[Message]:
+    """An answer with calls of tools, and what came of them."""
     calls = [ToolCall(id=use.call_id, name=use.name, arguments=_arguments(use.arguments)) for use in each.uses]
     yield ChatMessage(role="assistant", content=each.text, tool_calls=calls)
     for use in each.uses:

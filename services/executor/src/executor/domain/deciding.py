@@ -14,6 +14,7 @@ from executor.domain.outcomes import (
     GoalsSet,
     Inspired,
     Learnt,
+    LookedUp,
     NeedsInput,
     NotCalled,
     NothingToDo,
@@ -62,6 +63,7 @@ MAX_FAILURES = 20
 
 PHASES_OF: dict[type[object], tuple[Phase, ...]] = {
     Inspired: (Phase.INSPIRATION,),
+    LookedUp: (Phase.INSPIRATION,),
     GoalsSet: (Phase.GOALS,),
     Planned: (Phase.TASKS,),
     NothingToDo: (Phase.GOALS, Phase.TASKS),
@@ -89,7 +91,7 @@ def next_step(run: Run) -> Step:
     if run.parks > run.granted:
         return RequestSlot(run.parks)
     if not run.recalled:
-        return RecallLessons(about(execution.trigger))
+        return RecallLessons(about(execution.trigger), look_around=execution.phase is Phase.INSPIRATION)
     return _of_phase(run, execution)
 
 
@@ -108,8 +110,9 @@ def _of_phase(run: Run, execution: Execution) -> Step:
         case Phase.LEARNING:
             return RequestLearning()
         case phase:
-            again = (run.again,) if run.again else ()
-            return AskAgent(phase, derived_id("step", run.id, phase, run.attempts, *again))
+            iteration = len(run.looked_up) if phase is Phase.INSPIRATION else 0
+            again = (run.again, iteration) if iteration else (run.again,) if run.again else ()
+            return AskAgent(phase, derived_id("step", run.id, phase, run.attempts, *again), iteration)
 
 
 def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None = None, retry_after: float = 0.0) -> Run:
@@ -195,7 +198,7 @@ def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> R
             return run.seen(learning=result)
         case NeedsInput(question):
             return _asks_a_person(run, question, now)
-        case Recalled() | Planned() | GoalsCompared() | GoalsGiven() | NothingToDo():
+        case Recalled() | LookedUp() | Planned() | GoalsCompared() | GoalsGiven() | NothingToDo():
             return preparing.prepared(run, outcome)
         case about_task:
             return tasks.apply(run, about_task, now=now, began=began)
@@ -230,7 +233,7 @@ def _awaited(run: Run, outcome: Progressed) -> bool:
     match outcome:
         case Recalled():
             return not run.recalled
-        case Inspired() | GoalsSet() | Planned() | NothingToDo() | Written():
+        case Inspired() | LookedUp() | GoalsSet() | Planned() | NothingToDo() | Written():
             step = next_step(run)
             return isinstance(step, AskAgent) and step.phase in PHASES_OF[type(outcome)]
         case GoalsCompared():

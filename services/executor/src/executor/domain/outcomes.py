@@ -3,27 +3,37 @@
 from dataclasses import dataclass, field
 from typing import get_args
 
+from executor.domain.run import Surroundings
 from rota_contracts.delivery import DeliveryContent, DeliveryResult
 from rota_contracts.execution import Goals, InspirationReport, LearningResult, Task
 from rota_contracts.learning import GoalsChecked, Lesson
 from rota_contracts.memory import SharedEntry
 from rota_contracts.text import Text
-from rota_contracts.turns import ToolUse
+from rota_contracts.turns import Round, ToolUse
 from rota_contracts.validation import RulesChecked, ValidationResult
 
 
 @dataclass(frozen=True)
 class Recalled:
-    """`note` says why there are none, if the memory couldn't be asked: a run goes on without them."""
+    """`note` says why there are none, if the memory couldn't be asked: a run goes on without them. `surroundings` are
+    what a report is made from; other runs have none."""
 
     lessons: list[Lesson]
     note: str = ""
     known: list[SharedEntry] = field(default_factory=list)
+    surroundings: Surroundings | None = None
 
 
 @dataclass(frozen=True)
 class Inspired:
     report: InspirationReport
+
+
+@dataclass(frozen=True)
+class LookedUp:
+    """The inspiration agent has used tools, and goes on with what they answered."""
+
+    round: Round
 
 
 @dataclass(frozen=True)
@@ -180,6 +190,7 @@ AboutTask = Thought | CallsBegun | Used | Promised | NotCalled | TaskAnswered | 
 Progressed = (
     Recalled
     | Inspired
+    | LookedUp
     | GoalsSet
     | GoalsCompared
     | GoalsGiven

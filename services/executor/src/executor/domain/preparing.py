@@ -1,14 +1,14 @@
 """Before the tasks: lessons, a plan, or the news that none is needed because it is done already, or by another run."""
 
 from executor.domain import tasks
-from executor.domain.outcomes import GoalsCompared, GoalsGiven, NothingToDo, Planned, Recalled
+from executor.domain.outcomes import GoalsCompared, GoalsGiven, LookedUp, NothingToDo, Planned, Recalled
 from executor.domain.run import Merge, Run
 from rota_contracts.execution import Goals, Progress
 from rota_contracts.learning import DedupDecision
 from rota_contracts.robot import Phase
 from rota_contracts.trigger import ExecutorMode
 
-Prepared = Recalled | Planned | GoalsCompared | GoalsGiven | NothingToDo
+Prepared = Recalled | LookedUp | Planned | GoalsCompared | GoalsGiven | NothingToDo
 
 
 def unchecked(run: Run) -> bool:
@@ -18,11 +18,11 @@ def unchecked(run: Run) -> bool:
 
 def prepared(run: Run, outcome: Prepared) -> Run:
     """The run after one of these; each may leave notes for the owner."""
-    execution = run.execution
     match outcome:
-        case Recalled(lessons, note, known):
-            notes = [*execution.notes, note] if note else execution.notes
-            return run.model_copy(update={"recalled": True}).seen(recalled=lessons, known=known, notes=notes)
+        case Recalled():
+            return _recalled(run, outcome)
+        case LookedUp(made):
+            return run.model_copy(update={"looked_up": [*run.looked_up, made]})
         case GoalsCompared():
             return _compared(run, outcome)
         case GoalsGiven():
@@ -31,6 +31,14 @@ def prepared(run: Run, outcome: Prepared) -> Run:
             return run.seen(skipped=reason, phase=Phase.LEARNING)
         case Planned():
             return _planned(run, outcome)
+
+
+def _recalled(run: Run, outcome: Recalled) -> Run:
+    around = outcome.surroundings
+    notes = [outcome.note] if outcome.note else []
+    notes += [f"inspiration: {missing}" for missing in around.missing] if around else []
+    run = run.model_copy(update={"recalled": True, "surroundings": around})
+    return run.seen(recalled=outcome.lessons, known=outcome.known, notes=[*run.execution.notes, *notes])
 
 
 def _planned(run: Run, outcome: Planned) -> Run:

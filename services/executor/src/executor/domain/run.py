@@ -12,6 +12,7 @@ from rota_contracts.model import Instant, Part
 from rota_contracts.robot import Robot
 from rota_contracts.text import Text
 from rota_contracts.trigger import Message
+from rota_contracts.turns import Round
 from rota_contracts.validation import RulesChecked
 
 DEADLINE, CALLBACK = "deadline", "callback"
@@ -76,6 +77,16 @@ class Merge(Part):
     queued: bool = False
 
 
+class Surroundings(Part):
+    """What a clock run was told of its robot, in lines: what is `pending`, and what `happened` since it last looked.
+    `missing`: why something isn't known."""
+
+    pending: str = ""
+    since: Instant
+    happened: str = ""
+    missing: list[str] = []
+
+
 class Run(Part):
     """`robot` is pinned: what changes later doesn't touch a run that has begun.
 
@@ -87,6 +98,8 @@ class Run(Part):
     robot: Robot
     traceparent: str = ""
     recalled: bool = Field(default=False, description="the memory has been asked")
+    surroundings: Surroundings | None = Field(default=None, description="what the inspiration agent is told")
+    looked_up: list[Round] = Field(default=[], description="tools that the inspiration agent has used")
     checked: RulesChecked | None = Field(default=None, description="of the current turn: verdict of the rules")
     goals_checked: bool = Field(default=False, description="the learner has been asked about the goals")
     merging: Merge | None = Field(default=None, description="its goals are about to be another run's")

@@ -12,17 +12,20 @@ from rota_contracts.validation import Conversation
 
 @dataclass(frozen=True)
 class RecallLessons:
-    """Ask the memory what earlier runs taught."""
+    """Ask the memory what earlier runs taught; before a report, `look_around` as well."""
 
     query: str
+    look_around: bool = False
 
 
 @dataclass(frozen=True)
 class AskAgent:
-    """Let the phase's agent answer; `step_id` is the same each time this very step is tried."""
+    """Let the phase's agent answer; `step_id` is the same each time this very step is tried. `iteration`: how often it
+    has used tools."""
 
     phase: Phase
     step_id: str
+    iteration: int = 0
 
 
 @dataclass(frozen=True)

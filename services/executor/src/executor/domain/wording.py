@@ -82,6 +82,16 @@ def lessons_text(run: Run) -> str:
     return "\n".join(lines) or "(nothing yet)"
 
 
+def surroundings_text(run: Run) -> str:
+    """What is pending and what has happened lately, as sections; nothing for a run that wasn't told."""
+    around = run.surroundings
+    if around is None:
+        return ""
+    unknown = "".join(f"\n(not known: {missing})" for missing in around.missing)
+    since = f"Since {around.since:%A %Y-%m-%d %H:%M}, newest first:\n{around.happened or '(nothing)'}"
+    return f"## Pending\n{around.pending or '(nothing)'}{unknown}\n\n## Since then\n{since}"
+
+
 def known_text(run: Run) -> str:
     """What the team's shared collections hold about it (EX-27); nothing if nothing was found."""
     parts = [f"### {entry.title or entry.id}\n{excerpt(entry.content, RESULT_LIMIT)}" for entry in run.execution.known]

@@ -1,0 +1,203 @@
+"""What a clock run is told of its robot, over a real bus and a real database, and after a crash (EX-11, F9)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from executor import app
+from executor.adapters.tool_fakes import FakeTools
+from executor.agent.words import Tool
+from rota_common.embedded import EmbeddedServer
+from rota_common.testing.bus import short_ack_wait
+from rota_common.testing.crash import crash
+from rota_common.testing.openai_server import Asked, Calls, OpenAIServer, openai_server
+from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
+from rota_contracts.execution import ExecStatus
+from rota_contracts.merging import Waiting
+from rota_contracts.plan import ListPlans, PlanItem, PlansListed
+from rota_contracts.trigger import TriggerType
+from tests.integration.executor.scripts import ANSWERS, ASKS, Script
+from tests.integration.executor.world import World, kind, kinds, scripted
+
+# litellm's own imports warn; what it does with our calls is tested.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+QUICK = {"lease": 0.5, "answer_patience": 0.5}
+REPORT = "## Summary\nquiet"
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[OpenAIServer]:
+    async with openai_server(Script(inspiration=[REPORT] * 9)) as server:
+        yield server
+
+
+@pytest.fixture
+async def settings(tmp_path: Path, model: OpenAIServer, nats: EmbeddedServer) -> dict[str, Any]:
+    await short_ack_wait(nats.url, "executor")
+    return scripted(tmp_path / "connectors", model.url) | QUICK
+
+
+class Plans:
+    """What the scheduler says is planned: something else each time. The first answer waits until `go` is set."""
+
+    def __init__(self, world: World, *, holds: bool = False) -> None:
+        self.asked, self.reached, self.go = list[ListPlans](), asyncio.Event(), asyncio.Event()
+        world.plans = self
+        if not holds:
+            self.go.set()
+
+    async def __call__(self, asked: ListPlans) -> PlansListed:
+        self.asked.append(asked)
+        text = f"Call number {len(self.asked)}"
+        self.reached.set()
+        await self.go.wait()
+        owner: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER, "created_at": NOON}
+        return PlansListed(items=[PlanItem(**owner, plan_id="p1", messages=[{"content": text}])])
+
+
+class Web(FakeTools):
+    """A tool that searches; no replica has to connect to it."""
+
+    def __init__(self) -> None:
+        super().__init__([Tool("web__search", "web", "search", "Searches the web", idempotent=True)])
+
+    async def close(self) -> None: ...
+
+
+def reports(model: OpenAIServer) -> list[Asked]:
+    """How the inspiration agent was asked."""
+    return [asked for asked in model.asked if kind(asked) == "inspiration"]
+
+
+async def test_a_clock_run_is_told_what_is_pending_and_what_happened(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-11
+    plans = Plans(world)
+    world.waiting = [Waiting(execution_id="q1", type=TriggerType.EVENT, about="Initech", queued_at=NOON)]
+    async with world.executor(**settings):
+        await world.request("e1")
+        await world.until(lambda execution: execution.status.over, "e1")
+        model.script = Script(inspiration=[REPORT], goals=[ASKS])
+        await world.request("e2", type="human")
+        await world.until(lambda execution: execution.status is ExecStatus.WAITING, "e2")
+        await world.request("c1", type="clock")
+        done = await world.until(lambda execution: execution.status.over, "c1")
+        replay = await world.replay("c1")
+    (asked,) = reports(model)
+    pending, _, happened = asked.words.partition("## Since then\n")
+    assert [line for line in pending.splitlines() if "Call number 1" in line or "Initech" in line] == [
+        "- planned without a time: Call number 1",
+        "- waits to begin since Monday 2026-03-02 12:00: Initech",
+    ]
+    assert "task.add: Look at Globex; it asks: Which Globex?" in pending
+    assert 'completed: lead.created from leads {"company": "Globex"} - Globex is hot.' in happened
+    assert plans.asked == [ListPlans(team_id=TEAM, member_id=MEMBER, limit=20)]
+    assert (done.status, done.notes, replay.same, replay.difference) == (ExecStatus.COMPLETED, [], True, "")
+
+
+async def test_the_next_report_is_told_what_happened_since_the_last(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-11
+    async with world.executor(**settings):
+        for execution_id, type in (("e1", "event"), ("c1", "clock"), ("e2", "human"), ("c2", "clock")):
+            await world.request(execution_id, type=type)
+            await world.until(lambda execution: execution.status.over, execution_id)
+    first, second = (asked.words.partition("## Since then\n")[2] for asked in reports(model))
+    assert ("lead.created from leads" in first, "task.add: Look at Globex" in first) == (True, False)
+    assert ("lead.created from leads" in second, "task.add: Look at Globex" in second) == (False, True)
+    assert "clock: Monday 12:00" in second  # the last report's own run ended after its report
+
+
+async def test_what_people_said_comes_back_as_feedback(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-11
+    script = Script("run: Score it", inspiration=[REPORT])
+    model.script = script
+    async with world.executor(**settings):
+        await world.request("e1")
+        await script.reached.wait()
+        await world.intervene("instruct", "Be kinder than last time", execution_id="e1")
+        script.go.set()
+        await world.until(lambda execution: execution.status.over, "e1")
+        await world.request("c1", type="clock")
+        await world.until(lambda execution: execution.status.over, "c1")
+    (asked,) = reports(model)
+    assert "  - a person, instruct: Be kinder than last time" in asked.words
+
+
+async def test_a_run_goes_on_without_a_scheduler_and_says_so(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-11
+    Plans(world, holds=True)
+    async with world.executor(**settings):
+        await world.request("c1", type="clock")
+        done = await world.until(lambda execution: execution.status.over, "c1")
+    silent = "scheduler didn't answer rota.v1.rpc.scheduler.list_plans within 2 s"
+    assert (done.status, done.notes) == (ExecStatus.COMPLETED, [f"inspiration: {silent}"])
+    assert f"## Pending\n(nothing)\n(not known: {silent})" in reports(model)[0].words
+
+
+async def test_after_a_crash_in_the_report_nobody_is_asked_again(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-11 F9
+    plans, script = Plans(world), Script("inspiration", inspiration=[REPORT] * 2)
+    model.script = script
+    first = await world.start(**settings)
+    await world.request("c1", type="clock")
+    await script.reached.wait()
+    await crash(first.service)
+    script.go.set()
+    async with world.executor(**settings):
+        done = await world.until(lambda execution: execution.status.over, "c1")
+        replay = await world.replay("c1")
+    assert (done.status, len(plans.asked), replay.same) == (ExecStatus.COMPLETED, 1, True)
+    one, other = reports(model)
+    assert one.body["messages"] == other.body["messages"]
+    assert kinds(model) == dict.fromkeys(ANSWERS, 1) | {"inspiration": 2}
+
+
+async def test_what_was_looked_up_before_a_crash_is_not_looked_up_again(
+    world: World, model: OpenAIServer, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:  # EX-11 F9
+    tools = Web()
+    monkeypatch.setattr(app, "McpTools", lambda servers: tools)
+    await world.keep(a_robot(config={"resources": {"agents": ["experts.scorer"], "mcp": [{"id": "web"}]}}, rev=2))
+    looks, script = Calls([("web__search", {"q": "Globex"})]), Script("inspiration", inspiration=[REPORT] * 2)
+    model.script = lambda asked: script(asked) if asked.body["messages"][-1]["role"] == "tool" else looks
+    first = await world.start(**settings)
+    await world.request("c1", type="clock")
+    await script.reached.wait()
+    await crash(first.service)
+    model.script = script
+    script.replies["tasks"] = ['{"nothing_to_do": "all is well"}']
+    script.go.set()
+    async with world.executor(**settings):
+        done = await world.until(lambda execution: execution.status.over, "c1")
+        replay = await world.replay("c1")
+    assert (done.status, done.inspiration and done.inspiration.content) == (ExecStatus.COMPLETED, REPORT)
+    assert [use.arguments for use in tools.calls] == [{"q": "Globex"}]
+    assert [asked.body["messages"][-1]["content"] for asked in reports(model)] == [
+        reports(model)[0].body["messages"][-1]["content"], "search answered", "search answered",
+    ]  # fmt: skip
+    assert (replay.same, replay.difference) == (True, "")
+
+
+async def test_after_a_crash_while_it_looks_around_it_looks_again(
+    world: World, model: OpenAIServer, settings: dict[str, Any]
+) -> None:  # EX-11 F9
+    plans = Plans(world, holds=True)
+    first = await world.start(**settings)
+    await world.request("c1", type="clock")
+    await plans.reached.wait()
+    await crash(first.service)
+    plans.go.set()
+    async with world.executor(**settings):
+        done = await world.until(lambda execution: execution.status.over, "c1")
+    (asked,) = reports(model)
+    assert (done.status, len(plans.asked)) == (ExecStatus.COMPLETED, 2)
+    assert "Call number 2" in asked.words
+    assert kinds(model) == dict.fromkeys(ANSWERS, 1) | {"inspiration": 1}

@@ -1,0 +1,170 @@
+"""Eight schedulers, 10,000 attempts, a lease that wanders: nobody's quota is exceeded by one, and nothing is lost."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from random import Random
+from typing import Any
+
+import nats as nats_client
+import pytest
+import structlog
+from nats.aio.msg import Msg
+
+from rota_common.bus import barrier
+from rota_common.clock import now
+from rota_common.embedded import EmbeddedServer
+from rota_common.mongo import Mongo
+from rota_common.testing.bus import short_ack_wait
+from rota_common.testing.samples import TEAM, a_robot, a_trigger
+from rota_contracts import catalog
+from rota_contracts.envelope import Event
+from rota_contracts.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1, ExecutionStartedV1
+from rota_contracts.ids import execution_id
+from rota_contracts.trigger import TriggerRejectedV1
+from scheduler.domain import State
+from tests.integration.scheduler.history import History
+from tests.integration.scheduler.wandering import Replicas
+from tests.integration.scheduler.world import World
+
+ATTEMPTS, AT_ONCE, POOL, REPLICAS = 10_000, 200, 25, 8
+LEASE = 0.6
+QUOTAS = {f"m{number}": {"max": 1 + number % 4, "queue": 2 + number % 5} for number in range(24)}
+"""60 slots by their quotas, 25 in the pool; and room for fewer than come at once, so that some are rejected."""
+
+
+class Busy(World):
+    """Triggers robots at random, and runs what is requested; whoever runs too many at once is written down."""
+
+    def __init__(self, nats_url: str, mongo_url: str, prefix: str, random: Random) -> None:
+        super().__init__(nats_url, mongo_url, prefix)
+        self._random = random
+        self._room = asyncio.Semaphore(AT_ONCE)
+        self.running = Counter[str]()
+        self.begun, self.ended, self.rejected_ids = set[str](), set[str](), set[str]()
+        self.excesses = list[str]()
+        self._work = set[asyncio.Task[None]]()
+
+    async def attempts(self, count: int) -> None:
+        """Returns when each has come to an end. About AT_ONCE are under way at any time."""
+        client = await nats_client.connect(self.nats_url)
+        await client.subscribe(catalog.TRIGGER_REJECTED.pattern, cb=self._on_rejected)
+        await barrier(client)
+        for number in range(count):
+            await self._room.acquire()
+            await self._attempt(f"t{number}")
+        for _ in range(AT_ONCE):
+            await self._room.acquire()
+        await client.close()
+
+    async def _attempt(self, name: str) -> None:
+        member = self._random.choice(list(QUOTAS))
+        kind = self._random.choice(["event", "event", "human", "clock"])
+        trigger = a_trigger(name, kind, at=now(), member_id=member)
+        await self.gateway.publish(catalog.TRIGGER_RECEIVED, trigger, caused_by=name)
+
+    async def _on_rejected(self, message: Msg) -> None:
+        fact = TriggerRejectedV1.model_validate_json(message.data)
+        if fact.trigger_id not in self.rejected_ids:
+            self.rejected_ids.add(fact.trigger_id)
+            self._room.release()
+
+    async def _on_requested(self, event: Event[ExecutionRequestedV1]) -> None:
+        run = event.data
+        if run.execution_id in self.begun:
+            return
+        self.begun.add(run.execution_id)
+        self.running[run.member_id] += 1
+        if self.running[run.member_id] > QUOTAS[run.member_id]["max"]:
+            self.excesses.append(f"{run.member_id} runs {self.running[run.member_id]}")
+        if self.running.total() > POOL:
+            self.excesses.append(f"the pool runs {self.running.total()}")
+        task = asyncio.create_task(self._run(run))
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    async def _run(self, run: ExecutionRequestedV1) -> None:
+        base: dict[str, Any] = {"execution_id": run.execution_id, "team_id": TEAM, "member_id": run.member_id}
+        started = ExecutionStartedV1(**base, started_at=now())
+        await self.executor.publish(catalog.EXECUTION_STARTED, started, caused_by=run.execution_id)
+        await asyncio.sleep(self._random.uniform(0, 0.02))
+        end: dict[str, Any] = {"trigger_id": run.trigger.trigger_id, "status": ExecStatus.COMPLETED}
+        finished = ExecutionFinishedV1(**base, **end, finished_at=now())
+        self.running[run.member_id] -= 1  # before it is told: nobody can have given its slot away by now
+        await self.executor.publish(catalog.EXECUTION_FINISHED, finished, caused_by=run.execution_id)
+        self.ended.add(run.execution_id)
+        self._room.release()
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """100,000 lines of log take as long as the work they tell of; the tracebacks of a crash, in colours, longer."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+async def busy(quiet: None, nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Busy]:
+    """With an ack wait of a second: what a dead dispatcher had in hand comes again soon."""
+    await short_ack_wait(nats.url, "scheduler")
+    world = Busy(nats.url, mongo_url, mongo_prefix, Random(8))
+    async with world.neighbours():
+        for member, quota in QUOTAS.items():
+            await world.keep(a_robot(member_id=member, config={"quota": quota}))
+        yield world
+
+
+@pytest.mark.once
+async def test_eight_schedulers_never_exceed_a_quota_by_one(
+    busy: Busy, mongo_url: str, mongo_prefix: str
+) -> None:  # SC-09 SC-10 SC-12
+    mongo = Mongo(mongo_url, f"{mongo_prefix}_scheduler")
+    history = History(mongo_url, f"{mongo_prefix}_scheduler")
+    replicas = Replicas(busy, mongo, Random(9), count=REPLICAS, lease=LEASE, pool=POOL)
+    async with asyncio.timeout(300), replicas.running():
+        async with replicas.wandering(1):
+            await busy.attempts(ATTEMPTS)
+        while await mongo.database["queue"].find_one({"live": True}):  # until the last report is written
+            await asyncio.sleep(0.02)
+    await mongo.close()
+
+    assert busy.excesses == []
+    await asyncio.to_thread(no_state_of_the_store_exceeds, history)
+    await each_attempt_ended_once(busy, history)
+    assert min(replicas.crashes, replicas.robberies) >= 5
+
+
+def no_state_of_the_store_exceeds(history: History) -> None:
+    most = Counter[str]()
+    for held in history.holding():
+        for (_, member), count in held.items():
+            most[member] = max(most[member], count)
+        most["pool"] = max(most["pool"], sum(held.values()))
+    allowed = {"pool": POOL} | {member: quota["max"] for member, quota in QUOTAS.items()}
+    assert most == allowed  # reached, and never exceeded
+
+
+async def each_attempt_ended_once(busy: Busy, history: History) -> None:
+    """Run and finished, or rejected for all to see; as the streams hold it, and as the store does."""
+    requested, admitted, rejected, finished = [
+        [
+            fact.trigger.trigger_id if channel is catalog.EXECUTION_REQUESTED else fact.trigger_id
+            for fact in await busy.facts(channel)
+        ]
+        for channel in (
+            catalog.EXECUTION_REQUESTED,
+            catalog.TRIGGER_ADMITTED,
+            catalog.TRIGGER_REJECTED,
+            catalog.EXECUTION_FINISHED,
+        )
+    ]
+    names = [f"t{number}" for number in range(ATTEMPTS)]
+    assert sorted(finished + rejected) == sorted(names)
+    assert sorted(requested) == sorted(admitted) == sorted(finished)
+    assert busy.rejected_ids == set(rejected)
+    assert busy.ended == {execution_id(name) for name in finished}
+    ends = {execution_id(name): State.DONE for name in finished}
+    assert history.states == ends | {execution_id(name): State.REJECTED for name in rejected}
+    assert min(len(finished), len(rejected)) > ATTEMPTS / 10  # both were tried

@@ -1,0 +1,80 @@
+"""Replicas of the scheduler among which the dispatcher's lease is made to wander."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from random import Random
+from typing import Any
+
+from rota_common.mongo import Mongo
+from rota_common.serving import App
+from rota_common.testing.crash import crash
+from scheduler.adapters.mongo_queue import LEASE
+from scheduler.dispatch import Dispatcher
+from tests.integration.scheduler.world import World
+
+
+def dispatcher(app: App) -> Dispatcher:
+    run: Any = app.service._loops["dispatch"]
+    found: Dispatcher = run.__self__
+    return found
+
+
+class Replicas:
+    """`crashes` and `robberies`: how often the holder of the lease was killed, and how often it lost it unawares."""
+
+    def __init__(self, world: World, mongo: Mongo, random: Random, *, count: int, **settings: Any) -> None:
+        self._world, self._random, self._count, self._settings = world, random, count, settings
+        self._leases = mongo.database["leases"]
+        self.apps: list[App] = []
+        self.crashes = self.robberies = 0
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator["Replicas"]:
+        self.apps = [await self._world.start(**self._settings) for _ in range(self._count)]
+        try:
+            yield self
+        finally:
+            await asyncio.gather(*(app.service.stop(2) for app in self.apps))
+
+    @contextlib.asynccontextmanager
+    async def wandering(self, pause: float) -> AsyncIterator[None]:
+        """One dispatches for about `pause` seconds, then another has to, and so on."""
+        over = asyncio.Event()
+        wandering = asyncio.create_task(self._wander(pause, over))
+        try:
+            yield
+        finally:
+            over.set()
+            await wandering
+
+    async def _wander(self, pause: float, over: asyncio.Event) -> None:
+        while not over.is_set():
+            for each in (self._crash, self._rob):
+                await self._holder()
+                await asyncio.sleep(pause * self._random.uniform(0.5, 1.5))
+                await each()
+
+    async def _crash(self) -> None:
+        app = await self._holder()
+        self.apps.remove(app)
+        await crash(app.service)
+        self.crashes += 1
+        self.apps.append(await self._world.start(**self._settings))
+
+    async def _rob(self) -> None:
+        """As if the holder had slept through its lease, and another had taken it; what it has in hand, it goes on
+        with."""
+        holder = await self._holder()
+        other = self._random.choice([app for app in self.apps if app is not holder])
+        taken = {"epoch": {"$add": ["$epoch", 1]}, "owner": dispatcher(other)._owner}
+        lease = {"until": {"$add": ["$$NOW", int(self._settings["lease"] * 1000)]}}
+        await self._leases.update_one({"_id": LEASE}, [{"$set": taken | lease}])
+        self.robberies += 1
+
+    async def _holder(self) -> App:
+        while True:
+            for app in self.apps:
+                if dispatcher(app).held.is_set():
+                    return app
+            await asyncio.sleep(0.02)

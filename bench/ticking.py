@@ -114,10 +114,12 @@ async def rows(ticking: Ticking, fewer: Sequence[tuple[int, Ticking]], due: int,
         for _ in range(10):
             floor_idle.append(await bare.idle())
             idle.append(await ticking.idle())
-    by_robots, few = {}, due // 10
-    for count, each in (*fewer, (robots, ticking)):
-        seen = [await each.due(few) for _ in range(2 * rounds)]
-        by_robots[str(count)] = round(median(seen) * 1000, 1)
+    sizes, few = {**dict(fewer), robots: ticking}, due // 10
+    seen: dict[int, list[float]] = {count: [] for count in sizes}
+    for _ in range(2 * rounds):
+        for count, each in sizes.items():
+            seen[count].append(await each.due(few))
+    by_robots = {str(count): round(median(values) * 1000, 1) for count, values in seen.items()}
     full = row("tick_100k_1pct", median(busy), "s", median(floor)) | {"robots": robots, "due": due}
     return [
         full | {f"ms_of_{few}_due_by_robots": by_robots},

@@ -28,7 +28,7 @@ class Asked:
         self.about: list[list[str]] = []
         self.away: Exception | None = None
 
-    async def __call__(self, question: Any, request: CheckSlots) -> SlotsChecked:
+    async def __call__(self, question: Any, request: CheckSlots, *, timeout: float) -> SlotsChecked:
         assert question is CHECK_SLOTS
         self.about.append(request.execution_ids)
         if self.away is not None:
@@ -60,7 +60,7 @@ def board(*entries: tuple[str, State, int]) -> Board:
 async def found(state: State, parked: int, /, **knows: Any) -> Payload | None:
     """The report about an entry in this state, from what the executor knows of it."""
     ask = Asked(SlotChecked(execution_id="e1", **knows))
-    news: Sequence[Any] = await AskAfterSlots(ask, SetClock(), patience=0)(board(("e1", state, parked)))  # type: ignore[arg-type]  # a stand-in
+    news: Sequence[Any] = await AskAfterSlots(ask, SetClock(), patience=0, timeout=1)(board(("e1", state, parked)))  # type: ignore[arg-type]  # a stand-in
     assert ask.about == [["e1"]]
     return news[0].data if news else None
 
@@ -130,7 +130,7 @@ async def test_nobody_is_asked_before_patience_is_at_its_end(monkeypatch: pytest
     seconds = [0.0]
     monkeypatch.setattr("scheduler.check_slots.monotonic", lambda: seconds[0])
     ask = Asked(*(SlotChecked(execution_id=each, status=ExecStatus.RUNNING) for each in ("e1", "e2")))
-    ask_after = AskAfterSlots(ask, SetClock(), patience=10)  # type: ignore[arg-type]  # a stand-in
+    ask_after = AskAfterSlots(ask, SetClock(), patience=10, timeout=1)  # type: ignore[arg-type]  # a stand-in
     one, both = board(("e1", State.RUNNING, 0)), board(("e1", State.RUNNING, 0), ("e2", State.PARKED, 0))
     queued = board(("e3", State.QUEUED, 0))
     for at, entries in ((0, one), (9, both), (10, both), (15, both), (19, both), (20, both), (40, queued), (41, both)):
@@ -143,7 +143,7 @@ async def test_nobody_is_asked_before_patience_is_at_its_end(monkeypatch: pytest
 async def test_no_answer_is_no_report_and_is_asked_for_again(away: Exception) -> None:
     ask = Asked()
     ask.away = away
-    ask_after = AskAfterSlots(ask, SetClock(), patience=0)  # type: ignore[arg-type]  # a stand-in
+    ask_after = AskAfterSlots(ask, SetClock(), patience=0, timeout=1)  # type: ignore[arg-type]  # a stand-in
     running = board(("e1", State.RUNNING, 0))
     assert await ask_after(running) == []
     ask.away = None
@@ -153,5 +153,5 @@ async def test_no_answer_is_no_report_and_is_asked_for_again(away: Exception) ->
 
 async def test_nobody_is_asked_about_nothing() -> None:
     ask = Asked()
-    assert await AskAfterSlots(ask, SetClock(), patience=0)(Board()) == []  # type: ignore[arg-type]  # a stand-in
+    assert await AskAfterSlots(ask, SetClock(), patience=0, timeout=1)(Board()) == []  # type: ignore[arg-type]  # a stand-in
     assert ask.about == []

@@ -11,7 +11,11 @@ from rota_common.serving import App
 from rota_common.testing.crash import crash
 from scheduler.adapters.mongo_queue import LEASE
 from scheduler.dispatch import Dispatcher
+from scheduler.ports import Batch
 from tests.integration.scheduler.world import World
+
+SLEEP_S = 0.1
+"""Enough for the other to decide a few times."""
 
 
 def dispatcher(app: App) -> Dispatcher:
@@ -21,7 +25,7 @@ def dispatcher(app: App) -> Dispatcher:
 
 
 class Replicas:
-    """`crashes` and `robberies`: how often the holder of the lease was killed, and how often it lost it unawares."""
+    """`crashes` and `robberies`: how often the holder of the lease was killed, and how often it lost it in its sleep."""
 
     def __init__(self, world: World, mongo: Mongo, random: Random, *, count: int, **settings: Any) -> None:
         self._world, self._random, self._count, self._settings = world, random, count, settings
@@ -63,14 +67,30 @@ class Replicas:
         self.apps.append(await self._world.start(**self._settings))
 
     async def _rob(self) -> None:
-        """As if the holder had slept through its lease, and another had taken it; what it has in hand, it goes on
-        with."""
+        """The holder sleeps through its lease when it has decided and not yet written; another has taken over by the
+        time at which it wakes up and writes."""
         holder = await self._holder()
-        other = self._random.choice([app for app in self.apps if app is not holder])
-        taken = {"epoch": {"$add": ["$epoch", 1]}, "owner": dispatcher(other)._owner}
+        other = dispatcher(self._random.choice([app for app in self.apps if app is not holder]))
+        queue: Any = dispatcher(holder)._queue
+        write, woken = queue.write, asyncio.Event()
+
+        async def late(batch: Batch, *, owner: str, epoch: int) -> None:
+            queue.write = write
+            await self._give_lease(other)
+            with contextlib.suppress(TimeoutError):  # it may have stopped meanwhile, or lost the lease itself
+                await asyncio.wait_for(other.held.wait(), 2)
+            await asyncio.sleep(SLEEP_S)
+            woken.set()
+            await write(batch, owner=owner, epoch=epoch)
+
+        queue.write = late
+        await woken.wait()
+        self.robberies += 1
+
+    async def _give_lease(self, other: Dispatcher) -> None:
+        taken = {"epoch": {"$add": ["$epoch", 1]}, "owner": other._owner}
         lease = {"until": {"$add": ["$$NOW", int(self._settings["lease"] * 1000)]}}
         await self._leases.update_one({"_id": LEASE}, [{"$set": taken | lease}])
-        self.robberies += 1
 
     async def _holder(self) -> App:
         while True:

@@ -78,7 +78,7 @@ def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
         robots,
         announce,
         Aftermath(robots, announce, RearmDaemon(stores.clocks, clock)),
-        AskAfterSlots(service.ask, clock, patience=settings.slot_patience),
+        AskAfterSlots(service.ask, clock, patience=settings.slot_patience, timeout=settings.lease / 3),
         owner=f"{NAME}-{uuid4().hex[:8]}",
         pace=Pace(capacity.slots, settings.lease, settings.republish_after),
         clock=clock,

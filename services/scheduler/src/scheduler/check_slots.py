@@ -24,10 +24,11 @@ LIVE = (ExecStatus.PENDING, ExecStatus.RUNNING, ExecStatus.WAITING, ExecStatus.P
 
 
 class AskAfterSlots:
-    """`patience`: seconds after which an entry is asked after, and asked after again."""
+    """`patience`: seconds after which an entry is asked after, and asked after again. `timeout`: seconds to wait for the
+    answer; whoever dispatches must not lose the lease over it."""
 
-    def __init__(self, ask: Ask, clock: Clock, *, patience: float) -> None:
-        self._ask, self._clock, self._patience = ask, clock, patience
+    def __init__(self, ask: Ask, clock: Clock, *, patience: float, timeout: float) -> None:
+        self._ask, self._clock, self._patience, self._timeout = ask, clock, patience, timeout
         self._heard: dict[str, float] = {}
 
     async def __call__(self, board: Board) -> list[News]:
@@ -38,7 +39,7 @@ class AskAfterSlots:
         if not late:
             return []
         try:
-            checked = await self._ask(CHECK_SLOTS, CheckSlots(execution_ids=late))
+            checked = await self._ask(CHECK_SLOTS, CheckSlots(execution_ids=late), timeout=self._timeout)
         except (Transient, Permanent):  # no executor is there: whoever comes goes on with them
             return []
         self._heard.update(dict.fromkeys(late, now))

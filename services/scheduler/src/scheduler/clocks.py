@@ -13,7 +13,7 @@ from rota_contracts.trigger import MissReason, TriggerInput, TriggerReceivedV1, 
 from scheduler.card import Card, Key
 
 ON_TIME = timedelta(minutes=1)
-"""A run that is found due so late is on time, whatever the policy says of those that were missed."""
+"""The newest run that is due is on time if it is found so late, whatever the policy says of those that were missed."""
 
 AT_ONCE = 100
 """Missed runs of one robot that are made up for in one step, at most."""
@@ -113,7 +113,7 @@ def look(state: ClockState, now: datetime, *, queued: Collection[datetime] = (),
     if now < state.next_run:  # a look ahead of time, because there had been no room
         return Due((), (), replace(state, look_at=state.next_run))
     found = pending(state, now)
-    on_time = [instant for instant in found if now - instant <= ON_TIME]
+    on_time = [instant for instant in found[-1:] if now - instant <= ON_TIME]
     late = found[: len(found) - len(on_time)]
     if not late:
         return Due(tuple(on_time), (), _moved(state, found[-1]))
@@ -124,7 +124,10 @@ def look(state: ClockState, now: datetime, *, queued: Collection[datetime] = (),
 
 def is_late(state: ClockState, now: datetime) -> bool:
     """Is something due that needs the catch-up policy?"""
-    return state.next_run is not None and now - state.next_run > ON_TIME and state.clock.mode is not ClockMode.DAEMON
+    if state.next_run is None or state.clock.mode is ClockMode.DAEMON:
+        return False
+    second = due_after(state.clock, state.next_run, anchor=state.anchor)
+    return now - state.next_run > ON_TIME or (second is not None and second <= now)
 
 
 def pending(state: ClockState, now: datetime) -> list[datetime]:

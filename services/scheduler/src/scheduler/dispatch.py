@@ -180,6 +180,9 @@ class Dispatcher:
         ends = [event.data for event in intake.events if isinstance(event.data, ExecutionFinishedV1)]
         await self._aftermath(ends, batch, gone)
         await self._planned.begin_cycles(cycles(batch, repeated))
+        clocked = [each.execution_id for each in batch.decided if each.clocked]
+        if told := [*(each.execution_id for each in gone), *clocked]:
+            await self._queue.told(told)  # last of all: whoever takes over does what follows of what isn't told
 
     async def _mend(self) -> None:
         """Reports that were lost are made up for."""
@@ -198,8 +201,6 @@ class Dispatcher:
         changed = [*batch.admitted, *gone]
         older = await self._queue.known(changed) if changed else {}
         await self._announce.batch(batch, [*repeated, *older.values()])
-        if told := [*gone, *(each.execution_id for each in batch.decided if each.clocked)]:
-            await self._queue.told(told)
         return [older[each] for each in gone if each in older]
 
     async def _start_planned(self) -> None:
@@ -221,6 +222,8 @@ class Dispatcher:
         gone = await self._queue.untold()
         await self._announce.batch(Batch(), [*(await self._queue.known(waiting)).values(), *gone])
         if gone:
+            await self._aftermath([], Batch(), [each for each in gone if each.refusal])
+            await self._planned.begin_cycles(cycles(Batch(), gone))
             await self._queue.told([each.execution_id for each in gone])
 
     async def _publish_overdue(self) -> None:

@@ -23,6 +23,9 @@ from scheduler.ports import Known, Queue
 AT_ONCE = 1000
 """Robots that are looked at in one step."""
 
+TRIES = 10
+"""How often a clock that others move at the same moment is tried; after that it is asked after at its time."""
+
 LOOKED_UP = 100
 """Late runs of one robot that may be queued already, at most: whoever queued them was killed before it was noted."""
 
@@ -116,7 +119,7 @@ class RearmDaemon:
 
     async def __call__(self, key: Key, execution: str, *, failed: bool | None) -> None:
         """Does nothing where this isn't the daemon's run, or the clock has moved on already."""
-        while True:
+        for _ in range(TRIES):
             state = (await self._clocks.find([key])).get(key)
             if state is None or not _is_run_of(state, execution):
                 return

@@ -24,8 +24,8 @@ LIVE = (ExecStatus.PENDING, ExecStatus.RUNNING, ExecStatus.WAITING, ExecStatus.P
 
 
 class AskAfterSlots:
-    """`patience`: seconds after which an entry is asked after, and asked after again. `timeout`: seconds to wait for the
-    answer; whoever dispatches must not lose the lease over it."""
+    """`patience`: seconds after which an entry is asked after, and asked after again. `timeout`: seconds to wait for
+    the answer; whoever dispatches must not lose the lease over it."""
 
     def __init__(self, ask: Ask, clock: Clock, *, patience: float, timeout: float) -> None:
         self._ask, self._clock, self._patience, self._timeout = ask, clock, patience, timeout

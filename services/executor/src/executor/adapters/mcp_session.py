@@ -234,6 +234,8 @@ def _reason(task: asyncio.Task[None]) -> str:
             return str(error)
         case OSError(strerror=str(text)):
             return text
+        case anyio.BrokenResourceError() | anyio.ClosedResourceError():  # it was gone before our first word got to it
+            return CLOSED[1]
         case None:
             return "the session was closed"
         case _:

@@ -29,11 +29,11 @@ from tests.integration.scheduler.wandering import Replicas
 from tests.integration.scheduler.world import World
 
 ATTEMPTS, POOL, REPLICAS = 10_000, 25, 8
-AT_ONCE, CALM, WAVE = 200, 20, 1000
-"""Attempts under way at once; so many in calm times, when most slots are free; a flood and a calm take half a WAVE each."""
+AT_ONCE, CALM, WAVE = 200, 30, 1000
+"""Attempts under way at once; so many in calm times, when most slots are free; each lasts for half a WAVE."""
 
 LEASE = 0.6
-RUN_S = 0.1
+RUN_S = 0.06
 """An execution takes so long at most."""
 
 QUOTAS = {f"m{number}": {"max": 1 + number % 4, "queue": 2 + number % 5} for number in range(24)}
@@ -141,7 +141,7 @@ async def test_eight_schedulers_never_exceed_a_quota_by_one(
     history = History(mongo_url, f"{mongo_prefix}_scheduler")
     replicas = Replicas(busy, mongo, Random(9), count=REPLICAS, lease=LEASE, pool=POOL)
     async with asyncio.timeout(300), replicas.running():
-        async with replicas.wandering(1):
+        async with replicas.wandering(1.5):
             await busy.attempts(ATTEMPTS)
         while await mongo.database["queue"].find_one({"live": True}):  # until the last report is written
             await asyncio.sleep(0.02)

@@ -25,13 +25,14 @@ def dispatcher(app: App) -> Dispatcher:
 
 
 class Replicas:
-    """`crashes` and `robberies`: how often the holder of the lease was killed, and how often it lost it in its sleep."""
+    """`crashes` and `robberies`: how often the lease's holder was killed, and how often it lost it in its sleep."""
 
     def __init__(self, world: World, mongo: Mongo, random: Random, *, count: int, **settings: Any) -> None:
         self._world, self._random, self._count, self._settings = world, random, count, settings
         self._leases = mongo.database["leases"]
         self.apps: list[App] = []
         self.crashes = self.robberies = 0
+        self._over = False
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator["Replicas"]:
@@ -44,16 +45,15 @@ class Replicas:
     @contextlib.asynccontextmanager
     async def wandering(self, pause: float) -> AsyncIterator[None]:
         """One dispatches for about `pause` seconds, then another has to, and so on."""
-        over = asyncio.Event()
-        wandering = asyncio.create_task(self._wander(pause, over))
+        wandering = asyncio.create_task(self._wander(pause))
         try:
             yield
         finally:
-            over.set()
+            self._over = True
             await wandering
 
-    async def _wander(self, pause: float, over: asyncio.Event) -> None:
-        while not over.is_set():
+    async def _wander(self, pause: float) -> None:
+        while not self._over:
             for each in (self._crash, self._rob):
                 await self._holder()
                 await asyncio.sleep(pause * self._random.uniform(0.5, 1.5))
@@ -84,8 +84,9 @@ class Replicas:
             await write(batch, owner=owner, epoch=epoch)
 
         queue.write = late
-        await woken.wait()
-        self.robberies += 1
+        while not woken.is_set() and not self._over:  # at the end there may be nothing more to write
+            await asyncio.sleep(0.02)
+        self.robberies += woken.is_set()
 
     async def _give_lease(self, other: Dispatcher) -> None:
         taken = {"epoch": {"$add": ["$epoch", 1]}, "owner": other._owner}

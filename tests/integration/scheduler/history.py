@@ -51,7 +51,7 @@ class History:
             database = client[self._database]
             database["history"].insert_one({"_id": END})
             names = {"ns.coll": {"$in": ["queue", "history"]}, "operationType": {"$in": ["insert", "update"]}}
-            pipeline = [{"$match": names}, {"$unset": "fullDocument.trigger"}]
+            pipeline: list[dict[str, Any]] = [{"$match": names}, {"$unset": "fullDocument.trigger"}]
             with database.watch(pipeline, start_at_operation_time=self._since, batch_size=5000) as stream:
                 for change in stream:
                     if change["documentKey"]["_id"] == END:

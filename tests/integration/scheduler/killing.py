@@ -94,7 +94,8 @@ def _name(event: monitoring.CommandStartedEvent) -> str:
 
 def watch_the_bus(fuse: Fuse) -> None:
     """Facts that are published and messages that are acknowledged: both are requests to the server."""
-    request = Client.request
+    client: Any = Client
+    request = client.request
 
     async def counted(self: Client, subject: str, *args: Any, **given: Any) -> Any:
         tokens = subject.split(".")
@@ -110,7 +111,7 @@ def watch_the_bus(fuse: Fuse) -> None:
             fuse.die(what)
         return answer
 
-    Client.request = counted
+    client.request = counted
 
 
 async def _live(settings: dict[str, Any], ready: Any) -> None:

@@ -90,6 +90,7 @@ def outputs(execution: Execution) -> list[Any]:
     return [result.output and json.loads(result.output.inline or "") for result in execution.results]
 
 
+@pytest.mark.once
 async def test_a_run_waits_without_a_slot_for_a_promised_result_and_replays(world: World, payments: Payments) -> None:
     async with world.executor(), world.executor():
         await world.request()

@@ -4,6 +4,8 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from rota_common.testing.bus import short_ack_wait, stored
 from rota_common.testing.crash import crash
 from rota_common.testing.samples import MEMBER, SetClock, a_robot
@@ -103,6 +105,7 @@ async def test_a_failure_is_told_once_until_a_run_completes(world: World) -> Non
     assert (recovery.execution_id, recovery.member_id) == (execution_id("t5"), MEMBER)
 
 
+@pytest.mark.once
 async def test_what_the_gateway_has_noted_is_what_holds(world: World) -> None:  # TG-18
     failure = {"execution_id": "e0", "message": "it failed", "at": START}
     async with world.scheduler():

@@ -56,6 +56,7 @@ async def test_the_other_takes_over_from_a_dispatcher_that_is_killed(world: Worl
     for number in range(3):
         await world.trigger(f"t{number}")
     await world.admitted(3)
+    await world.slots(2)
     async with world.scheduler():
         await crash(first.service)
         await world.trigger("t3")

@@ -91,8 +91,8 @@ async def test_an_executor_that_falls_silent_counts_no_more(
 
 
 async def test_whoever_takes_over_knows_the_executors_already(world: World) -> None:  # SC-09
-    first = await world.start(lease=8)
-    async with world.scheduler(lease=8):
+    first = await world.start(lease=2)
+    async with world.scheduler(lease=2):
         await four(world)
         await world.slots(4)
         world.capacity = None

@@ -95,6 +95,7 @@ async def test_whoever_takes_over_knows_the_executors_already(world: World) -> N
     async with world.scheduler(lease=2):
         await four(world)
         await world.slots(4)
+        await asyncio.sleep(1)  # ten reports; nothing tells that the other has heard one
         world.capacity = None
         await first.service.stop(2)
         await world.trigger("t4")

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from rota_contracts.events import EventSubscription
 from rota_contracts.preferences import DeliveryPreferences
-from rota_contracts.robot import ALL_PHASES, EventSubscription, Robot, RobotDefinition, RobotStatus, parse_definition
+from rota_contracts.robot import ALL_PHASES, Robot, RobotDefinition, RobotStatus, parse_definition
 from rota_contracts.trigger import ExecutorMode, TriggerType
 
 

@@ -14,7 +14,8 @@ from rota_common.robots import Robots
 from rota_common.service import Runtime, Service
 from rota_common.testing.bus import stored
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
-from rota_contracts.robot import EventSubscription, Robot
+from rota_contracts.events import EventSubscription
+from rota_contracts.robot import Robot
 from trigger_gateway.adapters import fakes
 from trigger_gateway.adapters.mongo_inbound import MongoInboundLog, MongoRequests
 from trigger_gateway.adapters.mongo_robots import MongoRobots

@@ -30,3 +30,4 @@ class AgentAnswered(Part):
     content: str = ""
     response: Json = None
     error: str = ""
+    model: str = ""

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from rota_contracts.catalog import ANYONE, CHANNELS, QUESTIONS, ROOT, Channel, Question
-from rota_contracts.envelope import CONTENT_TYPE, MSG_ID, TRACEPARENT
+from rota_contracts.envelope import CONTENT_TYPE, MSG_ID, SEQUENCE, TRACEPARENT
 from rota_contracts.model import NAME_PATTERN, Part, Payload
 from rota_contracts.schemas import PlainSchema
 
@@ -23,6 +23,11 @@ EVENT_HEADERS: Document = {
         "ce-source": {"type": "string", "description": "the service that sent it"},
         "ce-time": {"type": "string", "format": "date-time"},
         "ce-causationid": {"type": "string", "description": "the id of what this follows from"},
+        SEQUENCE: {
+            "type": "string",
+            "pattern": "^[0-9]{20}$",
+            "description": "on the feed: counts the facts of its subject, 1, 2, 3 … without a gap",
+        },
         "content-type": {"type": "string", "const": CONTENT_TYPE},
         MSG_ID: {"type": "string", "description": "ce-id, with :<n> behind it when it was sent again on purpose"},
         TRACEPARENT: {"type": "string"},

@@ -12,6 +12,7 @@ from rota_contracts import (
     delivery,
     execution,
     learning,
+    ledger,
     memory,
     merging,
     notification,
@@ -20,6 +21,7 @@ from rota_contracts import (
     replaying,
     robot_facts,
     standing,
+    targets,
     trigger,
     validation,
 )
@@ -31,6 +33,8 @@ A = TypeVar("A", bound=Part)
 
 ROOT = "rota.v1"
 ANYONE = "anyone"
+FEED = "DELIVERIES"
+"""The stream that outside subscribers read."""
 SERVICES = ("trigger-gateway", "scheduler", "executor", "validator", "delivery-center", "learner", "memory")
 
 
@@ -48,6 +52,11 @@ class Channel(Generic[P]):
     def type(self) -> str:
         """The CloudEvents type: noun, verb and version, as in the subject."""
         return f"{ROOT}.{self.name}"
+
+    @property
+    def sequenced(self) -> bool:
+        """Is it part of the feed, whose facts are counted subject by subject?"""
+        return self.stream == FEED
 
     @property
     def pattern(self) -> str:
@@ -109,6 +118,8 @@ ROBOT_CHANGED        = channel("robot.changed",        robot_facts.RobotChangedV
 ROBOT_DELETED        = channel("robot.deleted",        robot_facts.RobotDeletedV1,         stream="FACTS",      producers="trigger-gateway", consumers="scheduler executor delivery-center learner memory")
 ROBOT_FAILED         = channel("robot.failed",         robot_facts.RobotFailedV1,          stream="FACTS",      producers="scheduler",       consumers="trigger-gateway")
 ROBOT_RECOVERED      = channel("robot.recovered",      robot_facts.RobotRecoveredV1,       stream="FACTS",      producers="scheduler",       consumers="trigger-gateway")
+TARGET_DISABLED      = channel("target.disabled",      targets.TargetDisabledV1,           stream="FACTS",      producers="delivery-center", consumers="anyone")
+TARGET_ENABLED       = channel("target.enabled",       targets.TargetEnabledV1,            stream="FACTS",      producers="delivery-center", consumers="anyone")
 NOTIFICATION_POSTED  = channel("notification.posted",  notification.NotificationPostedV1,  stream="FACTS",      producers="delivery-center", consumers="anyone")
 EXECUTION_REQUESTED  = channel("execution.requested",  execution.ExecutionRequestedV1,     stream="EXECUTIONS", producers="scheduler",       consumers="executor")
 EXECUTION_STARTED    = channel("execution.started",    execution.ExecutionStartedV1,       stream="EXECUTIONS", producers="executor",        consumers="scheduler")
@@ -139,7 +150,7 @@ CHECK_SLOTS     = question("check_slots",     capacity.CheckSlots,      capacity
 CALL_BACK       = question("call_back",       callback.CallBack,        callback.CalledBack,        to="executor",  asked_by="trigger-gateway")
 READ_EXECUTION  = question("read_execution",  execution.ReadExecution,  execution.ExecutionRead,    to="executor",  asked_by="trigger-gateway")
 LIST_EXECUTIONS = question("list_executions", execution.ListExecutions, execution.ExecutionsListed, to="executor",  asked_by="trigger-gateway")
-CALL_AGENT      = question("call_agent",      agent.CallAgent,          agent.AgentAnswered,        to="executor",  asked_by="validator learner", timeout=agent.DEFAULT_TIMEOUT_S)
+CALL_AGENT      = question("call_agent",      agent.CallAgent,          agent.AgentAnswered,        to="executor",  asked_by="validator learner trigger-gateway", timeout=agent.DEFAULT_TIMEOUT_S)
 CHECK_RULES     = question("check_rules",     validation.CheckRules,    validation.RulesChecked,    to="validator", asked_by="executor")
 CHECK_GOALS     = question("check_goals",     learning.CheckGoals,      learning.GoalsChecked,      to="learner",   asked_by="executor", timeout=60)
 REPLAY          = question("replay",          replaying.ReplayExecution, replaying.ExecutionReplayed, to="executor", asked_by="trigger-gateway", timeout=30)
@@ -147,6 +158,13 @@ CONTROL         = question("control",         control.Control,          control.
 INTERVENE       = question("intervene",       control.Intervene,        control.Intervened,         to="executor",  asked_by="trigger-gateway")
 MAY_DELIVER     = question("may_deliver",     delivery.MayDeliver,      delivery.DeliveryLeave,     to="executor",  asked_by="delivery-center")
 READ_DELIVERY   = question("read_delivery",   delivery.ReadDelivery,    delivery.DeliveryRead,      to="delivery-center", asked_by="trigger-gateway")
+LIST_DELIVERIES = question("list_deliveries", ledger.ListDeliveries,    ledger.DeliveriesListed,    to="delivery-center", asked_by="trigger-gateway")
+REPLAY_DELIVERIES = question("replay_deliveries", ledger.ReplayDeliveries, ledger.DeliveriesReplayed, to="delivery-center", asked_by="trigger-gateway", timeout=15)
+LIST_TARGETS    = question("list_targets",    targets.ListTargets,      targets.TargetsListed,      to="delivery-center", asked_by="trigger-gateway")
+SWITCH_TARGET   = question("switch_target",   targets.SwitchTarget,     targets.TargetsListed,      to="delivery-center", asked_by="trigger-gateway")
+SUPPRESS        = question("suppress",        targets.Suppress,         targets.SuppressionsListed, to="delivery-center", asked_by="trigger-gateway")
+UNSUPPRESS      = question("unsuppress",      targets.Unsuppress,       targets.SuppressionsListed, to="delivery-center", asked_by="trigger-gateway")
+LIST_SUPPRESSIONS = question("list_suppressions", targets.ListSuppressions, targets.SuppressionsListed, to="delivery-center", asked_by="trigger-gateway")
 SUBSCRIBE       = question("subscribe",       notification.Subscribe,   notification.SubscriptionsListed, to="delivery-center", asked_by="trigger-gateway")
 UNSUBSCRIBE     = question("unsubscribe",     notification.Unsubscribe, notification.SubscriptionsListed, to="delivery-center", asked_by="trigger-gateway")
 LIST_SUBSCRIPTIONS = question("list_subscriptions", notification.ListSubscriptions, notification.SubscriptionsListed, to="delivery-center", asked_by="trigger-gateway")

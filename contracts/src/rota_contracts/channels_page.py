@@ -15,7 +15,7 @@ from rota_contracts.catalog import (
 )
 from rota_contracts.model import Part, Payload
 from rota_contracts.schemas import VERSION
-from rota_contracts.streams import DAY, MIB, MINUTE, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, Stream
+from rota_contracts.streams import ATTACHMENTS_BUCKET, DAY, MIB, MINUTE, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, Stream
 
 INTRODUCTION = """\
 # Channels
@@ -60,6 +60,7 @@ OTHERS = f"""\
 | `{dead_subject("<subject>")}` | a message that nobody could handle, with the reason in its headers |
 | key-value bucket `{ROBOTS_BUCKET}` | `<team>.<member>`: the robot's definition |
 | object store `{OUTPUTS_BUCKET}` | texts too long for a message |
+| object store `{ATTACHMENTS_BUCKET}` | `<team>/<file id>`: files that go with results |
 """
 
 

@@ -65,6 +65,7 @@ class ChannelResult(Part):
     delivery_id: str = Field(description="same at every attempt: the receiver's idempotency key")
     attempts: int = Field(default=1, ge=0)
     final: bool = Field(default=True, description="false: it will be tried again")
+    target_id: str = Field(default="", description="the same for all deliveries of the team to this place")
 
 
 class DeliveryResult(Part):
@@ -86,12 +87,16 @@ class DeliveryAcceptedV1(Payload):
     result: DeliveryResult
 
 
+REPLAY_OF = Field(default=None, description="the request whose result is sent once more, on purpose")
+
+
 class DeliveryCompletedV1(Payload):
     """For the outside world: the content and the first outcome at every target."""
 
     request_id: str
     context: DeliveryContext
     result: DeliveryResult
+    replay_of: str | None = REPLAY_OF
 
 
 class DeliveryAttemptedV1(Payload):
@@ -102,6 +107,7 @@ class DeliveryAttemptedV1(Payload):
     attempt: int = Field(ge=1)
     result: ChannelResult
     latency_ms: int = Field(ge=0)
+    replay_of: str | None = REPLAY_OF
 
 
 class DeliverySettledV1(Payload):
@@ -111,6 +117,7 @@ class DeliverySettledV1(Payload):
     context: DeliveryContext
     results: list[ChannelResult]
     success: bool
+    replay_of: str | None = REPLAY_OF
 
 
 class DeliveryFailedV1(Payload):
@@ -119,6 +126,7 @@ class DeliveryFailedV1(Payload):
     request_id: str
     context: DeliveryContext
     result: ChannelResult
+    replay_of: str | None = REPLAY_OF
 
 
 class MayDeliver(Part):
@@ -142,19 +150,21 @@ class DeliveryLeave(Part):
 
 
 class ReadDelivery(Part):
-    """Question to the delivery-center: how has the delivery of this execution fared?"""
+    """Question to the delivery-center: how has a delivery fared? By `request_id`, or the newest of an execution."""
 
     team_id: Name
-    execution_id: str
+    execution_id: str = ""
+    request_id: str = ""
 
 
 class AttemptRead(Part):
-    """One attempt at one target."""
+    """One attempt at one target. `details`: what the receiver said: of a webhook `{status, body}`, its beginning."""
 
     at: Instant
     ok: bool
     latency_ms: int
     error: str | None = None
+    details: Json = None
 
 
 class TargetRead(Part):
@@ -166,10 +176,13 @@ class TargetRead(Part):
 
 
 class DeliveryRead(Part):
-    """`request_id` is None when this team has no delivery of that execution."""
+    """`request_id` is None when this team has no such delivery."""
 
     request_id: str | None = None
     accepted_at: Instant | None = None
     settled: bool = False
     error: str | None = None
     targets: list[TargetRead] = []
+    context: DeliveryContext | None = None
+    summary: str = ""
+    replay_of: str | None = None

@@ -11,6 +11,9 @@ P_co = TypeVar("P_co", bound=Payload, covariant=True)
 
 MSG_ID = "Nats-Msg-Id"
 TRACEPARENT = "traceparent"
+SEQUENCE = "ce-sequence"
+SEQUENCE_DIGITS = 20
+"""CloudEvents want sequences that sort as text."""
 CONTENT_TYPE = "application/json"
 
 
@@ -20,7 +23,10 @@ class EnvelopeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Event(Generic[P_co]):
-    """One fact. `id` is derived from its cause, so the same fact always has the same id."""
+    """One fact. `id` is derived from its cause, so the same fact always has the same id.
+
+    `sequence` counts the facts of one subject of the feed: 1, 2, 3 … without a gap. Other facts have none.
+    """
 
     id: str
     type: str
@@ -29,6 +35,7 @@ class Event(Generic[P_co]):
     data: P_co
     cause: str = ""
     traceparent: str = ""
+    sequence: int | None = None
 
     def headers(self) -> dict[str, str]:
         """The message's headers; `Nats-Msg-Id` equals the id unless somebody sends it again on purpose."""
@@ -45,6 +52,8 @@ class Event(Generic[P_co]):
             headers["ce-causationid"] = self.cause
         if self.traceparent:
             headers[TRACEPARENT] = self.traceparent
+        if self.sequence is not None:
+            headers[SEQUENCE] = f"{self.sequence:0{SEQUENCE_DIGITS}}"
         return headers
 
     def body(self) -> bytes:
@@ -69,6 +78,9 @@ def parse_event(payload: type[P_co], headers: Mapping[str, str] | None, body: by
         raise EnvelopeError(f"expected ce-time as RFC 3339, got {headers['ce-time']!r}") from error
     if time.tzinfo is None:
         raise EnvelopeError(f"expected ce-time with an offset, like 2026-03-02T09:14:07Z, got {headers['ce-time']!r}")
+    sequence = headers.get(SEQUENCE)
+    if sequence is not None and not sequence.isdecimal():
+        raise EnvelopeError(f"expected {SEQUENCE} as a number, got {sequence!r}")
     return Event(
         id=headers["ce-id"],
         type=headers["ce-type"],
@@ -77,4 +89,5 @@ def parse_event(payload: type[P_co], headers: Mapping[str, str] | None, body: by
         data=payload.model_validate_json(body),
         cause=headers.get("ce-causationid", ""),
         traceparent=headers.get(TRACEPARENT, ""),
+        sequence=None if sequence is None else int(sequence),
     )

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from rota_contracts.clock_config import Clock, Duration
+from rota_contracts.events import EventSubscription
 from rota_contracts.learning import LessonType
 from rota_contracts.model import Instant, Json, Name, Part
 from rota_contracts.preferences import DeliveryPreferences, ProcessName
@@ -146,25 +147,6 @@ class Dedup(Part):
 
     on: bool = False
     window: Duration = Field(default="1d", description="how far back counts")
-
-
-class EventFilter(Part):
-    event_types: list[str] = Field(default=[], description="webhook: empty = every type")
-    trigger: str | None = Field(default=None, description="database: insert, update, delete")
-
-
-class EventSubscription(Part):
-    """TG-12. A webhook's `source` may be written as its path: `/webhook/leads` is the source `leads`."""
-
-    type: Literal["webhook", "database"]
-    source: str
-    filter: EventFilter = EventFilter()
-
-    def wants(self, source: str, event_type: str | None) -> bool:
-        """Is a webhook event of this source and type for this robot?"""
-        if self.type != "webhook" or self.source.removeprefix("/webhook/") != source:
-            return False
-        return not self.filter.event_types or event_type in self.filter.event_types
 
 
 class Executor(Part):

@@ -14,6 +14,11 @@ ROBOTS_BUCKET = "robots"
 OUTPUTS_BUCKET = "outputs"
 """Object store: outputs over 256 KB (rota_contracts.text.BlobRef)."""
 
+ATTACHMENTS_BUCKET = "attachments"
+"""Object store: files that go with results (rota_contracts.attachment)."""
+
+ATTACHMENTS_KEPT_S = 90 * DAY
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -47,7 +52,7 @@ STREAMS = (
     Stream("DELIVERIES", (f"{ROOT}.delivery.attempted.>", f"{ROOT}.delivery.completed.>",
                           f"{ROOT}.delivery.settled.>", f"{ROOT}.delivery.failed.>"), "limits", 14 * DAY, 1024 * MIB, 10 * MINUTE),
     Stream("FACTS",      (f"{ROOT}.trigger.admitted.>", f"{ROOT}.trigger.rejected.>", f"{ROOT}.trigger.missed.>",
-                          f"{ROOT}.robot.>", f"{ROOT}.plan.>", f"{ROOT}.notification.>"), "limits", 14 * DAY, 512 * MIB, 10 * MINUTE),
+                          f"{ROOT}.robot.>", f"{ROOT}.plan.>", f"{ROOT}.notification.>", f"{ROOT}.target.>"), "limits", 14 * DAY, 512 * MIB, 10 * MINUTE),
     Stream("DEAD",       (f"{ROOT}.dead.>",), "limits", 30 * DAY, 256 * MIB, 10 * MINUTE),
 )
 # fmt: on

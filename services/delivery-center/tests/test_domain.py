@@ -14,7 +14,6 @@ from delivery_center.domain import (
     Refused,
     Schedule,
     Target,
-    TargetState,
     Unreached,
     due,
     give_up,
@@ -22,6 +21,7 @@ from delivery_center.domain import (
     told,
 )
 from rota_contracts.delivery import DeliveryType
+from rota_contracts.ledger import TargetState
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SCHEDULE = Schedule((5, 30), Random(1))

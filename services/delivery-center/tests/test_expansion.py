@@ -9,7 +9,7 @@ from rota_contracts.preferences import DeliveryPreferences, EmailTarget, Process
 
 
 def targets(preferences: dict[str, Any], request_id: str = "r1") -> Any:
-    return expand(DeliveryPreferences.model_validate(preferences), request_id=request_id)
+    return expand(DeliveryPreferences.model_validate(preferences), request_id=request_id, team="acme")
 
 
 EVERYTHING: dict[str, Any] = {

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from rota_contracts.events import EventSubscription
 from rota_contracts.ids import event_trigger_id
-from rota_contracts.robot import EventSubscription, Robot, RobotStatus
+from rota_contracts.robot import Robot, RobotStatus
 from trigger_gateway.api_keys import is_the_key, is_the_secret, make_key, parse_key
 from trigger_gateway.domain import (
     Source,

@@ -11,7 +11,17 @@ from nats.js.api import ConsumerConfig, DiscardPolicy, KeyValueConfig, Retention
 from nats.js.errors import BucketNotFoundError, NotFoundError
 
 from rota_common.settings import ServiceSettings
-from rota_contracts.streams import MIB, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, Consumer, Stream, consumers
+from rota_contracts.streams import (
+    ATTACHMENTS_BUCKET,
+    ATTACHMENTS_KEPT_S,
+    MIB,
+    OUTPUTS_BUCKET,
+    ROBOTS_BUCKET,
+    STREAMS,
+    Consumer,
+    Stream,
+    consumers,
+)
 
 MAX_DELIVER = -1
 """No limit on the server: the failure policy counts, and it never leaves a message stuck and unburied."""
@@ -21,7 +31,9 @@ async def apply(jetstream: JetStreamContext, *, replicas: int = 1) -> list[str]:
     """Create or update everything; running it again changes nothing. Returns what it looked after."""
     done = [await _stream(jetstream, stream, replicas) for stream in STREAMS]
     done += [await _consumer(jetstream, consumer) for consumer in consumers()]
-    done += [await _robots(jetstream, replicas), await _outputs(jetstream, replicas)]
+    done.append(await _robots(jetstream, replicas))
+    done.append(await _objects(jetstream, replicas, OUTPUTS_BUCKET, max_bytes=1024 * MIB))
+    done.append(await _objects(jetstream, replicas, ATTACHMENTS_BUCKET, max_bytes=2048 * MIB, ttl=ATTACHMENTS_KEPT_S))
     return done
 
 
@@ -70,13 +82,14 @@ async def _robots(jetstream: JetStreamContext, replicas: int) -> str:
     return f"bucket {ROBOTS_BUCKET}"
 
 
-async def _outputs(jetstream: JetStreamContext, replicas: int) -> str:
+async def _objects(jetstream: JetStreamContext, replicas: int, bucket: str, **limits: float) -> str:
+    """`limits`: max_bytes; ttl in seconds, none: for ever."""
     try:
-        await jetstream.object_store(OUTPUTS_BUCKET)
+        await jetstream.object_store(bucket)
     except BucketNotFoundError:
-        options: dict[str, Any] = {"max_bytes": 1024 * MIB, "replicas": replicas, "storage": StorageType.FILE}
-        await jetstream.create_object_store(OUTPUTS_BUCKET, **options)
-    return f"bucket {OUTPUTS_BUCKET}"
+        options: dict[str, Any] = {"replicas": replicas, "storage": StorageType.FILE, **limits}
+        await jetstream.create_object_store(bucket, **options)
+    return f"bucket {bucket}"
 
 
 async def apply_to(url: str, *, replicas: int = 1) -> list[str]:

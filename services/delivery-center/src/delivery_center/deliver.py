@@ -75,7 +75,7 @@ class Deliver:
         gone = why_gone(robot, request.context.member_id)
         if robot is None or gone:
             return delivery.model_copy(update={"error": gone})
-        targets = expand(robot.robot_config.delivery, request_id=request.request_id)
+        targets = expand(robot.robot_config.delivery, request_id=request.request_id, team=robot.team_id)
         planned = delivery.model_copy(update={"targets": targets})
         if targets:
             planned = await self._attempted(planned, robot)

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from random import Random
 from typing import assert_never
 
 from rota_common.retries import JITTER
 from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryLeave, DeliveryType, Leave
+from rota_contracts.ledger import TargetState
 from rota_contracts.model import Instant, Json, Part
 from rota_contracts.trigger import ExecutorMode
 
@@ -21,12 +21,6 @@ HELD_FOR = timedelta(seconds=5)
 GO = DeliveryLeave(leave=Leave.GO)
 REASONS = {Leave.STOP: "the execution was stopped", Leave.HOLD: "the execution is paused"}
 REASON_LIMIT = 500
-
-
-class TargetState(StrEnum):
-    DELIVERED = "delivered"
-    RETRYING = "retrying"
-    FAILED = "failed"
 
 
 class Attempt(Part):
@@ -44,12 +38,13 @@ class Attempt(Part):
 class Target(Part):
     """One place a delivery goes to. `delivery_id` is the same at every attempt: the receiver's idempotency key.
 
-    `label` is how people see it. `config` is the owner's target as it was when the delivery was made. `untold`: its
-    last change hasn't been published yet. `given_up` says why it was dropped without one more attempt, `put_off` why no
-    attempt was made when the delivery was.
+    `target_id` is the same for all deliveries of the team to this place. `label` is how people see it. `config` is the
+    owner's target as it was when the delivery was made. `untold`: its last change hasn't been published yet. `given_up`
+    says why it was dropped without one more attempt, `put_off` why no attempt was made when the delivery was.
     """
 
     delivery_id: str
+    target_id: str = ""
     type: DeliveryType
     label: str
     config: dict[str, Json]
@@ -66,6 +61,7 @@ class Delivery(Part):
 
     `due_at` is when a sweeper has to look at it: at its next attempt, or at the end of a claim whose owner may have
     died. `claimed` is true in between. `revision` grows with every claim and fences what an earlier owner writes.
+    `replay_of` is the request whose result this one sends once more.
     """
 
     request_id: str
@@ -77,6 +73,7 @@ class Delivery(Part):
     targets: list[Target] = []
     error: str | None = None
     traceparent: str = ""
+    replay_of: str | None = None
     due_at: Instant | None = None
     claimed: bool = False
     revision: int = 0

@@ -20,7 +20,7 @@ CONFIGS: Mapping[DeliveryType, type[TargetConfig]] = {
 }
 
 
-def expand(preferences: DeliveryPreferences, *, request_id: str) -> list[Target]:
+def expand(preferences: DeliveryPreferences, *, request_id: str, team: str) -> list[Target]:
     """The targets of one delivery.
 
     A target's id derives from the request and from what the target is, so the owner may move, add and remove others
@@ -37,6 +37,7 @@ def expand(preferences: DeliveryPreferences, *, request_id: str) -> list[Target]
             targets.append(
                 Target(
                     delivery_id=derived_id("delivery", request_id, *what, equal[what]),
+                    target_id=target_id(team, kind, label(config)),
                     type=kind,
                     label=label(config),
                     config=config.model_dump(mode="json"),
@@ -44,6 +45,11 @@ def expand(preferences: DeliveryPreferences, *, request_id: str) -> list[Target]
             )
             equal[what] += 1
     return targets
+
+
+def target_id(team: str, kind: DeliveryType, label: str) -> str:
+    """What the team's deliveries to one place have in common, whichever robot they are of."""
+    return derived_id("target", team, kind.value, label)
 
 
 def identity(config: TargetConfig) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from delivery_center.domain import Delivery, Target, TargetState
+from delivery_center.domain import Delivery, Target
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_ATTEMPTED,
@@ -23,6 +23,7 @@ from rota_contracts.delivery import (
     DeliveryResult,
     DeliverySettledV1,
 )
+from rota_contracts.ledger import TargetState
 from rota_contracts.model import Payload
 
 ERROR_LIMIT = 1000
@@ -48,7 +49,12 @@ def of_first_attempts(delivery: Delivery) -> list[Fact]:
     outcome = _outcome(delivery, results)
     context = delivery.context
     owner = {"team_id": context.team_id, "member_id": context.member_id, "request_id": delivery.request_id}
-    facts.append(Fact(DELIVERY_COMPLETED, DeliveryCompletedV1(**owner, context=context, result=outcome)))
+    facts.append(
+        Fact(
+            DELIVERY_COMPLETED,
+            DeliveryCompletedV1(**owner, context=context, result=outcome, replay_of=delivery.replay_of),
+        )
+    )
     if all(result.final for result in results):
         facts.append(_settled(delivery, results))
     accepted = DeliveryAcceptedV1(**owner, execution_id=context.execution_id, result=outcome)
@@ -105,6 +111,7 @@ def _result(target: Target, *, attempts: int) -> ChannelResult:
             delivery_id=target.delivery_id,
             attempts=0,
             final=target.put_off is None,
+            target_id=target.target_id,
         )
     attempt = target.attempts[attempts - 1]
     return ChannelResult(
@@ -118,6 +125,7 @@ def _result(target: Target, *, attempts: int) -> ChannelResult:
         delivery_id=target.delivery_id,
         attempts=attempts,
         final=attempt.final,
+        target_id=target.target_id,
     )
 
 
@@ -143,6 +151,7 @@ def _attempted(delivery: Delivery, target: Target, *, attempts: int) -> Fact:
         attempt=attempts,
         result=_result(target, attempts=attempts),
         latency_ms=target.attempts[attempts - 1].latency_ms,
+        replay_of=delivery.replay_of,
     )
     return Fact(DELIVERY_ATTEMPTED, data, step=f"{target.delivery_id}:{attempts}")
 
@@ -154,6 +163,7 @@ def _failed(delivery: Delivery, result: ChannelResult) -> Fact:
         request_id=delivery.request_id,
         context=delivery.context,
         result=result,
+        replay_of=delivery.replay_of,
     )
     return Fact(DELIVERY_FAILED, data, step=result.delivery_id)
 
@@ -166,5 +176,6 @@ def _settled(delivery: Delivery, results: Sequence[ChannelResult]) -> Fact:
         context=delivery.context,
         results=list(results),
         success=delivery.error is None and all(result.success for result in results),
+        replay_of=delivery.replay_of,
     )
     return Fact(DELIVERY_SETTLED, data)

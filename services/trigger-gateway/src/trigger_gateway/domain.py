@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
+from rota_contracts.events import EventSubscription
 from rota_contracts.ids import event_trigger_id, execution_id
 from rota_contracts.model import Name
 from rota_contracts.robot import (
-    EventSubscription,
     Robot,
     RobotDefinition,
     RobotStatus,

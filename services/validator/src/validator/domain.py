@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rota_common.json_text import parse_json
+from rota_contracts.json_values import shown
 from rota_contracts.validation import Assertion, AssertionType, ValidationResult, ValidationRule
-from validator.json_values import shown
 from validator.kinds import Faulty, Output, Said, Unusable
 from validator.plain_rules import plainly
 from validator.registry import Kinds

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from rota_common.json_text import parse_json
 from rota_contracts.agent import CallAgent
 from rota_contracts.ids import derived_id
+from rota_contracts.json_values import compact
 from rota_contracts.trigger import Message
 from rota_contracts.validation import Assertion, AssertionType, ValidationRequestedV1
-from validator.json_values import compact
 from validator.kinds import Output, Unusable
 
 OUTPUT_LIMIT = 60_000

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Protocol
 
 from rota_common.json_text import extract_json, parse_json
+from rota_contracts.json_values import MISSING, at, compact
 from rota_contracts.model import Json
 from rota_contracts.validation import Assertion
-from validator.json_values import MISSING, at, compact
 
 NO_JSON = object()
 

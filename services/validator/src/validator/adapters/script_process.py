@@ -12,9 +12,9 @@ from pathlib import Path
 
 from rota_common.errors import Transient
 from rota_common.json_text import parse_json
+from rota_contracts.json_values import shown
 from rota_contracts.model import Json
 from validator.adapters.child_process import end
-from validator.json_values import shown
 from validator.kinds import Faulty, Said, Unusable
 
 WORKER = Path(__file__).with_name("script_worker.py")

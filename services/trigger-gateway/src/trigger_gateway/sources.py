@@ -1,0 +1,86 @@
+"""Where a team's events come from: what an owner sets up for a source, and what is kept of it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from rota_contracts.events import Conditions, Patterns
+from rota_contracts.model import Name, Part
+from rota_contracts.preferences import SecretRef
+
+
+class SourceKind(StrEnum):
+    """As a robot's subscription names it (TG-12)."""
+
+    WEBHOOK = "webhook"
+    DATABASE = "database"
+
+
+class Scheme(StrEnum):
+    """How a sender proves who it is (Decision 5)."""
+
+    STANDARD = "standard_webhooks"
+    GITHUB = "github"
+    STRIPE = "stripe"
+    SLACK = "slack"
+    HMAC = "hmac"
+    BEARER = "bearer"
+
+
+class SealedSecret(Part):
+    """A secret as it is stored: encrypted, and never shown again."""
+
+    sealed: str = Field(repr=False)
+
+
+StoredSecret = SecretRef | SealedSecret
+"""A reference like `$ENV.GITHUB_SECRET`, or a secret that Rota keeps encrypted."""
+
+
+class WebhookSettings(Part):
+    """A source that is posted to. Two secrets at a time let a sender change from one to the other."""
+
+    scheme: Scheme = Scheme.STANDARD
+    secrets: list[StoredSecret] = Field(min_length=1, max_length=2)
+    header: str = Field(default="X-Webhook-Signature", description="hmac: where the signature is")
+    event_type_field: str | None = Field(default=None, description="the body's field with the event's type")
+    id_field: str | None = Field(default=None, description="hmac and bearer: the body's field with the event's id")
+    event_types: Patterns = Field(
+        default=[], description="others are refused; exact or with * and ?; empty = every type"
+    )
+    rate_limit: int | None = Field(default=None, ge=1, description="events a minute; none: the gateway's own limit")
+    robot: Name | None = Field(
+        default=None,
+        description="this robot answers at once: the body is {message}, the answer {response, model} (TG-34)",
+    )
+
+
+Operation = Literal["insert", "update", "replace", "delete"]
+
+
+class DatabaseSettings(Part):
+    """A MongoDB collection whose changes are events (TG-12, F21). The event's type is the operation."""
+
+    url: SecretRef = Field(description="names the gateway's environment variable that holds the address")
+    database: str = Field(min_length=1, max_length=63)
+    collection: str = Field(min_length=1, max_length=120)
+    operations: list[Operation] = Field(default=["insert", "update", "replace", "delete"], min_length=1)
+    conditions: Conditions = Field(default=[], description="what must hold of the event's data")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Exactly one of `webhook` and `database` is set."""
+
+    team: str
+    name: str
+    created_at: datetime
+    webhook: WebhookSettings | None = None
+    database: DatabaseSettings | None = None
+
+    @property
+    def kind(self) -> SourceKind:
+        return SourceKind.WEBHOOK if self.webhook is not None else SourceKind.DATABASE

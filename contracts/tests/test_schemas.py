@@ -178,5 +178,5 @@ def test_the_headers_of_an_event_are_those_of_the_asyncapi_document() -> None:
     example = json.loads((ROOT / "contracts/examples/delivery.completed/lead.json").read_text(encoding="utf-8"))
     data = DELIVERY_COMPLETED.payload.model_validate(example["data"])
     now = datetime(2026, 3, 2, tzinfo=UTC)
-    event = Event("i", DELIVERY_COMPLETED.type, "delivery-center", now, data, cause="c", traceparent="t")
+    event = Event("i", DELIVERY_COMPLETED.type, "delivery-center", now, data, cause="c", traceparent="t", sequence=1)
     assert set(event.headers()) == set(EVENT_HEADERS["properties"])

@@ -30,8 +30,11 @@ class TargetHealth(Part):
 
 
 class TargetDisabledV1(Payload):
-    """A place was switched off: it failed for days, it said it is gone, or a person did. Its deliveries fail at once
-    and can be replayed once it is enabled. `member_id` is the robot whose delivery was the last straw."""
+    """A place was switched off: it failed for days, it said that it is gone, or a person did it.
+
+    Its deliveries fail at once, and can be replayed once it is enabled. `member_id` is the robot whose delivery was the
+    last straw; `_all_` when a person did it.
+    """
 
     target_id: str
     type: DeliveryType
@@ -42,7 +45,7 @@ class TargetDisabledV1(Payload):
 
 
 class TargetEnabledV1(Payload):
-    """A place that was switched off is sent to again."""
+    """A place that was switched off is sent to again. `member_id` is `_all_`."""
 
     target_id: str
     type: DeliveryType

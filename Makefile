@@ -49,6 +49,7 @@ schemas: setup ## write contracts/schemas and docs/channels.md from the catalog
 
 bench: setup ## measure, beside the floor
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.wire
 	$(BIN)/python -m bench.stop
 	$(BIN)/python -m bench.clock
 	$(BIN)/python -m bench.flood

@@ -1,0 +1,45 @@
+"""The same with FastStream: handlers instead of a loop. `pip install "faststream[nats]" nkeys`
+
+    ROTA_TEAM=TEAM ROTA_SUBSCRIBER=NAME ROTA_KEY=NAME.nk python with_faststream.py
+"""
+
+import asyncio
+import json
+import os
+import sys
+from typing import Any
+
+from faststream import AckPolicy, FastStream
+from faststream.nats import JStream, NatsBroker, NatsMessage, PullSub
+from faststream.nats.security import NatsNKey
+
+TEAM, NAME = os.environ["ROTA_TEAM"], os.environ["ROTA_SUBSCRIBER"]
+broker = NatsBroker(
+    os.environ.get("ROTA_NATS_URL", "nats://127.0.0.1:4222"),
+    security=NatsNKey.from_file(os.environ["ROTA_KEY"]),
+    js_options={"prefix": "rota.js"},
+    max_reconnect_attempts=-1,  # or it gives up after two minutes, and spins
+)
+
+
+@broker.subscriber(
+    f"rota.v1.delivery.*.{TEAM}.*",
+    stream=JStream("DELIVERIES", declare=False),
+    durable=f"{TEAM}={NAME}",
+    pull_sub=PullSub(batch_size=1, timeout=5),  # one after the other: the order of the feed
+    ack_policy=AckPolicy.MANUAL,  # the default throws away what a handler fails at
+)
+async def on_delivery(fact: dict[str, Any], message: NatsMessage) -> None:
+    line = {
+        "subject": message.raw_message.subject,
+        "count": int(message.headers["ce-sequence"]),
+        "id": message.headers["ce-id"],
+        "request_id": fact["request_id"],
+    }
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+    await message.ack()
+
+
+if __name__ == "__main__":
+    asyncio.run(FastStream(broker, logger=None).run())

@@ -1,0 +1,77 @@
+"""Reads all that a team's robots deliver; started again, it goes on where it was. `pip install "nats-py[nkeys]"`
+
+`rota subscribers add TEAM NAME` makes the subscriber and its key. Then:
+
+    python with_nats_py.py --team TEAM --name NAME --key NAME.nk
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import nats
+from nats.errors import TimeoutError as NothingNew
+
+STREAM = "DELIVERIES"
+
+
+class Seen:
+    """The last count of every subject: in a program of yours, in the database that the work goes into."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._last: dict[str, int] = json.loads(file.read_text()) if file.exists() else {}
+
+    def is_new(self, subject: str, count: int) -> bool:
+        """False: it was handled before. The counts of a subject have no gaps."""
+        last = self._last.get(subject, 0)
+        if last and count > last + 1:
+            raise SystemExit(f"expected number {last + 1} of {subject}, got {count}: was this place moved on by others?")
+        return count > last
+
+    def note(self, subject: str, count: int) -> None:
+        self._last[subject] = count
+        self._file.write_text(json.dumps(self._last))
+
+
+async def main(given: argparse.Namespace) -> None:
+    seen, durable = Seen(given.state), f"{given.team}={given.name}"
+    client = await nats.connect(
+        given.url, nkeys_seed=str(given.key), inbox_prefix=b"_INBOX", name=given.name, max_reconnect_attempts=-1
+    )
+    jetstream = client.jetstream(prefix="rota.js")
+    feed = await jetstream.pull_subscribe_bind(durable=durable, stream=STREAM)
+    while True:
+        try:
+            messages = await feed.fetch(100, timeout=given.idle)
+        except NothingNew:
+            if given.until_idle:
+                break
+            continue
+        for message in messages:  # one after the other: whoever breaks off here goes on here
+            count = int(message.headers["ce-sequence"])
+            if seen.is_new(message.subject, count):
+                handle(message.subject, count, message.headers, json.loads(message.data))
+                seen.note(message.subject, count)
+            await message.ack_sync()
+    await client.close()
+
+
+def handle(subject: str, count: int, headers: dict[str, str], fact: dict[str, object]) -> None:
+    line = {"subject": subject, "count": count, "id": headers["ce-id"], "request_id": fact["request_id"]}
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", default="nats://127.0.0.1:4222")
+    parser.add_argument("--team", required=True)
+    parser.add_argument("--name", required=True, help="as it was given to `rota subscribers add`")
+    parser.add_argument("--key", required=True, type=Path, help="the file with its seed")
+    parser.add_argument("--state", type=Path, default=Path("seen.json"), help="where the counts are kept")
+    parser.add_argument("--idle", type=float, default=30, help="seconds to wait for news")
+    parser.add_argument("--until-idle", action="store_true", help="end when there is nothing new")
+    asyncio.run(main(parser.parse_args()))

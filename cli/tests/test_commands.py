@@ -33,6 +33,10 @@ def test_all_commands_are_there() -> None:
         *("keys", "keys create", "keys delete", "subscriptions", "subscriptions add", "subscriptions remove"),
         *("executions", "executions show", "dead list", "dead show", "dead redrive", "webhook send"),
         *("kb put", "kb search", "kb remove"),
+        *("deliveries", "deliveries show", "deliveries replay", "targets", "targets enable", "targets disable"),
+        *("suppressions", "suppressions add", "suppressions remove"),
+        *("nats-config", "subscribers add", "subscribers list", "subscribers remove", "subscribers rewind"),
+        "subscribers reload",
     }
 
 
@@ -84,6 +88,12 @@ def test_help_works_everywhere(name: str, capsys: pytest.CaptureFixture[str]) ->
         ["keys", "create", "--role", "king"],
         ["subscriptions", "add", "sales"],
         ["robots", "next", "a", "--count", "101"],
+        ["deliveries", "--since", "yesterday"],
+        ["deliveries", "--since", "2026-03-02T09:00:00"],
+        ["deliveries", "replay"],
+        ["deliveries", "replay", "d1", "--since", "1h"],
+        ["targets", "enable"],
+        ["suppressions", "add"],
         ["clock"],
         ["clock", "--every", "30m", "--daemon"],
         ["clock", "--every", "30m", "--days", "Mon"],

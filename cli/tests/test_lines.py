@@ -82,3 +82,14 @@ def test_every_channel_has_a_line_even_with_hardly_any_data(name: str) -> None:
 
 def test_an_event_nobody_knows_is_named_by_its_type() -> None:
     assert line_of({"type": "rota.v2.thing.happened", "data": {}}).endswith("· rota.v2.thing.happened")
+
+
+@pytest.mark.parametrize(
+    ("channel", "told"),
+    [
+        (catalog.TARGET_DISABLED, "✗ nothing is sent to webhook https://x any more: it is gone"),
+        (catalog.TARGET_ENABLED, "✓ webhook https://x is sent to again"),
+    ],
+)
+def test_a_place_that_is_switched_off_or_on_is_told(channel: catalog.Channel[Payload], told: str) -> None:
+    assert line_of(event(channel, {"type": "webhook", "target": "https://x", "reason": "it is gone"})).endswith(told)

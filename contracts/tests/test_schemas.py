@@ -16,6 +16,7 @@ from rota_contracts.envelope import Event
 from rota_contracts.export import exported, main, repository_root, stale, write
 from rota_contracts.robot import RobotDefinition, parse_definition
 from rota_contracts.schemas import robot_schema, schemas
+from rota_contracts.streams import STREAMS
 
 ROOT = Path(__file__).parents[2]
 ROLE = {"identity": {"role": "Sales Analyst"}}
@@ -163,6 +164,15 @@ def test_the_asyncapi_document_has_every_channel_with_its_address() -> None:
     addresses = {name: f"rota.v1.{name}.{{team}}.{{member}}" for name in CHANNELS}
     addresses |= {f"rpc.{name}": f"rota.v1.rpc.{name}" for name in QUESTIONS}
     assert {name: channels[name]["address"] for name in addresses} == addresses
+
+
+def test_the_asyncapi_document_says_how_long_each_channel_is_kept() -> None:
+    channels = asyncapi("1.2.3")["channels"]
+    for channel in CHANNELS.values():
+        kept = channels[channel.name].get("x-retention", {})
+        stream = next((each for each in STREAMS if each.name == channel.stream), None)
+        assert kept.get("max_age_seconds") == (stream and stream.max_age), channel.name
+    assert "until it is handled, at most 7 days" in channels["trigger.received"]["description"]
 
 
 def test_the_asyncapi_document_says_who_sends_and_who_receives() -> None:

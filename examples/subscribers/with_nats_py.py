@@ -28,7 +28,7 @@ class Seen:
         """False: it was handled before. The counts of a subject have no gaps."""
         last = self._last.get(subject, 0)
         if last and count > last + 1:
-            raise SystemExit(f"expected number {last + 1} of {subject}, got {count}: was this place moved on by others?")
+            raise SystemExit(f"expected number {last + 1} of {subject}, got {count}: was this place moved on?")
         return count > last
 
     def note(self, subject: str, count: int) -> None:

@@ -17,22 +17,19 @@ from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
 from rota_contracts.events import EventSubscription
 from rota_contracts.robot import Robot
 from trigger_gateway.adapters import fakes
-from trigger_gateway.adapters.mongo_inbound import MongoInboundLog, MongoRequests
+from trigger_gateway.adapters.mongo_requests import MongoRequests
 from trigger_gateway.adapters.mongo_robots import MongoRobots
-from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoSources, MongoTeams
+from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 from trigger_gateway.api_keys import ApiKey
-from trigger_gateway.domain import InboundEvent, RobotRecord, Source, Subscriber, Woken
+from trigger_gateway.domain import RobotRecord, Subscriber
 from trigger_gateway.ports import (
     Definitions,
     Earlier,
-    InboundLog,
     Keys,
-    Logged,
     Removal,
     Requests,
     RobotRecords,
-    Sources,
     Teams,
 )
 from trigger_gateway.roles import Role
@@ -68,22 +65,12 @@ def keys(store: Mongo | None) -> Keys:
 
 
 @pytest.fixture
-def sources(store: Mongo | None) -> Sources:
-    return MongoSources(store.database) if store else fakes.MemorySources()
-
-
-@pytest.fixture
 async def robots(store: Mongo | None) -> RobotRecords:
     if store is None:
         return fakes.MemoryRobots()
     made = MongoRobots(store.database)
     await made.prepare()
     return made
-
-
-@pytest.fixture
-def inbound(store: Mongo | None) -> InboundLog:
-    return MongoInboundLog(store.database, service="test") if store else fakes.MemoryInboundLog()
 
 
 @pytest.fixture
@@ -144,20 +131,6 @@ async def test_the_last_key_of_an_owner_stays(keys: Keys) -> None:  # TG-24
     assert await keys.remove("acme", "m") is Removal.DONE
     await keys.add(ApiKey("o4", "acme", "hash", AT))
     assert await keys.remove("acme", kept.key_id) is Removal.DONE
-
-
-async def test_a_source_is_found_by_team_and_name(sources: Sources) -> None:
-    leads, crm = Source("acme", "leads", "$ENV.A", AT), Source("acme", "crm", "$ENV.B", AT, "event")
-    assert await sources.add(leads) is True
-    assert await sources.add(replace(leads, secret="$ENV.OTHER")) is False
-    await sources.add(crm)
-    await sources.add(Source("other", "leads", "$ENV.C", AT))
-    assert await sources.find("acme", "leads") == leads
-    assert await sources.find("acme", "nothing") is None
-    assert await sources.of_team("acme") == [crm, leads]
-    assert await sources.remove("acme", "leads") is True
-    assert await sources.remove("acme", "leads") is False
-    assert await sources.find("other", "leads") is not None
 
 
 async def test_a_record_is_inserted_once_and_read_as_it_was(robots: RobotRecords) -> None:
@@ -234,17 +207,6 @@ async def test_subscribers_are_found_by_the_source_they_name(robots: RobotRecord
     expected = Subscriber("leader", 1, (EventSubscription.model_validate(LEADS), crm))
     assert await robots.subscribers("acme", "leads") == [expected]
     assert await robots.subscribers("acme", "crm") == []
-
-
-async def test_a_repeated_event_adds_the_triggers_it_had_not_made_before(inbound: InboundLog) -> None:
-    event = InboundEvent("acme", "leads", "evt 1", "lead.created", {"secret": "data"}, AT)
-    first, second = Woken("t1", "leader"), Woken("t2", "second")
-    await inbound.add(Logged(event, [first]))
-    await inbound.add(Logged(replace(event, received_at=AT + timedelta(hours=1)), [first, second]))
-    found = await inbound.find("acme", "leads", "evt 1")
-    assert found is not None
-    assert (found.event, list(found.woken)) == (replace(event, data={}), [first, second])
-    assert await inbound.find("acme", "leads", "evt 2") is None
 
 
 async def test_the_first_digest_of_a_request_stays(requests: Requests) -> None:

@@ -1,5 +1,6 @@
 """docker-compose.yml: every service is built, checked and started after what it needs."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from rota_common.nats_config import KEY_FILE, main
 from rota_contracts.catalog import SERVICES
 from tests.deploy.variables import read_by
 
@@ -14,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)["services"]
 OF_CONNECTORS = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"}
-ONE_SHOT = "topology"
+ONE_SHOTS = ("nats-config", "topology")
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -24,7 +26,7 @@ def test_every_service_of_the_catalog_is_built_from_the_dockerfile(service: str)
     assert build["args"] == {"SERVICE": service}
 
 
-@pytest.mark.parametrize("name", sorted(set(COMPOSE) - {ONE_SHOT}))
+@pytest.mark.parametrize("name", sorted(set(COMPOSE) - set(ONE_SHOTS)))
 def test_everything_that_stays_up_has_a_healthcheck_and_an_image_of_a_version(name: str) -> None:
     part = COMPOSE[name]
     assert part["healthcheck"]["test"][0] == "CMD"
@@ -35,7 +37,7 @@ def test_everything_that_stays_up_has_a_healthcheck_and_an_image_of_a_version(na
 @pytest.mark.parametrize("name", COMPOSE)
 def test_what_is_waited_for_can_happen(name: str) -> None:
     for needed, how in COMPOSE[name].get("depends_on", {}).items():
-        if needed == ONE_SHOT:
+        if needed in ONE_SHOTS:
             assert how["condition"] == "service_completed_successfully"
             assert COMPOSE[needed]["restart"] == "on-failure", "what must complete must not be started for ever"
         else:
@@ -45,7 +47,29 @@ def test_what_is_waited_for_can_happen(name: str) -> None:
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_starts_only_after_the_streams_are_declared(service: str) -> None:
-    assert ONE_SHOT in COMPOSE[service]["depends_on"]
+    assert "topology" in COMPOSE[service]["depends_on"]
+
+
+@pytest.mark.parametrize("name", [*SERVICES, "topology"])
+def test_whoever_speaks_to_nats_is_given_its_own_key_and_no_other(name: str) -> None:
+    (mount,) = [one for one in COMPOSE[name]["volumes"] if one["source"] == "nats-keys"]
+    assert (mount["volume"], mount["read_only"]) == ({"subpath": name}, True)
+    assert COMPOSE[name]["environment"]["ROTA_NATS_NKEY_FILE"] == f"{mount['target']}/{KEY_FILE}"
+
+
+def test_nats_starts_with_the_configuration_that_was_written_and_sees_no_key(tmp_path: Path) -> None:
+    written, nats = COMPOSE["nats-config"], COMPOSE["nats"]
+    arguments = written["command"][written["command"].index("--out") :]
+    assert arguments[1] == "/nats"
+    given = [str(tmp_path) if word == "/nats" else word for word in arguments]
+    main([*given, "--owner", str(os.getuid())])
+    assert nats["command"] == ["--config", "/nats/nats.conf"]
+    assert "nats-config:/nats:ro" in nats["volumes"]
+    assert not [volume for volume in nats["volumes"] if volume.startswith("nats-keys")]
+    assert (tmp_path / "nats.conf").exists()
+    assert 'store_dir: "/data"' in (tmp_path / "nats.conf").read_text()
+    for name in (*SERVICES, "topology"):
+        assert (tmp_path / "keys" / name / KEY_FILE).exists()
 
 
 @pytest.mark.parametrize("service", SERVICES)

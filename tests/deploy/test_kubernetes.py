@@ -1,7 +1,9 @@
 """deploy/k8s: every overlay builds, is valid, and holds every service with probes, limits and what it refers to."""
 
+import json
 import shutil
 import subprocess
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 import yaml
 
 from rota_common.embedded import find_nats_server
+from rota_common.nats_config import KEY_FILE, Folder, Server, kubernetes, write
 from rota_contracts.catalog import SERVICES
 from tests.deploy.variables import read_by
 
@@ -21,7 +24,7 @@ with warnings.catch_warnings():
 ROOT = Path(__file__).parents[2]
 K8S = ROOT / "deploy" / "k8s"
 OVERLAYS = sorted(path.parent.name for path in K8S.glob("overlays/*/kustomization.yaml"))
-FROM_OUTSIDE = {("production", "Secret", "rota-trigger-gateway")}
+FROM_OUTSIDE = {("production", "Secret", "rota-trigger-gateway"), ("production", "Secret", "nats-accounts")}
 """Secrets that the operator makes: never in the repository."""
 
 Resource = dict[str, Any]
@@ -65,6 +68,20 @@ def references(pod: Resource) -> Iterator[tuple[str, str]]:
     for volume in pod.get("volumes", []):
         if "configMap" in volume:
             yield "ConfigMap", volume["configMap"]["name"]
+        if "secret" in volume and not volume["secret"].get("optional"):
+            yield "Secret", volume["secret"]["secretName"]
+
+
+def _secrets() -> str:
+    """What `rota nats-config --kubernetes` prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(Folder(Path(folder)), Server())
+        return kubernetes(Folder(Path(folder)))
+
+
+def test_kubernetes_accepts_the_secrets_of_nats() -> None:
+    for item in json.loads(_secrets())["items"]:
+        kubernetes_validate.validate(item, kubernetes_validate.latest_version(), strict=True)
 
 
 def test_kubernetes_accepts_every_resource(resources: list[Resource]) -> None:
@@ -123,6 +140,45 @@ def test_services_are_given_only_variables_that_they_read(resources: list[Resour
         for kind, name in references(workload["spec"]["template"]["spec"]) if service in SERVICES else ():
             if kind == "ConfigMap":
                 assert set(maps[name]["data"]) <= read_by(service), f"{service}: {name}"
+
+
+def test_each_service_is_given_its_own_key_of_nats_and_no_other(resources: list[Resource]) -> None:
+    secrets = {item["metadata"]["name"] for item in json.loads(_secrets())["items"]}
+    found = dict(pods(resources))
+    for name in (*SERVICES, "topology"):
+        (volume,) = [one["secret"] for one in found[name]["volumes"] if "secret" in one]
+        (container,) = found[name]["containers"]
+        mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
+        assert volume["secretName"] == f"nats-key-{name}"
+        assert mounts["nats-key"] == "/run/nats"
+        assert volume["secretName"] in secrets
+
+
+def test_only_with_its_accounts_does_nats_ask_for_keys(overlay: str, resources: list[Resource]) -> None:
+    isolated = overlay == "production"
+    settings = next(data["data"] for name, data in of_kind(resources, "ConfigMap").items() if name.startswith("rota-"))
+    assert settings.get("ROTA_NATS_NKEY_FILE") == (f"/run/nats/{KEY_FILE}" if isolated else None)
+    (container,) = of_kind(resources, "StatefulSet")["nats"]["spec"]["template"]["spec"]["containers"]
+    assert container["args"] == ["--config", f"/etc/nats/{'isolated' if isolated else 'nats'}.conf"]
+
+
+def test_nats_accepts_the_accounts_beside_its_configuration(
+    overlay: str, resources: list[Resource], tmp_path: Path
+) -> None:
+    maps = of_kind(resources, "ConfigMap")
+    (name,) = [one for one in maps if one.startswith("nats-")]
+    mounted = tmp_path / "etc" / "nats"
+    mounted.mkdir(parents=True)
+    for file, text in maps[name]["data"].items():
+        (mounted / file).write_text(text)
+    write(Folder(tmp_path / "etc" / "nats-accounts"), Server())
+    (container,) = of_kind(resources, "StatefulSet")["nats"]["spec"]["template"]["spec"]["containers"]
+    config = mounted / Path(container["args"][1]).name
+    assert config.exists()
+    done = subprocess.run(
+        [find_nats_server(), "-t", "-c", config], env={"POD_NAME": "nats-0"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("config", sorted(K8S.rglob("nats.conf")), ids=lambda path: path.parent.name)

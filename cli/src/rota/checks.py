@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -18,8 +19,11 @@ from rota.client import Api
 from rota.context import Context, context_file
 from rota.errors import CliError
 from rota.servers import without_password
+from rota_common.bus import identity
 from rota_common.embedded import EmbeddedError, find_mongod, find_nats_server
 from rota_common.mongo import OUTAGES, Mongo
+from rota_common.nats_config import Folder
+from rota_common.nats_permissions import OPERATOR
 from rota_contracts.catalog import SERVICES
 from rota_contracts.streams import consumers
 
@@ -49,7 +53,7 @@ async def look_around(given: Context, environ: Mapping[str, str]) -> list[Findin
     if given.url:
         found.append(await _gateway(given))
     if given.nats_url:
-        found += await _bus(given.nats_url)
+        found += await _bus(given.nats_url, given.nats_config)
     if given.mongo_url:
         found.append(await _mongo(given.mongo_url))
     return [*found, await _qdrant(environ), _model(environ), await _smtp(environ)]
@@ -94,13 +98,13 @@ async def _gateway(given: Context) -> Finding:
     return Finding("gateway", Level.MISSING, f"not ready: {told.get('problems')}", "look after the part it names")
 
 
-async def _bus(url: str) -> list[Finding]:
+async def _bus(url: str, config: str) -> list[Finding]:
     """The services are ready when they ask for work; a consumer knows whether anybody does."""
-    shown = without_password(url)
+    shown, key = without_password(url), str(Folder(Path(config)).key(OPERATOR)) if config else ""
     try:
-        client = await nats.connect(url, connect_timeout=TIMEOUT_S, allow_reconnect=False)
+        client = await nats.connect(url, connect_timeout=TIMEOUT_S, allow_reconnect=False, **identity(OPERATOR, key))
     except (OSError, nats.errors.Error, TimeoutError) as error:
-        mend = "start it, or correct ROTA_NATS_URL"
+        mend = "start it, or correct ROTA_NATS_URL and ROTA_NATS_CONFIG, the folder of `rota nats-config`"
         return [Finding("nats", Level.MISSING, f"no answer from {shown}: {error!r}", mend)]
     try:
         jetstream = client.jetstream(timeout=TIMEOUT_S)

@@ -1,6 +1,7 @@
 """The gateway's HTTP API, as the commands and the demo use it."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
@@ -188,6 +189,22 @@ class Api:
                     elif event.data:
                         yield event.json()
         except (httpx.HTTPError, SSEError) as error:
+            raise _unreachable(self.url, error) from error
+
+    async def of_team(self, method: str, path: str, **request: Any) -> Json:
+        """What the team's route at `path` answers: for parts that have a file of their own, like the ledger."""
+        return await self._json(method, f"{self._team}{path}", **request)
+
+    @asynccontextmanager
+    async def download(self, path: str) -> AsyncIterator[httpx.Response]:
+        """The answer of the team's route at `path`, still to be read: a file."""
+        try:
+            async with self._http.stream("GET", f"{self._team}{path}") as answer:
+                if not answer.is_success:
+                    await answer.aread()
+                    raise _refused(answer)
+                yield answer
+        except httpx.HTTPError as error:
             raise _unreachable(self.url, error) from error
 
     async def _json(self, method: str, path: str, **request: Any) -> Json:

@@ -17,12 +17,14 @@ VARIABLES = {
     "admin_key": "ROTA_ADMIN_KEY",
     "nats_url": "ROTA_NATS_URL",
     "mongo_url": "ROTA_MONGO_URL",
+    "nats_config": "ROTA_NATS_CONFIG",
 }
 
 
 @dataclass(frozen=True)
 class Context:
-    """An empty field is one that nobody gave. The two servers are only for `rota doctor` and for subscribers."""
+    """An empty field is one that nobody gave. The two servers are only for `rota doctor` and for subscribers, and so is
+    `nats_config`, the folder with the keys of NATS."""
 
     url: str = ""
     team: str = ""
@@ -30,6 +32,7 @@ class Context:
     admin_key: str = ""
     nats_url: str = ""
     mongo_url: str = ""
+    nats_config: str = ""
 
     def need(self, *names: str) -> "Context":
         """Itself; CliError when one of these fields is empty."""

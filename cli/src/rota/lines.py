@@ -93,6 +93,14 @@ def _notified(name: str, data: Event) -> str:
     return f"✉ notification on {data.get('channel')}{to}{_after_colon(data.get('title'))}"
 
 
+def _disabled(name: str, data: Event) -> str:
+    return f"✗ nothing is sent to {data.get('type')} {data.get('target')} any more{_after_colon(data.get('reason'))}"
+
+
+def _enabled(name: str, data: Event) -> str:
+    return f"✓ {data.get('type')} {data.get('target')} is sent to again"
+
+
 def _rejected(name: str, data: Event) -> str:
     return f"✗ not run{_after_colon(data.get('message') or data.get('reason'))}"
 
@@ -124,6 +132,8 @@ TOLD: dict[str, Callable[[str, Event], str]] = {
     catalog.EXECUTION_RESUMABLE.name: _resumable,
     catalog.EXECUTION_INTERVENED.name: _intervened,
     catalog.PLAN_CHANGED.name: _planned,
+    catalog.TARGET_DISABLED.name: _disabled,
+    catalog.TARGET_ENABLED.name: _enabled,
     catalog.VALIDATION_COMPLETED.name: _verdict,
     catalog.LEARNING_COMPLETED.name: _learning,
     "rota.dropped": _dropped,

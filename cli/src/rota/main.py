@@ -7,20 +7,27 @@ import typer
 
 from rota.commands import (
     apply,
+    attachments,
     clock,
     control,
     dead,
+    deliveries,
     demo,
     doctor,
     executions,
     intervene,
     keys,
     knowledge,
+    nats_config,
     plan,
     replay,
+    replay_deliveries,
     robots,
     sources,
+    subscribers,
     subscriptions,
+    suppressions,
+    targets,
     trigger,
     up,
     watch,
@@ -40,16 +47,22 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (up, demo, apply, trigger, intervene, control, clock, watch, replay, doctor):
+for group in (up, demo, apply, trigger, intervene, control, clock, watch, replay, doctor, nats_config):
     group.register(app)
+replay_deliveries.register(deliveries.app)
 for name, commands in (
     ("robots", robots.app),
     ("plan", plan.app),
     ("sources", sources.app),
     ("subscriptions", subscriptions.app),
+    ("subscribers", subscribers.app),
     ("keys", keys.app),
     ("executions", executions.app),
+    ("deliveries", deliveries.app),
+    ("targets", targets.app),
+    ("suppressions", suppressions.app),
     ("kb", knowledge.app),
+    ("attachments", attachments.app),
     ("dead", dead.app),
     ("webhook", webhook.app),
 ):

@@ -5,6 +5,9 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from rota_common.clock import now
+from rota_contracts.clock_config import duration
+
 MINUTE_S = 60
 
 
@@ -24,6 +27,19 @@ def instant(text: str) -> datetime:
     if at.tzinfo is None:
         raise typer.BadParameter(f"expected an offset too, like 2026-03-02T09:00:00+01:00 or …Z, not {text!r}")
     return at
+
+
+def ago(text: str) -> datetime:
+    """An instant that somebody has typed, or how long before now it was, like 1h. BadParameter for anything else."""
+    try:
+        return now() - duration(text)
+    except ValueError:
+        pass
+    try:
+        return instant(text)
+    except typer.BadParameter as error:
+        shapes = "how long ago, like 1h or 2d, or a time with its offset, like 2026-03-02T09:00:00+01:00"
+        raise typer.BadParameter(f"expected {shapes}, not {text!r}") from error
 
 
 def wall_time(text: str) -> datetime:

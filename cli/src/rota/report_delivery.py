@@ -14,6 +14,7 @@ def deliveries(first: DeliveryResult | None, read: DeliveryRead | None) -> list[
     return [_result(one) for one in first.results] or [NOBODY]
 
 
+EXCERPT = 200
 NOBODY = "none: the robot has no delivery preferences"
 
 
@@ -26,7 +27,15 @@ def _target(target: TargetRead) -> list[str]:
 
 def _attempt(one: AttemptRead) -> str:
     outcome = "reached" if one.ok else "failed"
-    return f"{moment(one.at)}  {outcome} after {one.latency_ms} ms" + (f": {one.error}" if one.error else "")
+    told = f": {one.error}" if one.error else ""
+    return f"{moment(one.at)}  {outcome} after {one.latency_ms} ms{told}{_said(one.details)}"
+
+
+def _said(details: object) -> str:
+    """The receiver's own words, as far as they were kept."""
+    body = details.get("body") if isinstance(details, dict) else None
+    text = " ".join(str(body or "").split())
+    return f", it said: {text[:EXCERPT]}" if text else ""
 
 
 def _result(one: ChannelResult) -> str:

@@ -12,7 +12,9 @@ import nats.errors
 
 from rota.errors import CliError
 from rota_common import topology
-from rota_common.embedded import EmbeddedError, EmbeddedServer, mongod, nats_server
+from rota_common.embedded import EmbeddedError, EmbeddedServer, isolated_nats_server, mongod
+from rota_common.nats_config import Folder
+from rota_common.nats_permissions import TOPOLOGY
 
 Progress = Callable[[str, str], None]
 """Told the name of a part and what became of it."""
@@ -20,8 +22,11 @@ Progress = Callable[[str, str], None]
 
 @dataclass(frozen=True)
 class Servers:
+    """`nats` has everybody's keys, where NATS is our own and asks for them."""
+
     nats_url: str
     mongo_url: str
+    nats: Folder | None
 
 
 async def start_servers(
@@ -38,8 +43,10 @@ async def start_servers(
     CliError when one of them doesn't start or answer.
     """
 
+    nats_folder = None if nats_url else Folder(folder / "nats")
+
     def our_nats() -> EmbeddedServer:
-        return nats_server(folder / "nats", port=nats_port)
+        return isolated_nats_server(folder / "nats", port=nats_port)
 
     def our_mongod() -> EmbeddedServer:
         return mongod(folder / "mongo")
@@ -47,12 +54,17 @@ async def start_servers(
     nats_at = await _given_or_started(ends, "nats", nats_url, our_nats, progress)
     mongo_at = await _given_or_started(ends, "mongodb", mongo_url, our_mongod, progress)
     try:
-        declared = await topology.apply_to(nats_at)
+        declared = await topology.apply_to(nats_at, nkey_file=key_of(TOPOLOGY, nats_folder))
     except (nats.errors.Error, OSError) as error:
         what = f"expected a NATS with JetStream at {without_password(nats_at)}: {error!r}"
         raise CliError(what, hint="start it with -js, correct --nats-url, or leave that out") from error
     progress("streams", f"{len(declared)} streams, consumers and buckets are there")
-    return Servers(nats_at, mongo_at)
+    return Servers(nats_at, mongo_at, nats_folder)
+
+
+def key_of(user: str, folder: Folder | None) -> str:
+    """The file with a user's seed; nothing where NATS asks for none."""
+    return str(folder.key(user)) if folder else ""
 
 
 async def _given_or_started(

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import SecretStr
 
@@ -22,6 +23,8 @@ import trigger_gateway.settings
 import validator.app
 import validator.settings
 from rota.errors import CliError
+from rota.servers import key_of
+from rota_common.nats_config import Folder
 from rota_common.service import Runtime
 from rota_common.serving import App
 from rota_common.settings import ServiceSettings
@@ -36,7 +39,8 @@ DRAIN_ORDER = (("scheduler",), ("executor",), ("validator", "delivery-center", "
 
 @dataclass(frozen=True)
 class Choices:
-    """What differs from one whole system to another. `folder` holds what the services keep in files."""
+    """What differs from one whole system to another. `folder` holds what the services keep in files, `nats` the keys
+    by which NATS knows them, where it asks."""
 
     nats_url: str
     mongo_url: str
@@ -46,6 +50,7 @@ class Choices:
     mongo_prefix: str = "rota"
     smtp_url: str = ""
     allow_private_targets: str = ""
+    nats: Folder | None = None
 
 
 def build_all(chosen: Choices, runtime: Runtime, environ: Mapping[str, str]) -> dict[str, App]:
@@ -57,27 +62,31 @@ def build_all(chosen: Choices, runtime: Runtime, environ: Mapping[str, str]) -> 
         http_host="127.0.0.1",
         stop_timeout=STOP_TIMEOUT_S,
     ).model_dump()
+
+    def of(service: str) -> dict[str, Any]:
+        return everyone | {"nats_nkey_file": key_of(service, chosen.nats)}
+
     return {
         GATEWAY: trigger_gateway.app.build(
-            trigger_gateway.settings.Settings(**everyone, admin_key=SecretStr(chosen.admin_key)),
+            trigger_gateway.settings.Settings(**of(GATEWAY), admin_key=SecretStr(chosen.admin_key)),
             runtime=runtime,
             environ=environ,
         ),
-        "scheduler": scheduler.app.build(scheduler.settings.Settings(**everyone), runtime=runtime),
+        "scheduler": scheduler.app.build(scheduler.settings.Settings(**of("scheduler")), runtime=runtime),
         "executor": executor.app.build(
-            executor.settings.Settings(**everyone, connector=chosen.connector), runtime=runtime, environ=environ
+            executor.settings.Settings(**of("executor"), connector=chosen.connector), runtime=runtime, environ=environ
         ),
-        "validator": validator.app.build(validator.settings.Settings(**everyone), runtime=runtime),
+        "validator": validator.app.build(validator.settings.Settings(**of("validator")), runtime=runtime),
         "delivery-center": delivery_center.app.build(
             delivery_center.settings.Settings(
-                **everyone, smtp_url=chosen.smtp_url, allow_private_targets=chosen.allow_private_targets
+                **of("delivery-center"), smtp_url=chosen.smtp_url, allow_private_targets=chosen.allow_private_targets
             ),
             runtime=runtime,
             environ=environ,
         ),
-        "learner": learner.app.build(learner.settings.Settings(**everyone), runtime=runtime),
+        "learner": learner.app.build(learner.settings.Settings(**of("learner")), runtime=runtime),
         "memory": memory.app.build(
-            memory.settings.Settings(**everyone, qdrant_path=str(chosen.folder / "qdrant")), runtime=runtime
+            memory.settings.Settings(**of("memory"), qdrant_path=str(chosen.folder / "qdrant")), runtime=runtime
         ),
     }
 

@@ -12,6 +12,7 @@ from rota.errors import CliError
 from rota.http import listening, serving
 from rota.servers import Progress, locked, start_servers
 from rota.services import GATEWAY, Choices, build_all, problems, stop_all, wait_until_ready
+from rota_common.nats_config import Folder
 from rota_common.service import Runtime
 from rota_common.serving import App
 
@@ -29,7 +30,7 @@ class Stack:
     `folder` keeps the data. Without `nats_url` or `mongo_url` a server of its own is started. `http_port` 0 and
     `nats_port` None take any free port. `allow_private_targets` are networks that webhooks may go to although they are
     private, as CIDRs with commas between. Databases are named `<mongo_prefix>_<service>`; `environ` is where
-    `$ENV.NAME` is looked up.
+    `$ENV.NAME` is looked up. A NATS of our own asks everybody for a key: `nats` is the folder that has them.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Stack:
     ) -> None:
         self.admin_key = admin_key or secrets.token_urlsafe(32)
         self.url, self.nats_url, self.mongo_url = "", "", ""
+        self.nats: Folder | None = None
         self.apps: dict[str, App] = {}
         self._folder, self._port, self._nats_port = folder, http_port, nats_port
         self._given_nats, self._given_mongo, self._prefix = nats_url, mongo_url, mongo_prefix
@@ -89,7 +91,7 @@ class Stack:
             mongo_url=self._given_mongo,
             progress=self._progress,
         )
-        self.nats_url, self.mongo_url = servers.nats_url, servers.mongo_url
+        self.nats_url, self.mongo_url, self.nats = servers.nats_url, servers.mongo_url, servers.nats
         self.apps = self._build()
         others = {name: app for name, app in self.apps.items() if name != GATEWAY}
         self._ends.push_async_callback(stop_all, others)
@@ -110,6 +112,7 @@ class Stack:
             connector=self._connector,
             smtp_url=self._smtp_url,
             allow_private_targets=self._allowed,
+            nats=self.nats,
         )
         try:
             return build_all(chosen, self._runtime, self._environ)

@@ -9,6 +9,7 @@ from rota_contracts.catalog import ANYONE, CHANNELS, QUESTIONS, ROOT, Channel, Q
 from rota_contracts.envelope import CONTENT_TYPE, MSG_ID, SEQUENCE, TRACEPARENT
 from rota_contracts.model import NAME_PATTERN, Part, Payload
 from rota_contracts.schemas import PlainSchema
+from rota_contracts.streams import DAY, STREAMS, Stream
 
 Document = dict[str, Any]
 
@@ -101,12 +102,12 @@ def _payload(model: type[Part]) -> Document:
 
 
 def _channel(channel: Channel[Payload]) -> Document:
-    kept = f"Kept in the stream {channel.stream}." if channel.stream else "Plain publish: kept nowhere."
+    stream = next((each for each in STREAMS if each.name == channel.stream), None)
     headers = {"properties": {"ce-type": {"const": channel.type}}, "required": ["ce-type"]}
     return {
         "address": channel.subject("{team}", "{member}"),
         "title": channel.name,
-        "description": f"{channel.summary} {kept}",
+        "description": f"{channel.summary} {_kept(stream)}",
         "parameters": {name: {"$ref": f"#/components/parameters/{name}"} for name in PARAMETERS},
         "messages": {
             "event": {
@@ -118,6 +119,24 @@ def _channel(channel: Channel[Payload]) -> Document:
                 "payload": _payload(channel.payload),
             }
         },
+    } | ({"x-retention": _retention(stream)} if stream else {})
+
+
+def _kept(stream: Stream | None) -> str:
+    if stream is None:
+        return "Plain publish: kept nowhere."
+    until = "until it is handled, at most" if stream.retention == "workqueue" else "for"
+    return f"Kept in the stream {stream.name} {until} {stream.max_age // DAY} days."
+
+
+def _retention(stream: Stream) -> Document:
+    """How long a reader finds a message there. A full stream refuses new ones, rather than lose old ones."""
+    return {
+        "stream": stream.name,
+        "policy": stream.retention,
+        "max_age_seconds": stream.max_age,
+        "max_bytes": stream.max_bytes,
+        "when_full": "refuse",
     }
 
 

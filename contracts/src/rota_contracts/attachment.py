@@ -29,6 +29,11 @@ def parse(value: str) -> Wrapper:
     return Wrapper(found["uploader"], found["file_id"], True) if found else Wrapper("", value, False)
 
 
+def attachment_path(team: str, file_id: str) -> str:
+    """Where the gateway gives it out."""
+    return f"/v1/teams/{team}/attachments/{file_id}"
+
+
 def wrap(file_id: str) -> str:
     return f"__{UPLOADER}://{file_id}"
 

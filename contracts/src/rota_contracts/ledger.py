@@ -85,12 +85,13 @@ class ReplayDeliveries(DeliveryFilter):
     """Question to the delivery-center: send what fits once more, oldest first; a page of it, ask on with `next`.
 
     `targets`: those that were given up, or all that are final. What is still being tried is left alone. `replay_id` is
-    the asker's: asked twice, everything is sent once.
+    the asker's: asked twice, everything is sent once. `dry_run`: only say what would be sent.
     """
 
     replay_id: str = Field(min_length=1, max_length=200)
     request_id: str | None = None
     targets: Literal["failed", "all"] = "failed"
+    dry_run: bool = False
     after: str = ""
     limit: Limit = 100
 

@@ -43,7 +43,7 @@ for (;;) {
     const count = Number(message.headers.get("ce-sequence"));
     const before = last[message.subject] ?? 0;
     if (before && count > before + 1) {
-      throw new Error(`expected number ${before + 1} of ${message.subject}, got ${count}: was this place moved on by others?`);
+      throw new Error(`expected number ${before + 1} of ${message.subject}, got ${count}: was this place moved on?`);
     }
     if (count > before) {
       const fact = message.json();

@@ -1,7 +1,10 @@
 """The guard against requests into our own network, with a resolver that says what a test wants."""
 
+import asyncio
 import ipaddress
 from socket import gaierror
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -45,6 +48,22 @@ PRIVATE = [
     "fc00::1",
     "fec0::1",
     "ff02::1",
+    "100.100.100.200",
+    "192.0.0.192",
+    "168.63.129.16",
+    "198.18.0.1",
+    "240.0.0.1",
+    "::ffff:0:127.0.0.1",
+    "::ffff:0.0.0.0",
+    "64:ff9b::a9fe:a9fe",
+    "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+    "2606:2800:220:1:0:5efe:7f00:1",
+    "2606:2800:220:1:200:5efe:a9fe:a9fe",
+    "2001:db8::1",
+    "3fff::1",
+    "5f00::1",
+    "::2",
+    "fd00:ec2::254",
 ]
 
 
@@ -92,10 +111,33 @@ async def test_only_http_urls_with_a_host_are_taken(url: str) -> None:
         await checked_target(url, resolver=says("93.184.216.34"))
 
 
-@pytest.mark.parametrize("url", ["http://[::1/", "http://example.org:99999/", "http://example.org:x/"])
+@pytest.mark.parametrize(
+    "url", ["http://[::1/", "http://example.org:99999/", "http://example.org:x/", "http://example.org:0/"]
+)
 async def test_a_url_that_is_none_is_refused_for_good(url: str) -> None:
     with pytest.raises(Permanent, match="expected a URL"):
         await checked_target(url, resolver=says("93.184.216.34"))
+
+
+async def test_a_user_in_the_url_is_not_taken_for_the_host() -> None:
+    found = await checked_target("http://trusted.example.org@hooks.example.org/", resolver=says("93.184.216.34"))
+    assert found.host == "hooks.example.org"
+
+
+async def test_many_names_whose_servers_do_not_answer_hold_up_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = Event()
+
+    def getaddrinfo(host: str, port: int, **_: object) -> list[Any]:
+        if host.startswith("slow"):
+            answers.wait(10)
+        return [(None, None, None, "", ("93.184.216.34", port))]
+
+    monkeypatch.setattr("rota_common.urls.socket.getaddrinfo", getaddrinfo)
+    slow = [asyncio.create_task(checked_target(f"http://slow{number}.example.org/")) for number in range(16)]
+    await asyncio.wait_for(checked_target("http://fast.example.org/"), 5)
+    assert not any(task.done() for task in slow)
+    answers.set()
+    await asyncio.gather(*slow)
 
 
 async def test_a_name_that_cannot_be_resolved_now_may_be_later() -> None:

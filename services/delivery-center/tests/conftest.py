@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from delivery_center.adapters.fake_targets import MemoryNotices, MemoryTargets
 from delivery_center.adapters.fakes import (
     InlineTexts,
     MemoryBulletin,
     MemoryDeliveries,
+    MemoryFiles,
     MemoryRobots,
     ScriptedChannel,
     ScriptedExecutions,
@@ -20,11 +22,13 @@ from delivery_center.attempt_targets import AttemptTargets
 from delivery_center.controls import Controls
 from delivery_center.deliver import Deliver
 from delivery_center.domain import Delivery, Schedule
+from delivery_center.places import Places
 from delivery_center.ports import Deliveries, Parcel
 from delivery_center.retry import Finish, Retry
 from delivery_center.stop_retries import StopRetries
+from delivery_center.unwell import Unwell
 from rota_contracts.control import ControlGivenV1
-from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryRequestedV1, DeliveryType
+from rota_contracts.delivery import ChannelResult, DeliveryContent, DeliveryContext, DeliveryRequestedV1, DeliveryType
 from rota_contracts.robot import Robot
 from rota_contracts.text import Text
 from rota_contracts.trigger import TriggerType
@@ -66,15 +70,21 @@ class House:
         self.now = NOON
         self.deliveries = deliveries or MemoryDeliveries()
         self.robots, self.bulletin, self.texts = MemoryRobots(*robots), MemoryBulletin(), InlineTexts()
+        self.files = MemoryFiles()
         self.channels = {kind: ScriptedChannel() for kind in DeliveryType}
         self.recording = ScriptedChannel()
         self.executions, self.controls = ScriptedExecutions(), Controls()
+        self.targets, self.notices = MemoryTargets(), MemoryNotices()
+        self.unwell = self.replica()
         leave = AskLeave(self.executions, self.controls)
         attempt = AttemptTargets(
             channels=self.channels,
             recording=self.recording,
             texts=self.texts,
+            files=self.files,
             controls=self.controls,
+            unwell=self.unwell,
+            places=Places(8, patience=0.05),
             clock=self.clock,
             schedule=Schedule((5, 30), Random(7)),
             timeout=timeout,
@@ -87,12 +97,29 @@ class House:
     def clock(self) -> datetime:
         return self.now
 
+    def replica(self) -> Unwell:
+        """What one replica knows of the targets."""
+        return Unwell(
+            self.targets,
+            self.notices,
+            clock=self.clock,
+            random=Random(7),
+            patience=timedelta(days=5),
+            probe_for=timedelta(seconds=12),
+        )
+
     @property
     def webhook(self) -> ScriptedChannel:
         return self.channels[DeliveryType.WEBHOOK]
 
     def pass_time(self, **amount: float) -> None:
         self.now += timedelta(**amount)
+
+    async def send(self, *numbers: int) -> list[ChannelResult]:
+        """Requests r<number>, and how their first targets fared at first."""
+        for number in numbers:
+            await self.deliver(make_request(request_id=f"r{number}"))
+        return [accepted.result.results[0] for accepted in self.told("delivery.accepted")[-len(numbers) :]]
 
     async def retry_what_is_due(self) -> int:
         """How many deliveries were due."""

@@ -1,15 +1,24 @@
 """What a mail looks like, and which server it goes to."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from delivery_center.adapters.aiosmtplib_email import AiosmtplibEmail, MailServer, mail_server
-from delivery_center.adapters.mail_text import page, plain, subject
+from delivery_center.adapters.fakes import MemoryFiles, MemorySuppressions
+from delivery_center.adapters.mail_bounces import is_hard_bounce
+from delivery_center.adapters.mail_files import Packed
+from delivery_center.adapters.mail_message import Composer
+from delivery_center.adapters.mail_text import mail_template, page, plain, subject
 from rota_common.errors import Permanent
-from rota_contracts.delivery import DeliveryContent
+from rota_contracts.attachment import StoredAttachment
+from rota_contracts.delivery import Attachment, DeliveryContent
 from rota_contracts.preferences import EmailTarget
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+NOWHERE = MailServer("mail.invalid", 25)
 
 
 def content(**fields: Any) -> DeliveryContent:
@@ -38,46 +47,89 @@ def test_a_subject_may_show_the_score(parcel: Any) -> None:
 
 
 def test_markdown_becomes_html_and_tags_in_it_stay_text(parcel: Any) -> None:
-    html = page(
-        parcel(body="# Report\n\n<script>alert(1)</script> [x](javascript:alert(1))\n\n|a|\n|-|\n|1|"), None, None
-    )
+    html = page(parcel(body="# Report\n\n<script>alert(1)</script> [x](javascript:alert(1))\n\n|a|\n|-|\n|1|"))
     assert "<h1>Report</h1>" in html
     assert "<table>" in html
     assert "<script>" not in html
     assert 'href="javascript' not in html
 
 
-def test_attachments_are_listed(parcel: Any) -> None:  # DC-04
-    attachments = [
-        {"title": "Leads", "description": "the new ones", "file": "__rota.attachment://1"},
-        {"title": "Plan", "file": "__rota.attachment://2"},
+def test_what_is_attached_is_listed_and_what_is_not_says_why(parcel: Any) -> None:  # DC-04
+    stored = StoredAttachment(file_id="1" * 32, team_id="acme", name="leads.csv", size=1, sha256="", created_at=NOON)
+    packed = [
+        Packed(Attachment(title="Leads", description="the new ones", file=stored.file), stored, b"x"),
+        Packed(Attachment(title="Plan", file="__s3://2"), left_out="it is kept by s3, and not here"),
     ]
-    assert plain(parcel(content=content(attachments=attachments))) == (
-        "# Report\n\n## Attachments\n\n- Leads: the new ones\n- Plan"
+    assert plain(parcel(), packed) == (
+        "# Report\n\n## Attachments\n\n- Leads: the new ones (leads.csv)\n"
+        "- Plan (not attached: it is kept by s3, and not here)"
     )
+    assert "<li>Plan (not attached: it is kept by s3, and not here)</li>" in page(parcel(), packed)
     assert plain(parcel()) == "# Report"
 
 
-def test_a_template_is_a_file_of_the_operators_folder(parcel: Any, tmp_path: Path) -> None:  # DC-09
+def test_a_template_is_files_of_the_operators_folder(parcel: Any, tmp_path: Path) -> None:  # DC-09
     (tmp_path / "brand.html").write_text("<b>$display_name: $summary</b>$body")
-    made = parcel(content=content(summary="<i>"))
-    assert page(made, "brand", tmp_path) == "<b>Ann: &lt;i&gt;</b><h1>Report</h1>\n"
+    (tmp_path / "brand.txt").write_text("$summary\n--\n$body")
+    (tmp_path / "brand.subject").write_text("News of $display_name\n")
+    made, template = parcel(content=content(summary="<i>")), mail_template("brand", tmp_path)
+    assert subject(made, template.subject) == "News of Ann"
+    assert plain(made, template=template.text) == "<i>\n--\n# Report"
+    assert page(made, template=template.html) == "<b>Ann: &lt;i&gt;</b><h1>Report</h1>\n"
+
+
+@pytest.mark.parametrize("kind", ["html", "txt", "subject"])
+def test_of_a_template_each_part_may_be_missing(parcel: Any, tmp_path: Path, kind: str) -> None:  # DC-09
+    (tmp_path / f"brand.{kind}").write_text("ours")
+    template = mail_template("brand", tmp_path)
+    assert subject(parcel(), template.subject) == ("ours" if kind == "subject" else "All done.")
+    assert plain(parcel(), template=template.text) == ("ours" if kind == "txt" else "# Report")
+    assert ("<h1>Report</h1>" in page(parcel(), template=template.html)) is (kind != "html")
 
 
 @pytest.mark.parametrize("name", ["../secret", "other", "", "a/b"])
-def test_another_template_is_refused(parcel: Any, tmp_path: Path, name: str) -> None:
+def test_another_template_is_refused(tmp_path: Path, name: str) -> None:
+    for kind in ("html", "txt", "subject"):
+        (tmp_path / f"secret.{kind}").write_text("$body")
     with pytest.raises(Permanent, match="ROTA_MAIL_TEMPLATES"):
-        page(parcel(), name, tmp_path / "templates")
+        mail_template(name, tmp_path / "templates")
     with pytest.raises(Permanent, match="expected the folder of mail templates"):
-        page(parcel(), name, None)
+        mail_template(name, None)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "hard"),
+    [
+        (550, "5.1.1 <a@b.example>: user unknown", True),
+        (550, "5.1.10 takes no mail", True),
+        (551, "5.1.6 moved", True),
+        (553, "5.1.3 bad syntax", True),
+        (550, "No such user here", True),
+        (550, "Unrouteable address", True),
+        (550, "<a@b.example>: mailbox not found", True),
+        (551, "User not local; please try <a@c.example>", True),
+        (552, "5.2.2 mailbox full", False),
+        (552, "5.1.1 user unknown", False),
+        (550, "5.2.1 mailbox disabled", False),
+        (550, "5.7.1 blocked: see the block list", False),
+        (550, "5.1.8 sender address rejected: domain not found", False),
+        (550, "relaying denied", False),
+        (550, "", False),
+        (450, "4.1.1 user unknown", False),
+        (554, "5.1.1 no such user", False),
+    ],
+)
+def test_only_an_address_where_nobody_is_bounces_hard(code: int, message: str, hard: bool) -> None:  # F23
+    assert is_hard_bounce(code, message) is hard
+
+
+def email(server: MailServer | None = NOWHERE) -> AiosmtplibEmail:
+    return AiosmtplibEmail(server, Composer(MemoryFiles()), MemorySuppressions(), timeout=1, patience=2)
 
 
 async def test_without_a_mail_server_a_target_says_what_is_missing(parcel: Any) -> None:
     with pytest.raises(Permanent, match="ROTA_SMTP_URL"):
-        await AiosmtplibEmail(None, timeout=1).send(EmailTarget(to=["a@b.example"]), parcel())
-
-
-NOWHERE = AiosmtplibEmail(MailServer("mail.invalid", 25), timeout=1)
+        await email(None).send(EmailTarget(to=["a@b.example"]), parcel())
 
 
 @pytest.mark.parametrize(
@@ -86,12 +138,12 @@ NOWHERE = AiosmtplibEmail(MailServer("mail.invalid", 25), timeout=1)
 )
 async def test_what_is_no_address_is_named(parcel: Any, address: str) -> None:
     with pytest.raises(Permanent, match="expected one address like"):
-        await NOWHERE.send(EmailTarget(to=[address]), parcel())
+        await email().send(EmailTarget(to=[address]), parcel())
 
 
 async def test_a_robot_without_an_address_says_which_field_is_missing(parcel: Any, robot: Any) -> None:  # DC-09
     with pytest.raises(Permanent, match="robot_email on the robot, or ROTA_DEFAULT_FROM"):
-        await NOWHERE.send(EmailTarget(to=["a@b.example"]), parcel(robot=robot()))
+        await email().send(EmailTarget(to=["a@b.example"]), parcel(robot=robot()))
 
 
 @pytest.mark.parametrize(

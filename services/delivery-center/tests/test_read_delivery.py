@@ -48,3 +48,16 @@ async def test_another_team_and_another_execution_have_none(house: Any, robot: A
     home = house(robot(TWO_HOOKS))
     await home.deliver(request_for())
     assert await read(home, team="other") == await read(home, execution_id="e2") == DeliveryRead()
+
+
+async def test_a_delivery_is_read_by_its_own_id_and_only_by_its_team(house: Any, robot: Any, request_for: Any) -> None:
+    home = house(robot(TWO_HOOKS))
+    home.webhook.script = [Rejected("answered 410", details={"status": 410, "body": "gone"})]
+    await home.deliver(request_for())
+    found = await read_delivery(ReadDelivery(team_id="acme", request_id="r1"), home.deliveries)
+    assert (found.request_id, found.summary, found.replay_of) == ("r1", "All done.", None)
+    assert found.context == request_for().context
+    assert found.targets[0].attempts[0].details == {"status": 410, "body": "gone"}
+    for team, request_id in (("other", "r1"), ("acme", "r2")):
+        nothing = await read_delivery(ReadDelivery(team_id=team, request_id=request_id), home.deliveries)
+        assert nothing == DeliveryRead()

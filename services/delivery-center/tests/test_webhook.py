@@ -12,10 +12,9 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, retry_after
-from delivery_center.ports import Parcel, Rejected, Sent, TriedInVain
+from delivery_center.ports import Enclosure, Gone, Parcel, Rejected, Sent, TriedInVain
 from rota_common.clock import now
 from rota_common.errors import Permanent, Transient
-from rota_common.urls import networks
 from rota_contracts.delivery import DeliveryContent
 from rota_contracts.preferences import WebhookTarget
 
@@ -50,10 +49,16 @@ class Receiver:
         return self._response or answer()
 
     async def get(
-        self, parcel: Parcel, *, environ: Mapping[str, str] | None = None, resolver: Any = public, **target: Any
+        self,
+        parcel: Parcel,
+        *,
+        environ: Mapping[str, str] | None = None,
+        resolver: Any = public,
+        timeout: float = 2,
+        **target: Any,
     ) -> Sent:
         client = httpx.AsyncClient(transport=httpx.MockTransport(self), trust_env=False)
-        channel = HttpxWebhook(client, environ=environ or {}, allowed=networks(""), resolver=resolver)
+        channel = HttpxWebhook(client, timeout=timeout, environ=environ or {}, allowed=(), resolver=resolver)
         given = {"url": "https://hooks.example.org/in?key=k"} | target
         return await channel.send(WebhookTarget.model_validate(given), parcel)
 
@@ -68,7 +73,11 @@ async def test_the_body_is_the_content_and_its_context(parcel: Any) -> None:  # 
     attachment = {"title": "Leads", "file": "__rota.attachment://f1"}
     content = {"summary": "15 leads", "body": {"inline": "x"}, "attachments": [attachment]}
     made = parcel(body="# ünïcode", content=DeliveryContent.model_validate(content))
-    made = replace(made, context=made.context.model_copy(update={"score": 0.85}))
+    made = replace(
+        made,
+        context=made.context.model_copy(update={"score": 0.85}),
+        enclosures=tuple(Enclosure(each) for each in made.content.attachments),
+    )
     await receiver.get(made)
     sent = json.loads(receiver.request.content)
     assert (sent["type"], sent["timestamp"]) == ("delivery.completed", "2026-03-02T12:00:00Z")
@@ -155,7 +164,7 @@ async def test_a_missing_secret_is_named(parcel: Any, environ: dict[str, str]) -
 
 
 async def test_a_secret_that_is_none_is_refused_without_showing_it(parcel: Any) -> None:
-    with pytest.raises(Permanent, match=r"whsec_<base64> in \$ENV.HOOK_SECRET") as caught:
+    with pytest.raises(Permanent, match=r"whsec_<base64> .* in \$ENV.HOOK_SECRET") as caught:
         await Receiver().get(parcel(), secret="$ENV.HOOK_SECRET", environ={"HOOK_SECRET": "whsec_a"})
     assert "whsec_a" not in str(caught.value).replace("whsec_<base64>", "")
 
@@ -211,9 +220,10 @@ async def test_other_refusals_are_final(parcel: Any, status: int) -> None:
     with pytest.raises(Rejected, match=f"answered {status}") as caught:
         await Receiver(answer(status, "no")).get(parcel())
     assert caught.value.details == {"status": status, "body": "no"}
+    assert isinstance(caught.value, Gone) is (status == 410)
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
 async def test_what_may_pass_is_transient(parcel: Any, status: int) -> None:
     with pytest.raises(TriedInVain, match=f"answered {status}") as caught:
         await Receiver(answer(status, "later", retry_after="90")).get(parcel())
@@ -227,6 +237,15 @@ async def test_a_receiver_that_is_not_there_is_transient(parcel: Any, error: Exc
     with pytest.raises(Transient, match="hooks.example.org") as caught:
         await Receiver(error).get(parcel())
     assert "key=k" not in str(caught.value)
+
+
+async def test_the_time_of_an_attempt_is_that_of_all_its_steps_together(parcel: Any) -> None:
+    async def silent(host: str, port: int) -> list[str]:
+        await asyncio.Event().wait()
+        return []
+
+    with pytest.raises(Transient, match=r"no answer within 0\.01 s"):
+        await Receiver().get(parcel(), resolver=silent, timeout=0.01)
 
 
 async def test_no_more_than_2_kib_of_an_answer_are_read(parcel: Any) -> None:
@@ -270,5 +289,5 @@ def test_retry_after_is_a_number_or_a_date(parcel: Any) -> None:
     assert retry_after("120", now=noon) == 120
     assert retry_after("Mon, 02 Mar 2026 12:00:30 GMT", now=noon) == 30
     assert retry_after("Mon, 02 Mar 2026 11:00:00 GMT", now=noon) == 0
-    for text in ("", "soon", "-5", "1.5", "9" * 40):
+    for text in ("", "soon", "-5", "1.5", "9" * 40, f"Mon, 02 Mar 2026 12:00:00 +{'9' * 20}"):
         assert retry_after(text, now=noon) is None

@@ -90,7 +90,7 @@ async def test_another_replica_waits_for_the_answer(world: Replicas) -> None:  #
     assert (
         await second
         == await first
-        == AgentAnswered(agent_id="rota.learning", content='{"answer": 1}', response={"answer": 1})
+        == AgentAnswered(agent_id="rota.learning", content='{"answer": 1}', response={"answer": 1}, model="rehearsal")
     )
     assert len(world.model.prompts) == 1
 

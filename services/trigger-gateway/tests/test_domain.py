@@ -1,84 +1,22 @@
-"""What the gateway decides about events, robots and keys, without a server."""
+"""What the gateway decides about robots and keys, without a server."""
 
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from rota_contracts.events import EventSubscription
-from rota_contracts.ids import event_trigger_id
 from rota_contracts.robot import Robot, RobotStatus
 from trigger_gateway.api_keys import is_the_key, is_the_secret, make_key, parse_key
-from trigger_gateway.domain import (
-    Source,
-    Subscriber,
-    changed,
-    read_event,
-    replaced,
-    same,
-    triggers_of,
-    webhook_sources,
-)
+from trigger_gateway.domain import changed, replaced, same, webhook_sources
 from trigger_gateway.domain import definition as definition_of
-from trigger_gateway.problems import Invalid, Malformed
+from trigger_gateway.problems import Invalid
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-LEADS = Source("acme", "leads", "$ENV.X", AT)
-NAMED = Source("acme", "crm", "$ENV.X", AT, event_type_field="event")
 
 
 def robot(**fields: Any) -> Robot:
     given = {"team_id": "acme", "member_id": "leader", "robot_config": {"identity": {"role": "Greeter"}}}
     return Robot.model_validate(given | fields)
-
-
-def wanting(member: str, *types: str, source: str = "/webhook/leads") -> Subscriber:
-    given = {"type": "webhook", "source": source, "filter": {"event_types": types}}
-    return Subscriber(member, 4, (EventSubscription.model_validate(given),))
-
-
-@pytest.mark.parametrize(
-    ("source", "body", "event_type", "data"),
-    [
-        (LEADS, b'{"type":"lead.created","data":{"a":1},"timestamp":"x"}', "lead.created", {"a": 1}),
-        (LEADS, b'{"type":"lead.created","a":1}', "lead.created", {"type": "lead.created", "a": 1}),
-        (LEADS, b'{"type":"lead.created","data":[1]}', "lead.created", {"type": "lead.created", "data": [1]}),
-        (LEADS, b'{"type":7,"data":{"a":1}}', None, {"type": 7, "data": {"a": 1}}),
-        (LEADS, b'{"data":{"a":1}}', None, {"data": {"a": 1}}),
-        (NAMED, b'{"event":"won","data":{"a":1}}', "won", {"event": "won", "data": {"a": 1}}),
-        (NAMED, b'{"type":"won"}', None, {"type": "won"}),
-        (LEADS, b"{}", None, {}),
-    ],
-)
-def test_an_events_type_and_data_are_found(
-    source: Source, body: bytes, event_type: str | None, data: dict[str, Any]
-) -> None:  # TG-11
-    event = read_event(source, "evt_1", body, AT)
-    assert (event.type, event.data) == (event_type, data)
-
-
-@pytest.mark.parametrize(
-    ("body", "named"), [(b"[1]", "an array"), (b"null", "null"), (b"1.5", "a number"), (b"true", "true")]
-)
-def test_a_body_that_is_no_object_is_named(body: bytes, named: str) -> None:
-    with pytest.raises(Malformed, match=named):
-        read_event(LEADS, "evt_1", body, AT)
-
-
-def test_each_robot_that_wants_an_event_gets_one_trigger() -> None:  # TG-12
-    event = read_event(LEADS, "evt_1", b'{"type":"lead.created","data":{"a":1}}', AT)
-    twice = Subscriber("twice", 1, (*wanting("x").subscriptions, *wanting("x", "lead.created").subscriptions))
-    others = [wanting("other", "lead.lost"), wanting("elsewhere", source="crm")]
-    made = triggers_of(event, [wanting("all"), wanting("typed", "lead.created", "lead.lost"), twice, *others])
-    assert [(each.member_id, each.robot_rev) for each in made] == [("all", 4), ("typed", 4), ("twice", 1)]
-    assert [each.trigger_id for each in made] == [
-        event_trigger_id("acme", "leads", "evt_1", name) for name in ("all", "typed", "twice")
-    ]
-    assert made[0].input.model_dump(exclude_defaults=True) == {
-        "source": "leads",
-        "event_type": "lead.created",
-        "data": {"a": 1},
-    }
 
 
 def test_a_robot_is_found_by_the_webhooks_it_names() -> None:
@@ -123,6 +61,26 @@ def test_each_wrong_field_of_a_definition_is_named_with_its_reason() -> None:
     found = {each.field: each.message for each in caught.value.fields}
     assert set(found) == {"robot_config.identity.role", "robot_config.clock", "robot_config.quota.max", "colour"}
     assert found["robot_config.clock"] == 'mode interval needs every, for example "30m"'
+
+
+def test_a_subscription_to_a_change_that_no_database_makes_is_refused() -> None:  # TG-12
+    events = [
+        {"type": "database", "source": "crm", "filter": {"trigger": trigger}}
+        for trigger in (None, "insert", "upsert", "")
+    ]
+    with pytest.raises(Invalid) as caught:
+        definition_of({"robot_config": {"identity": {"role": "x"}, "events": events}})
+    found = {each.field: each.message for each in caught.value.fields}
+    assert list(found) == [f"robot_config.events.{number}.filter.trigger" for number in (2, 3)]
+    assert found["robot_config.events.2.filter.trigger"] == (
+        "expected insert, update, replace, delete or nothing for each of them, not 'upsert'"
+    )
+
+
+def test_a_robot_whose_subscription_was_never_right_can_still_be_paused() -> None:  # TG-17
+    events = [{"type": "database", "source": "crm", "filter": {"trigger": "upsert"}}]
+    before = robot(robot_config={"identity": {"role": "x"}, "events": events})
+    assert changed(before, {"robot_status": "paused"}).robot_status is RobotStatus.PAUSED
 
 
 def test_a_key_is_recognised_by_its_secret_alone() -> None:

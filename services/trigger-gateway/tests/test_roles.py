@@ -43,8 +43,8 @@ def test_who_only_looks_changes_nothing(route: APIRoute) -> None:
 @pytest.mark.parametrize(
     ("role", "routes"),
     [
-        (Role.VIEWER, ["read_robot", "read_robot_status", "follow", "list_keys"]),
-        (Role.MEMBER, ["trigger", "intervene", "stop_execution", "replay_execution", "search"]),
+        (Role.VIEWER, ["read_robot", "read_robot_status", "follow", "list_keys", "list_deliveries", "list_targets"]),
+        (Role.MEMBER, ["trigger", "intervene", "stop_execution", "replay_execution", "search", "replay_deliveries"]),
         (Role.ADMIN, ["create_robot", "delete_robot", "pause_robot", "stop_team", "create_source", "put_entry"]),
         (Role.OWNER, ["create_key", "delete_key"]),
     ],

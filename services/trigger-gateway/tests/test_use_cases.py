@@ -12,14 +12,15 @@ from rota_common.errors import Transient
 from rota_contracts.execution import ExecStatus, TriggerRead, TriggerState
 from rota_contracts.trigger import Message, TriggerAdmittedV1, TriggerType
 from trigger_gateway.adapters import fakes
-from trigger_gateway.domain import Source
 from trigger_gateway.problems import Conflict, NotFound, StoredNotApplied
 from trigger_gateway.request_run import RequestRun, RunRequest
 from trigger_gateway.routes import KEPT_FOR, Route, Routes
 from trigger_gateway.save_robot import SaveRobot
+from trigger_gateway.sources import Source, WebhookSettings
 from trigger_gateway.sync_robots import SyncRobots
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+WEBHOOK = WebhookSettings(secrets=["$ENV.X"])
 LEADS = {"type": "webhook", "source": "leads"}
 DEFINITION: dict[str, Any] = {"member_id": "leader", "robot_config": {"identity": {"role": "x"}, "events": [LEADS]}}
 HELLO = RunRequest(TriggerType.HUMAN, messages=[Message(content="hello")])
@@ -55,7 +56,7 @@ class World:
 @pytest.fixture
 async def world() -> World:
     made = World()
-    await made.sources.add(Source("acme", "leads", "$ENV.X", AT))
+    await made.sources.add(Source("acme", "leads", AT, WEBHOOK))
     return made
 
 
@@ -164,7 +165,7 @@ async def test_an_answer_that_was_under_way_during_a_change_is_not_kept(world: W
 
 async def test_a_source_nobody_knows_is_not_remembered(world: World) -> None:
     assert await world.routes.find("acme", "crm") is None
-    await world.sources.add(Source("acme", "crm", "$ENV.X", AT))
+    await world.sources.add(Source("acme", "crm", AT, WEBHOOK))
     assert await world.routes.find("acme", "crm") is not None
 
 

@@ -8,7 +8,7 @@ from rota_common import topology
 from rota_common.blobs import Blobs
 from rota_common.bus import Bus
 from rota_common.embedded import EmbeddedServer
-from rota_contracts.streams import OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, consumers
+from rota_contracts.streams import ATTACHMENTS_BUCKET, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, consumers
 from rota_contracts.text import INLINE_LIMIT, Text
 from tests.integration.common.kit import CHANNEL, DURABLE, Seen, jetstream, publish, reading
 
@@ -27,7 +27,7 @@ async def test_everything_of_the_catalog_is_there(nats: EmbeddedServer) -> None:
     async with jetstream(nats.url) as js:
         found = await state(js)
     wanted = {stream.name for stream in STREAMS} | {f"{each.stream}/{each.durable}" for each in consumers()}
-    assert set(found) == wanted | {f"KV_{ROBOTS_BUCKET}", f"OBJ_{OUTPUTS_BUCKET}"}
+    assert set(found) == wanted | {f"KV_{ROBOTS_BUCKET}", f"OBJ_{OUTPUTS_BUCKET}", f"OBJ_{ATTACHMENTS_BUCKET}"}
 
 
 async def test_a_stream_has_the_limits_of_its_declaration(nats: EmbeddedServer) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
@@ -23,12 +23,14 @@ class Got:
 
 @dataclass
 class HttpReceiver:
-    """Answers with `script`, one entry per request (status, headers, body), and then 200 for ever."""
+    """Answers with `script`, one entry per request (status, headers, body), and then 200 for ever; once it has a
+    `manner`, in that."""
 
     port: int = 0
     got: list[Got] = field(default_factory=list)
     script: list[tuple[int, dict[str, str], bytes]] = field(default_factory=list)
     hold: asyncio.Event | None = None
+    manner: "Manner | None" = None
     _more: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def url(self, path: str = "/in", *, host: str = "127.0.0.1", scheme: str = "http") -> str:
@@ -56,6 +58,9 @@ class HttpReceiver:
                 self._more.notify_all()
             if self.hold is not None:
                 await self.hold.wait()
+            if self.manner is not None:
+                await self.manner(reader, writer)
+                return
             extra = "".join(f"{name}: {value}\r\n" for name, value in more.items())
             head = f"HTTP/1.1 {status} Scripted\r\n{extra}content-length: {len(answer)}\r\n\r\n"
             writer.write(head.encode() + answer)
@@ -66,10 +71,31 @@ class HttpReceiver:
             writer.close()
 
 
+Manner = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+"""How a receiver that isn't as it should be answers, until the other side has had enough."""
+
+
+async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+
+
+def for_ever(piece: bytes, *, after: bytes = b"", every: float = 0.0) -> Manner:
+    """`after`, and then the same piece again and again, `every` so many seconds."""
+
+    async def manner(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(after)
+        while not writer.is_closing():
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(every)
+
+    return manner
+
+
 @asynccontextmanager
-async def http_receiver(*, tls: ssl.SSLContext | None = None) -> AsyncIterator[HttpReceiver]:
+async def http_receiver(*, tls: ssl.SSLContext | None = None, port: int = 0) -> AsyncIterator[HttpReceiver]:
     receiver = HttpReceiver()
-    server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0, ssl=tls)
+    server = await asyncio.start_server(receiver.serve, "127.0.0.1", port, ssl=tls)
     receiver.port = server.sockets[0].getsockname()[1]
     async with server:
         yield receiver

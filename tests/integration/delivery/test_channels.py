@@ -150,8 +150,8 @@ async def test_tls_is_checked_against_the_name_although_the_address_is_asked(tmp
         return ["127.0.0.1"]
 
     parcel = _parcel()
-    client = webhook_client(2, verify=ssl.create_default_context(cafile=str(certificate)))
-    channel = HttpxWebhook(client, environ={}, allowed=networks("127.0.0.0/8"), resolver=here)
+    client = webhook_client(verify=ssl.create_default_context(cafile=str(certificate)))
+    channel = HttpxWebhook(client, timeout=2, environ={}, allowed=networks("127.0.0.0/8"), resolver=here)
     async with http_receiver(tls=serving) as receiver, client:
         await channel.send(WebhookTarget(url=receiver.url(host="hooks.example.test", scheme="https")), parcel)
         with pytest.raises(Transient, match="CERTIFICATE_VERIFY_FAILED"):  # not over the connection made just before
@@ -194,7 +194,7 @@ async def test_a_mail_has_text_and_html_and_comes_from_the_robot(world: World, b
         "Ann <ann@acme.example>", "Boss <boss@acme.example>", "team@acme.example",
     )  # fmt: skip
     assert mail["Subject"] == "[Ann] 15 new leads."
-    assert mail["Message-ID"] == f"<{result.delivery_id}@rota>"
+    assert mail["Message-ID"] == f"<{result.delivery_id}@acme.example>"
     text, html = mail.get_body(("plain",)), mail.get_body(("html",))
     assert text is not None
     assert html is not None
@@ -225,7 +225,7 @@ async def test_a_mail_that_was_put_off_is_sent_again_with_the_same_id(world: Wor
     assert "451 try later" in (first.error or "")
     (settled,) = await world.heard(DELIVERY_SETTLED)
     assert settled.data.success
-    assert [mail["Message-ID"] for _, mail in box.mails] == [f"<{first.delivery_id}@rota>"]
+    assert [mail["Message-ID"] for _, mail in box.mails] == [f"<{first.delivery_id}@acme.example>"]
 
 
 async def test_a_mail_that_is_refused_is_final(world: World, box: Mailbox) -> None:

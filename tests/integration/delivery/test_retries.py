@@ -80,11 +80,16 @@ async def test_a_receiver_says_when_it_wants_to_be_asked_again(world: World, rec
 @pytest.mark.once
 async def test_replicas_share_the_retries(world: World, receiver: HttpReceiver) -> None:
     receiver.will_answer(*[500] * 30)
-    await world.robot(hook(receiver.url()))
+    members = [f"robot-{number}" for number in range(30)]
+    for member in members:  # each has a target of its own: one that fails again and again would be left alone
+        await world.robot(hook(receiver.url(f"/{member}")), member_id=member)
     await world.hear(DELIVERY_SETTLED)
     many = (0.05,) * 10  # whoever comes first gets the 500s, and that may be a retry
     await asyncio.gather(*(world.start(retry_schedule=many) for _ in range(3)))
-    await asyncio.gather(*(world.request(f"r{number}") for number in range(30)))
+    context = {"team_id": "acme", "execution_id": "e1", "trigger_type": "event"}
+    await asyncio.gather(
+        *(world.request(member, member_id=member, context=context | {"member_id": member}) for member in members)
+    )
     settled = await world.heard(DELIVERY_SETTLED, 30)
     assert all(each.data.success for each in settled)
     sent = sum(each.data.results[0].attempts for each in settled)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from rota_common.embedded import EmbeddedServer
+from tests.integration.gateway.databases import Crm
 from tests.integration.gateway.kit import Gateway, Scheduler, gateway, settings
 from tests.integration.gateway.standins import Executor
 
@@ -34,3 +35,10 @@ async def scheduler(nats: EmbeddedServer) -> AsyncIterator[Scheduler]:
 async def executor(nats: EmbeddedServer) -> AsyncIterator[Executor]:
     async with Executor().running(nats.url) as running:
         yield running
+
+
+@pytest_asyncio.fixture
+async def crm(mongo_url: str, mongo_prefix: str) -> AsyncIterator[Crm]:
+    made = Crm(mongo_url, mongo_prefix)
+    yield made
+    await made.close()

@@ -1,5 +1,6 @@
 """A gateway with its API, a publisher that signs, and a scheduler that only says what the test tells it to."""
 
+import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -10,10 +11,12 @@ from typing import Any
 
 import httpx
 import nats as nats_py
+import uvicorn
 from fastapi import FastAPI
 from pydantic import SecretStr
 from standardwebhooks.webhooks import Webhook
 
+from rota_common.embedded import free_port
 from rota_common.router import Router
 from rota_common.service import Runtime, Service
 from rota_common.serving import App
@@ -127,10 +130,26 @@ def signed(body: bytes, event_id: str = "evt_1", *, at: datetime | None = None, 
 @asynccontextmanager
 async def gateway(given: Settings, **overrides: Any) -> AsyncIterator[Gateway]:
     """Speaks ASGI to the application: no sockets between the test and the gateway."""
-    app = build(given, runtime=Runtime(fetch_timeout=0.3), environ=ENVIRON, **overrides)
+    with_defaults = {"runtime": Runtime(fetch_timeout=0.3), "environ": ENVIRON} | overrides
+    app = build(given, **with_defaults)
     transport = httpx.ASGITransport(app.http, raise_app_exceptions=False)
     async with started(app), httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
         yield Gateway(app, given.nats_url, http)
+
+
+@asynccontextmanager
+async def serving(made: Gateway) -> AsyncIterator[Gateway]:
+    """The same gateway behind uvicorn on loopback."""
+    port = free_port()
+    config = uvicorn.Config(made.app.http, port=port, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    task = asyncio.create_task(server._serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as http:
+        yield Gateway(made.app, made.nats_url, http, made.key)
+    server.should_exit = True
+    await task
 
 
 def fastapi_of(app: App) -> FastAPI:

@@ -10,9 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
-from rota_common.embedded import EmbeddedServer, free_port
+from rota_common.embedded import EmbeddedServer
 from rota_common.router import Router
 from rota_common.service import Runtime, Service
 from rota_contracts.activity import ActivityKind, ActivityV1
@@ -27,9 +26,12 @@ from rota_contracts.catalog import (
     PLAN_CHANGED,
     ROBOT_FAILED,
     ROBOT_RECOVERED,
+    TARGET_DISABLED,
+    TARGET_ENABLED,
     TRIGGER_MISSED,
 )
 from rota_contracts.control import ExecutionIntervenedV1
+from rota_contracts.delivery import DeliveryType
 from rota_contracts.execution import ExecStatus, ExecutionStartedV1
 from rota_contracts.ids import event_trigger_id, execution_id
 from rota_contracts.learning import LearningRequestedV1, RunSummary
@@ -37,8 +39,9 @@ from rota_contracts.notification import NotificationPostedV1
 from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.plan import PlanChangedV1
 from rota_contracts.robot_facts import RobotFailedV1, RobotRecoveredV1
+from rota_contracts.targets import TargetDisabledV1, TargetEnabledV1
 from rota_contracts.trigger import MissReason, TriggerMissedV1
-from tests.integration.gateway.kit import Gateway, fastapi_of, messages, signed
+from tests.integration.gateway.kit import Gateway, fastapi_of, messages, serving, signed
 from tests.integration.gateway.standins import answering
 from tests.integration.gateway.test_webhooks import error_of
 
@@ -47,17 +50,8 @@ AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 @pytest.fixture
 async def served(acme: Gateway) -> AsyncIterator[Gateway]:
-    """The same gateway behind uvicorn on loopback."""
-    port = free_port()
-    config = uvicorn.Config(acme.app.http, port=port, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    serving = asyncio.create_task(server._serve())
-    while not server.started:
-        await asyncio.sleep(0.01)
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as http:
-        yield Gateway(acme.app, acme.nats_url, http, acme.key)
-    server.should_exit = True
-    await serving
+    async with serving(acme) as made:
+        yield made
 
 
 @dataclass
@@ -183,6 +177,23 @@ async def test_what_a_clock_missed_and_how_a_robot_fares_is_seen(
         await scheduler.publish(ROBOT_RECOVERED, RobotRecoveredV1(**whose, execution_id="e2", at=AT), caused_by="e2")
         seen = [(await live.next())[1]["type"].removeprefix("rota.v1.") for _ in range(3)]
     assert seen == ["trigger.missed", "robot.failed", "robot.recovered"]
+
+
+async def test_a_place_that_is_switched_off_and_on_is_seen(served: Gateway, nats: EmbeddedServer) -> None:  # F4
+    place: dict[str, Any] = {
+        "team_id": "acme",
+        "member_id": "leader",
+        "target_id": "t1",
+        "type": DeliveryType.WEBHOOK,
+        "target": "https://crm.example/in",
+        "at": AT,
+    }
+    async with answering("delivery-center", nats.url, Router()) as center, following(served) as live:
+        await center.publish(TARGET_DISABLED, TargetDisabledV1(**place, reason="it is gone"), caused_by="t1")
+        await center.publish(TARGET_ENABLED, TargetEnabledV1(**place), caused_by="t1")
+        seen = [(await live.next())[1] for _ in range(2)]
+    assert [event["type"].removeprefix("rota.v1.") for event in seen] == ["target.disabled", "target.enabled"]
+    assert seen[0]["data"]["reason"] == "it is gone"
 
 
 async def test_a_trigger_belongs_to_the_execution_it_will_be(served: Gateway) -> None:

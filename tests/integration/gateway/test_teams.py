@@ -54,6 +54,7 @@ FOREIGN = [
     ("GET", "robots"), ("POST", "robots"), ("GET", "robots/leader"), ("PUT", "robots/leader"),
     ("PATCH", "robots/leader"), ("DELETE", "robots/leader"), ("POST", "robots/leader/intervene"),
     ("POST", "robots/leader/trigger"), ("GET", "sources"), ("POST", "sources"), ("GET", "sources/leads"),
+    ("PATCH", "sources/leads"),
     ("DELETE", "sources/leads"), ("GET", "keys"), ("POST", "keys"), ("DELETE", "keys/x"), ("GET", "triggers/x"),
     ("GET", "events/leads/x"), ("GET", "executions"), ("GET", "executions/x"), ("GET", "stream"), ("GET", "plans"),
     ("GET", "executions/x/delivery"), ("POST", "executions/x/replay"), ("GET", "robots/leader/status"),
@@ -116,32 +117,3 @@ async def test_without_an_administrators_key_its_routes_say_what_to_set(
 def fields_of(answer: httpx.Response) -> dict[str, str]:
     assert answer.status_code == 422, answer.text
     return {field["field"]: field["message"] for field in answer.json()["error"]["fields"]}
-
-
-async def test_a_sources_life(empty: Gateway) -> None:
-    await empty.make_source("leads", event_type_field="kind")
-    path, body = "/v1/teams/acme/sources", {"name": "leads", "secret": "$ENV.LEADS_SECRET"}
-    assert error_of(await empty.call("POST", path, json=body)) == (409, "source_exists")
-    read = (await empty.call("GET", f"{path}/leads")).json()
-    assert (read["secret"], read["event_type_field"]) == ("$ENV.LEADS_SECRET", "kind")
-    assert read["hook_url"] == "/v1/hooks/acme/leads"
-    assert (await empty.call("GET", path)).json() == {"sources": [read]}
-    assert (await empty.call("DELETE", f"{path}/leads")).status_code == 204
-    assert error_of(await empty.call("GET", f"{path}/leads")) == (404, "source_not_found")
-    assert error_of(await empty.call("DELETE", f"{path}/leads")) == (404, "source_not_found")
-
-
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"name": "leads", "secret": SECRET}, "secret"),
-        ({"name": "leads", "secret": "$ENV.ROTA_ADMIN_KEY"}, "secret"),
-        ({"name": "a/b", "secret": "$ENV.X"}, "name"),
-        ({"name": "leads"}, "secret"),
-        ({"name": "leads", "secret": "$ENV.X", "type_field": "x"}, "type_field"),
-    ],
-)
-async def test_a_wrong_source_is_refused_with_its_field(empty: Gateway, body: dict[str, str], field: str) -> None:
-    answer = await empty.call("POST", "/v1/teams/acme/sources", json=body)
-    assert list(fields_of(answer)) == [field]
-    assert SECRET not in answer.text

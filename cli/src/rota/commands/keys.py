@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from rota.deleting import YesFlag
+from rota.deleting import delete as delete_it
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 from trigger_gateway.roles import Role
@@ -45,14 +47,9 @@ def create(
 @app.command(epilog="Example: `rota keys delete 5f1e… --yes`, the id as in `rota keys`")
 def delete(
     key_id: Annotated[str, typer.Argument(help="As in `rota keys`.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    yes: YesFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Delete a key: it stops working at once."""
-    if not yes:
-        typer.confirm(f"Delete the key {key_id}?", abort=True, err=True)
-    with_api(lambda api: api.delete_key(key_id))
-    if json:
-        say_json({"key_id": key_id, "outcome": "deleted"})
-    else:
-        say(f"{key_id}: deleted")
+    question = f"Delete the key {key_id}?"
+    delete_it(lambda api: api.delete_key(key_id), named={"key_id": key_id}, question=question, yes=yes, json=json)

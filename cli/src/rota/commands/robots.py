@@ -6,6 +6,8 @@ import typer
 from pydantic import AwareDatetime, BaseModel
 
 from rota.client import Api, Json
+from rota.deleting import YesFlag
+from rota.deleting import delete as delete_it
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 from rota.schedule import show_schedule
@@ -83,14 +85,9 @@ def next_runs(
 @app.command(epilog="Example: `rota robots delete lead-processor --yes`")
 def delete(
     member: Member,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    yes: YesFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Delete a robot: its runs stop, what it has learnt is removed."""
-    if not yes:
-        typer.confirm(f"Delete {member} and all it has learnt?", abort=True, err=True)
-    with_api(lambda api: api.delete_robot(member))
-    if json:
-        say_json({"member_id": member, "outcome": "deleted"})
-    else:
-        say(f"{member}: deleted")
+    question = f"Delete {member} and all it has learnt?"
+    delete_it(lambda api: api.delete_robot(member), named={"member_id": member}, question=question, yes=yes, json=json)

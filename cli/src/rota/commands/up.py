@@ -6,7 +6,7 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from rota.logfile import LogFile
 from rota.output import JsonFlag, say, say_json, warn
 from rota.running import run
 from rota_common import logs
+
+if TYPE_CHECKING:
+    from rota.stack import Stack
 
 NATS_PORT = 4222
 """Where subscribers expect a NATS: taken if nothing else has it."""
@@ -99,7 +102,9 @@ async def _up(wishes: Wishes) -> None:
         progress=lambda part, state: _progress(wishes, part, state),
     ) as stack:
         keys = await first_team(stack.url, wishes.folder, keys)
-        here = Context(stack.url, keys.team, keys.api_key, keys.admin_key, stack.nats_url, stack.mongo_url)
+        here = Context(
+            stack.url, keys.team, keys.api_key, keys.admin_key, stack.nats_url, stack.mongo_url, _nats(stack)
+        )
         context.save(here)
         _ready(wishes, here)
         try:
@@ -108,6 +113,10 @@ async def _up(wishes: Wishes) -> None:
             _progress(wishes, "rota", "finishing what is in hand, then stopping")
             if wishes.temporary:
                 context.forget(here)
+
+
+def _nats(stack: "Stack") -> str:
+    return str(stack.nats.path) if stack.nats else ""
 
 
 def _progress(wishes: Wishes, part: str, state: str) -> None:
@@ -136,6 +145,7 @@ def _ready(wishes: Wishes, here: Context) -> None:
     say("  rota apply -f examples/robots/sales-assistant.yaml")
     say('  rota trigger sales-assistant --message "Prepare for the meeting with BigCorp" --wait')
     say("  rota watch")
+    say(f"  rota subscribers add {here.team} my-program")
     say("Ctrl+C stops everything.")
 
 

@@ -103,14 +103,14 @@ async def mailbox() -> AsyncIterator[Inbox[EmailMessage]]:
 
 
 @contextlib.asynccontextmanager
-async def feed(nats_url: str, subject: str) -> AsyncIterator[Inbox[Fact]]:
-    """A plain subscriber of `subject`, from now on."""
+async def feed(nats_url: str, subject: str, *, seed: str | None = None) -> AsyncIterator[Inbox[Fact]]:
+    """A plain subscriber of `subject`, from now on, with the key that it was given, where NATS asks for one."""
     inbox: Inbox[Fact] = Inbox(where=subject)
 
     async def hear(message: Msg) -> None:
         await inbox.put(Fact(message.subject, (message.headers or {}).get("ce-id", ""), message.data))
 
-    client = await nats.connect(nats_url)
+    client = await nats.connect(nats_url, nkeys_seed_str=seed)
     try:
         await client.subscribe(subject, cb=hear)
         await client.flush()

@@ -22,10 +22,11 @@ from rota.signing import signed_event
 from rota.stack import Stack
 from rota.waiting import until_over
 from rota_common.clock import now
+from rota_common.subscribers_admin import Subscribers
 from rota_contracts.catalog import DELIVERY_COMPLETED
 from rota_contracts.execution import ExecStatus, Execution
 
-TEAM, SOURCE = "demo", "leads"
+TEAM, SOURCE, SUBSCRIBER = "demo", "leads", "crm"
 EVENT_TYPE = "lead.created"
 FIRST_LEAD = EXAMPLE.parents[1] / "events" / "lead-created.json"
 SECOND_LEAD = {
@@ -97,7 +98,8 @@ async def _enter(
             progress=screen.part,
         )
     )
-    facts = await ends.enter_async_context(feed(stack.nats_url, f"{DELIVERY_COMPLETED.type}.{TEAM}.>"))
+    seed = await Subscribers(stack.nats, stack.nats_url).add(TEAM, SUBSCRIBER) if stack.nats else None
+    facts = await ends.enter_async_context(feed(stack.nats_url, DELIVERY_COMPLETED.subject(TEAM, "*"), seed=seed))
     async with Api(stack.url, TEAM, stack.admin_key) as admin:
         key = str((await admin.create_team(TEAM))["api_key"])
     api = await ends.enter_async_context(Api(stack.url, TEAM, key))

@@ -1,6 +1,10 @@
 """Long texts: kept inline while they are short, in the NATS object store when they are not."""
 
 import hashlib
+import json
+from base64 import urlsafe_b64encode
+
+from nats.js import JetStreamContext
 
 from rota_common.bus import Bus
 from rota_common.errors import Permanent
@@ -38,8 +42,20 @@ class Blobs:
         """The whole text. Raises Permanent when what is stored isn't what was kept."""
         if text.ref is None:
             return text.inline or ""
-        store = await self._bus.jetstream.object_store(text.ref.bucket)
-        raw = (await store.get(text.ref.name)).data or b""
+        raw = await _content(self._bus.jetstream, text.ref)
         if hashlib.sha256(raw).hexdigest() != text.ref.sha256:
             raise Permanent(f"object {text.ref.name} of bucket {text.ref.bucket} isn't what was stored there")
         return raw.decode()
+
+
+async def _content(jetstream: JetStreamContext, ref: BlobRef) -> bytes:
+    """The object, a chunk at a time. Not by nats-py's `get`: that makes a consumer, and whoever may make consumers may
+    also have them publish for it, to any subject."""
+    stream, subjects = f"OBJ_{ref.bucket}", f"$O.{ref.bucket}"
+    about = await jetstream.get_last_msg(stream, f"{subjects}.M.{urlsafe_b64encode(ref.name.encode()).decode()}")
+    info = json.loads(about.data or b"{}")
+    chunks, raw, seq = f"{subjects}.C.{info['nuid']}", b"", 1
+    while len(raw) < info["size"]:
+        found = await jetstream.get_msg(stream, seq=seq, subject=chunks, next=True)
+        raw, seq = raw + (found.data or b""), (found.seq or seq) + 1
+    return raw

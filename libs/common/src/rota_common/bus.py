@@ -6,14 +6,23 @@ import logging
 from typing import Any
 
 from faststream.nats import NatsBroker
+from faststream.nats.security import NatsNKey
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 
 from rota_common.logs import logger
+from rota_common.nats_permissions import inbox
 
 GRACE_S = 20
 RECONNECT_WAIT_S = 0.5
+REFUSED = "permissions violation"
+
+
+def identity(name: str, nkey_file: str) -> dict[str, Any]:
+    """What nats-py's `connect` is told so that the server knows who it is. `nkey_file` holds the seed; none: nobody."""
+    who: dict[str, Any] = {"name": name, "inbox_prefix": inbox(name).encode()}
+    return who | {"nkeys_seed": nkey_file} if nkey_file else who
 
 
 async def barrier(client: Client, *, timeout: int = 10) -> None:
@@ -28,13 +37,18 @@ async def barrier(client: Client, *, timeout: int = 10) -> None:
 
 
 class Bus:
-    """One connection for a whole service. `broker` answers questions; `jetstream` carries facts."""
+    """One connection for a whole service. `broker` answers questions; `jetstream` carries facts.
 
-    def __init__(self, url: str, *, name: str) -> None:
+    `nkey_file` holds the service's seed, for a server that lets each do only what the catalog says.
+    """
+
+    def __init__(self, url: str, *, name: str, nkey_file: str = "") -> None:
         # -1: with a limit, FastStream's loops spin on the closed connection for ever once it is reached.
         self.broker = NatsBroker(
             url,
             name=name,
+            security=NatsNKey(nkey_file) if nkey_file else None,
+            inbox_prefix=inbox(name),
             max_reconnect_attempts=-1,
             reconnect_time_wait=RECONNECT_WAIT_S,  # type: ignore[arg-type]  # seconds; nats-py takes a float
             connect_timeout=2,
@@ -84,4 +98,7 @@ class Bus:
         return self._jetstream
 
     async def _on_error(self, error: Exception) -> Any:
-        self._log.debug("nats", error=repr(error))
+        if REFUSED in str(error).lower():  # whoever waits for an answer only sees that none comes
+            self._log.warning("refused by the server: see rota_common.nats_permissions", error=str(error))
+        else:
+            self._log.debug("nats", error=repr(error))

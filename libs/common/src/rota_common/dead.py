@@ -1,19 +1,19 @@
 """The dead letters: list them, look at one, send one back."""
 
+import contextlib
 from collections.abc import Mapping
 from datetime import datetime
 
-from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
-from nats.js.api import ConsumerConfig
 from nats.js.errors import NotFoundError
 from pydantic import AwareDatetime, BaseModel
 
 from rota_common.delivery import DEAD_PREFIX, DEAD_STREAM
+from rota_contracts.catalog import dead_subject
 from rota_contracts.envelope import MSG_ID
 
 PREVIEW = 500
-FETCH_TIMEOUT_S = 2
+ALL = dead_subject(">")
 
 
 class DeadLetter(BaseModel):
@@ -32,23 +32,14 @@ class DeadLetter(BaseModel):
 
 async def listed(jetstream: JetStreamContext, *, limit: int = 100) -> list[DeadLetter]:
     """The oldest first, at most `limit`; payloads are cut to their beginning."""
-    info = await jetstream.stream_info(DEAD_STREAM)
-    wanted = min(limit, info.state.messages)
-    if not wanted:
-        return []
-    source = await jetstream.pull_subscribe(
-        "rota.v1.dead.>", stream=DEAD_STREAM, config=ConsumerConfig(inactive_threshold=30)
-    )
     found: list[DeadLetter] = []
-    try:
-        while len(found) < wanted:
-            for message in await source.fetch(wanted - len(found), timeout=FETCH_TIMEOUT_S):
-                letter = _letter(message.metadata.sequence.stream, message.headers or {}, message.data)
-                found.append(letter.model_copy(update={"payload": letter.payload[:PREVIEW]}))
-    except NatsTimeout:  # some were sent back meanwhile
-        pass
-    finally:
-        await source.unsubscribe()
+    seq = 1
+    with contextlib.suppress(NotFoundError):  # after the last one
+        while len(found) < limit:
+            message = await jetstream.get_msg(DEAD_STREAM, seq=seq, subject=ALL, next=True)
+            letter = _letter(message.seq or seq, message.headers or {}, message.data or b"")
+            found.append(letter.model_copy(update={"payload": letter.payload[:PREVIEW]}))
+            seq = letter.seq + 1
     return found
 
 

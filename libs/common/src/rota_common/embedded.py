@@ -16,6 +16,11 @@ import nats
 from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo.errors import OperationFailure, PyMongoError
 
+from rota_common.bus import identity
+from rota_common.nats_accounts import PLATFORM
+from rota_common.nats_config import Folder, Server, write
+from rota_common.nats_permissions import OPERATOR
+
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
 REPLICA_SET = "rota"
@@ -126,15 +131,35 @@ class EmbeddedServer:
 
 
 def nats_server(folder: Path, *, port: int | None = None) -> EmbeddedServer:
-    """A nats-server with JetStream that keeps its streams in `folder`."""
+    """A nats-server with JetStream that keeps its streams in `folder`, and asks nobody who they are."""
     port = port or free_port()
-    url = f"nats://127.0.0.1:{port}"
-    command = [find_nats_server(), "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(folder / "jetstream")]
+    options = ["-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(folder / "jetstream")]
+    return _nats_server(folder, port, options)
+
+
+def isolated_nats_server(folder: Path, *, port: int | None = None) -> EmbeddedServer:
+    """The same, where everybody has a key, in `nats_config.Folder(folder)`, and may do only what the catalog says."""
+    port, config, store = port or free_port(), Folder(folder), folder / "jetstream"
+    write(config, Server(host="127.0.0.1", port=port, http_port=0, store=str(store)))
+    _adopt(store / "jetstream")
+    return _nats_server(folder, port, ["-c", str(config.config)], str(config.key(OPERATOR)))
+
+
+def _adopt(accounts: Path) -> None:
+    """Streams of a folder from before there were accounts belong to the platform's account now."""
+    nobodys, ours = accounts / "$G", accounts / PLATFORM
+    if nobodys.exists() and not ours.exists():
+        nobodys.rename(ours)
+
+
+def _nats_server(folder: Path, port: int, options: list[str], nkey_file: str = "") -> EmbeddedServer:
+    url, command = f"nats://127.0.0.1:{port}", [find_nats_server(), *options]
 
     async def ready() -> None:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.close()
-        client = await nats.connect(url, allow_reconnect=False, connect_timeout=2)
+        who = identity(OPERATOR, nkey_file)
+        client = await nats.connect(url, allow_reconnect=False, connect_timeout=2, **who)
         await client.jetstream(timeout=2).account_info()
         await client.close()
 

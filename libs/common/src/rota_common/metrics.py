@@ -34,3 +34,11 @@ QUEUE = Gauge(
 )
 CAPACITY = Gauge("rota_capacity", "Executions that may run at once: the pool, or what the executors alive can take.")
 ROBOTS = Gauge("rota_robots", "Robots that the scheduler knows.")
+
+DATABASE_CHANGES = Counter(
+    "rota_database_changes_total",
+    "Changes of databases that are sources, by what became of them: triggered, unwanted, filtered or refused.",
+    ["outcome"],
+)
+DATABASE_LOST = Counter("rota_database_lost_total", "Times that changes of a database were missed for good.")
+DATABASES_READ = Gauge("rota_databases_read", "Databases that this replica of the gateway reads.")

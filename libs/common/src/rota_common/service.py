@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import Self
 
 from nats.errors import Error as NatsError
 
@@ -18,6 +19,7 @@ from rota_common.middlewares import Middleware, wrap
 from rota_common.publishing import Publish
 from rota_common.retries import backoff
 from rota_common.router import Router
+from rota_common.settings import ServiceSettings
 
 Hook = Callable[[], Awaitable[None]]
 CANCEL_AGAIN_S = 3
@@ -37,11 +39,17 @@ class Service:
     """Built by a service's `app.py`; started and stopped by `rota_common.serving` or by a test."""
 
     def __init__(
-        self, name: str, nats_url: str, *, runtime: Runtime | None = None, outages: tuple[type[Exception], ...] = ()
+        self,
+        name: str,
+        nats_url: str,
+        *,
+        nkey_file: str = "",
+        runtime: Runtime | None = None,
+        outages: tuple[type[Exception], ...] = (),
     ) -> None:
         self.name, self.runtime = name, runtime or Runtime()
         self._outages: tuple[type[Exception], ...] = (NatsError, *outages)
-        self.bus = Bus(nats_url, name=name)
+        self.bus = Bus(nats_url, name=name, nkey_file=nkey_file)
         self.publish = Publish(self.bus, source=name, clock=self.runtime.clock)
         self.ask = Ask(self.bus, by=name)
         self._workers: list[Worker] = []
@@ -53,6 +61,18 @@ class Service:
         self._state = "not started"
         self.started = asyncio.Event()
         self._log = logger(service=name)
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        settings: ServiceSettings,
+        *,
+        runtime: Runtime | None = None,
+        outages: tuple[type[Exception], ...] = (),
+    ) -> Self:
+        """The service at the NATS that `settings` name, known there by its key."""
+        return cls(name, settings.nats_url, nkey_file=settings.nats_nkey_file, runtime=runtime, outages=outages)
 
     def include(self, router: Router) -> None:
         """Connect a router's handlers. Raises ValueError for a channel or question the catalog doesn't give it."""

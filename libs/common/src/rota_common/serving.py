@@ -79,5 +79,6 @@ def serve(app: App, settings: ServiceSettings) -> None:
         port=settings.http_port,
         log_config=None,
         access_log=False,
+        proxy_headers=False,  # it would believe whoever comes from loopback; the gateway asks ROTA_TRUSTED_PROXIES
         timeout_keep_alive=KEEP_ALIVE_S,
     )

@@ -36,7 +36,12 @@ async def serve_beside(
     example because the app's lifespan failed.
     """
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan=lifespan, timeout_graceful_shutdown=close_timeout
+        app,
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        lifespan=lifespan,
+        timeout_graceful_shutdown=close_timeout,
     )
     server = _Guest(config)
     running = asyncio.create_task(server.serve(sockets=[listener]), name="http")

@@ -4,11 +4,15 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class ServiceSettings(BaseSettings):
-    """`nats_url` and `mongo_url` are the two servers; the HTTP port serves health and metrics."""
+    """`nats_url` and `mongo_url` are the two servers; the HTTP port serves health and metrics.
+
+    `nats_nkey_file` holds the seed by which NATS knows the service; empty: the server asks nobody who they are.
+    """
 
     model_config = SettingsConfigDict(env_prefix="ROTA_", frozen=True, extra="ignore")
 
     nats_url: str = "nats://localhost:4222"
+    nats_nkey_file: str = ""
     mongo_url: str = "mongodb://localhost:27017"
     mongo_prefix: str = "rota"
     http_host: str = "0.0.0.0"  # noqa: S104  # a container listens to its pod; the laptop commands pass 127.0.0.1

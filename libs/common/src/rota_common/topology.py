@@ -10,6 +10,8 @@ from nats.js import JetStreamContext
 from nats.js.api import ConsumerConfig, DiscardPolicy, KeyValueConfig, RetentionPolicy, StorageType, StreamConfig
 from nats.js.errors import BucketNotFoundError, NotFoundError
 
+from rota_common.bus import identity
+from rota_common.nats_permissions import TOPOLOGY
 from rota_common.settings import ServiceSettings
 from rota_contracts.streams import (
     ATTACHMENTS_BUCKET,
@@ -92,9 +94,9 @@ async def _objects(jetstream: JetStreamContext, replicas: int, bucket: str, **li
     return f"bucket {bucket}"
 
 
-async def apply_to(url: str, *, replicas: int = 1) -> list[str]:
-    """As `apply`, over a connection of its own."""
-    client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3)
+async def apply_to(url: str, *, nkey_file: str = "", replicas: int = 1) -> list[str]:
+    """As `apply`, over a connection of its own, with the key of the user `topology`."""
+    client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3, **identity(TOPOLOGY, nkey_file))
     try:
         return await apply(client.jetstream(timeout=10), replicas=replicas)
     finally:
@@ -103,10 +105,12 @@ async def apply_to(url: str, *, replicas: int = 1) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m rota_common.topology", description=__doc__)
-    parser.add_argument("--nats-url", default=ServiceSettings().nats_url, help="default: $ROTA_NATS_URL")
+    settings = ServiceSettings()
+    parser.add_argument("--nats-url", default=settings.nats_url, help="default: $ROTA_NATS_URL")
+    parser.add_argument("--nkey-file", default=settings.nats_nkey_file, help="default: $ROTA_NATS_NKEY_FILE")
     parser.add_argument("--replicas", type=int, default=1, help="copies of each stream: 3 on a NATS cluster of 3")
     given = parser.parse_args()
-    for line in asyncio.run(apply_to(given.nats_url, replicas=given.replicas)):
+    for line in asyncio.run(apply_to(given.nats_url, nkey_file=given.nkey_file, replicas=given.replicas)):
         print(line)
     return 0
 

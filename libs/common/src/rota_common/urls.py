@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -13,11 +14,28 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+"""The last 32 bits are an IPv4 address."""
 
-_EMBEDS_IPV4 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
-"""The last 32 bits are an IPv4 address: NAT64, and the old IPv4-compatible form."""
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All that is given out of IPv6; whatever stands outside of it leads into somebody's own network, or nowhere."""
 
-_LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
+_RESERVED: Sequence[Network] = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "192.0.0.0/24",  # of protocols; Oracle's metadata server is in it
+        "192.88.99.0/24",  # relays of 6to4
+        "168.63.129.16/32",  # Azure's own services, seen by its machines only
+        "3fff::/20",  # for documentation
+    )
+)
+"""Not public, though not every Python says so."""
+
+_ISATAP = (0x0000_5EFE, 0x0200_5EFE)
+"""Bits 64 to 95 of an IPv6 address whose last 32 are an IPv4 address that a tunnel of the house leads to."""
+
+_LOOKUPS = ThreadPoolExecutor(64, thread_name_prefix="resolve")
+"""Of their own: a name server that doesn't answer holds a thread for seconds, and asyncio has only a few."""
 
 
 @dataclass(frozen=True)
@@ -36,21 +54,28 @@ def networks(text: str) -> tuple[Network, ...]:
 
 async def resolve(host: str, port: int) -> list[str]:
     """All addresses of a host, by the system's resolver."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    loop = asyncio.get_running_loop()
+    found = await loop.run_in_executor(_LOOKUPS, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
     return [str(entry[4][0]) for entry in found]
 
 
 def is_public(address: Address) -> bool:
     """Is it an address of the public internet? IPv4 inside IPv6 is judged as the IPv4 address it stands for."""
     if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+        inner = _ipv4_inside(address)
         if inner is not None:
             return is_public(inner)
-        if any(address in network for network in _EMBEDS_IPV4):
-            return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-        if address.is_site_local or address in _LOCAL_NAT64:
+        if address not in _UNICAST or (int(address) >> 32) & 0xFFFF_FFFF in _ISATAP:
             return False
+    if any(address in network for network in _RESERVED):
+        return False
     return address.is_global and not address.is_multicast
+
+
+def _ipv4_inside(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped or address.sixtofour
 
 
 async def checked_target(url: str, *, allowed: Sequence[Network] = (), resolver: Resolver = resolve) -> Target:
@@ -81,9 +106,11 @@ async def checked_target(url: str, *, allowed: Sequence[Network] = (), resolver:
 def _host_and_port(url: str) -> tuple[str, int]:
     try:
         parts = urlsplit(url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
+        port = parts.port
     except ValueError as error:
         raise Permanent(f"expected a URL: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Permanent(f"expected a URL with http or https and a host, not scheme {parts.scheme!r}")
-    return parts.hostname, port
+    if port == 0:
+        raise Permanent("expected a URL with a port from 1 to 65535, not 0")
+    return parts.hostname, port or (443 if parts.scheme == "https" else 80)

@@ -8,10 +8,15 @@ from typing import Any, TypeVar
 
 from delivery_center.adapters.aiosmtplib_email import AiosmtplibEmail, mail_server
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
+from delivery_center.adapters.mail_message import Composer
+from delivery_center.adapters.mongo_counts import MongoCounts
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.adapters.mongo_subscriptions import MongoSubscriptions
+from delivery_center.adapters.mongo_suppressions import MongoSuppressions
+from delivery_center.adapters.mongo_targets import MongoTargets
 from delivery_center.adapters.nats_bulletin import NatsBulletin
 from delivery_center.adapters.nats_executions import NatsExecutions
+from delivery_center.adapters.nats_notices import NatsNotices
 from delivery_center.adapters.nats_notify import NatsNotify
 from delivery_center.adapters.nats_process import NatsProcess
 from delivery_center.adapters.recording import RecordingChannel
@@ -20,15 +25,25 @@ from delivery_center.attempt_targets import AttemptTargets
 from delivery_center.controls import Controls
 from delivery_center.deliver import Deliver
 from delivery_center.domain import Schedule
-from delivery_center.ports import Channel, Deliveries, Subscriptions
+from delivery_center.ledger_questions import ledger_router
+from delivery_center.manage_targets import ManageTargets
+from delivery_center.places import Places
+from delivery_center.ports import Channel, Deliveries, Records, Subscriptions, Suppressions
+from delivery_center.replay import Replay
 from delivery_center.retry import Finish, Retry
 from delivery_center.settings import Settings
 from delivery_center.stop_retries import StopRetries
 from delivery_center.subscribers import build_router, hearing
 from delivery_center.subscriptions import ManageSubscriptions
+from delivery_center.suppression_questions import suppressions_router
+from delivery_center.suppressions import ManageSuppressions
 from delivery_center.sweep import Sweep
+from delivery_center.target_questions import targets_router
+from delivery_center.unwell import REFRESH_S, Unwell, refreshing
 from rota_common import mongo
+from rota_common.attachments import Attachments
 from rota_common.blobs import Blobs
+from rota_common.feed import Feed
 from rota_common.mongo import Mongo
 from rota_common.robots import Robots
 from rota_common.service import Runtime, Service
@@ -40,29 +55,37 @@ from rota_contracts.delivery import DeliveryType
 SERVICE = "delivery-center"
 OWN_VARIABLES = "ROTA_"
 LEASE_MARGIN_S = 30.0
+ANSWER_MARGIN_S = 2.0
+"""How much longer than an attempt's time a channel may take to read what was answered in time."""
 
-Store = TypeVar("Store", MongoDeliveries, MongoSubscriptions)
+Store = TypeVar("Store", MongoDeliveries, MongoSubscriptions, MongoSuppressions, MongoTargets)
 
 
 def build(
     settings: Settings,
     *,
     runtime: Runtime | None = None,
-    deliveries: Deliveries | None = None,
+    deliveries: Records | None = None,
     channels: Mapping[DeliveryType, Channel[Any]] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> App:
     """`deliveries` and `channels` replace the real ones; `environ` is what `$ENV.NAME` refers to."""
-    service = Service(SERVICE, settings.nats_url, runtime=runtime, outages=mongo.OUTAGES)
+    service = Service.of(SERVICE, settings, runtime=runtime, outages=mongo.OUTAGES)
     connection = _mongo(service, settings)
-    store = deliveries or _prepared(service, MongoDeliveries(connection.database))
+    store = deliveries or _prepared(
+        service, MongoDeliveries(connection.database, keep=timedelta(days=settings.keep_days))
+    )
     subscriptions = _prepared(service, MongoSubscriptions(connection.database))
+    suppressions = _suppressions(service, connection)
     environ = os.environ if environ is None else environ
     controls = Controls()
-    channels = channels or _channels(service, settings, subscriptions, environ)
-    parts = _Parts(service, settings, store, channels, controls)
+    channels = channels or _channels(service, settings, subscriptions, suppressions, environ)
+    unwell = _unwell(service, settings, connection)
+    bulletin = _bulletin(service, connection)
+    parts = _Parts(service, settings, store, channels, controls, unwell, Places(settings.target_concurrency), bulletin)
     manage = ManageSubscriptions(subscriptions, service.runtime.clock)
-    service.include(build_router(parts.deliver(), parts.stop_retries(), store, manage, service.publish))
+    service.include(build_router(parts.deliver(), parts.stop_retries(), manage, service.publish))
+    service.include(ledger_router(store, Replay(store, Robots(service.bus), service.runtime.clock)))
     service.background("controls", hearing(Watch(service.bus, service=SERVICE), controls))
     service.background("retries", parts.sweep())
     return plain_app(service, settings)
@@ -77,6 +100,9 @@ class _Parts:
     deliveries: Deliveries
     channels: Mapping[DeliveryType, Channel[Any]]
     controls: Controls
+    unwell: Unwell
+    places: Places
+    bulletin: NatsBulletin
 
     def attempt(self) -> AttemptTargets:
         runtime = self.service.runtime
@@ -84,15 +110,19 @@ class _Parts:
             channels=self.channels,
             recording=RecordingChannel(),
             texts=Blobs(self.service.bus),
+            files=Attachments(self.service.bus),
             controls=self.controls,
+            unwell=self.unwell,
+            places=self.places,
             clock=runtime.clock,
             schedule=Schedule(self.settings.retry_schedule, runtime.random),
-            timeout=self.settings.attempt_timeout,
+            timeout=self.settings.attempt_timeout + ANSWER_MARGIN_S,
+            patience={DeliveryType.EMAIL: _mail_patience(self.settings)},
         )
 
     def deliver(self) -> Deliver:
-        bulletin, robots = NatsBulletin(self.service.publish), Robots(self.service.bus)
-        return Deliver(self.deliveries, robots, self.leave(), self.attempt(), bulletin, self.service.runtime.clock)
+        robots, clock = Robots(self.service.bus), self.service.runtime.clock
+        return Deliver(self.deliveries, robots, self.leave(), self.attempt(), self.bulletin, clock)
 
     def sweep(self) -> Sweep:
         robots, clock = Robots(self.service.bus), self.service.runtime.clock
@@ -106,10 +136,16 @@ class _Parts:
         return AskLeave(NatsExecutions(self.service.ask), self.controls)
 
     def finish(self) -> Finish:
-        return Finish(self.deliveries, NatsBulletin(self.service.publish))
+        return Finish(self.deliveries, self.bulletin)
 
     def lease(self) -> timedelta:
-        return timedelta(seconds=self.settings.attempt_timeout + LEASE_MARGIN_S)
+        longest = max(self.settings.attempt_timeout, _mail_patience(self.settings))
+        return timedelta(seconds=longest + LEASE_MARGIN_S)
+
+
+def _mail_patience(settings: Settings) -> float:
+    """Seconds: the mail's own, and those in which it is made."""
+    return settings.mail_timeout + settings.attempt_timeout
 
 
 def _mongo(service: Service, settings: Settings) -> Mongo:
@@ -119,6 +155,36 @@ def _mongo(service: Service, settings: Settings) -> Mongo:
     return connection
 
 
+def _bulletin(service: Service, connection: Mongo) -> NatsBulletin:
+    feed = Feed(service.bus, service.publish, MongoCounts(connection.database), clock=service.runtime.clock)
+    service.background("feed", feed.keep_counts)
+    return NatsBulletin(service.publish, feed)
+
+
+def _unwell(service: Service, settings: Settings, connection: Mongo) -> Unwell:
+    """What is known of the targets, kept up to date and open to questions."""
+    store = _prepared(service, MongoTargets(connection.database))
+    unwell = Unwell(
+        store,
+        NatsNotices(service.publish),
+        clock=service.runtime.clock,
+        random=service.runtime.random,
+        patience=timedelta(seconds=settings.disable_after),
+        probe_for=timedelta(seconds=settings.attempt_timeout + ANSWER_MARGIN_S),
+    )
+    service.on_start(unwell.refresh)
+    service.background("targets", refreshing(unwell, REFRESH_S))
+    service.include(targets_router(ManageTargets(store, unwell)))
+    return unwell
+
+
+def _suppressions(service: Service, connection: Mongo) -> MongoSuppressions:
+    """Who gets no mail: asked of each mail, and open to questions."""
+    store = _prepared(service, MongoSuppressions(connection.database))
+    service.include(suppressions_router(ManageSuppressions(store, service.runtime.clock)))
+    return store
+
+
 def _prepared(service: Service, store: Store) -> Store:
     """The store, prepared when the service starts."""
     service.on_start(store.prepare)
@@ -126,20 +192,42 @@ def _prepared(service: Service, store: Store) -> Store:
 
 
 def _channels(
-    service: Service, settings: Settings, subscriptions: Subscriptions, environ: Mapping[str, str]
+    service: Service,
+    settings: Settings,
+    subscriptions: Subscriptions,
+    suppressions: Suppressions,
+    environ: Mapping[str, str],
 ) -> Mapping[DeliveryType, Channel[Any]]:
-    client = webhook_client(settings.attempt_timeout)
+    client = webhook_client()
     service.on_stop(client.aclose)
     # A robot's owner names variables freely; our own (addresses, passwords) must not leave in a header.
     theirs = {name: value for name, value in environ.items() if not name.startswith(OWN_VARIABLES)}
     return {
-        DeliveryType.EMAIL: AiosmtplibEmail(
-            mail_server(settings.smtp_url, environ),
+        DeliveryType.EMAIL: _email(service, settings, suppressions, environ),
+        DeliveryType.WEBHOOK: HttpxWebhook(
+            client,
             timeout=settings.attempt_timeout,
-            default_from=settings.default_from,
-            templates=settings.mail_templates,
+            environ=theirs,
+            allowed=networks(settings.allow_private_targets),
         ),
-        DeliveryType.WEBHOOK: HttpxWebhook(client, environ=theirs, allowed=networks(settings.allow_private_targets)),
         DeliveryType.PROCESS: NatsProcess(service.bus, timeout=settings.attempt_timeout),
         DeliveryType.NOTIFY: NatsNotify(service.publish, subscriptions),
     }
+
+
+def _email(
+    service: Service, settings: Settings, suppressions: Suppressions, environ: Mapping[str, str]
+) -> AiosmtplibEmail:
+    compose = Composer(
+        Attachments(service.bus),
+        default_from=settings.default_from,
+        templates=settings.mail_templates,
+        limit=settings.mail_files_limit,
+    )
+    return AiosmtplibEmail(
+        mail_server(settings.smtp_url, environ),
+        compose,
+        suppressions,
+        timeout=settings.attempt_timeout,
+        patience=settings.mail_timeout,
+    )

@@ -15,8 +15,12 @@ class AskLeave:
     controls: Controls
 
     async def __call__(self, delivery: Delivery) -> DeliveryLeave:
-        """Raise Transient if nobody can say. Outside of standard mode nothing is sent, so nobody is asked."""
-        if delivery.mode is not ExecutorMode.STANDARD:
+        """Raise Transient if nobody can say. Outside of standard mode nothing is sent, so nobody is asked.
+
+        Nor for a replay: a person asked for it, who may know that the execution was stopped or is paused. Deleting the
+        robot ends it.
+        """
+        if delivery.mode is not ExecutorMode.STANDARD or delivery.replay_of is not None:
             return GO
         context = delivery.context
         heard = self.controls.of(context.execution_id)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -21,54 +21,101 @@ from delivery_center.domain import (
     put_off,
     record,
 )
+from delivery_center.enclosures import enclosures
 from delivery_center.expansion import config_of
-from delivery_center.ports import Channel, Parcel, Texts
+from delivery_center.places import Places
+from delivery_center.ports import Channel, Enclosure, Files, Gone, Parcel, Texts
+from delivery_center.target_health import Rest, instant
+from delivery_center.unwell import Unwell
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.logs import logger
 from rota_contracts.delivery import DeliveryLeave, DeliveryType, Leave
+from rota_contracts.execution import excerpt
 from rota_contracts.robot import Robot
 from rota_contracts.trigger import ExecutorMode
+
+LABEL_LIMIT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """What all targets of a delivery have in common."""
+
+    robot: Robot
+    body: str
+    enclosures: tuple[Enclosure, ...]
 
 
 @dataclass(frozen=True)
 class AttemptTargets:
-    """`recording` stands for every channel unless the mode is standard. `timeout` in seconds, for one attempt.
+    """`recording` stands for every channel unless the mode is standard. `timeout` in seconds, for one attempt;
+    `patience` the same for channels that need longer.
 
-    In standard mode a stop or a pause that is heard meanwhile keeps back what hasn't been sent yet.
+    In standard mode a stop or a pause that is heard meanwhile keeps back what hasn't been sent yet, unless it is a
+    replay; and a place that is switched off, rests after failures, or is busy gets no attempt.
     """
 
     channels: Mapping[DeliveryType, Channel[Any]]
     recording: Channel[Any]
     texts: Texts
+    files: Files
     controls: Controls
+    unwell: Unwell
+    places: Places
     clock: Clock
     schedule: Schedule
     timeout: float
+    patience: Mapping[DeliveryType, float] = field(default_factory=dict)
 
     async def __call__(self, delivery: Delivery, targets: Sequence[Target], robot: Robot) -> list[Target]:
         """The targets, each one attempt richer unless it was kept back.
 
         Raises Permanent, with nothing sent, if the content can't be read.
         """
-        body = await self.texts.read(delivery.content.body)
+        content = delivery.content
+        enclosed = await enclosures(self.files, delivery.context.team_id, content.attachments)
+        load = _Load(robot, await self.texts.read(content.body), enclosed)
         free = asyncio.Semaphore(AT_ONCE)
 
         async def one(target: Target) -> Target:
             async with free:
-                said = self.controls.of(delivery.context.execution_id)
-                if said is not None and delivery.mode is ExecutorMode.STANDARD:
+                said = self.heard(delivery)
+                if said is not None:
                     return self._kept_back(target, said)
-                return await self._attempt(delivery, target, robot, body)
+                if delivery.mode is not ExecutorMode.STANDARD:
+                    return (await self._attempt(delivery, target, load))[0]
+                return await self._at_its_place(delivery, target, load)
 
         return list(await asyncio.gather(*(one(target) for target in targets)))
+
+    def heard(self, delivery: Delivery) -> DeliveryLeave | None:
+        """What was heard that keeps it back; None if nothing was, or doesn't matter to it."""
+        if delivery.mode is not ExecutorMode.STANDARD or delivery.replay_of is not None:
+            return None
+        return self.controls.of(delivery.context.execution_id)
 
     def _kept_back(self, target: Target, said: DeliveryLeave) -> Target:
         if said.leave is Leave.STOP:
             return drop(target, said.reason)
         return put_off(target, self.clock(), said.reason)
 
-    async def _attempt(self, delivery: Delivery, target: Target, robot: Robot, body: str) -> Target:
+    async def _at_its_place(self, delivery: Delivery, target: Target, load: _Load) -> Target:
+        off = self.unwell.off(target)
+        if off is not None:
+            return drop(target, off.reason)
+        async with self.places.turn(_place(target)) as mine:
+            if not mine:
+                return put_off(target, self.clock(), f"{_shown(target)} is busy; tried again soon")
+            went = self.unwell.approach(target)
+            if isinstance(went, Rest):
+                reason = f"{_shown(target)} isn't answering; tried again at {instant(went.until)}"
+                return put_off(target, self.clock(), reason, until=went.until)
+            attempted, outcome = await self._attempt(delivery, target, load)
+        await self.unwell.note(delivery, target, outcome, went)
+        return attempted
+
+    async def _attempt(self, delivery: Delivery, target: Target, load: _Load) -> tuple[Target, Outcome]:
         at, started = self.clock(), perf_counter()
         parcel = Parcel(
             delivery_id=target.delivery_id,
@@ -76,32 +123,44 @@ class AttemptTargets:
             at=at,
             created_at=delivery.created_at,
             content=delivery.content,
-            body=body,
+            body=load.body,
             context=delivery.context,
-            robot=robot,
+            robot=load.robot,
             traceparent=delivery.traceparent,
+            replay_of=delivery.replay_of,
+            enclosures=load.enclosures,
         )
         outcome = await self._send(delivery.mode, target, parcel)
         latency_ms = round((perf_counter() - started) * 1000)
         attempted = record(target, outcome, at=at, latency_ms=latency_ms, now=self.clock(), schedule=self.schedule)
         _log(delivery, attempted)
-        return attempted
+        return attempted, outcome
 
     async def _send(self, mode: ExecutorMode, target: Target, parcel: Parcel) -> Outcome:
         channel = self.channels[target.type] if mode is ExecutorMode.STANDARD else self.recording
+        seconds = self.patience.get(target.type, self.timeout)
         try:
-            async with asyncio.timeout(self.timeout):
+            async with asyncio.timeout(seconds):
                 sent = await channel.send(config_of(target), parcel)
         except Permanent as error:
-            return Refused(_reason(error), details=getattr(error, "details", None))
+            return Refused(_reason(error), getattr(error, "details", None), gone=isinstance(error, Gone))
         except Transient as error:
             return Unreached(_reason(error), after=error.after, details=getattr(error, "details", None))
         except TimeoutError:
-            return Unreached(f"no answer within {self.timeout:g} s")
+            return Unreached(f"no answer within {seconds:g} s")
         except Exception as bug:  # a bug in one channel must not send to the other targets again
             logger().exception("channel failed", delivery_id=target.delivery_id, channel=target.type.value)
             return Unreached(f"the channel {target.type} failed: {type(bug).__name__}")
         return Reached(sent.recipients, sent.details)
+
+
+def _place(target: Target) -> str:
+    """What a slow answer of this target holds up: of mail it is the mail server, whoever it goes to."""
+    return target.type.value if target.type is DeliveryType.EMAIL else target.target_id or target.delivery_id
+
+
+def _shown(target: Target) -> str:
+    return excerpt(target.label, LABEL_LIMIT)
 
 
 def _reason(error: Exception) -> str:

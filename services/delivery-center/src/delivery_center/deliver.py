@@ -48,13 +48,15 @@ class Deliver:
         stored, robot = await asyncio.gather(
             self._stored(request), self.robots.find(context.team_id, context.member_id)
         )
+        again = stored is not None
         if stored is None:
             try:
                 first = await self._first(request, robot, at or self.clock(), trace)
             except LetGo:
                 return
             stored = await self.deliveries.insert(first)
-        await self.bulletin.publish(of_first_attempts(stored), of=stored)
+            again = stored is not first
+        await self.bulletin.publish(of_first_attempts(stored), of=stored, again=again)
 
     async def _stored(self, request: DeliveryRequestedV1) -> Delivery | None:
         """Outside of standard mode nothing is sent, so nobody has to look first: inserting finds out as well."""
@@ -94,7 +96,8 @@ class Deliver:
                 raise Transient(said.reason, after=WHILE_PAUSED_S)
             case Leave.GO:
                 attempted = await self.attempt(planned, planned.targets, robot)
-                if all(target.put_off for target in attempted):  # paused since it was asked: nothing has left
+                if all(target.put_off for target in attempted) and self.attempt.heard(planned):
+                    # Paused since it was asked, and nothing has left.
                     raise Transient(f"{attempted[0].put_off}", after=WHILE_PAUSED_S)
                 return with_targets(planned, attempted)
             case other:

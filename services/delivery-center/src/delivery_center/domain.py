@@ -8,7 +8,7 @@ from typing import assert_never
 
 from rota_common.retries import JITTER
 from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryLeave, DeliveryType, Leave
-from rota_contracts.ledger import TargetState
+from rota_contracts.ledger import DeliveryState, TargetState
 from rota_contracts.model import Instant, Json, Part
 from rota_contracts.trigger import ExecutorMode
 
@@ -82,6 +82,19 @@ class Delivery(Part):
     def settled(self) -> bool:
         return all(target.state is not TargetState.RETRYING for target in self.targets)
 
+    @property
+    def state(self) -> DeliveryState:
+        """Failed also if there was nowhere to send it to, with the reason in `error`."""
+        if not self.settled:
+            return DeliveryState.PENDING
+        failed = self.error is not None or any(target.state is TargetState.FAILED for target in self.targets)
+        return DeliveryState.FAILED if failed else DeliveryState.DELIVERED
+
+    @property
+    def last_at(self) -> datetime:
+        """The instant of its last attempt; when it was made, if there was none."""
+        return max([self.accepted_at, *(attempt.at for target in self.targets for attempt in target.attempts)])
+
 
 @dataclass(frozen=True, slots=True)
 class Reached:
@@ -102,10 +115,11 @@ class Unreached:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """It will never work."""
+    """It will never work. `gone`: nor will anything else at this place, it says."""
 
     error: str
     details: Json = None
+    gone: bool = False
 
 
 Outcome = Reached | Unreached | Refused
@@ -141,7 +155,7 @@ def record(
             attempt = Attempt(
                 at=at, ok=True, final=True, latency_ms=latency_ms, recipients=list(recipients), details=details
             )
-        case Refused(error, details):
+        case Refused(error, details, _):
             attempt = Attempt(at=at, ok=False, final=True, latency_ms=latency_ms, error=error, details=details)
         case Unreached(error, after, details):
             wait = schedule.wait(failed, after)
@@ -190,9 +204,9 @@ def hold(delivery: Delivery, now: datetime, reason: str) -> Delivery:
     return with_targets(delivery, [put_off(target, now, reason) for target in resting])
 
 
-def put_off(target: Target, now: datetime, reason: str) -> Target:
+def put_off(target: Target, now: datetime, reason: str, *, until: datetime | None = None) -> Target:
     """The target rests for a while. Before its first attempt the reason is kept: it is what the request is answered."""
-    update: dict[str, Json] = {"next_attempt_at": now + HELD_FOR}
+    update: dict[str, Json] = {"next_attempt_at": until or now + HELD_FOR}
     if not target.attempts and target.put_off is None:
         update["put_off"] = reason
     return target.model_copy(update=update)

@@ -1,7 +1,8 @@
 """What is said on the bus. The same delivery always gives the same facts, so saying them twice is safe."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from delivery_center.domain import Delivery, Target
@@ -31,11 +32,12 @@ ERROR_LIMIT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A payload and its channel; `step` tells several of one delivery apart."""
+    """A payload and its channel; `step` tells several of one delivery apart. It isn't older than `since`."""
 
     channel: Channel[Any]
     data: Payload
     step: str = ""
+    since: datetime = field(kw_only=True)
 
 
 def of_first_attempts(delivery: Delivery) -> list[Fact]:
@@ -44,8 +46,9 @@ def of_first_attempts(delivery: Delivery) -> list[Fact]:
     Later attempts don't change it: a request that is delivered again gets the same answer.
     """
     results = [_result(target, attempts=_at_first(target)) for target in delivery.targets]
-    facts = [_attempted(delivery, target, attempts=1) for target in delivery.targets if _at_first(target)]
-    facts += [_failed(delivery, result) for result in results if result.final and not result.success]
+    at = delivery.accepted_at
+    facts = [_attempted(delivery, target, attempts=1, since=at) for target in delivery.targets if _at_first(target)]
+    facts += [_failed(delivery, result, since=at) for result in results if result.final and not result.success]
     outcome = _outcome(delivery, results)
     context = delivery.context
     owner = {"team_id": context.team_id, "member_id": context.member_id, "request_id": delivery.request_id}
@@ -53,25 +56,27 @@ def of_first_attempts(delivery: Delivery) -> list[Fact]:
         Fact(
             DELIVERY_COMPLETED,
             DeliveryCompletedV1(**owner, context=context, result=outcome, replay_of=delivery.replay_of),
+            since=at,
         )
     )
     if all(result.final for result in results):
-        facts.append(_settled(delivery, results))
+        facts.append(_settled(delivery, results, since=at))
     accepted = DeliveryAcceptedV1(**owner, execution_id=context.execution_id, result=outcome)
-    return [*facts, Fact(DELIVERY_ACCEPTED, accepted)]
+    return [*facts, Fact(DELIVERY_ACCEPTED, accepted, since=at)]
 
 
 def of_last_changes(delivery: Delivery) -> list[Fact]:
     """What follows from the changes that haven't been published yet."""
     facts: list[Fact] = []
     untold = [target for target in delivery.targets if target.untold]
-    for target in untold:
+    changed_at = [target.attempts[-1].at if target.attempts else delivery.accepted_at for target in untold]
+    for target, since in zip(untold, changed_at, strict=True):
         if target.given_up is None:
-            facts.append(_attempted(delivery, target, attempts=len(target.attempts)))
+            facts.append(_attempted(delivery, target, attempts=len(target.attempts), since=since))
         if target.state is TargetState.FAILED:
-            facts.append(_failed(delivery, result_of(target)))
+            facts.append(_failed(delivery, result_of(target), since=since))
     if untold and delivery.settled:
-        facts.append(_settled(delivery, [result_of(target) for target in delivery.targets]))
+        facts.append(_settled(delivery, [result_of(target) for target in delivery.targets], since=max(changed_at)))
     return facts
 
 
@@ -142,7 +147,7 @@ def _outcome(delivery: Delivery, results: Sequence[ChannelResult]) -> DeliveryRe
     )
 
 
-def _attempted(delivery: Delivery, target: Target, *, attempts: int) -> Fact:
+def _attempted(delivery: Delivery, target: Target, *, attempts: int, since: datetime) -> Fact:
     data = DeliveryAttemptedV1(
         team_id=delivery.context.team_id,
         member_id=delivery.context.member_id,
@@ -153,10 +158,10 @@ def _attempted(delivery: Delivery, target: Target, *, attempts: int) -> Fact:
         latency_ms=target.attempts[attempts - 1].latency_ms,
         replay_of=delivery.replay_of,
     )
-    return Fact(DELIVERY_ATTEMPTED, data, step=f"{target.delivery_id}:{attempts}")
+    return Fact(DELIVERY_ATTEMPTED, data, step=f"{target.delivery_id}:{attempts}", since=since)
 
 
-def _failed(delivery: Delivery, result: ChannelResult) -> Fact:
+def _failed(delivery: Delivery, result: ChannelResult, *, since: datetime) -> Fact:
     data = DeliveryFailedV1(
         team_id=delivery.context.team_id,
         member_id=delivery.context.member_id,
@@ -165,10 +170,10 @@ def _failed(delivery: Delivery, result: ChannelResult) -> Fact:
         result=result,
         replay_of=delivery.replay_of,
     )
-    return Fact(DELIVERY_FAILED, data, step=result.delivery_id)
+    return Fact(DELIVERY_FAILED, data, step=result.delivery_id, since=since)
 
 
-def _settled(delivery: Delivery, results: Sequence[ChannelResult]) -> Fact:
+def _settled(delivery: Delivery, results: Sequence[ChannelResult], *, since: datetime) -> Fact:
     data = DeliverySettledV1(
         team_id=delivery.context.team_id,
         member_id=delivery.context.member_id,
@@ -178,4 +183,4 @@ def _settled(delivery: Delivery, results: Sequence[ChannelResult]) -> Fact:
         success=delivery.error is None and all(result.success for result in results),
         replay_of=delivery.replay_of,
     )
-    return Fact(DELIVERY_SETTLED, data)
+    return Fact(DELIVERY_SETTLED, data, since=since)

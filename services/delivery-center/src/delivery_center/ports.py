@@ -1,18 +1,33 @@
 """What the delivery-center needs from outside, in its own words."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
 from delivery_center.domain import Delivery
 from delivery_center.facts import Fact
+from delivery_center.page_mark import Mark
+from delivery_center.target_health import Place, UnwellTarget
 from rota_common.errors import Permanent, Transient
-from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryLeave
+from rota_contracts.attachment import StoredAttachment
+from rota_contracts.delivery import Attachment, DeliveryContent, DeliveryContext, DeliveryLeave
+from rota_contracts.ledger import ListDeliveries, ReplayDeliveries
 from rota_contracts.model import Json
 from rota_contracts.notification import Subscription
 from rota_contracts.robot import Robot
+from rota_contracts.targets import Suppression
 from rota_contracts.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """An attachment of a result, and what is kept of it; `missing` says why nothing is."""
+
+    attachment: Attachment
+    stored: StoredAttachment | None = None
+    missing: str = ""
+
 
 C_contra = TypeVar("C_contra", contravariant=True)
 
@@ -30,6 +45,8 @@ class Parcel:
     context: DeliveryContext
     robot: Robot
     traceparent: str = ""
+    enclosures: tuple[Enclosure, ...] = ()
+    replay_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +73,10 @@ class Rejected(Permanent):
         self.details = details
 
 
+class Gone(Rejected):
+    """The receiver says that nothing shall ever be sent to it again."""
+
+
 class Channel(Protocol[C_contra]):
     """One way to reach a target."""
 
@@ -69,10 +90,6 @@ class Deliveries(Protocol):
     """The deliveries of all teams."""
 
     async def find(self, request_id: str) -> Delivery | None: ...
-
-    async def find_of(self, team: str, execution_id: str) -> Delivery | None:
-        """The delivery of this team's execution; the newest if there are several."""
-        ...
 
     async def insert(self, delivery: Delivery) -> Delivery:
         """Store it, and return what is stored: if there was one with this request id, that one stays."""
@@ -95,6 +112,78 @@ class Deliveries(Protocol):
         ...
 
 
+class Ledger(Protocol):
+    """The deliveries of all teams, as people look at them. Without the body of their contents, which may be long, but
+    for `find` and `replayable`."""
+
+    async def find(self, request_id: str) -> Delivery | None: ...
+
+    async def insert(self, delivery: Delivery) -> Delivery:
+        """As `Deliveries.insert`."""
+        ...
+
+    async def find_of(self, team: str, execution_id: str) -> Delivery | None:
+        """The delivery of this team's execution; the newest if there are several. Replays don't count."""
+        ...
+
+    async def page(self, asked: ListDeliveries, *, after: Mark | None) -> list[Delivery]:
+        """Those that fit, newest first, from the one behind `after` on; `asked.limit` of them."""
+        ...
+
+    async def replayable(self, asked: ReplayDeliveries, *, after: Mark | None) -> list[Delivery]:
+        """Those that fit and have a target of the kind that is asked for, oldest first, from the one behind `after` on;
+        `asked.limit` of them. Replays only by their own id, and nothing that was only recorded."""
+        ...
+
+    async def replays_of(self, request_ids: Sequence[str]) -> list[Delivery]: ...
+
+
+class Records(Deliveries, Ledger, Protocol):
+    """One store for the work and for those who look at it."""
+
+
+class UnwellTargets(Protocol):
+    """The places of all teams that fail or are switched off. Each raises Transient if the store is away."""
+
+    async def all(self) -> list[UnwellTarget]: ...
+
+    async def of(self, team: str) -> list[UnwellTarget]:
+        """A team's, by label."""
+        ...
+
+    async def failed(self, place: Place, error: str, at: datetime) -> UnwellTarget:
+        """Count one more failure, the first of which says since when it fails; return what is kept then."""
+        ...
+
+    async def reached(self, target_id: str, at: datetime) -> None:
+        """It works: forget it, unless it is switched off, or has failed after `at`."""
+        ...
+
+    async def switch_off(self, place: Place, reason: str, at: datetime) -> UnwellTarget | None:
+        """Disable it; None if it is disabled already, so that of many one does it."""
+        ...
+
+    async def switch_on(self, team: str, target_id: str, at: datetime) -> UnwellTarget | None:
+        """Enable it, its failures forgotten; None if it isn't disabled."""
+        ...
+
+    async def told(self, target: UnwellTarget) -> None:
+        """The last switch of this place has been published, unless it was switched again since."""
+        ...
+
+    async def seen(self, team: str, target_id: str) -> Place | None:
+        """A place that the team's newest delivery to it went to; None if none did."""
+        ...
+
+
+class Notices(Protocol):
+    """Where owners read that a place was switched."""
+
+    async def say(self, target: UnwellTarget) -> None:
+        """That it is disabled, or enabled, as it is; said twice it is one fact. Raise Transient if it can't be said."""
+        ...
+
+
 class Subscriptions(Protocol):
     """Who wants the notifications of a team's channels."""
 
@@ -106,6 +195,36 @@ class Subscriptions(Protocol):
 
     async def of(self, team: str, channel: str | None = None) -> list[Subscription]:
         """By channel and subscriber; with `channel` those of it alone. Raise Transient if the store is away."""
+        ...
+
+
+class Suppressions(Protocol):
+    """Who gets no mail of a team any more; addresses in lower case."""
+
+    async def add(self, suppression: Suppression) -> Suppression:
+        """Keep it, and return what is kept: one that was there for this address stays."""
+        ...
+
+    async def remove(self, team: str, address: str) -> None: ...
+
+    async def among(self, team: str, addresses: Collection[str]) -> set[str]:
+        """Those of `addresses` that get no mail. Raise Transient if the store is away."""
+        ...
+
+    async def page(self, team: str, after: str, limit: int) -> list[Suppression]:
+        """By address, from the one behind `after` on."""
+        ...
+
+
+class Files(Protocol):
+    """What goes with results. Each raises Transient if the store is away."""
+
+    async def find(self, team: str, file_id: str) -> StoredAttachment | None:
+        """None if this team has no such file."""
+        ...
+
+    async def content(self, stored: StoredAttachment) -> bytes:
+        """Raise Permanent if it is not what was stored."""
         ...
 
 
@@ -128,6 +247,6 @@ class Texts(Protocol):
 class Bulletin(Protocol):
     """Where facts are published."""
 
-    async def publish(self, facts: Sequence[Fact], *, of: Delivery) -> None:
-        """All but the last in any order, then the last."""
+    async def publish(self, facts: Sequence[Fact], *, of: Delivery, again: bool = False) -> None:
+        """All but the last in any order, then the last. `again`: some may have been published before."""
         ...

@@ -1,13 +1,13 @@
-"""How the delivery of an execution has fared, for whoever asks."""
+"""How a delivery has fared, for whoever asks."""
 
-from delivery_center.domain import Attempt, Target
+from delivery_center.domain import Attempt, Delivery, Target
 from delivery_center.facts import result_of
-from delivery_center.ports import Deliveries
+from delivery_center.ports import Ledger
 from rota_contracts.delivery import AttemptRead, DeliveryRead, ReadDelivery, TargetRead
 
 
-async def read_delivery(question: ReadDelivery, deliveries: Deliveries) -> DeliveryRead:
-    delivery = await deliveries.find_of(question.team_id, question.execution_id)
+async def read_delivery(question: ReadDelivery, ledger: Ledger) -> DeliveryRead:
+    delivery = await _asked_for(question, ledger)
     if delivery is None:
         return DeliveryRead()
     return DeliveryRead(
@@ -16,7 +16,18 @@ async def read_delivery(question: ReadDelivery, deliveries: Deliveries) -> Deliv
         settled=delivery.settled,
         error=delivery.error,
         targets=[_target(target) for target in delivery.targets],
+        context=delivery.context,
+        summary=delivery.content.summary,
+        replay_of=delivery.replay_of,
     )
+
+
+async def _asked_for(question: ReadDelivery, ledger: Ledger) -> Delivery | None:
+    """By its id if one is given, and only for the team that it belongs to."""
+    if not question.request_id:
+        return await ledger.find_of(question.team_id, question.execution_id)
+    found = await ledger.find(question.request_id)
+    return found if found is not None and found.context.team_id == question.team_id else None
 
 
 def _target(target: Target) -> TargetRead:
@@ -28,4 +39,10 @@ def _target(target: Target) -> TargetRead:
 
 
 def _attempt(attempt: Attempt) -> AttemptRead:
-    return AttemptRead(at=attempt.at, ok=attempt.ok, latency_ms=attempt.latency_ms, error=attempt.error)
+    return AttemptRead(
+        at=attempt.at,
+        ok=attempt.ok,
+        latency_ms=attempt.latency_ms,
+        error=attempt.error,
+        details=attempt.details,
+    )

@@ -29,13 +29,18 @@ class Finish:
     bulletin: Bulletin
 
     async def __call__(self, changed: Delivery) -> None:
-        if not await self.deliveries.save(changed):
+        news = any(target.untold for target in changed.targets)
+        if not await self.deliveries.save(changed if news else told(changed)):
             logger(service="delivery-center").warning("claim lost", request_id=changed.request_id)
-            return
-        await self.publish_saved(changed)
+        elif news:
+            await self._publish(changed, again=False)
 
     async def publish_saved(self, delivery: Delivery) -> None:
-        await self.bulletin.publish(of_last_changes(delivery), of=delivery)
+        """What an earlier owner saved; some of it may be published."""
+        await self._publish(delivery, again=True)
+
+    async def _publish(self, delivery: Delivery, *, again: bool) -> None:
+        await self.bulletin.publish(of_last_changes(delivery), of=delivery, again=again)
         await self.deliveries.save(told(delivery))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from pydantic import Field
 
 from rota_common.settings import ServiceSettings
+from rota_contracts.streams import MIB
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
@@ -20,14 +21,22 @@ class Settings(ServiceSettings):
     )
     default_from: str = Field(default="", description="From address of robots that have no robot_email")
     mail_templates: Path | None = Field(
-        default=None, description="folder of <template>.html, for targets with a template"
+        default=None,
+        description="folder of <template>.subject, .txt and .html, for targets with a template; each may be missing",
     )
+    mail_files_limit: int = Field(default=20 * MIB, ge=0, description="bytes of all files of one mail")
+    mail_timeout: float = Field(default=60.0, gt=0, description="seconds that a mail with files may take")
     allow_private_targets: str = Field(
         default="", description="networks webhooks may go to although they are private, as CIDRs with commas between"
     )
     attempt_timeout: float = Field(default=10.0, gt=0, description="seconds a receiver has to answer")
     retry_schedule: tuple[float, ...] = Field(
-        default=(5, 30, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY),
+        default=(5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, DAY),
         description="seconds to wait after the first, second … failed attempt, each ± 20 %; after the last, give up",
     )
+    target_concurrency: int = Field(default=8, ge=1, description="attempts of one replica at one target at once")
+    disable_after: float = Field(
+        default=5 * DAY, gt=0, description="seconds a target may fail with no success before it is switched off"
+    )
+    keep_days: int = Field(default=90, ge=1, description="days that a delivery is kept once nothing more is tried")
     sweep_interval: float = Field(default=1.0, gt=0, description="seconds between two looks for targets that are due")

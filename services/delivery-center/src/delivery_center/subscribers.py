@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable
 from delivery_center.controls import REMEMBERED, Controls
 from delivery_center.deliver import Deliver
 from delivery_center.facts import refused
-from delivery_center.ports import Deliveries
-from delivery_center.read_delivery import read_delivery
 from delivery_center.stop_retries import StopRetries
 from delivery_center.subscriptions import ManageSubscriptions
 from rota_common.publishing import Publish
@@ -17,12 +15,11 @@ from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_REQUESTED,
     LIST_SUBSCRIPTIONS,
-    READ_DELIVERY,
     ROBOT_DELETED,
     SUBSCRIBE,
     UNSUBSCRIBE,
 )
-from rota_contracts.delivery import DeliveryRead, DeliveryRequestedV1, ReadDelivery
+from rota_contracts.delivery import DeliveryRequestedV1
 from rota_contracts.envelope import Event
 from rota_contracts.notification import ListSubscriptions, Subscribe, SubscriptionsListed, Unsubscribe
 from rota_contracts.robot_facts import RobotDeletedV1
@@ -34,7 +31,6 @@ SLOTS = 64
 def build_router(
     deliver: Deliver,
     stop_retries: StopRetries,
-    deliveries: Deliveries,
     subscriptions: ManageSubscriptions,
     publish: Publish,
 ) -> Router:
@@ -52,10 +48,6 @@ def build_router(
     @router.consume(ROBOT_DELETED)
     async def on_robot_deleted(event: Event[RobotDeletedV1]) -> None:
         await stop_retries(event.data.team_id, event.data.member_id)
-
-    @router.answer(READ_DELIVERY)
-    async def on_read_delivery(question: ReadDelivery) -> DeliveryRead:
-        return await read_delivery(question, deliveries)
 
     return router
 

@@ -54,7 +54,7 @@ def build(
 ) -> App:
     """`environ` is where `$ENV.` references are looked up; `model` and `rehearsal` replace the adapters in tests."""
     runtime = runtime or Runtime()
-    service = Service(NAME, settings.nats_url, runtime=runtime, outages=OUTAGES)
+    service = Service.of(NAME, settings, runtime=runtime, outages=OUTAGES)
     mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_executor")
     runs, calls = MongoRuns(mongo.database), MongoCalls(mongo.database)
     owner, clock = f"{NAME}-{uuid4().hex[:8]}", runtime.clock
@@ -64,9 +64,12 @@ def build(
     pace = Pace(settings.lease, settings.answer_patience)
     drive = Drive(runs, parts.perform, announce, owner=owner, pace=pace, clock=clock, random=runtime.random)
     give = GiveWord(runs, drive, announce, clock)
-    start = StartExecution(runs, drive, Robots(service.bus), service.publish, clock)
+    robots = Robots(service.bus)
+    start = StartExecution(runs, drive, robots, service.publish, clock)
     stop = StopRobot(runs, drive, give, clock)
-    call = CallAnAgent(calls, runs, parts.perform.models, parts.perform.agents, clock, Hold(owner, settings.lease))
+    hold = Hold(owner, settings.lease)
+    models, agents = parts.perform.models, parts.perform.agents
+    call = CallAnAgent(calls, runs, models, agents, clock, hold, robot=robots.find)
     service.include(build_router(start=start, drive=drive, stop=stop, slots=settings.slots))
     service.include(
         build_control(give=give, leave=DecideLeave(runs, clock), take=TakeResult(runs, parts.blobs, give, clock))

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -18,6 +19,7 @@ from rota_common.errors import Permanent
 from rota_common.json_text import extract_json
 from rota_common.patience import STILL_WORKING_S
 from rota_contracts.agent import AgentAnswered, CallAgent
+from rota_contracts.robot import Robot
 from rota_contracts.trigger import ExecutorMode, Message
 
 POLL_S = 0.3
@@ -33,9 +35,16 @@ NOBODY = {
     "processes": "",
     "clock": "",
 }
-"""What stands in an agent's prompt where nobody knows whose run it is about."""
+"""What stands in an agent's prompt where nobody knows whose it is."""
 
 KINDS = ("validation", "learning", "dedup")
+
+
+FindRobot = Callable[[str, str], Awaitable[Robot | None]]
+
+
+async def nobody(team: str, member: str) -> Robot | None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -62,10 +71,12 @@ class CallAnAgent:
         clock: Clock,
         hold: Hold,
         *,
+        robot: FindRobot = nobody,
         patience: float = STILL_WORKING_S,
     ) -> None:
+        """`robot` finds the one that a call without an execution is for."""
         self._calls, self._runs, self._models, self._agents = calls, runs, models, agents
-        self._clock, self._hold, self._patience = clock, hold, patience
+        self._clock, self._hold, self._robot, self._patience = clock, hold, robot, patience
         self._under_way: dict[str, asyncio.Task[AgentAnswered]] = {}
 
     async def __call__(self, call: CallAgent) -> AgentAnswered:
@@ -131,24 +142,26 @@ class CallAnAgent:
 
     async def _said(self, call: CallAgent) -> AgentAnswered:
         try:
-            text = await asyncio.wait_for(self._complete(call), call.timeout)
+            text, model = await asyncio.wait_for(self._complete(call), call.timeout)
         except Permanent as error:
             return AgentAnswered(agent_id=call.assistant_id, error=str(error))
         except TimeoutError:
             return AgentAnswered(agent_id=call.assistant_id, error=f"no answer within {call.timeout:g} s")
-        return AgentAnswered(agent_id=call.assistant_id, content=text, response=extract_json(text))
+        return AgentAnswered(agent_id=call.assistant_id, content=text, response=extract_json(text), model=model)
 
-    async def _complete(self, call: CallAgent) -> str:
+    async def _complete(self, call: CallAgent) -> tuple[str, str]:
+        """The answer, and which model gave it."""
         run = await self._run(call)
+        robot = run.robot if run else await self._robot(call.team_id, call.member_id)
         agent = self._agents.find(call.assistant_id)
         if agent is None:
             raise Permanent(f"there is no agent {call.assistant_id}: add {call.assistant_id}.md to ROTA_AGENTS_DIR")
         mode = run.execution.executor_mode if run else ExecutorMode.STANDARD
         model, connector = self._models.choose(mode, call.model or "", agent.connector)
-        messages = [_system(call, agent, run), *call.messages]
-        known = _facts(call, run) if run else {}
+        messages = [_system(call, agent, robot, run), *call.messages]
+        known = _facts(call, run) if run else {"words": call.messages[-1].text()}
         prompt = Prompt(messages, connector, call.timeout, call.call_id, agent.options, known)
-        return (await model.complete(prompt)).text
+        return (await model.complete(prompt)).text, connector.model or connector.id
 
     async def _run(self, call: CallAgent) -> Run | None:
         """The execution it is about, if it is this robot's: whose words and whose mode hold."""
@@ -158,12 +171,12 @@ class CallAnAgent:
         return run
 
 
-def _system(call: CallAgent, agent: Agent, run: Run | None) -> Message:
-    if run is None:
+def _system(call: CallAgent, agent: Agent, robot: Robot | None, run: Run | None) -> Message:
+    if robot is None:
         values = NOBODY | {"agent": call.assistant_id, "locale": call.locale or DEFAULT_LOCALE}
         return Message(role="system", content=agent.system_prompt(values))
-    locale = call.locale or locale_of(run.execution.trigger, run.robot)
-    return system(agent, call.assistant_id, run.robot, locale=locale)
+    of_run = locale_of(run.execution.trigger, robot) if run else robot.robot_config.default_locale
+    return system(agent, call.assistant_id, robot, locale=call.locale or of_run or DEFAULT_LOCALE)
 
 
 def _facts(call: CallAgent, run: Run) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from rota_common.serving import App, plain_app
 
 
 def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
-    service = Service("learner", settings.nats_url, runtime=runtime, outages=mongo.OUTAGES)
+    service = Service.of("learner", settings, runtime=runtime, outages=mongo.OUTAGES)
     database = mongo.Mongo(settings.mongo_url, f"{settings.mongo_prefix}_learner")
     lessons, history = MongoLessons(database.database), MongoHistory(database.database)
     service.on_start(lessons.prepare)

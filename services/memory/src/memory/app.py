@@ -22,7 +22,7 @@ from rota_common.serving import App, plain_app
 
 
 def build(settings: Settings, *, runtime: Runtime | None = None, embedder: Embedder | None = None) -> App:
-    service = Service("memory", settings.nats_url, runtime=runtime, outages=mongo.OUTAGES)
+    service = Service.of("memory", settings, runtime=runtime, outages=mongo.OUTAGES)
     database = mongo.Mongo(settings.mongo_url, f"{settings.mongo_prefix}_memory")
     bases = MongoKnowledgeBases(database.database)
     if embedder is None:

@@ -59,7 +59,7 @@ class Stores:
 
 def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
     runtime = runtime or Runtime()
-    service, clock = Service(NAME, settings.nats_url, runtime=runtime, outages=OUTAGES), runtime.clock
+    service, clock = Service.of(NAME, settings, runtime=runtime, outages=OUTAGES), runtime.clock
     mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_scheduler")
     stores = Stores.on(mongo, lease=settings.lease)
     announce, watch = Announce(service.publish, clock), Watch(service.bus, service=NAME)

@@ -4,30 +4,44 @@ import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 from uuid import uuid4
 
 from rota_common import mongo
+from rota_common.attachments import Attachments
 from rota_common.clock import Clock
 from rota_common.mongo import Mongo
 from rota_common.service import Runtime, Service
 from rota_common.serving import App, health_routes, lifespan
+from rota_common.urls import networks
 from rota_common.watching import Watch
-from trigger_gateway.adapters.bus_questions import BusExecutions, BusSchedule
-from trigger_gateway.adapters.mongo_inbound import MongoInboundLog, MongoRequests
+from trigger_gateway.adapters.bus_questions import BusAgents, BusExecutions, BusSchedule
+from trigger_gateway.adapters.mongo_changes import MongoChanges
+from trigger_gateway.adapters.mongo_inbound import MongoInboundLog
+from trigger_gateway.adapters.mongo_rates import MongoRates
+from trigger_gateway.adapters.mongo_readings import MongoReadings
+from trigger_gateway.adapters.mongo_requests import MongoRequests
 from trigger_gateway.adapters.mongo_robots import MongoRobots
-from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoSources, MongoTeams
+from trigger_gateway.adapters.mongo_sources import MongoSources
+from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 from trigger_gateway.adapters.nats_triggers import NatsOutcomes, NatsTriggers
-from trigger_gateway.adapters.standard_webhooks import StandardWebhooks
+from trigger_gateway.adapters.sealing import FernetSeals
+from trigger_gateway.adapters.verification import Verification
+from trigger_gateway.answer_message import AnswerMessage
 from trigger_gateway.authenticate import Authenticate
 from trigger_gateway.control_executions import ControlExecutions
 from trigger_gateway.control_robots import ControlRobots
 from trigger_gateway.http.api import build_api
 from trigger_gateway.http.parts import Parts
+from trigger_gateway.inbound import Recognise
 from trigger_gateway.intervene_robot import InterveneRobot
 from trigger_gateway.judge_robot import JudgeRobot
-from trigger_gateway.manage_teams import ManageSources, ManageTeams
-from trigger_gateway.ports import Definitions, Signatures
+from trigger_gateway.manage_sources import ManageSources
+from trigger_gateway.manage_teams import ManageTeams
+from trigger_gateway.ports import Definitions, Seals, Signatures
+from trigger_gateway.rates import RateLimits, Rates
+from trigger_gateway.read_changes import ReadChanges
 from trigger_gateway.receive_webhook import ReceiveWebhook
 from trigger_gateway.request_run import RequestRun
 from trigger_gateway.routes import Routes
@@ -37,6 +51,7 @@ from trigger_gateway.subscribers import build_router
 from trigger_gateway.sweeping import forgetting, sweeping
 from trigger_gateway.sync_robots import SyncRobots
 from trigger_gateway.view_robots import ViewRobots
+from trigger_gateway.watch_databases import WatchDatabases
 
 NAME = "trigger-gateway"
 
@@ -49,22 +64,31 @@ def build(
     definitions: Definitions | None = None,
 ) -> App:
     """`environ` is where the sources' secrets are looked up: the process's environment, unless given."""
-    service = Service(NAME, settings.nats_url, runtime=runtime, outages=mongo.OUTAGES)
-    stores = Stores.on(Mongo(settings.mongo_url, f"{settings.mongo_prefix}_gateway"), service.runtime.clock)
+    service = Service.of(NAME, settings, runtime=runtime, outages=mongo.OUTAGES)
+    server = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_gateway")
+    stores = Stores.on(server, service.runtime.clock, reading_lease=settings.reading_lease)
     watch = Watch(service.bus, service=NAME)
     routes = Routes(stores.sources, stores.robots, service.runtime.clock)
     sync = SyncRobots(stores.robots, definitions or NatsDefinitions(service.bus, service.publish))
-    signatures = StandardWebhooks(os.environ if environ is None else environ, service=NAME)
+    seals = FernetSeals(settings.secrets_key.get_secret_value() if settings.secrets_key else "")
+    given = os.environ if environ is None else environ
+    signatures = Verification(given, seals, service.runtime.clock, service=NAME)
     service.include(build_router(JudgeRobot(stores.robots, sync, service.runtime.clock)))
-    parts = _parts(settings, service, stores, routes, sync, signatures, watch)
-    for collection in (stores.robots, stores.sources, stores.keys, stores.inbound, stores.requests):
+    parts = _parts(settings, service, stores, routes, sync, signatures, seals, watch)
+    for collection in stores.to_prepare:
         service.on_start(collection.prepare)
+    service.on_stop(stores.inbound.flush)
     service.on_stop(stores.mongo.close)
     service.probe("mongo", stores.mongo.ping)
     service.background("sync robots", sweeping(sync, interval=settings.sweep_interval))
     service.background("forget routes", forgetting(watch, routes))
+    service.background("read databases", _reading(service, stores, routes, given).loop)
     run = lifespan(service, stop_timeout=settings.stop_timeout)
     return App(service, build_api(parts, service=NAME, health=health_routes(service), lifespan=run))
+
+
+class Collection(Protocol):
+    async def prepare(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -77,10 +101,12 @@ class Stores:
     sources: MongoSources
     robots: MongoRobots
     inbound: MongoInboundLog
+    rates: MongoRates
     requests: MongoRequests
+    readings: MongoReadings
 
     @classmethod
-    def on(cls, server: Mongo, clock: Clock) -> "Stores":
+    def on(cls, server: Mongo, clock: Clock, *, reading_lease: float) -> "Stores":
         database = server.database
         return cls(
             server,
@@ -89,8 +115,15 @@ class Stores:
             MongoSources(database),
             MongoRobots(database),
             MongoInboundLog(database, service=NAME),
+            MongoRates(database),
             MongoRequests(database, clock),
+            MongoReadings(database, clock, lease=reading_lease),
         )
+
+    @property
+    def to_prepare(self) -> tuple[Collection, ...]:
+        """Those that need indexes."""
+        return self.robots, self.sources, self.keys, self.inbound, self.rates, self.requests, self.readings
 
 
 def _parts(
@@ -100,33 +133,78 @@ def _parts(
     routes: Routes,
     sync: SyncRobots,
     signatures: Signatures,
+    seals: Seals,
     watch: Watch,
 ) -> Parts:
-    clock, triggers = service.runtime.clock, NatsTriggers(service.bus, service.publish)
-    outcomes = NatsOutcomes(service.bus, watch, service.ask)
+    clock = service.runtime.clock
+    rates = Rates(stores.rates, clock, RateLimits(settings.rate_per_address, settings.rate_per_source))
     executions, schedule = BusExecutions(service.ask), BusSchedule(service.ask)
     admin_key = settings.admin_key.get_secret_value() if settings.admin_key else None
     save_robot = SaveRobot(stores.robots, sync, routes, clock, _new_id)
-    request_run = RequestRun(stores.robots, triggers, outcomes, stores.requests, clock, _new_id)
+    request_run = _asking(service, stores, watch)
     control = ControlExecutions(executions, schedule, _new_id)
     return Parts(
         authenticate=Authenticate(stores.teams, stores.keys, admin_key=admin_key or None),
         teams=ManageTeams(stores.teams, stores.keys, clock, _new_id, secrets.token_urlsafe),
-        sources=ManageSources(stores.sources, routes, clock, forbidden=own_variables()),
+        sources=ManageSources(stores.sources, routes, seals, clock, secrets.token_bytes, forbidden=own_variables()),
         view_robots=ViewRobots(stores.robots, schedule),
         save_robot=save_robot,
-        receive_webhook=ReceiveWebhook(routes, signatures, triggers, stores.inbound, clock),
+        receive_webhook=_receiving(settings, service, stores, routes, rates, signatures),
         request_run=request_run,
         intervene_robot=InterveneRobot(stores.robots, executions, schedule, stores.requests, request_run, _new_id),
         control=control,
         control_robots=ControlRobots(stores.robots, stores.teams, save_robot, control),
         inbound=stores.inbound,
+        readings=stores.readings,
+        rates=rates,
+        trusted_proxies=networks(settings.trusted_proxies),
+        attachments=Attachments(service.bus),
+        attachment_limit=settings.attachment_limit,
         ask=service.ask,
         watch=watch,
         bus=service.bus,
         clock=clock,
         heartbeat=settings.heartbeat,
     )
+
+
+def _asking(service: Service, stores: Stores, watch: Watch) -> RequestRun:
+    triggers, outcomes = NatsTriggers(service.bus, service.publish), NatsOutcomes(service.bus, watch, service.ask)
+    return RequestRun(stores.robots, triggers, outcomes, stores.requests, service.runtime.clock, _new_id)
+
+
+def _receiving(
+    settings: Settings, service: Service, stores: Stores, routes: Routes, rates: Rates, signatures: Signatures
+) -> ReceiveWebhook:
+    return ReceiveWebhook(
+        routes,
+        rates,
+        signatures,
+        Recognise(stores.inbound),
+        NatsTriggers(service.bus, service.publish),
+        AnswerMessage(stores.robots, BusAgents(service.ask), stores.requests),
+        stores.inbound,
+        service.runtime.clock,
+        _new_id,
+        at_most=settings.webhooks_at_once,
+    )
+
+
+def _reading(service: Service, stores: Stores, routes: Routes, environ: Mapping[str, str]) -> WatchDatabases:
+    runtime, triggers = service.runtime, NatsTriggers(service.bus, service.publish)
+    databases = MongoChanges(environ, runtime.clock, forbidden=own_variables())
+    read = ReadChanges(
+        databases,
+        stores.readings,
+        routes,
+        triggers,
+        stores.inbound,
+        runtime.clock,
+        runtime.random,
+        service=NAME,
+        outages=mongo.OUTAGES,
+    )
+    return WatchDatabases(stores.sources, stores.readings, read, runtime.random, owner=_new_id(), service=NAME)
 
 
 def _new_id() -> str:

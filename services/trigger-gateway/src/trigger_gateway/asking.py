@@ -11,11 +11,17 @@ from trigger_gateway.problems import Invalid
 A = TypeVar("A", bound=Part)
 
 
-async def asked(ask: Ask, question: Question[Any, A], request: Part, *, within: float | None = None) -> A:
-    """The answer. Raises Transient when there is none `within` so many seconds, Invalid when it is refused."""
+async def asked(
+    ask: Ask, question: Question[Any, A], request: Part, *, within: float | None = None, tell: bool = False
+) -> A:
+    """The answer. Raises Transient when there is none `within` so many seconds, Invalid when it is refused.
+
+    `tell`: a refusal of this question is worded for people already.
+    """
     try:
         return await ask(question, request, timeout=within)
     except Transient as error:
         raise Transient(f"the {question.answered_by} doesn't answer now") from error
     except Permanent as error:
-        raise Invalid("refused", f"the {question.answered_by} refuses this question") from error
+        text = str(error) if tell else f"the {question.answered_by} refuses this question"
+        raise Invalid("refused", text) from error

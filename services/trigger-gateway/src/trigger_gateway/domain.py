@@ -1,15 +1,13 @@
-"""What the gateway knows of robots, sources and events, and the decisions about them: no I/O, no clock."""
+"""What the gateway knows of robots, and the decisions about them: no I/O, no clock."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from pydantic import Field, ValidationError
-from pydantic_core import from_json
 
 from rota_contracts.events import EventSubscription
-from rota_contracts.ids import event_trigger_id, execution_id
 from rota_contracts.model import Name
 from rota_contracts.robot import (
     Robot,
@@ -19,13 +17,11 @@ from rota_contracts.robot import (
     parse_definition,
 )
 from rota_contracts.standing import RobotState
-from rota_contracts.trigger import TriggerInput, TriggerReceivedV1, TriggerType
-from trigger_gateway.problems import FieldProblem, Invalid, Malformed
+from trigger_gateway.problems import FieldProblem, Invalid
+from trigger_gateway.sources import OPERATIONS
 
 SETTABLE = (RobotStatus.IDLE, RobotStatus.PAUSED, RobotStatus.MAINTENANCE)
 """What an owner may set; `working` is derived and `error` comes from a run."""
-
-EVENT_ID_LIMIT = 256
 
 DEFINITION_LIMIT = 512 * 1024
 """Bytes of JSON, with every default written out: everybody reads robots as messages, and those hold 1 MB."""
@@ -64,17 +60,6 @@ class RobotView(RobotDefinition):
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where a team's events come from. `secret` is a reference to an environment variable, never a secret."""
-
-    team: str
-    name: str
-    secret: str
-    created_at: datetime
-    event_type_field: str | None = None
-
-
-@dataclass(frozen=True)
 class Subscriber:
     """A robot that subscribes to a source."""
 
@@ -82,32 +67,8 @@ class Subscriber:
     rev: int
     subscriptions: tuple[EventSubscription, ...]
 
-    def wants(self, source: str, event_type: str | None) -> bool:
-        return any(subscription.wants(source, event_type) for subscription in self.subscriptions)
-
-
-@dataclass(frozen=True)
-class InboundEvent:
-    """An event of a source; `id` is its sender's own."""
-
-    team: str
-    source: str
-    id: str
-    type: str | None
-    data: Mapping[str, Any]
-    received_at: datetime
-
-
-@dataclass(frozen=True)
-class Woken:
-    """A trigger that an event became, and the execution it will be."""
-
-    trigger_id: str
-    member_id: str
-
-    @property
-    def execution_id(self) -> str:
-        return execution_id(self.trigger_id)
+    def wants(self, source: str, event_type: str | None, data: Mapping[str, Any], *, kind: str = "webhook") -> bool:
+        return any(each.wants(source, event_type, data, kind=kind) for each in self.subscriptions)
 
 
 def webhook_sources(robot: Robot) -> list[str]:
@@ -116,47 +77,13 @@ def webhook_sources(robot: Robot) -> list[str]:
     return sorted(found)
 
 
+def database_sources(robot: Robot) -> list[str]:
+    """The same for databases: a webhook and a database may be called alike."""
+    return sorted({s.source_name for s in robot.robot_config.events if s.type == "database"})
+
+
 def subscriber(robot: Robot) -> Subscriber:
     return Subscriber(robot.member_id, robot.rev, tuple(robot.robot_config.events))
-
-
-def read_event(source: Source, event_id: str, body: bytes, received_at: datetime) -> InboundEvent:
-    """The event in a webhook's body.
-
-    Standard Webhooks write `{"type": …, "data": {…}}`. A source with `event_type_field` names its type there, and its
-    whole body is the data, as it is where there is no type or no data.
-    """
-    if len(event_id) > EVENT_ID_LIMIT:
-        raise Malformed("malformed_event", f"expected a webhook-id of at most {EVENT_ID_LIMIT} characters")
-    try:
-        raw = from_json(body, allow_inf_nan=False)
-    except ValueError as error:
-        raise Malformed("malformed_json", f"expected a JSON object as the body: {error}") from error
-    if not isinstance(raw, dict):
-        raise Malformed("malformed_json", f"expected a JSON object as the body, not {_json_kind(raw)}")
-    named, data = raw.get(source.event_type_field or "type"), raw
-    event_type = named if isinstance(named, str) else None
-    if source.event_type_field is None and event_type is not None and isinstance(raw.get("data"), dict):
-        data = raw["data"]
-    return InboundEvent(source.team, source.name, event_id, event_type, data, received_at)
-
-
-def triggers_of(event: InboundEvent, subscribers: Iterable[Subscriber]) -> list[TriggerReceivedV1]:
-    """One trigger for each robot that wants the event, with an id that a repeat of the event has too."""
-    given = TriggerInput(source=event.source, event_type=event.type, data=dict(event.data))
-    return [
-        TriggerReceivedV1(
-            team_id=event.team,
-            member_id=robot.member,
-            trigger_id=event_trigger_id(event.team, event.source, event.id, robot.member),
-            type=TriggerType.EVENT,
-            input=given,
-            received_at=event.received_at,
-            robot_rev=robot.rev,
-        )
-        for robot in subscribers
-        if robot.wants(event.source, event.type)
-    ]
 
 
 def definition(raw: Mapping[str, Any]) -> RobotDefinition:
@@ -167,6 +94,8 @@ def definition(raw: Mapping[str, Any]) -> RobotDefinition:
         raise invalid("invalid_robot", "the robot's definition is not valid", error) from error
     if (size := len(parsed.model_dump_json().encode())) > DEFINITION_LIMIT:
         raise Invalid("too_large", f"expected a definition of at most {DEFINITION_LIMIT} bytes, not {size}")
+    if wrong := _wrong_changes(parsed):
+        raise Invalid("invalid_robot", "the robot's definition is not valid", wrong)
     return parsed
 
 
@@ -189,8 +118,9 @@ def changed(robot: Robot, patch: Mapping[str, Any]) -> Robot:
     ends an error (Decision 15)."""
     fields = dict(patch)
     said = {"robot_status": _status(fields.pop("robot_status")), "error": None} if "robot_status" in fields else {}
-    written = owners_part(robot).model_dump(mode="json")
-    return replaced(robot, definition({**written, **fields})).model_copy(update=said)
+    written = owners_part(robot)
+    new = definition({**written.model_dump(mode="json"), **fields}) if fields else written
+    return replaced(robot, new).model_copy(update=said)
 
 
 def judged(record: RobotRecord, error: RunFailure | None, *, said_at: datetime, now: datetime) -> RobotRecord:
@@ -235,6 +165,18 @@ def plain(message: str) -> str:
     return message.removeprefix("Value error, ")
 
 
+def _wrong_changes(parsed: RobotDefinition) -> list[FieldProblem]:
+    """Subscriptions that would wait for a change that no database makes (TG-12)."""
+    return [
+        FieldProblem(
+            f"robot_config.events.{number}.filter.trigger",
+            f"expected {', '.join(OPERATIONS)} or nothing for each of them, not {each.filter.trigger!r}",
+        )
+        for number, each in enumerate(parsed.robot_config.events)
+        if each.type == "database" and each.filter.trigger not in (None, *OPERATIONS)
+    ]
+
+
 def _status(raw: Any) -> RobotStatus:
     if raw not in SETTABLE:
         raise _misplaced("robot_status", f"expected one of {', '.join(SETTABLE)}, not {raw!r}")
@@ -243,8 +185,3 @@ def _status(raw: Any) -> RobotStatus:
 
 def _misplaced(field: str, message: str) -> Invalid:
     return Invalid("invalid_robot", "the change of the robot is not valid", [FieldProblem(field, message)])
-
-
-def _json_kind(raw: Any) -> str:
-    kinds = {list: "an array", str: "a string", bool: "true or false", type(None): "null"}
-    return kinds.get(type(raw), "a number")

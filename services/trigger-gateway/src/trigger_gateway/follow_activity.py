@@ -9,14 +9,14 @@ from rota_contracts.model import Payload
 
 _SHOWN = {
     *("validation.completed", "learning.completed", "activity.observed", "plan.changed", "notification.posted"),
-    *("robot.failed", "robot.recovered"),
+    *("robot.failed", "robot.recovered", "target.disabled", "target.enabled"),
     *(f"delivery.{verb}" for verb in ("completed", "attempted", "settled", "failed")),
 }
 
 
 def shown_channels() -> list[Channel[Any]]:
-    """Triggers, plans, executions, notifications, robots' errors, and how validation, delivery and learning went; no
-    requests between services."""
+    """Triggers, plans, executions, notifications, robots' errors, targets switched off and on, and how validation,
+    delivery and learning went; no requests between services."""
     return [c for name, c in CHANNELS.items() if name in _SHOWN or name.startswith(("trigger.", "execution."))]
 
 

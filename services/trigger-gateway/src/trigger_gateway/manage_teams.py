@@ -1,15 +1,13 @@
-"""Teams, their API keys and their sources of events."""
+"""Teams and their API keys."""
 
 from collections.abc import Callable
 
 from rota_common.clock import Clock
 from trigger_gateway.api_keys import ApiKey, NewKey, Token, make_key
 from trigger_gateway.authenticate import Caller
-from trigger_gateway.domain import Source
-from trigger_gateway.ports import Keys, Removal, Sources, Teams
-from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound, no_source
+from trigger_gateway.ports import Keys, Removal, Teams
+from trigger_gateway.problems import Conflict, NotFound
 from trigger_gateway.roles import Role
-from trigger_gateway.routes import Routes
 
 
 class ManageTeams:
@@ -53,35 +51,3 @@ class ManageTeams:
 
     def _short_id(self) -> str:
         return self._new_id().replace("-", "")[:12]
-
-
-class ManageSources:
-    """`forbidden` are the environment variables no source may refer to: Rota's own."""
-
-    def __init__(self, sources: Sources, routes: Routes, clock: Clock, *, forbidden: frozenset[str]) -> None:
-        self._sources, self._routes, self._clock, self._forbidden = sources, routes, clock, forbidden
-
-    async def add(self, team: str, name: str, secret: str, event_type_field: str | None) -> Source:
-        if secret.removeprefix("$ENV.") in self._forbidden:
-            message = "expected a variable of your own: this one holds a setting of Rota"
-            raise Invalid("invalid_source", "the source is not valid", [FieldProblem("secret", message)])
-        source = Source(team, name, secret, self._clock(), event_type_field)
-        if not await self._sources.add(source):
-            raise Conflict("source_exists", f"team {team} has a source {name} already: delete it first")
-        self._routes.forget(team)
-        return source
-
-    async def list(self, team: str) -> list[Source]:
-        return await self._sources.of_team(team)
-
-    async def read(self, team: str, name: str) -> Source:
-        source = await self._sources.find(team, name)
-        if source is None:
-            raise no_source(team, name)
-        return source
-
-    async def remove(self, team: str, name: str) -> None:
-        removed = await self._sources.remove(team, name)
-        self._routes.forget(team)
-        if not removed:
-            raise no_source(team, name)

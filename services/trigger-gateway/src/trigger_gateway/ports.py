@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Protocol
 
+from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.control import Control, Controlled, Intervene, Intervened, Withdraw, Withdrawn
 from rota_contracts.execution import ExecStatus, TriggerRead
 from rota_contracts.plan import ChangePlan, PlanChanged
@@ -14,7 +15,8 @@ from rota_contracts.robot import Robot
 from rota_contracts.standing import RobotState
 from rota_contracts.trigger import TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
 from trigger_gateway.api_keys import ApiKey
-from trigger_gateway.domain import InboundEvent, RobotRecord, Source, Subscriber, Woken
+from trigger_gateway.domain import RobotRecord, Subscriber
+from trigger_gateway.sources import SealedSecret, Source
 
 
 class Teams(Protocol):
@@ -66,6 +68,14 @@ class Sources(Protocol):
         """By name."""
         ...
 
+    async def databases(self) -> list[Source]:
+        """Every team's databases, by team and name."""
+        ...
+
+    async def replace(self, source: Source, *, expected: Source) -> bool:
+        """False if the source isn't as `expected` any more."""
+        ...
+
     async def remove(self, team: str, name: str) -> bool:
         """False if the team has no such source."""
         ...
@@ -102,8 +112,8 @@ class RobotRecords(Protocol):
         """The robots that aren't deleted, by member_id, and how many there are in all."""
         ...
 
-    async def subscribers(self, team: str, source: str) -> list[Subscriber]:
-        """The robots that aren't deleted and name this source."""
+    async def subscribers(self, team: str, source: str, *, kind: str = "webhook") -> list[Subscriber]:
+        """The robots that aren't deleted and name this source, which is a webhook or a database."""
         ...
 
 
@@ -124,8 +134,8 @@ class Definitions(Protocol):
 
 
 class Triggers(Protocol):
-    async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> None:
-        """Return once the stream has it; the same trigger_id is the same message."""
+    async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> bool:
+        """Return once the stream has it; the same trigger_id is the same message. False if it had it just before."""
         ...
 
 
@@ -178,29 +188,34 @@ class Schedule(Protocol):
         ...
 
 
-class Signatures(Protocol):
-    def verify(self, source: Source, headers: Mapping[str, str], body: bytes) -> str:
-        """The sender's id of the event.
+class Agents(Protocol):
+    async def answer(self, call: CallAgent) -> AgentAnswered:
+        """Raise Transient if there is no answer in time, Permanent if the call is refused."""
+        ...
 
-        Raise Forbidden when the signature is missing, stale or wrong; Transient when the source's secret isn't there.
+
+class Signatures(Protocol):
+    def verify(self, source: Source, headers: Mapping[str, str], body: bytes) -> None:
+        """Return if the sender of a webhook is who it says.
+
+        Raise Unauthenticated for a bearer key that is missing or wrong, Forbidden for a signature that is missing,
+        stale or wrong, Transient when the source's secret isn't there.
         """
         ...
 
 
-@dataclass(frozen=True)
-class Logged:
-    """An event that was accepted, and what became of it."""
-
-    event: InboundEvent
-    woken: Sequence[Woken]
+class NoSealingKey(Exception):
+    """Secrets can't be kept here: ROTA_SECRETS_KEY isn't set."""
 
 
-class InboundLog(Protocol):
-    async def add(self, entry: Logged) -> None:
-        """Never raises: the log may miss an event. The event's data is not kept."""
+class Seals(Protocol):
+    def seal(self, secret: str) -> SealedSecret:
+        """Raise NoSealingKey if there is no key."""
         ...
 
-    async def find(self, team: str, source: str, event_id: str) -> Logged | None: ...
+    def open(self, secret: SealedSecret) -> str:
+        """Raise ValueError if there is no key that opens it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -220,4 +235,13 @@ class Requests(Protocol):
 
     async def note(self, request_id: str, answer: str) -> None:
         """Keep the outcome of a remembered request, for its repeats."""
+        ...
+
+
+class Leases(Protocol):
+    async def lease(self, key: str, window: int, wanted: int, limit: int) -> int:
+        """How much of `wanted` is the caller's, of the `limit` that all replicas share in this minute (`window`).
+
+        Raise Transient when that can't be told.
+        """
         ...

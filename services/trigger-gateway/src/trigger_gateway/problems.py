@@ -44,6 +44,18 @@ class Invalid(Problem):
     """The body can be read, but makes no sense; `fields` say where."""
 
 
+class TooMany(Problem):
+    """More than a limit allows came within a minute; the next begins `after` so many seconds."""
+
+    def __init__(self, code: str, message: str, *, after: int) -> None:
+        super().__init__(code, message)
+        self.after = after
+
+
+class Failed(Problem):
+    """What was asked for can't be done, by no fault of whoever asks."""
+
+
 class StoredNotApplied(Problem):
     """The change is saved and will be applied without further ado, but the rest of the system doesn't know it yet."""
 

@@ -22,17 +22,20 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
     Role.VIEWER: (
         *("list_robots", "read_robot", "read_robot_status", "read_next_runs", "check_clock"),
         *("list_executions", "read_execution", "read_delivery", "read_trigger", "read_event", "follow"),
-        *("list_plans", "list_sources", "read_source", "list_keys", "list_subscriptions"),
+        *("list_plans", "list_sources", "read_source", "read_source_log", "list_keys", "list_subscriptions"),
+        *("list_deliveries", "read_delivery_request", "list_targets", "list_suppressions", "get_attachment"),
     ),
     Role.MEMBER: (
         *("trigger", "intervene", "replay_execution", "search"),
         *("pause_execution", "resume_execution", "stop_execution"),
+        *("replay_delivery", "replay_deliveries", "put_attachment"),
         *("subscribe", "unsubscribe"),  # under the key's own name; others' are an admin's: http/subscriptions.py
     ),
     Role.ADMIN: (
         *("create_robot", "replace_robot", "change_robot", "delete_robot"),
         *("pause_robot", "resume_robot", "stop_robot", "pause_team", "resume_team", "stop_team"),
-        *("create_source", "delete_source"),
+        *("create_source", "change_source", "delete_source"),
+        *("enable_target", "disable_target", "suppress", "unsuppress"),
         *("put_entry", "put_entries", "remove_entry", "remove_collection"),
     ),
     Role.OWNER: ("create_key", "delete_key"),

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from rota_common.clock import Clock
-from trigger_gateway.domain import Source, Subscriber
+from trigger_gateway.domain import Subscriber
 from trigger_gateway.ports import RobotRecords, Sources
+from trigger_gateway.sources import Source
 
 KEPT_FOR = timedelta(seconds=2)
 KEPT_TEAMS = 10_000
@@ -77,4 +78,4 @@ class Routes:
         found = await self._sources.find(team, source)
         if found is None:
             return None
-        return Route(found, tuple(await self._robots.subscribers(team, source)))
+        return Route(found, tuple(await self._robots.subscribers(team, source, kind=found.kind)))

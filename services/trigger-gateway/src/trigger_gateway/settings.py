@@ -1,16 +1,36 @@
 """The gateway's settings."""
 
-from pydantic import SecretStr
+from pydantic import Field, SecretStr
 
 from rota_common.settings import ServiceSettings
+from rota_contracts.streams import MIB
 
 
 class Settings(ServiceSettings):
-    """`admin_key` opens the administrator's routes; without it they are closed. Times in seconds."""
+    """`admin_key` opens the administrator's routes; without it they are closed. Times in seconds.
+
+    `secrets_key` encrypts the secrets that sources are given as text: one key, or several with commas between, of which
+    the first one encrypts. Without it sources can only refer to secrets.
+    """
 
     admin_key: SecretStr | None = None
+    secrets_key: SecretStr | None = None
     sweep_interval: float = 2.0
     heartbeat: float = 15.0
+    trusted_proxies: str = Field(
+        default="", description="networks whose X-Forwarded-For is believed, as CIDRs with commas between"
+    )
+    rate_per_address: int = Field(
+        default=3000, ge=0, description="webhooks and callbacks a minute from one address; 0: no limit"
+    )
+    rate_per_source: int = Field(
+        default=6000, ge=0, description="events a minute of a source that has no rate_limit; 0: no limit"
+    )
+    webhooks_at_once: int = Field(default=1000, ge=1, description="in hand at the same time; those beyond get a 503")
+    reading_lease: float = Field(
+        default=10.0, gt=0, description="after so long another replica reads the databases of one that died"
+    )
+    attachment_limit: int = Field(default=25 * MIB, gt=0, description="bytes of one file that goes with a result")
 
 
 def own_variables() -> frozenset[str]:

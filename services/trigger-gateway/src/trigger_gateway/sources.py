@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -36,6 +36,11 @@ class SealedSecret(Part):
     sealed: str = Field(repr=False)
 
 
+SIGNATURE_HEADER = "X-Webhook-Signature"
+MESSAGES_A_MINUTE = 60
+"""From one address, to a source whose robot answers at once, unless it has a limit of its own (TG-28)."""
+
+FieldName = Annotated[str, Field(min_length=1, max_length=100)]
 StoredSecret = SecretRef | SealedSecret
 """A reference like `$ENV.GITHUB_SECRET`, or a secret that Rota keeps encrypted."""
 
@@ -45,9 +50,14 @@ class WebhookSettings(Part):
 
     scheme: Scheme = Scheme.STANDARD
     secrets: list[StoredSecret] = Field(min_length=1, max_length=2)
-    header: str = Field(default="X-Webhook-Signature", description="hmac: where the signature is")
-    event_type_field: str | None = Field(default=None, description="the body's field with the event's type")
-    id_field: str | None = Field(default=None, description="hmac and bearer: the body's field with the event's id")
+    signing_secret: StoredSecret | None = Field(
+        default=None, description="bearer: with it, `header` must also hold the body's HMAC-SHA256 (TG-30)"
+    )
+    header: str = Field(
+        default=SIGNATURE_HEADER, pattern=r"^[A-Za-z0-9-]{1,100}$", description="hmac: where the signature is"
+    )
+    event_type_field: FieldName | None = Field(default=None, description="the body's field with the event's type")
+    id_field: FieldName | None = Field(default=None, description="hmac, bearer: the body's field with the event's id")
     event_types: Patterns = Field(
         default=[], description="others are refused; exact or with * and ?; empty = every type"
     )
@@ -59,28 +69,40 @@ class WebhookSettings(Part):
 
 
 Operation = Literal["insert", "update", "replace", "delete"]
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
 
 class DatabaseSettings(Part):
     """A MongoDB collection whose changes are events (TG-12, F21). The event's type is the operation."""
 
     url: SecretRef = Field(description="names the gateway's environment variable that holds the address")
-    database: str = Field(min_length=1, max_length=63)
-    collection: str = Field(min_length=1, max_length=120)
-    operations: list[Operation] = Field(default=["insert", "update", "replace", "delete"], min_length=1)
+    database: str = Field(pattern=r'^[^/\\. "$*<>:|?\x00]{1,63}$')
+    collection: str = Field(pattern=r"^[^$\x00]{1,120}$")
+    operations: list[Operation] = Field(default=[*OPERATIONS], min_length=1)
     conditions: Conditions = Field(default=[], description="what must hold of the event's data")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Exactly one of `webhook` and `database` is set."""
+    """Exactly one of `webhook` and `database` is set. `rev` grows with each change."""
 
     team: str
     name: str
     created_at: datetime
     webhook: WebhookSettings | None = None
     database: DatabaseSettings | None = None
+    rev: int = 1
+
+    def __post_init__(self) -> None:
+        if (self.webhook is None) is (self.database is None):
+            raise TypeError(f"expected {self.team}/{self.name} to be a webhook or a database")
 
     @property
     def kind(self) -> SourceKind:
         return SourceKind.WEBHOOK if self.webhook is not None else SourceKind.DATABASE
+
+    def need_webhook(self) -> WebhookSettings:
+        """Its settings, where it is known that it is one."""
+        if self.webhook is None:
+            raise TypeError(f"expected {self.team}/{self.name} to be a webhook: it is a database")
+        return self.webhook

@@ -15,7 +15,7 @@ from validator.subscribers import build_router
 
 
 def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
-    service = Service("validator", settings.nats_url, runtime=runtime)
+    service = Service.of("validator", settings, runtime=runtime)
     kinds, outputs = Kinds(other_kinds()), Blobs(service.bus)
     patterns = PatternProcess(seconds=settings.pattern_seconds)
     service.on_stop(patterns.close)

@@ -76,3 +76,13 @@ async def short_ack_wait(url: str, service: str) -> None:
         config.ack_wait = 1
         await jetstream.add_consumer(consumer.stream, config)
     await client.close()
+
+
+async def forgets_ids(url: str, stream: str, *, after: float = 0.1) -> None:
+    """From now on the stream remembers ids for so many seconds."""
+    client = await nats.connect(url)
+    jetstream = client.jetstream()
+    config = (await jetstream.stream_info(stream)).config
+    config.duplicate_window = after
+    await jetstream.update_stream(config)
+    await client.close()

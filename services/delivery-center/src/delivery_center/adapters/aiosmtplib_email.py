@@ -1,28 +1,34 @@
 """Mail over SMTP."""
 
-import re
+import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from email.headerregistry import Address
-from email.message import EmailMessage
-from email.utils import format_datetime
-from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import aiosmtplib
+from aiosmtplib import SMTP
 
-from delivery_center.adapters.mail_text import page, plain, subject
-from delivery_center.ports import Parcel, Sent, TriedInVain
+from delivery_center.adapters.mail_bounces import is_hard_bounce
+from delivery_center.adapters.mail_files import Packed
+from delivery_center.adapters.mail_message import Composer, Mail, recipients_of
+from delivery_center.ports import Parcel, Rejected, Sent, Suppressions, TriedInVain
 from rota_common.errors import Permanent, Transient
+from rota_common.logs import logger
 from rota_common.secrets import resolve
 from rota_contracts.preferences import EmailTarget
+from rota_contracts.targets import Suppression
 
 STARTTLS: Mapping[str, bool | None] = {"": None, "starttls": True, "none": False}
 ANSWER_LIMIT = 500
-_SPEC = r"[^@\s<>,;:]+@[^@\s<>,;:]+"
-_ADDRESS = re.compile(rf"(?P<name>[^<>\r\n]*)<(?P<named>{_SPEC})>|(?P<bare>{_SPEC})")
-"""`ann@example.org` or `Ann <ann@example.org>`."""
 
+LARGE_AT_ONCE = 4
+"""Mails with files that are made and sent at the same time: each is in memory, several times over."""
+
+GOODBYE_S = 1.0
+MAIL_SERVER = "mail server"
+NO_STARTTLS = "it offers no STARTTLS"
 EXPECTED = "expected ROTA_SMTP_URL as smtp://[user:password@]host[:port][?tls=starttls|none] or smtps://…"
 
 
@@ -58,78 +64,130 @@ def mail_server(url: str, environ: Mapping[str, str]) -> MailServer | None:
 
 
 class AiosmtplibEmail:
-    """One connection per mail. `server` None: no mail is sent, and each target says why."""
+    """One connection per mail. `server` None: no mail is sent, and each target says why.
+
+    In seconds: a mail has `timeout`, one with files `patience`. Each step of the conversation before its content has
+    `timeout`.
+    """
 
     def __init__(
-        self, server: MailServer | None, *, timeout: float, default_from: str = "", templates: Path | None = None
+        self,
+        server: MailServer | None,
+        composer: Composer,
+        suppressions: Suppressions,
+        *,
+        timeout: float,
+        patience: float,
     ) -> None:
-        self._server, self._timeout = server, timeout
-        self._default_from, self._templates = default_from, templates
+        self._server, self._compose, self._suppressions = server, composer, suppressions
+        self._timeout, self._patience = timeout, patience
+        self._large = asyncio.Semaphore(LARGE_AT_ONCE)
 
     async def send(self, target: EmailTarget, parcel: Parcel) -> Sent:
         """Some recipients refused: delivered, and the details say to whom it wasn't."""
         if self._server is None:
             raise Permanent("expected a mail server in ROTA_SMTP_URL: none is set, so no mail is sent")
-        to, cc = _addresses(target.to), _addresses(target.cc)
-        recipients = [address.addr_spec for address in (*to, *cc)]
-        message = self._message(target, parcel, to, cc)
+        wanted = recipients_of(target)
+        team = parcel.context.team_id
+        unwanted = await self._suppressions.among(team, [address.lower() for address in wanted.addresses])
+        recipients = wanted.without(unwanted)
+        suppressed = [address for address in wanted.addresses if address not in recipients.addresses]
+        if not recipients.addresses:
+            text = f"every recipient is on the suppression list: {', '.join(suppressed)}"
+            raise Rejected(text, details={"suppressed": suppressed})
+        if not any(enclosure.stored for enclosure in parcel.enclosures):
+            mail = await self._compose(target, parcel, recipients)
+            return await self._send(self._server, mail, parcel, suppressed, limit=self._timeout)
+        async with self._large:
+            mail = await self._compose(target, parcel, recipients)
+            return await self._send(self._server, mail, parcel, suppressed, limit=self._patience)
+
+    async def _send(
+        self, server: MailServer, mail: Mail, parcel: Parcel, suppressed: list[str], *, limit: float
+    ) -> Sent:
+        details: dict[str, Any] = {"suppressed": suppressed, **_of_files(mail.packed)}
         try:
-            refused, answer = await aiosmtplib.send(
-                message,
-                recipients=recipients,
-                hostname=self._server.host,
-                port=self._server.port,
-                username=self._server.username,
-                password=self._server.password,
-                use_tls=self._server.use_tls,
-                start_tls=self._server.start_tls,
-                timeout=self._timeout,
-            )
+            refused, answer = await _transmit(server, mail, timeout=self._timeout, limit=limit)
+        except aiosmtplib.SMTPRecipientsRefused as error:
+            refusals = [_Refusal(each.recipient, each.code, _readable(each.message)) for each in error.recipients]
+            await self._note_bounces(refusals, parcel)
+            raise _all_refused(refusals, details) from error
         except (aiosmtplib.SMTPException, OSError) as error:
-            raise _named(error) from error
-        reached = tuple(address for address in recipients if address not in refused)
-        details = {
-            "answer": _readable(answer),
-            "refused": {address: _readable(said.message) for address, said in refused.items()},
-        }
-        return Sent(recipients=reached, details=details)
+            raise _named(error, limit) from error
+        refusals = [_Refusal(address, said.code, _readable(said.message)) for address, said in refused.items()]
+        await self._note_bounces(refusals, parcel)
+        reached = tuple(address for address in mail.recipients if address not in refused)
+        return Sent(reached, {"answer": _readable(answer), "refused": _words(refusals), **details})
 
-    def _message(
-        self, target: EmailTarget, parcel: Parcel, to: Sequence[Address], cc: Sequence[Address]
-    ) -> EmailMessage:
-        message = EmailMessage()
-        message["From"] = self._sender(parcel)
-        message["To"] = to
-        if cc:
-            message["Cc"] = cc
-        message["Subject"] = subject(parcel, target.subject)
-        message["Date"] = format_datetime(parcel.at)
-        message["Message-ID"] = f"<{parcel.delivery_id}@rota>"
-        message.set_content(plain(parcel))
-        message.add_alternative(page(parcel, target.template, self._templates), subtype="html")
-        return message
-
-    def _sender(self, parcel: Parcel) -> Address:
-        sender = parcel.robot.robot_email or self._default_from
-        if not sender:
-            raise Permanent("expected robot_email on the robot, or ROTA_DEFAULT_FROM: a mail needs a From address")
-        address = _address(sender)
-        name = " ".join(parcel.robot.display_name.split())
-        return Address(address.display_name or name, addr_spec=address.addr_spec)
+    async def _note_bounces(self, refusals: Sequence["_Refusal"], parcel: Parcel) -> None:
+        """Whoever doesn't exist gets no mail of this team any more."""
+        for refusal in refusals:
+            if not is_hard_bounce(refusal.code, refusal.message):
+                continue
+            suppression = Suppression(
+                team_id=parcel.context.team_id,
+                address=refusal.recipient.lower(),
+                reason=f"{refusal.code} {refusal.message}",
+                by=MAIL_SERVER,
+                created_at=parcel.at,
+            )
+            try:
+                await self._suppressions.add(suppression)
+            except Exception:  # what the server said of the mail counts more; the next mail there bounces again
+                logger(service="delivery-center").exception("can't suppress", delivery_id=parcel.delivery_id)
 
 
-def _addresses(texts: Sequence[str]) -> tuple[Address, ...]:
-    return tuple(_address(text) for text in texts)
+@dataclass(frozen=True)
+class _Refusal:
+    recipient: str
+    code: int
+    message: str
 
 
-def _address(text: str) -> Address:
-    match = _ADDRESS.fullmatch(text.strip())
-    if match is None:
-        raise Permanent(f"expected one address like ann@example.org, not {text!r}")
+async def _transmit(
+    server: MailServer, mail: Mail, *, timeout: float, limit: float
+) -> tuple[dict[str, aiosmtplib.SMTPResponse], str]:
+    """Whom the server refused, and its answer. Once the content is taken, nothing that goes wrong counts any more."""
+    client = SMTP(
+        hostname=server.host, port=server.port, use_tls=server.use_tls, start_tls=server.start_tls, timeout=timeout
+    )
     try:
-        return Address((match["name"] or "").strip(' "'), addr_spec=match["named"] or match["bare"])
-    except ValueError as error:
-        raise Permanent(f"expected one address like ann@example.org, not {text!r}: {error}") from error
+        async with asyncio.timeout(limit):
+            await client.connect()
+            await _log_in(client, server)
+            options = ["SMTPUTF8"] if mail.utf8 else []
+            told = await client.sendmail(mail.sender, mail.recipients, mail.raw, mail_options=options, timeout=limit)
+        with contextlib.suppress(aiosmtplib.SMTPException, OSError):
+            await client.quit(timeout=GOODBYE_S)
+        return told
+    finally:
+        client.close()
+
+
+async def _log_in(client: SMTP, server: MailServer) -> None:
+    """Never in the clear, unless the operator says that there is no TLS."""
+    if server.username is None:
+        return
+    if client.get_transport_info("sslcontext") is None and server.start_tls is not False:
+        raise aiosmtplib.SMTPException(f"{NO_STARTTLS}, and the password isn't sent in the clear")
+    await client.login(server.username, server.password or "")
+
+
+def _of_files(packed: Sequence[Packed]) -> dict[str, Any]:
+    """What the details say of the files; nothing where there are none."""
+    if not packed:
+        return {}
+    attached = [each.stored.name for each in packed if each.stored and not each.left_out]
+    left_out = [
+        {"title": each.attachment.title, "file": each.attachment.file, "reason": each.left_out}
+        for each in packed
+        if each.left_out
+    ]
+    return {"attached": attached, "not_attached": left_out}
+
+
+def _words(refusals: Sequence[_Refusal]) -> dict[str, str]:
+    return {each.recipient: each.message for each in refusals}
 
 
 def _readable(text: str) -> str:
@@ -137,18 +195,30 @@ def _readable(text: str) -> str:
     return text.encode(errors="replace").decode()[:ANSWER_LIMIT]
 
 
-def _named(error: Exception) -> Exception:
+def _all_refused(refusals: Sequence[_Refusal], details: dict[str, Any]) -> Exception:
+    """It may pass if it may for one of them."""
+    reason = "; ".join(f"{each.recipient}: {each.code} {each.message}" for each in refusals)
+    told = {"refused": _words(refusals), **details}
+    if any(each.code < 500 for each in refusals):
+        return TriedInVain(reason, details=told)
+    return Rejected(reason, details=told)
+
+
+def _named(error: Exception, limit: float) -> Exception:
     """SMTP's 4xx may pass, its 5xx never will; a server that isn't there may come back."""
     match error:
-        case aiosmtplib.SMTPRecipientsRefused():
-            codes = [refusal.code for refusal in error.recipients]
-            reason = "; ".join(f"{each.recipient}: {each.code} {each.message}" for each in error.recipients)
-            passing = any(code < 500 for code in codes)
-            return TriedInVain(reason) if passing else Permanent(reason)
         case aiosmtplib.SMTPResponseException():
-            reason = f"the mail server answered {error.code} {error.message}"
+            reason = f"the mail server answered {error.code} {_readable(error.message)}"
             return TriedInVain(reason) if 400 <= error.code < 500 else Permanent(reason)
         case aiosmtplib.SMTPNotSupported():
             return Permanent(f"the mail server can't do what is needed: {error.message}")
+        case aiosmtplib.SMTPConnectError():
+            return Transient(f"can't reach the mail server: {error.message}")
+        case aiosmtplib.SMTPServerDisconnected():
+            return Transient(f"the mail server broke off: {error.message}")
+        case TimeoutError():
+            return Transient(f"the mail server didn't answer in time, within {limit:g} s at most")
+        case aiosmtplib.SMTPException():
+            return Transient(f"the mail server didn't take the mail: {error.message}")
         case _:
             return Transient(f"can't reach the mail server: {type(error).__name__} {error}".strip())

@@ -1,15 +1,21 @@
 """The store in memory, held to the same tests as the real one; channels and a bulletin that a test looks into."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
-from delivery_center.domain import GO, Delivery
+from delivery_center.domain import GO, Delivery, Target
 from delivery_center.facts import Fact
+from delivery_center.page_mark import Mark, mark_of
 from delivery_center.ports import Parcel, Sent
+from rota_common.errors import Permanent
+from rota_contracts.attachment import StoredAttachment
 from rota_contracts.delivery import DeliveryLeave
+from rota_contracts.ledger import DeliveryFilter, ListDeliveries, ReplayDeliveries, TargetState
 from rota_contracts.notification import Subscription
 from rota_contracts.robot import Robot
+from rota_contracts.targets import Suppression
 from rota_contracts.text import Text
+from rota_contracts.trigger import ExecutorMode
 
 
 class MemoryDeliveries:
@@ -20,12 +26,26 @@ class MemoryDeliveries:
         return self._stored.get(request_id)
 
     async def find_of(self, team: str, execution_id: str) -> Delivery | None:
+        found = self._fitting(ListDeliveries(team_id=team, execution_id=execution_id))
+        return next((_without_body(delivery) for delivery in reversed(found) if delivery.replay_of is None), None)
+
+    async def page(self, asked: ListDeliveries, *, after: Mark | None) -> list[Delivery]:
+        found = [each for each in self._fitting(asked) if asked.state in (None, each.state)]
+        left = [each for each in reversed(found) if after is None or mark_of(each) < after]
+        return [_without_body(each) for each in left[: asked.limit]]
+
+    async def replayable(self, asked: ReplayDeliveries, *, after: Mark | None) -> list[Delivery]:
         found = [
-            delivery
-            for delivery in self._stored.values()
-            if (delivery.context.team_id, delivery.context.execution_id) == (team, execution_id)
+            each
+            for each in self._fitting(asked)
+            if each.mode is ExecutorMode.STANDARD
+            and (each.replay_of is None if asked.request_id is None else each.request_id == asked.request_id)
+            and any(_is_replayable(target, asked) for target in each.targets)
         ]
-        return max(found, key=lambda delivery: delivery.created_at, default=None)
+        return [each for each in found if after is None or mark_of(each) > after][: asked.limit]
+
+    async def replays_of(self, request_ids: Sequence[str]) -> list[Delivery]:
+        return [_without_body(each) for each in self._stored.values() if each.replay_of in request_ids]
 
     async def insert(self, delivery: Delivery) -> Delivery:
         return self._stored.setdefault(delivery.request_id, delivery)
@@ -53,6 +73,22 @@ class MemoryDeliveries:
         self._stored[delivery.request_id] = stored.model_copy(update=written)
         return True
 
+    def _fitting(self, asked: DeliveryFilter) -> list[Delivery]:
+        """Oldest first."""
+        return sorted(
+            (
+                each
+                for each in self._stored.values()
+                if each.context.team_id == asked.team_id
+                and asked.member_id in (None, each.context.member_id)
+                and asked.execution_id in (None, each.context.execution_id)
+                and (asked.target_id is None or any(asked.target_id == target.target_id for target in each.targets))
+                and (asked.since is None or each.created_at >= asked.since)
+                and (asked.until is None or each.created_at < asked.until)
+            ),
+            key=mark_of,
+        )
+
     def _claim(self, wanted: Callable[[Delivery], bool], until: datetime) -> Delivery | None:
         found = sorted(filter(wanted, self._stored.values()), key=lambda delivery: delivery.due_at or until)
         if not found:
@@ -76,6 +112,40 @@ class MemorySubscriptions:
     async def of(self, team: str, channel: str | None = None) -> list[Subscription]:
         theirs = [one for one in self._stored.values() if one.team_id == team and channel in (None, one.channel)]
         return sorted(theirs, key=lambda one: (one.channel, one.subscriber))
+
+
+class MemorySuppressions:
+    def __init__(self) -> None:
+        self._stored: dict[tuple[str, str], Suppression] = {}
+
+    async def add(self, suppression: Suppression) -> Suppression:
+        return self._stored.setdefault((suppression.team_id, suppression.address), suppression)
+
+    async def remove(self, team: str, address: str) -> None:
+        self._stored.pop((team, address), None)
+
+    async def among(self, team: str, addresses: Collection[str]) -> set[str]:
+        return {address for address in addresses if (team, address) in self._stored}
+
+    async def page(self, team: str, after: str, limit: int) -> list[Suppression]:
+        theirs = sorted(address for whose, address in self._stored if whose == team and address > after)
+        return [self._stored[team, address] for address in theirs[:limit]]
+
+
+class MemoryFiles:
+    """`contents` by file id; one whose content isn't what it says is spoilt."""
+
+    def __init__(self, *stored: StoredAttachment, contents: Mapping[str, bytes] | None = None) -> None:
+        self._stored, self._contents = stored, contents or {}
+
+    async def find(self, team: str, file_id: str) -> StoredAttachment | None:
+        return next((each for each in self._stored if (each.team_id, each.file_id) == (team, file_id)), None)
+
+    async def content(self, stored: StoredAttachment) -> bytes:
+        content = self._contents.get(stored.file_id, b"")
+        if len(content) != stored.size:
+            raise Permanent(f"the content of file {stored.file_id} isn't what was stored there")
+        return content
 
 
 class MemoryRobots:
@@ -134,10 +204,19 @@ class MemoryBulletin:
         self.failures = list(failures)
         self.facts: list[Fact] = []
 
-    async def publish(self, facts: Sequence[Fact], *, of: Delivery) -> None:
+    async def publish(self, facts: Sequence[Fact], *, of: Delivery, again: bool = False) -> None:
         if self.failures:
             raise self.failures.pop(0)
         self.facts += facts
+
+
+def _without_body(delivery: Delivery) -> Delivery:
+    return delivery.model_copy(update={"content": delivery.content.model_copy(update={"body": Text(inline="")})})
+
+
+def _is_replayable(target: Target, asked: ReplayDeliveries) -> bool:
+    wanted = target.state is TargetState.FAILED or (asked.targets == "all" and target.state is TargetState.DELIVERED)
+    return wanted and asked.target_id in (None, target.target_id)
 
 
 def _pending_of(delivery: Delivery, team: str, member: str) -> bool:

@@ -1,7 +1,6 @@
 """Webhooks over HTTP, signed as Standard Webhooks are, and only to addresses that were checked first."""
 
 import asyncio
-import binascii
 import contextlib
 import json
 import re
@@ -9,12 +8,14 @@ import ssl
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx
-from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
-from delivery_center.ports import Parcel, Rejected, Sent, TriedInVain
+from delivery_center.adapters.webhook_signing import signatures
+from delivery_center.enclosures import named
+from delivery_center.ports import Gone, Parcel, Rejected, Sent, TriedInVain
 from rota_common.errors import Permanent, Transient
 from rota_common.secrets import MissingSecret, resolve
 from rota_common.urls import Network, Resolver, Target, checked_target
@@ -25,48 +26,68 @@ EXCERPT_BYTES = 2048
 EXCERPT_S = 1.0
 """How long to wait for the body of an answer: its status alone decides."""
 
+GONE = 410
+MAY_PASS = frozenset({408, 425, 429})
+"""What may pass among the refusals; whatever begins with 5 may as well."""
+
 OURS = frozenset({"host", "content-length", "transfer-encoding", "connection"})
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
-def webhook_client(timeout: float, *, verify: ssl.SSLContext | bool = True) -> httpx.AsyncClient:
-    """A client for all receivers.
+def webhook_client(*, verify: ssl.SSLContext | bool = True) -> httpx.AsyncClient:
+    """A client for all receivers. It has no limits of time of its own: whoever sends sets one for the whole attempt.
 
     Connections aren't kept: the pool tells them apart by address, and one that was opened (and verified) for one name
-    would serve another name at the same address.
+    would serve another name at the same address. Nor are cookies, for the same reason.
     """
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-    return httpx.AsyncClient(timeout=timeout, limits=limits, verify=verify, trust_env=False, follow_redirects=False)
+    return httpx.AsyncClient(
+        timeout=None,  # noqa: S113  # each step would have its own; a receiver that drips keeps to those for ever
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        verify=verify,
+        trust_env=False,
+        follow_redirects=False,
+    )
 
 
 class HttpxWebhook:
-    """`environ` is what `$ENV.NAME` in secrets and header values refers to."""
+    """`timeout`: seconds from resolving the name to the head of the answer, however that is spread.
+
+    `environ` is what `$ENV.NAME` in secrets and header values refers to.
+    """
 
     def __init__(
         self,
         client: httpx.AsyncClient,
         *,
+        timeout: float,
         environ: Mapping[str, str],
         allowed: Sequence[Network] = (),
         resolver: Resolver = system_resolver,
     ) -> None:
-        self._client, self._environ, self._allowed, self._resolver = client, environ, allowed, resolver
+        self._client, self._timeout, self._environ = client, timeout, environ
+        self._allowed, self._resolver = allowed, resolver
 
     async def send(self, target: WebhookTarget, parcel: Parcel) -> Sent:
         body = payload(parcel)
         headers = self._headers(target, parcel, body)
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await self._response(target, headers, body)
+        except TimeoutError as error:
+            raise Transient(f"no answer within {self._timeout:g} s") from error
+        try:
+            return judge(response, await _excerpt(response), now=parcel.at)
+        finally:
+            await response.aclose()
+
+    async def _response(self, target: WebhookTarget, headers: dict[str, str], body: str) -> httpx.Response:
+        """The head of the answer."""
         where = await checked_target(target.url, allowed=self._allowed, resolver=self._resolver)
         try:
-            request = self._request(target, where, headers, body)
-            response = await self._client.send(request, stream=True)
-            try:
-                return judge(response, await _excerpt(response), now=parcel.at)
-            finally:
-                await response.aclose()
+            return await self._client.send(self._request(target, where, headers, body), stream=True)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
             raise Permanent(f"expected a request that HTTP allows: {error}") from error
-        except httpx.TimeoutException as error:
-            raise Transient(f"{where.host} didn't answer in time ({type(error).__name__})") from error
         except httpx.HTTPError as error:
             raise Transient(f"can't reach {where.host}: {type(error).__name__} {error}".strip()) from error
 
@@ -86,9 +107,16 @@ class HttpxWebhook:
         if parcel.traceparent:
             headers["traceparent"] = parcel.traceparent
         headers |= {name.lower(): self._value(name, value) for name, value in target.headers.items()}
-        headers |= {"webhook-id": parcel.delivery_id, "webhook-timestamp": str(int(parcel.at.timestamp()))}
+        timestamp = int(parcel.at.timestamp())
+        headers |= {"webhook-id": parcel.delivery_id, "webhook-timestamp": str(timestamp)}
         if target.secret is not None:
-            headers["webhook-signature"] = self._signature(target.secret, parcel, body)
+            headers["webhook-signature"] = signatures(
+                self._secret(target.secret),
+                reference=target.secret,
+                delivery_id=parcel.delivery_id,
+                timestamp=timestamp,
+                body=body,
+            )
         return headers
 
     def _value(self, name: str, value: str) -> str:
@@ -98,14 +126,6 @@ class HttpxWebhook:
         if not (resolved.isascii() and resolved.isprintable()):
             raise Permanent(f"expected one line of ASCII as the value of header {name}")
         return resolved
-
-    def _signature(self, reference: str, parcel: Parcel, body: str) -> str:
-        """One signature per secret. Two secrets, a space between them, let a receiver change from one to the other."""
-        try:
-            signers = [Webhook(secret) for secret in self._secret(reference).split()]
-        except (binascii.Error, EmptyWebhookSecretError) as error:
-            raise Permanent(f"expected a secret like whsec_<base64> in {reference}") from error
-        return " ".join(signer.sign(parcel.delivery_id, parcel.at.astimezone(UTC), body) for signer in signers)
 
     def _secret(self, text: str) -> str:
         try:
@@ -121,24 +141,28 @@ def payload(parcel: Parcel) -> str:
         "request_id": parcel.request_id,
         "summary": content.summary,
         "body": parcel.body,
-        "attachments": [attachment.model_dump(mode="json") for attachment in content.attachments],
+        "attachments": named(parcel),
         "context": parcel.context.model_dump(mode="json"),
     }
+    if parcel.replay_of is not None:
+        data["replay_of"] = parcel.replay_of
     created = parcel.created_at.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return json.dumps({"type": "delivery.completed", "timestamp": created, "data": data}, ensure_ascii=False)
 
 
 def judge(response: httpx.Response, excerpt: str, *, now: datetime) -> Sent:
-    """What an answer means: 2xx is delivered; 408, 429 and 5xx may pass; anything else never will."""
+    """What an answer means: 2xx is delivered; 408, 425, 429 and 5xx may pass; anything else never will."""
     status = response.status_code
     details = {"status": status, "body": excerpt}
     if response.is_success:
         return Sent(details=details)
     if response.is_redirect or 300 <= status < 400:
         raise Rejected(f"answered {status}: redirects are not followed, set the URL it leads to", details=details)
-    if status in (408, 429) or status >= 500:
+    if status in MAY_PASS or status >= 500:
         after = retry_after(response.headers.get("retry-after", ""), now=now)
         raise TriedInVain(f"answered {status}", after=after, details=details)
+    if status == GONE:
+        raise Gone(f"answered {status}", details=details)
     raise Rejected(f"answered {status}", details=details)
 
 
@@ -148,9 +172,9 @@ def retry_after(text: str, *, now: datetime) -> float | None:
         return float(text)
     try:
         until = parsedate_to_datetime(text)
-    except ValueError:
+        return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - now).total_seconds())
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - now).total_seconds())
 
 
 async def _excerpt(response: httpx.Response) -> str:

@@ -1,18 +1,45 @@
-"""What a mail looks like: subject, text and HTML from a result in markdown."""
+"""What a mail looks like: subject, text and HTML from a result in markdown, or from the operator's templates."""
 
 import html
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
 from markdown_it import MarkdownIt
 
+from delivery_center.adapters.mail_files import Packed
 from delivery_center.ports import Parcel
 from rota_common.errors import Permanent
 
 SUBJECT_LIMIT = 120
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+_PAGE = '<!doctype html><html><head><meta charset="utf-8"></head><body>$body</body></html>'
+
+
+@dataclass(frozen=True)
+class MailTemplate:
+    """Each may use the words of `_words`; text and HTML also $body. One that is None is made without a template."""
+
+    subject: str | None = None
+    text: str | None = None
+    html: str | None = None
+
+
+def mail_template(name: str | None, folder: Path | None) -> MailTemplate:
+    """`<folder>/<name>.subject`, `.txt` and `.html`, as many as there are. Raises Permanent if there is none."""
+    if name is None:
+        return MailTemplate()
+    if folder is None:
+        raise Permanent(f"expected the folder of mail templates in ROTA_MAIL_TEMPLATES for template {name!r}")
+    files = [folder / f"{name}.{kind}" for kind in ("subject", "txt", "html")] if _NAME.fullmatch(name) else []
+    texts = [file.read_text(encoding="utf-8") if file.is_file() else None for file in files]
+    if not any(text is not None for text in texts):
+        wanted = "<name>.subject, <name>.txt or <name>.html"
+        raise Permanent(f"expected a template {name!r}: there is no such file {wanted} in ROTA_MAIL_TEMPLATES")
+    return MailTemplate(*texts)
 
 
 def subject(parcel: Parcel, template: str | None) -> str:
@@ -22,33 +49,28 @@ def subject(parcel: Parcel, template: str | None) -> str:
     return line if len(line) <= SUBJECT_LIMIT else line[: SUBJECT_LIMIT - 1] + "…"
 
 
-def plain(parcel: Parcel) -> str:
-    """The markdown itself, and what is attached to the result."""
-    attached = [
-        f"- {attachment.title}" + (f": {attachment.description}" if attachment.description else "")
-        for attachment in parcel.content.attachments
-    ]
+def plain(parcel: Parcel, packed: Sequence[Packed] = (), template: str | None = None) -> str:
+    """The markdown itself, and what is attached or why not."""
+    body = _markdown(parcel, packed)
+    return body if template is None else Template(template).safe_substitute(_words(parcel), body=body)
+
+
+def page(parcel: Parcel, packed: Sequence[Packed] = (), template: str | None = None) -> str:
+    """The same as HTML; tags in the markdown are shown and not obeyed."""
+    body = _MARKDOWN.render(_markdown(parcel, packed))
+    words = {name: html.escape(word) for name, word in _words(parcel).items()}
+    return Template(_PAGE if template is None else template).safe_substitute(words, body=body)
+
+
+def _markdown(parcel: Parcel, packed: Sequence[Packed]) -> str:
+    attached = [_line(each) for each in packed]
     return "\n".join([parcel.body, *(["", "## Attachments", "", *attached] if attached else [])])
 
 
-def page(parcel: Parcel, template: str | None, folder: Path | None) -> str:
-    """The same as HTML; tags in the markdown are shown and not obeyed.
-
-    A template is `<folder>/<template>.html` and may use $body (HTML) and the words of a subject.
-    """
-    body = _MARKDOWN.render(plain(parcel))
-    if template is None:
-        return f'<!doctype html><html><head><meta charset="utf-8"></head><body>{body}</body></html>'
-    words = {name: html.escape(word) for name, word in _words(parcel).items()}
-    return Template(_read(template, folder)).safe_substitute(words, body=body)
-
-
-def _read(template: str, folder: Path | None) -> str:
-    if folder is None:
-        raise Permanent(f"expected the folder of mail templates in ROTA_MAIL_TEMPLATES for template {template!r}")
-    if not _NAME.fullmatch(template) or not (file := folder / f"{template}.html").is_file():
-        raise Permanent(f"expected a template {template!r}: there is no such file <name>.html in ROTA_MAIL_TEMPLATES")
-    return file.read_text(encoding="utf-8")
+def _line(packed: Packed) -> str:
+    attachment = packed.attachment
+    described = f": {attachment.description}" if attachment.description else ""
+    return f"- {attachment.title}{described} ({packed.note})"
 
 
 def _words(parcel: Parcel) -> dict[str, str]:

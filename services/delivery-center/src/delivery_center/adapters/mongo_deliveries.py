@@ -1,23 +1,35 @@
 """Deliveries in MongoDB, one document each."""
 
-import json
-from datetime import datetime
-from typing import Any
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from pymongo import ReturnDocument
-from pymongo.errors import DuplicateKeyError
+from pymongo.errors import DuplicateKeyError, OperationFailure
 
-from delivery_center.domain import Attempt, Delivery, Target
+from delivery_center.adapters.delivery_documents import changing, delivery_of, document_of
+from delivery_center.domain import Delivery
+from delivery_center.page_mark import Mark
 from rota_common.mongo import Database, Document
+from rota_contracts.ledger import DeliveryFilter, DeliveryState, ListDeliveries, ReplayDeliveries, TargetState
+from rota_contracts.trigger import ExecutorMode
 
 STAYS = {"$exists": True}
+NO_BODY = {"content.body": 0}
+KEPT_FOR = timedelta(days=90)
+INDEX_OPTIONS_CONFLICT = 85
+NEWEST = [("created_at", -1), ("_id", -1)]
+OLDEST = [("created_at", 1), ("_id", 1)]
 
 
 class MongoDeliveries:
-    """`due_at` is there only while something is still to be tried, so its sparse index holds just those."""
+    """`due_at` is there only while something is still to be tried, so its sparse index holds just those.
 
-    def __init__(self, database: Database) -> None:
-        self._deliveries = database["deliveries"]
+    `over_at`, the instant of the last attempt, is there only when nothing is; after `keep` from then on MongoDB removes
+    the delivery.
+    """
+
+    def __init__(self, database: Database, *, keep: timedelta = KEPT_FOR) -> None:
+        self._database, self._deliveries, self._keep = database, database["deliveries"], keep
 
     async def prepare(self) -> None:
         await self._deliveries.create_index("due_at", sparse=True)
@@ -27,19 +39,57 @@ class MongoDeliveries:
             partialFilterExpression={"due_at": STAYS},
         )
         await self._deliveries.create_index("context.execution_id", name="of_execution")
+        await self._deliveries.create_index(
+            "replay_of", name="replays", partialFilterExpression={"replay_of": {"$gt": ""}}
+        )
+        await self._deliveries.create_index([("context.team_id", 1), *NEWEST], name="of_team")
+        await self._deliveries.create_index(
+            [("context.team_id", 1), ("context.member_id", 1), *NEWEST], name="of_robot"
+        )
+        await self._deliveries.create_index([("state", 1), ("context.team_id", 1), *NEWEST], name="of_state")
+        await self._deliveries.create_index([("targets.target_id", 1), *NEWEST], name="of_target")
+        await self._remove_after(self._keep)
+        await self._deliveries.update_many({"state": None}, [{"$set": AS_OF_OLD}])
 
     async def find(self, request_id: str) -> Delivery | None:
         document = await self._deliveries.find_one({"_id": request_id})
-        return None if document is None else _delivery(document)
+        return None if document is None else delivery_of(document)
 
     async def find_of(self, team: str, execution_id: str) -> Delivery | None:
-        condition = {"context.execution_id": execution_id, "context.team_id": team}
-        document = await self._deliveries.find_one(condition, sort=[("created_at", -1)])
-        return None if document is None else _delivery(document)
+        condition = {"context.execution_id": execution_id, "context.team_id": team, "replay_of": None}
+        document = await self._deliveries.find_one(condition, NO_BODY, sort=[("created_at", -1)])
+        return None if document is None else delivery_of(document)
+
+    async def page(self, asked: ListDeliveries, *, after: Mark | None) -> list[Delivery]:
+        conditions = _fitting(asked)
+        if asked.state is not None:
+            conditions.append({"state": asked.state.value})
+        if after is not None:
+            conditions.append(_beyond(after, "$lt"))
+        found = self._deliveries.find({"$and": conditions}, NO_BODY).sort(NEWEST).limit(asked.limit)
+        return [delivery_of(document) async for document in found]
+
+    async def replayable(self, asked: ReplayDeliveries, *, after: Mark | None) -> list[Delivery]:
+        final = [TargetState.FAILED] if asked.targets == "failed" else [TargetState.FAILED, TargetState.DELIVERED]
+        target: Document = {"state": {"$in": [state.value for state in final]}}
+        if asked.target_id is not None:
+            target["target_id"] = asked.target_id
+        conditions = [*_fitting(asked), {"mode": ExecutorMode.STANDARD.value, "targets": {"$elemMatch": target}}]
+        conditions.append({"replay_of": None} if asked.request_id is None else {"_id": asked.request_id})
+        if asked.targets == "failed":
+            conditions.append({"state": {"$in": [DeliveryState.FAILED.value, DeliveryState.PENDING.value]}})
+        if after is not None:
+            conditions.append(_beyond(after, "$gt"))
+        found = self._deliveries.find({"$and": conditions}).sort(OLDEST).limit(asked.limit)
+        return [delivery_of(document) async for document in found]
+
+    async def replays_of(self, request_ids: Sequence[str]) -> list[Delivery]:
+        found = self._deliveries.find({"replay_of": {"$in": list(request_ids), "$gt": ""}}, NO_BODY)
+        return [delivery_of(document) async for document in found]
 
     async def insert(self, delivery: Delivery) -> Delivery:
         try:
-            await self._deliveries.insert_one(_document(delivery))
+            await self._deliveries.insert_one(document_of(delivery))
         except DuplicateKeyError:
             return await self.find(delivery.request_id) or delivery
         return delivery
@@ -55,12 +105,8 @@ class MongoDeliveries:
         return await self._deliveries.find_one(_pending(team, member), {"_id": 1}) is not None
 
     async def save(self, delivery: Delivery) -> bool:
-        written: Document = {"claimed": delivery.claimed, "targets": [_target_document(t) for t in delivery.targets]}
-        change: Document = {"$set": written}
-        if delivery.due_at is None:
-            change["$unset"] = {"due_at": ""}
-        else:
-            written["due_at"] = delivery.due_at
+        unset = {"due_at": ""} if delivery.due_at is None else {"over_at": ""}
+        change = {"$set": changing(delivery), "$unset": unset}
         result = await self._deliveries.update_one({"_id": delivery.request_id, "revision": delivery.revision}, change)
         return result.matched_count == 1
 
@@ -71,45 +117,55 @@ class MongoDeliveries:
             sort=[("due_at", 1)],
             return_document=ReturnDocument.AFTER,
         )
-        return None if document is None else _delivery(document)
+        return None if document is None else delivery_of(document)
+
+    async def _remove_after(self, keep: timedelta) -> None:
+        seconds = int(keep.total_seconds())
+        try:
+            await self._deliveries.create_index("over_at", name="kept", expireAfterSeconds=seconds)
+        except OperationFailure as error:
+            if error.code != INDEX_OPTIONS_CONFLICT:
+                raise
+            index = {"name": "kept", "expireAfterSeconds": seconds}
+            await self._database.command("collMod", "deliveries", index=index)
 
 
 def _pending(team: str, member: str) -> Document:
     return {"context.team_id": team, "context.member_id": member, "due_at": STAYS}
 
 
-def _document(delivery: Delivery) -> Document:
-    document = delivery.model_dump(mode="json", exclude={"request_id", "targets", "due_at"})
-    instants: Document = {"created_at": delivery.created_at, "accepted_at": delivery.accepted_at}
-    if delivery.due_at is not None:
-        instants["due_at"] = delivery.due_at
-    targets = [_target_document(target) for target in delivery.targets]
-    return {"_id": delivery.request_id, **document, **instants, "targets": targets}
-
-
-def _target_document(target: Target) -> Document:
-    document = target.model_dump(mode="json", exclude={"attempts", "next_attempt_at"})
-    return document | {
-        "config": _text(target.config),
-        "next_attempt_at": target.next_attempt_at,
-        "attempts": [_attempt_document(attempt) for attempt in target.attempts],
+def _fitting(asked: DeliveryFilter) -> list[Document]:
+    given = {
+        "context.member_id": asked.member_id,
+        "context.execution_id": asked.execution_id,
+        "targets.target_id": asked.target_id,
     }
+    conditions: list[Document] = [{"context.team_id": asked.team_id}]
+    conditions += [{name: value} for name, value in given.items() if value is not None]
+    if asked.since is not None:
+        conditions.append({"created_at": {"$gte": asked.since}})
+    if asked.until is not None:
+        conditions.append({"created_at": {"$lt": asked.until}})
+    return conditions
 
 
-def _attempt_document(attempt: Attempt) -> Document:
-    return attempt.model_dump(mode="json") | {"at": attempt.at, "details": _text(attempt.details)}
+def _beyond(mark: Mark, direction: str) -> Document:
+    """Behind this one, in the order of the page."""
+    same_instant = {"created_at": mark.at, "_id": {direction: mark.request_id}}
+    return {"$or": [{"created_at": {direction: mark.at}}, same_instant]}
 
 
-def _delivery(document: Document) -> Delivery:
-    targets = [_target(target) for target in document["targets"]]
-    return Delivery.model_validate(document | {"request_id": document["_id"], "targets": targets})
-
-
-def _target(document: Document) -> Target:
-    attempts = [attempt | {"details": json.loads(attempt["details"])} for attempt in document["attempts"]]
-    return Target.model_validate(document | {"config": json.loads(document["config"]), "attempts": attempts})
-
-
-def _text(value: Any) -> str:
-    """What others wrote is kept as text: MongoDB has no integers over 64 bits and no keys with a zero byte."""
-    return json.dumps(value)
+AS_OF_OLD: Document = {
+    "state": {
+        "$switch": {
+            "branches": [
+                {"case": {"$in": ["retrying", "$targets.state"]}, "then": "pending"},
+                {"case": {"$in": ["failed", "$targets.state"]}, "then": "failed"},
+                {"case": {"$ne": [{"$ifNull": ["$error", None]}, None]}, "then": "failed"},
+            ],
+            "default": "delivered",
+        }
+    },
+    "over_at": {"$cond": [{"$eq": [{"$type": "$due_at"}, "missing"]}, "$accepted_at", "$$REMOVE"]},
+}
+"""What documents of earlier versions don't have."""

@@ -5,18 +5,25 @@ from collections.abc import Sequence
 
 from delivery_center.domain import Delivery
 from delivery_center.facts import Fact
+from rota_common.feed import Feed
 from rota_common.publishing import Publish
 
 
 class NatsBulletin:
-    def __init__(self, publish: Publish) -> None:
-        self._publish = publish
+    def __init__(self, publish: Publish, feed: Feed) -> None:
+        self._publish, self._feed = publish, feed
 
-    async def publish(self, facts: Sequence[Fact], *, of: Delivery) -> None:
+    async def publish(self, facts: Sequence[Fact], *, of: Delivery, again: bool = False) -> None:
         if not facts:
             return
-        await asyncio.gather(*(self._one(fact, of) for fact in facts[:-1]))
-        await self._one(facts[-1], of)
+        await asyncio.gather(*(self._one(fact, of, again) for fact in facts[:-1]))
+        await self._one(facts[-1], of, again)
 
-    async def _one(self, fact: Fact, of: Delivery) -> None:
-        await self._publish(fact.channel, fact.data, caused_by=of.request_id, step=fact.step, trace=of.traceparent)
+    async def _one(self, fact: Fact, of: Delivery, again: bool) -> None:
+        cause, trace = of.request_id, of.traceparent
+        if not fact.channel.sequenced:
+            await self._publish(fact.channel, fact.data, caused_by=cause, step=fact.step, trace=trace)
+            return
+        await self._feed(
+            fact.channel, fact.data, caused_by=cause, step=fact.step, trace=trace, since=fact.since, again=again
+        )

@@ -8,6 +8,7 @@ from nats.errors import MaxPayloadError, NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 from pydantic_core import from_json
 
+from delivery_center.enclosures import named
 from delivery_center.ports import Parcel, Rejected, Sent
 from rota_common.bus import Bus
 from rota_common.errors import Permanent, Transient
@@ -54,6 +55,7 @@ def _request(target: ProcessTarget, parcel: Parcel) -> bytes:
     delivery = {
         "summary": parcel.content.summary,
         "body": parcel.body,
+        "attachments": named(parcel),
         "context": parcel.context.model_dump(mode="json"),
     }
     request = {"args": target.args, "delivery": delivery, "delivery_id": parcel.delivery_id}

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from rota_common.asking import Ask
 from rota_common.errors import Transient
+from rota_common.patience import call_agent
+from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.catalog import (
     CHANGE_PLAN,
     CONTROL,
@@ -37,6 +39,17 @@ class BusExecutions:
         except (Transient, Invalid):
             return None
         return read.execution.status if read.execution else None
+
+
+class BusAgents:
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def answer(self, call: CallAgent) -> AgentAnswered:
+        try:
+            return await call_agent(self._ask, call)
+        except Transient as error:
+            raise Transient("the robot's agent doesn't answer now") from error
 
 
 class BusSchedule:

@@ -6,13 +6,15 @@ from dataclasses import replace
 from datetime import datetime
 
 from rota_common.errors import Transient
+from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.execution import TriggerRead
 from rota_contracts.robot import Robot
 from rota_contracts.trigger import TriggerReceivedV1
 from trigger_gateway.api_keys import ApiKey
-from trigger_gateway.domain import RobotRecord, Source, Subscriber, subscriber, webhook_sources
-from trigger_gateway.ports import Earlier, Hearing, Logged, Outcome, Removal
+from trigger_gateway.domain import RobotRecord, Subscriber, database_sources, subscriber, webhook_sources
+from trigger_gateway.ports import Earlier, Hearing, Outcome, Removal
 from trigger_gateway.roles import Role
+from trigger_gateway.sources import Source
 
 
 class MemoryTeams:
@@ -81,6 +83,17 @@ class MemorySources:
     async def of_team(self, team: str) -> list[Source]:
         return sorted((each for each in self._sources.values() if each.team == team), key=lambda each: each.name)
 
+    async def databases(self) -> list[Source]:
+        found = (each for each in self._sources.values() if each.database is not None)
+        return sorted(found, key=lambda each: (each.team, each.name))
+
+    async def replace(self, source: Source, *, expected: Source) -> bool:
+        key = source.team, source.name
+        if self._sources.get(key) != expected:
+            return False
+        self._sources[key] = source
+        return True
+
     async def remove(self, team: str, name: str) -> bool:
         return self._sources.pop((team, name), None) is not None
 
@@ -124,8 +137,9 @@ class MemoryRobots:
         mine = sorted(self._of_team(team), key=lambda robot: robot.member_id)
         return mine[(page - 1) * page_size : page * page_size], len(mine)
 
-    async def subscribers(self, team: str, source: str) -> list[Subscriber]:
-        return [subscriber(robot) for robot in self._of_team(team) if source in webhook_sources(robot)]
+    async def subscribers(self, team: str, source: str, *, kind: str = "webhook") -> list[Subscriber]:
+        named = webhook_sources if kind == "webhook" else database_sources
+        return [subscriber(robot) for robot in self._of_team(team) if source in named(robot)]
 
     def _unchanged(self, record: RobotRecord) -> RobotRecord | None:
         there = self._records.get(_key(record.robot))
@@ -169,10 +183,12 @@ class MemoryTriggers:
         self.published: dict[str, TriggerReceivedV1] = {}
         self.away = False
 
-    async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> None:
+    async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> bool:
         if self.away:
             raise Transient("NATS: not connected")
+        new = trigger.trigger_id not in self.published
         self.published.setdefault(trigger.trigger_id, trigger)
+        return new
 
 
 class ScriptedOutcomes:
@@ -192,19 +208,19 @@ class ScriptedOutcomes:
         return self.knows
 
 
-class MemoryInboundLog:
+class ScriptedAgents:
+    """Says `says` of every message; `calls` is what it was asked."""
+
     def __init__(self) -> None:
-        self._entries: dict[tuple[str, str, str], Logged] = {}
+        self.says = AgentAnswered(agent_id="rota.message", content="Hello.", model="rehearsal")
+        self.fails: Exception | None = None
+        self.calls: list[CallAgent] = []
 
-    async def add(self, entry: Logged) -> None:
-        event = replace(entry.event, data={})
-        key = (event.team, event.source, event.id)
-        first = self._entries.get(key, Logged(event, []))
-        more = [woken for woken in entry.woken if woken not in first.woken]
-        self._entries[key] = Logged(first.event, [*first.woken, *more])
-
-    async def find(self, team: str, source: str, event_id: str) -> Logged | None:
-        return self._entries.get((team, source, event_id))
+    async def answer(self, call: CallAgent) -> AgentAnswered:
+        self.calls.append(call)
+        if self.fails is not None:
+            raise self.fails
+        return self.says
 
 
 class MemoryRequests:

@@ -1,99 +1,181 @@
-"""What came in: the log of events, and the idempotency keys of requests. Both forget after 30 days."""
+"""The inbound log in MongoDB: written in batches beside the requests, and looked into by many requests at once."""
 
 import asyncio
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
-from pymongo import UpdateOne, WriteConcern
-from pymongo.errors import DuplicateKeyError, PyMongoError
+from pymongo.errors import PyMongoError
 
-from rota_common.clock import Clock
 from rota_common.logs import logger
-from rota_common.mongo import Database
-from rota_contracts.ids import derived_id
-from trigger_gateway.domain import InboundEvent, Woken
-from trigger_gateway.ports import Earlier, Logged
+from rota_common.mongo import OUTAGES, Database, Document
+from trigger_gateway.adapters.inbound_batch import Batch, entry_id
+from trigger_gateway.adapters.lookup import Lookup
+from trigger_gateway.inbound_event import InboundEvent, Woken
+from trigger_gateway.inbound_log import REFUSALS_KEPT, Logged, LogLine, Refusal, Status
 
 KEPT_S = int(timedelta(days=30).total_seconds())
 WAITING_LIMIT = 10_000
 GATHER_S = 0.05
 """A write for each event would take as much of the machine as the rest of the webhook."""
 
+AGAIN_S = 1.0
+LOOKS_S = (0.02, 0.05, 0.1, 0.2, 0.4)
+"""Pauses between the looks for what another replica is just writing."""
+
 
 class MongoInboundLog:
-    """Writes in batches: whoever comes first writes for all who come within `GATHER_S` or while it writes.
-
-    It is a log beside the work, so a write isn't waited for on other machines, and one that fails is only logged.
-    """
+    """What waits is kept and tried again while MongoDB is away, up to `WAITING_LIMIT` lines."""
 
     def __init__(self, database: Database, *, service: str) -> None:
-        self._inbound = database.get_collection("inbound", write_concern=WriteConcern(w=1))
-        self._waiting: list[Logged] = []
-        self._writing = asyncio.Lock()
+        self._inbound, self._refused = database["inbound"], database["refused"]
+        self._waiting, self._written = Batch(), Batch()
+        self._writer: asyncio.Task[None] | None = None
+        self._lookup = Lookup(self._inbound)
         self._log = logger(service=service)
 
     async def prepare(self) -> None:
-        await self._inbound.create_index("received_at", expireAfterSeconds=KEPT_S)
+        for collection in (self._inbound, self._refused):
+            await collection.create_index("received_at", expireAfterSeconds=KEPT_S)
+            await collection.create_index([("team", 1), ("source", 1), ("received_at", -1)])
+        await self._inbound.create_index("woken.trigger_id", sparse=True)
 
     async def add(self, entry: Logged) -> None:
+        if self._has_room():
+            self._waiting.add(entry)
+
+    def repeated(self, event: InboundEvent) -> None:
+        if self._has_room():
+            self._waiting.repeated(event)
+
+    def refused(self, refusal: Refusal) -> None:
+        if self._has_room():
+            self._waiting.refused(refusal)
+
+    async def flush(self) -> None:
+        """Return once all that was noted before is written, or could not be."""
+        for batch in (self._written, self._waiting):
+            if len(batch):
+                await batch.done.wait()
+
+    async def recall(self, team: str, source: str, event_id: str) -> Logged | None:
+        key = entry_id(team, source, event_id)
+        if here := self._waiting.events.get(key) or self._written.events.get(key):
+            return here
+        found = await self._lookup.find(key)
+        return _logged(found) if found else None
+
+    async def await_entry(self, team: str, source: str, event_id: str) -> Logged | None:
+        for pause in LOOKS_S:
+            if entry := await self.recall(team, source, event_id):
+                return entry
+            await asyncio.sleep(pause)
+        return await self.recall(team, source, event_id)
+
+    async def find(self, team: str, source: str, event_id: str) -> LogLine | None:
+        await self.flush()
+        found = await self._inbound.find_one({"_id": entry_id(team, source, event_id)})
+        return _accepted(found) if found else None
+
+    async def by_trigger(self, team: str, trigger_id: str) -> LogLine | None:
+        await self.flush()
+        found = await self._inbound.find_one({"woken.trigger_id": trigger_id, "team": team})
+        return _accepted(found) if found else None
+
+    async def page(self, team: str, source: str, *, page: int, page_size: int) -> tuple[list[LogLine], bool]:
+        """The refused ones are few: they are all read, and put among those accepted that can be on this page."""
+        await self.flush()
+        mine, start = {"team": team, "source": source}, (page - 1) * page_size
+        newest = self._refused.find(mine).sort("received_at", -1).limit(REFUSALS_KEPT)
+        lines = [_refused(each) async for each in newest]
+        skipped = max(0, start - len(lines))
+        wanted = start - skipped + page_size + 1
+        accepted = self._inbound.find(mine).sort("received_at", -1).skip(skipped).limit(wanted)
+        lines += [_accepted(each) async for each in accepted]
+        lines.sort(key=lambda line: line.at, reverse=True)
+        rest = lines[start - skipped :]
+        return rest[:page_size], len(rest) > page_size
+
+    def _has_room(self) -> bool:
         if len(self._waiting) >= WAITING_LIMIT:
-            self._log.warning("inbound log is behind", missed=entry.event.id)
-            return
-        self._waiting.append(entry)
-        if self._writing.locked():
-            return
-        async with self._writing:
-            while self._waiting:
-                await asyncio.sleep(GATHER_S)
-                batch, self._waiting = self._waiting, []
+            self._log.warning("inbound log is behind: a line is missed")
+            return False
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._write_all())
+        return True
+
+    async def _write_all(self) -> None:
+        """All that comes within `GATHER_S` or while the batch before is written is one batch."""
+        await asyncio.sleep(GATHER_S)
+        while len(self._waiting):
+            batch = self._written = self._waiting
+            self._waiting = Batch()
+            try:
                 await self._write(batch)
+            except OUTAGES as error:
+                self._log.warning("inbound log waits", lines=len(batch), reason=type(error).__name__)
+                await self._keep(batch)
+            except PyMongoError as error:
+                self._log.warning("inbound log failed", lines=len(batch), reason=type(error).__name__)
+            batch.done.set()
+            self._written = Batch()
+            await asyncio.sleep(GATHER_S)
+        self._writer = None
 
-    async def find(self, team: str, source: str, event_id: str) -> Logged | None:
-        found = await self._inbound.find_one({"_id": derived_id("inbound", team, source, event_id)})
-        if found is None:
-            return None
-        event = InboundEvent(team, source, event_id, found["type"], {}, found["received_at"])
-        return Logged(event, [Woken(each["trigger_id"], each["member_id"]) for each in found["woken"]])
+    async def _keep(self, batch: Batch) -> None:
+        """Try again later, with what came meanwhile."""
+        again = Batch(dict(batch.events), dict(batch.repeats), dict(batch.refusals))
+        again.take_over(self._waiting)
+        self._waiting, again.done = again, self._waiting.done
+        batch.done.set()
+        await asyncio.sleep(AGAIN_S)
 
-    async def _write(self, batch: list[Logged]) -> None:
-        try:
-            await self._inbound.bulk_write([_upsert(entry) for entry in batch], ordered=False)
-        except PyMongoError as error:
-            self._log.warning("inbound log failed", events=len(batch), reason=type(error).__name__)
+    async def _write(self, batch: Batch) -> None:
+        if updates := batch.updates():
+            await self._inbound.bulk_write(updates, ordered=False)
+        if updates := batch.refusal_updates():
+            written = await self._refused.bulk_write(updates, ordered=False)
+            if written.upserted_count:
+                await self._prune({(each.last.team, each.last.source) for each in batch.refusals.values()})
+
+    async def _prune(self, sources: set[tuple[str, str]]) -> None:
+        """A flood of bad posts must not fill the database."""
+        for team, source in sources:
+            mine = self._refused.find({"team": team, "source": source}, {"_id": 1}).sort("received_at", -1)
+            old = [each["_id"] async for each in mine.skip(REFUSALS_KEPT)]
+            if old:
+                await self._refused.delete_many({"_id": {"$in": old}})
 
 
-def _upsert(entry: Logged) -> UpdateOne:
-    """A repeat of an event adds the triggers it made for robots that had not been there the first time."""
-    event = entry.event
-    first: dict[str, Any] = {
-        "team": event.team,
-        "source": event.source,
-        "event_id": event.id,
-        "type": event.type,
-        "received_at": event.received_at,
-    }
-    woken = [{"trigger_id": each.trigger_id, "member_id": each.member_id} for each in entry.woken]
-    return UpdateOne(
-        {"_id": derived_id("inbound", event.team, event.source, event.id)},
-        {"$setOnInsert": first, "$addToSet": {"woken": {"$each": woken}}},
-        upsert=True,
+def _logged(found: Document) -> Logged:
+    event = InboundEvent(found["team"], found["source"], found["event_id"], found["type"], {}, found["received_at"])
+    return Logged(event, _woken(found), found.get("digest", ""))
+
+
+def _woken(found: Document) -> list[Woken]:
+    return [Woken(each["trigger_id"], each["member_id"]) for each in found["woken"]]
+
+
+def _accepted(found: Document) -> LogLine:
+    at: datetime = found["received_at"]
+    return LogLine(
+        source=found["source"],
+        status=Status.ACCEPTED,
+        event_id=found["event_id"],
+        at=at,
+        count=1 + found.get("repeats", 0),
+        last_at=found.get("last_at", at),
+        type=found["type"],
+        woken=_woken(found),
     )
 
 
-class MongoRequests:
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._requests, self._clock = database["idempotency"], clock
-
-    async def prepare(self) -> None:
-        await self._requests.create_index("at", expireAfterSeconds=KEPT_S)
-
-    async def remember(self, request_id: str, digest: str) -> Earlier | None:
-        try:
-            await self._requests.insert_one({"_id": request_id, "digest": digest, "at": self._clock()})
-        except DuplicateKeyError:
-            first = await self._requests.find_one({"_id": request_id})
-            return Earlier(first["digest"], first.get("answer")) if first else None  # it expired between the two
-        return None
-
-    async def note(self, request_id: str, answer: str) -> None:
-        await self._requests.update_one({"_id": request_id}, {"$set": {"answer": answer}})
+def _refused(found: Document) -> LogLine:
+    return LogLine(
+        source=found["source"],
+        status=Status.REFUSED,
+        event_id=found["event_id"],
+        at=found["received_at"],
+        count=found["count"],
+        last_at=found["last_at"],
+        reason=found["reason"],
+        request_id=found["request_id"],
+    )

@@ -10,7 +10,10 @@ from pymongo.errors import DuplicateKeyError
 
 from rota_common.mongo import Database, Document
 from rota_contracts.robot import Robot
-from trigger_gateway.domain import RobotRecord, Subscriber, subscriber, webhook_sources
+from trigger_gateway.domain import RobotRecord, Subscriber, database_sources, subscriber, webhook_sources
+
+FORM = 2
+"""How records are written: 2 has `databases`; the first form had no number."""
 
 
 class MongoRobots:
@@ -22,6 +25,8 @@ class MongoRobots:
     async def prepare(self) -> None:
         await self._robots.create_index([("team", 1), ("deleted", 1), ("member", 1)])
         await self._robots.create_index([("team", 1), ("sources", 1)])
+        await self._robots.create_index([("team", 1), ("databases", 1)])
+        await self._robots.create_index([("team", 1), ("form", 1)])
         await self._robots.create_index("changed_at", partialFilterExpression={"synced": False}, name="unsynced")
 
     async def find(self, team: str, member: str) -> RobotRecord | None:
@@ -59,15 +64,29 @@ class MongoRobots:
         robots = [_record(document).robot async for document in cursor]
         return robots, await self._robots.count_documents(those)
 
-    async def subscribers(self, team: str, source: str) -> list[Subscriber]:
-        cursor = self._robots.find({"team": team, "sources": source})
+    async def subscribers(self, team: str, source: str, *, kind: str = "webhook") -> list[Subscriber]:
+        if kind == "database":
+            await self._note_databases(team)
+        field = "sources" if kind == "webhook" else "databases"
+        cursor = self._robots.find({"team": team, field: source})
         return [subscriber(_record(document).robot) async for document in cursor]
+
+    async def _note_databases(self, team: str) -> None:
+        """Make good what records lack that were written before databases were sources."""
+        async for document in self._robots.find({"team": team, "form": None}):
+            record = _record(document)
+            noted = {"databases": _databases(record.robot), "form": FORM}
+            await self._robots.update_one({**_unchanged(record), "form": None}, {"$set": noted})
 
 
 def _unchanged(record: RobotRecord) -> Document:
     """Finds the record if nobody has changed or judged it since."""
     robot, judged_at = record.robot, _text(record.judged_at)
     return {"_id": f"{robot.team_id}/{robot.member_id}", "rev": robot.rev, "judged_at": judged_at}
+
+
+def _databases(robot: Robot) -> list[str]:
+    return [] if robot.deleted else database_sources(robot)
 
 
 def _text(at: datetime | None) -> str | None:
@@ -85,6 +104,8 @@ def _document(record: RobotRecord) -> Document:
         "deleted": robot.deleted,
         "deleted_at": record.changed_at if robot.deleted else None,
         "sources": [] if robot.deleted else webhook_sources(robot),
+        "databases": _databases(robot),
+        "form": FORM,
         "robot": robot.model_dump_json(),
         "changed_at": record.changed_at,
         "synced": record.synced,

@@ -1,4 +1,4 @@
-"""Teams, their API keys and their sources in MongoDB."""
+"""Teams and their API keys in MongoDB."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,6 @@ from pymongo.errors import DuplicateKeyError
 
 from rota_common.mongo import Database, Document
 from trigger_gateway.api_keys import ApiKey
-from trigger_gateway.domain import Source
 from trigger_gateway.ports import Removal
 from trigger_gateway.roles import Role
 
@@ -90,41 +89,6 @@ class MongoKeys:
         return Removal.DONE
 
 
-class MongoSources:
-    """`_id` is `<team>/<name>`; neither can hold a slash."""
-
-    def __init__(self, database: Database) -> None:
-        self._sources = database["sources"]
-
-    async def prepare(self) -> None:
-        await self._sources.create_index([("team", 1), ("name", 1)])
-
-    async def add(self, source: Source) -> bool:
-        document = {
-            "_id": f"{source.team}/{source.name}",
-            "team": source.team,
-            "name": source.name,
-            "secret": source.secret,
-            "event_type_field": source.event_type_field,
-            "created_at": source.created_at,
-        }
-        try:
-            await self._sources.insert_one(document)
-        except DuplicateKeyError:
-            return False
-        return True
-
-    async def find(self, team: str, name: str) -> Source | None:
-        found = await self._sources.find_one({"_id": f"{team}/{name}"})
-        return _source(found) if found else None
-
-    async def of_team(self, team: str) -> list[Source]:
-        return [_source(document) async for document in self._sources.find({"team": team}).sort("name", 1)]
-
-    async def remove(self, team: str, name: str) -> bool:
-        return (await self._sources.delete_one({"_id": f"{team}/{name}"})).deleted_count == 1
-
-
 def _key(document: Document) -> ApiKey:
     return ApiKey(
         document["_id"],
@@ -133,14 +97,4 @@ def _key(document: Document) -> ApiKey:
         document["created_at"],
         Role(document.get("role") or Role.OWNER),
         document.get("name", ""),
-    )
-
-
-def _source(document: Document) -> Source:
-    return Source(
-        team=document["team"],
-        name=document["name"],
-        secret=document["secret"],
-        created_at=document["created_at"],
-        event_type_field=document["event_type_field"],
     )

@@ -25,11 +25,11 @@ class NatsTriggers:
     def __init__(self, bus: Bus, publish: Publish) -> None:
         self._bus, self._publish = bus, publish
 
-    async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> None:
+    async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> bool:
         check_connected(self._bus)
         with transient():
             try:
-                await self._publish(TRIGGER_RECEIVED, trigger, caused_by=trigger.trigger_id, trace=trace)
+                return await self._publish.first(TRIGGER_RECEIVED, trigger, caused_by=trigger.trigger_id, trace=trace)
             except MaxPayloadError as error:
                 raise Invalid("too_large", "the request is too large for a message of the bus") from error
 

@@ -8,18 +8,25 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from trigger_gateway.http import (
+    attachments,
     callbacks,
     clock,
     control,
     dead,
+    deliveries,
+    events,
     executions,
     hooks,
     interventions,
     knowledge,
+    published,
     robots,
     runs,
+    sources,
     stream,
     subscriptions,
+    suppressions,
+    targets,
     teams,
 )
 from trigger_gateway.http.errors import handle_errors
@@ -29,9 +36,10 @@ from trigger_gateway.http.tracking import Tracking
 
 ROUTERS = (
     hooks.router,  # first, because routes are tried in this order
-    *(teams.admin, teams.team_keys, teams.sources, robots.router),
-    *(runs.router, interventions.router, executions.router, control.router, stream.router, dead.router),
-    *(knowledge.router, subscriptions.router, clock.router, callbacks.router),
+    *(teams.admin, teams.team_keys, sources.router, robots.router),
+    *(runs.router, events.router, interventions.router, executions.router, control.router, stream.router, dead.router),
+    *(knowledge.router, subscriptions.router, clock.router, callbacks.router, attachments.router),
+    *(deliveries.router, targets.router, suppressions.router, published.router),
 )
 
 
@@ -46,7 +54,7 @@ def build_api(
         separate_input_output_schemas=False,
     )
     app.state.parts = parts
-    app.add_middleware(Limits)
+    app.add_middleware(Limits, attachment=parts.attachment_limit)
     app.add_middleware(Tracking, service=service)  # added last, so it is the outermost
     handle_errors(app)
     for router in ROUTERS:
@@ -62,6 +70,8 @@ async def _index() -> dict[str, Any]:
         "links": {
             "docs": "/docs",
             "openapi": "/openapi.json",
+            "asyncapi": "/asyncapi",
+            "schemas": "/schemas",
             "live": "/health/live",
             "ready": "/health/ready",
             "metrics": "/metrics",

@@ -7,12 +7,13 @@ from pydantic import BaseModel, Field
 
 from rota_contracts.callback import CallBack
 from rota_contracts.catalog import CALL_BACK
-from trigger_gateway.http.guarded import open_router
+from trigger_gateway.http.errors import repeated
+from trigger_gateway.http.guarded import counted_router
 from trigger_gateway.http.parts import PartsDep, asked
 from trigger_gateway.http.teams import Strict
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
 
-router = open_router("callbacks")
+router = counted_router("callbacks")
 
 ID_LIMIT = 200
 
@@ -35,7 +36,10 @@ class CallbackTaken(BaseModel):
 
 
 @router.post(
-    "/callbacks/{callback_id}", status_code=202, summary="Send the result of a call that was promised for later"
+    "/callbacks/{callback_id}",
+    status_code=202,
+    summary="Send the result of a call that was promised for later",
+    responses=repeated(CallbackTaken),
 )
 async def call_back(
     callback_id: Annotated[str, Path(description="from the call")], body: Result, response: Response, parts: PartsDep

@@ -1,10 +1,12 @@
 """Every error as `{"error": {"code", "message", "fields"}}` with its status; none tells a path, address or secret."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from nats.errors import Error as NatsError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
@@ -23,14 +25,54 @@ STATUS: dict[type[Problem], int] = {
     problems.NotFound: 404,
     problems.Conflict: 409,
     problems.Invalid: 422,
+    problems.TooMany: 429,
     problems.StoredNotApplied: 503,
+    problems.Failed: 500,
 }
+
+
+class WrongField(BaseModel):
+    field: str
+    message: str
+
+
+class ErrorBody(BaseModel):
+    """`code` is for programs, `message` for people."""
+
+    code: str
+    message: str
+    fields: list[WrongField] = []
+
+
+class ErrorAnswer(BaseModel):
+    error: ErrorBody
+
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": ErrorAnswer, "description": "Refused: the error says why"},
+    503: {"model": ErrorAnswer, "description": "A part of Rota is away: send it again"},
+}
+"""For the documentation."""
+
+TOO_MANY: dict[int | str, dict[str, Any]] = {
+    429: {
+        "model": ErrorAnswer,
+        "description": "more requests within a minute than the limit allows",
+        "headers": {"Retry-After": {"description": "seconds", "schema": {"type": "integer"}}},
+    }
+}
+"""For the documentation."""
 
 FRAMEWORK_ERRORS = {
     404: ("not_found", "there is nothing at this path: see /docs"),
     405: ("method_not_allowed", "this path doesn't take this method: see /docs"),
     413: ("too_large", "the body is larger than this path takes"),
 }
+
+
+def repeated(answer: Any) -> dict[int | str, dict[str, Any]]:
+    """For the documentation of a route whose first answer has another status."""
+    return {200: {"model": answer, "description": "It was asked for before: nothing is done again"}}
 
 
 def error_response(
@@ -51,7 +93,8 @@ def error_response(
 
 async def on_problem(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, Problem)
-    return error_response(STATUS[type(error)], error.code, error.message, error.fields)
+    headers = {"retry-after": str(error.after)} if isinstance(error, problems.TooMany) else None
+    return error_response(STATUS[type(error)], error.code, error.message, error.fields, headers)
 
 
 async def on_transient(_: Request, error: Exception) -> JSONResponse:

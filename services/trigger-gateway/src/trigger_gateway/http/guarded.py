@@ -10,6 +10,8 @@ from fastapi.security import HTTPBearer
 from pydantic_core import from_json
 
 from trigger_gateway.authenticate import Caller
+from trigger_gateway.http.addresses import client_address
+from trigger_gateway.http.errors import ERRORS, TOO_MANY
 from trigger_gateway.http.parts import parts_of
 from trigger_gateway.roles import needed
 
@@ -55,6 +57,18 @@ class TeamRoute(APIRoute):
         return _guarded(own_team_only, super().get_route_handler())
 
 
+async def counted(request: Request) -> None:
+    parts = parts_of(request)
+    await parts.rates.by_address(client_address(request, parts.trusted_proxies))
+
+
+class CountedRoute(APIRoute):
+    """Takes no key, but no more from one address than its limit."""
+
+    def get_route_handler(self) -> Handler:
+        return _guarded(counted, super().get_route_handler())
+
+
 class OpenRoute(APIRoute):
     """Takes no key."""
 
@@ -72,15 +86,20 @@ CallerDep = Annotated[Caller, Depends(caller_of)]
 
 
 def admin_router(topic: str) -> APIRouter:
-    return APIRouter(prefix="/v1", tags=[topic], route_class=AdminRoute, dependencies=[BEARER])
+    return APIRouter(prefix="/v1", tags=[topic], route_class=AdminRoute, dependencies=[BEARER], responses=ERRORS)
 
 
 def team_router(topic: str) -> APIRouter:
-    return APIRouter(prefix="/v1/teams/{team}", tags=[topic], route_class=TeamRoute, dependencies=[BEARER])
+    prefix = "/v1/teams/{team}"
+    return APIRouter(prefix=prefix, tags=[topic], route_class=TeamRoute, dependencies=[BEARER], responses=ERRORS)
 
 
-def open_router(topic: str) -> APIRouter:
-    return APIRouter(prefix="/v1", tags=[topic], route_class=OpenRoute)
+def open_router(topic: str, *, prefix: str = "/v1") -> APIRouter:
+    return APIRouter(prefix=prefix, tags=[topic], route_class=OpenRoute, responses=ERRORS)
+
+
+def counted_router(topic: str) -> APIRouter:
+    return APIRouter(prefix="/v1", tags=[topic], route_class=CountedRoute, responses=ERRORS | TOO_MANY)
 
 
 def _guarded(guard: Guard, handle: Handler) -> Handler:

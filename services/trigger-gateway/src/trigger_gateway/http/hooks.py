@@ -5,15 +5,29 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
-from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse
 
-from trigger_gateway.domain import InboundEvent, Woken
+from trigger_gateway.answer_message import Answered
+from trigger_gateway.http.addresses import client_address
+from trigger_gateway.http.errors import ERRORS, TOO_MANY, ErrorAnswer
 from trigger_gateway.http.guarded import Handler
 from trigger_gateway.http.parts import parts_of
-from trigger_gateway.receive_webhook import Received
+from trigger_gateway.inbound import Received
+from trigger_gateway.inbound_event import InboundEvent, Woken
+from trigger_gateway.receive_webhook import Post
 
 TRACEPARENT = "traceparent"
+REPLAYED = "Idempotency-Replayed"
+REFUSED = {
+    400: "the body is not a JSON object, or the event has no id although its scheme has one",
+    401: "the bearer key is missing or wrong",
+    403: "the signature is missing, wrong, or older than 5 minutes",
+    404: "the team has no such source",
+    409: "the id came with another body before",
+    413: "the body has more than 64 KB",
+    500: "the robot that the message is for can't answer",
+    503: "it can't be stored now: send it again",
+}
 SIGNATURE_HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
 
@@ -25,7 +39,7 @@ class DirectRoute(APIRoute):
         return endpoint
 
 
-router = APIRouter(prefix="/v1/hooks", tags=["hooks"], route_class=DirectRoute)
+router = APIRouter(prefix="/v1/hooks", tags=["hooks"], route_class=DirectRoute, responses=ERRORS)
 
 
 class WokenView(BaseModel):
@@ -33,6 +47,13 @@ class WokenView(BaseModel):
     execution_id: str
     member_id: str
     status_url: str
+
+
+class MessageAnswered(BaseModel):
+    """What the robot of the source says to a message (TG-34)."""
+
+    response: str
+    model: str
 
 
 class WebhookAccepted(BaseModel):
@@ -47,11 +68,19 @@ class WebhookAccepted(BaseModel):
 @router.post(
     "/{team}/{source}",
     status_code=202,
-    summary="Post an event, signed as Standard Webhooks are",
-    responses={202: {"model": WebhookAccepted}},
+    summary="Post an event, signed as its source's scheme says",
+    responses={
+        200: {
+            "model": WebhookAccepted | MessageAnswered,
+            "description": "accepted before: the answer of that time again; or what a robot says to a message",
+        },
+        202: {"model": WebhookAccepted},
+        **{status: {"description": text, "model": ErrorAnswer} for status, text in REFUSED.items()},
+        **TOO_MANY,
+    },
     openapi_extra={
         "parameters": [
-            {"name": name, "in": place, "required": True, "schema": {"type": "string"}}
+            {"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}}
             for place, names in (("path", ("team", "source")), ("header", SIGNATURE_HEADERS))
             for name in names
         ],
@@ -67,10 +96,29 @@ class WebhookAccepted(BaseModel):
     },
 )
 async def receive_webhook(request: Request) -> Response:
-    team, source = request.path_params["team"], request.path_params["source"]
-    receive, body = parts_of(request).receive_webhook, await request.body()
-    received = await receive(team, source, request.headers, body, trace=request.headers.get(TRACEPARENT, ""))
-    return JSONResponse(_accepted(received), status_code=202, background=BackgroundTask(receive.log, received))
+    parts, path, headers = parts_of(request), request.path_params, request.headers
+    post = Post(
+        path["team"],
+        path["source"],
+        headers,
+        await request.body(),
+        client_address(request, parts.trusted_proxies),
+        request.state.request_id,
+        headers.get(TRACEPARENT, ""),
+    )
+    received = await parts.receive_webhook(post)
+    if isinstance(received, Answered):
+        answer = {"response": received.response, "model": received.model}
+        return JSONResponse(answer, headers={REPLAYED: "true"} if received.repeated else None)
+    if received.event.challenge is not None:
+        return JSONResponse({"challenge": received.event.challenge})
+    if received.repeated:
+        return JSONResponse(_accepted(received), status_code=200, headers={REPLAYED: "true"})
+    return JSONResponse(_accepted(received), status_code=202)
+
+
+def event_url(team: str, source: str, event_id: str) -> str:
+    return f"/v1/teams/{team}/events/{source}/{quote(event_id, safe='')}"
 
 
 def trigger_url(team: str, trigger_id: str) -> str:
@@ -92,12 +140,14 @@ def _accepted(received: Received) -> dict[str, object]:
     return {
         "event_id": event.id,
         "triggers": [woken_view(event.team, woken) for woken in received.woken],
-        "status_url": f"/v1/teams/{event.team}/events/{event.source}/{quote(event.id, safe='')}",
+        "status_url": event_url(event.team, event.source, event.id),
         "message": _message(event, len(received.woken)),
     }
 
 
 def _message(event: InboundEvent, count: int) -> str:
+    if event.unwanted:
+        return f"{event.unwanted}: nothing will run"
     if count:
         return f"stored for {count} robot{'s' if count > 1 else ''}"
     kind = f"type {event.type}" if event.type else "no type"

@@ -11,6 +11,7 @@ from rota_contracts.execution import ExecStatus
 from rota_contracts.model import Instant, Name
 from rota_contracts.plan import ListPlans, PlansListed, PlanState
 from rota_contracts.trigger import ExecutorMode, InterventionAction, Message
+from trigger_gateway.http.errors import repeated
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.headers import idempotency_key
 from trigger_gateway.http.hooks import TRACEPARENT
@@ -68,6 +69,7 @@ class PlanResult(BaseModel):
     "/robots/{member}/intervene",
     status_code=202,
     summary="Tell a robot what to do: in the execution that is under way, in its plan, or as a run of its own",
+    responses=repeated(InterventionResult | PlanResult | ExecutionResult),
 )
 async def intervene(
     team: Name, member: Name, body: InterveneRequest, request: Request, response: Response, parts: PartsDep

@@ -7,9 +7,11 @@ from fastapi import Depends, Request
 from nats.js import JetStreamContext
 
 from rota_common.asking import Ask
+from rota_common.attachments import Attachments
 from rota_common.bus import Bus
 from rota_common.clock import Clock
 from rota_common.errors import Transient
+from rota_common.urls import Network
 from rota_common.watching import Watch
 from rota_contracts.catalog import Question
 from rota_contracts.model import Part
@@ -17,9 +19,12 @@ from trigger_gateway import asking
 from trigger_gateway.authenticate import Authenticate
 from trigger_gateway.control_executions import ControlExecutions
 from trigger_gateway.control_robots import ControlRobots
+from trigger_gateway.inbound_log import InboundLog
 from trigger_gateway.intervene_robot import InterveneRobot
-from trigger_gateway.manage_teams import ManageSources, ManageTeams
-from trigger_gateway.ports import InboundLog
+from trigger_gateway.manage_sources import ManageSources
+from trigger_gateway.manage_teams import ManageTeams
+from trigger_gateway.rates import Rates
+from trigger_gateway.readings import Readings
 from trigger_gateway.receive_webhook import ReceiveWebhook
 from trigger_gateway.request_run import RequestRun
 from trigger_gateway.save_robot import SaveRobot
@@ -41,6 +46,11 @@ class Parts:
     control: ControlExecutions
     control_robots: ControlRobots
     inbound: InboundLog
+    readings: Readings
+    rates: Rates
+    trusted_proxies: tuple[Network, ...]
+    attachments: Attachments
+    attachment_limit: int
     ask: Ask
     watch: Watch
     bus: Bus
@@ -62,6 +72,6 @@ def jetstream_of(parts: Parts) -> JetStreamContext:
     return parts.bus.jetstream
 
 
-async def asked(parts: Parts, question: Question[Any, A], request: Part) -> A:
-    """A service's answer, or why there is none."""
-    return await asking.asked(parts.ask, question, request)
+async def asked(parts: Parts, question: Question[Any, A], request: Part, *, tell: bool = False) -> A:
+    """A service's answer, or why there is none; `tell` the caller in the service's words."""
+    return await asking.asked(parts.ask, question, request, tell=tell)

@@ -1,26 +1,24 @@
 """Triggers by hand (TG-13), and what became of a trigger."""
 
-import asyncio
 from typing import Any, Literal
 
 from fastapi import Request, Response
 from pydantic import BaseModel, Field
 
 from rota_contracts.catalog import READ_TRIGGER
-from rota_contracts.execution import ExecStatus, ReadTrigger, TriggerRead, TriggerState
+from rota_contracts.execution import ExecStatus, ReadTrigger, TriggerRead
 from rota_contracts.model import Instant, Name
 from rota_contracts.trigger import ExecutorMode, Message, TriggerType
+from trigger_gateway.http.errors import repeated
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.headers import idempotency_key
-from trigger_gateway.http.hooks import TRACEPARENT, WokenView, trigger_url, woken_view
+from trigger_gateway.http.hooks import TRACEPARENT, event_url, trigger_url
 from trigger_gateway.http.parts import PartsDep, asked
 from trigger_gateway.http.teams import Strict
-from trigger_gateway.problems import NotFound
+from trigger_gateway.inbound_log import LogLine
 from trigger_gateway.request_run import RunAnswer, RunRequest
 
 router = team_router("runs")
-
-ASKED_AT_ONCE = 16
 
 
 class ManualTrigger(Strict):
@@ -46,25 +44,27 @@ class ExecutionResult(BaseModel):
     status_url: str
 
 
+class TriggeringEvent(BaseModel):
+    source: str
+    event_id: str
+    type: str | None
+    received_at: Instant
+    status_url: str
+
+
 class TriggerView(TriggerRead):
     """`state` is `unknown` until the scheduler has seen the trigger, and for one that never was."""
 
     execution_url: str | None = None
+    event: TriggeringEvent | None = Field(default=None, description="of a source, that it came from")
 
 
-class EventTrigger(WokenView):
-    state: TriggerState
-
-
-class EventView(BaseModel):
-    event_id: str
-    source: str
-    type: str | None
-    received_at: Instant
-    triggers: list[EventTrigger]
-
-
-@router.post("/robots/{member}/trigger", status_code=202, summary="Trigger a robot by hand")
+@router.post(
+    "/robots/{member}/trigger",
+    status_code=202,
+    summary="Trigger a robot by hand",
+    responses=repeated(ExecutionResult),
+)
 async def trigger(
     team: Name, member: Name, body: ManualTrigger, request: Request, response: Response, parts: PartsDep
 ) -> ExecutionResult:
@@ -86,33 +86,19 @@ async def trigger(
 
 @router.get("/triggers/{trigger_id}", summary="What has become of a trigger")
 async def read_trigger(team: Name, trigger_id: str, parts: PartsDep) -> TriggerView:
+    line = await parts.inbound.by_trigger(team, trigger_id)
     read = await asked(parts, READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))
     url = f"/v1/teams/{team}/executions/{read.execution_id}" if read.execution_id else None
-    return TriggerView(**read.model_dump(), execution_url=url)
+    return TriggerView(**read.model_dump(), execution_url=url, event=_event(team, line) if line else None)
 
 
-@router.get("/events/{source}/{event_id:path}", summary="What has become of an event of a source")
-async def read_event(team: Name, source: Name, event_id: str, parts: PartsDep) -> EventView:
-    entry = await parts.inbound.find(team, source, event_id)
-    if entry is None:
-        text = f"no event {event_id} of source {source} is on record: it is noted a moment after it was accepted"
-        raise NotFound("event_not_found", text)
-    turns = asyncio.Semaphore(ASKED_AT_ONCE)
-
-    async def state(trigger_id: str) -> TriggerState:
-        async with turns:
-            return (await asked(parts, READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))).state
-
-    states = await asyncio.gather(*(state(woken.trigger_id) for woken in entry.woken))
-    return EventView(
-        event_id=event_id,
-        source=source,
-        type=entry.event.type,
-        received_at=entry.event.received_at,
-        triggers=[
-            EventTrigger(**woken_view(team, woken), state=state)
-            for woken, state in zip(entry.woken, states, strict=True)
-        ],
+def _event(team: str, line: LogLine) -> TriggeringEvent:
+    return TriggeringEvent(
+        source=line.source,
+        event_id=line.event_id,
+        type=line.type,
+        received_at=line.at,
+        status_url=event_url(team, line.source, line.event_id),
     )
 
 

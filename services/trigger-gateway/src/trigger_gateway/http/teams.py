@@ -1,4 +1,4 @@
-"""Teams, their API keys, and their sources of events."""
+"""Teams and their API keys."""
 
 from typing import Annotated
 
@@ -6,15 +6,12 @@ from fastapi import Body, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from rota_contracts.model import Instant, Name
-from rota_contracts.preferences import SecretRef
-from trigger_gateway.domain import Source
 from trigger_gateway.http.guarded import CallerDep, admin_router, team_router
 from trigger_gateway.http.parts import PartsDep
 from trigger_gateway.roles import Role
 
 admin = admin_router("teams")
 team_keys = team_router("keys")
-sources = team_router("sources")
 
 
 class Strict(BaseModel):
@@ -61,28 +58,6 @@ class KeyList(BaseModel):
     keys: list[KeyView]
 
 
-class NewSource(Strict):
-    name: Name
-    secret: SecretRef = Field(description="names the gateway's environment variable that holds the signing secret")
-    event_type_field: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
-        default=None, description="the body's field that holds the event's type, for senders without `type` and `data`"
-    )
-
-
-class SourceView(BaseModel):
-    """`hook_url` is where its sender posts to."""
-
-    name: str
-    secret: str
-    event_type_field: str | None
-    created_at: Instant
-    hook_url: str
-
-
-class SourceList(BaseModel):
-    sources: list[SourceView]
-
-
 @admin.post("/teams", status_code=201, summary="Create a team and its first key, of the role owner")
 async def create_team(body: NewTeam, parts: PartsDep) -> TeamCreated:
     new = await parts.teams.create(body.team_id, body.name)
@@ -112,34 +87,3 @@ async def list_keys(team: Name, parts: PartsDep) -> KeyList:
 async def delete_key(team: Name, key_id: str, parts: PartsDep) -> Response:
     await parts.teams.remove_key(team, key_id)
     return Response(status_code=204)
-
-
-@sources.post("/sources", status_code=201, summary="Add a source of events")
-async def create_source(team: Name, body: NewSource, parts: PartsDep) -> SourceView:
-    return _view(await parts.sources.add(team, body.name, body.secret, body.event_type_field))
-
-
-@sources.get("/sources", summary="List the sources")
-async def list_sources(team: Name, parts: PartsDep) -> SourceList:
-    return SourceList(sources=[_view(source) for source in await parts.sources.list(team)])
-
-
-@sources.get("/sources/{name}", summary="Read a source")
-async def read_source(team: Name, name: Name, parts: PartsDep) -> SourceView:
-    return _view(await parts.sources.read(team, name))
-
-
-@sources.delete("/sources/{name}", status_code=204, summary="Delete a source: its events are refused from now on")
-async def delete_source(team: Name, name: Name, parts: PartsDep) -> Response:
-    await parts.sources.remove(team, name)
-    return Response(status_code=204)
-
-
-def _view(source: Source) -> SourceView:
-    return SourceView(
-        name=source.name,
-        secret=source.secret,
-        event_type_field=source.event_type_field,
-        created_at=source.created_at,
-        hook_url=f"/v1/hooks/{source.team}/{source.name}",
-    )

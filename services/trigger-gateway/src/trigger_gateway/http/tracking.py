@@ -27,6 +27,7 @@ class Tracking:
             await self._app(scope, receive, send)
             return
         request_id, started, facts = _request_id(scope), perf_counter(), dict[str, Any]()
+        scope.setdefault("state", {})["request_id"] = request_id
 
         async def tagged(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -1,0 +1,52 @@
+"""`rota nats-config`: the NATS server's configuration, in which everybody may do only what the catalog says."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rota.errors import CliError
+from rota.output import JsonFlag, say, say_json
+
+EPILOG = "Example: `rota nats-config --out nats --port 4222`, then `nats-server --config nats/nats.conf`"
+
+
+def register(app: typer.Typer) -> None:
+    app.command("nats-config", epilog=EPILOG)(nats_config)
+
+
+def nats_config(
+    out: Annotated[Path, typer.Option(help="The folder. Keep it safe: it holds every key.", file_okay=False)],
+    host: Annotated[str, typer.Option(help="Where the server listens.")] = "0.0.0.0",  # noqa: S104  # it has clients
+    port: Annotated[int, typer.Option(help="Of its clients.")] = 4222,
+    http_port: Annotated[int, typer.Option(help="Of its monitoring; 0: none.")] = 8222,
+    store: Annotated[str, typer.Option(help="The folder of the streams, as the server sees it.")] = "/data",
+    kubernetes: Annotated[
+        bool, typer.Option("--kubernetes", help="Print the Secrets that deploy/k8s refers to.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Write NATS's configuration and everybody's key into a folder. Written again, the keys stay as they are.
+
+    A service reads its own key from the file that ROTA_NATS_NKEY_FILE names: `keys/SERVICE/nats.nk`. Programs of a
+    team get theirs by `rota subscribers add`.
+
+    On Kubernetes: `rota nats-config --out nats --kubernetes | kubectl apply -n rota -f -`; after a change the same
+    again, and a minute later, when the pods see it, `rota subscribers reload`.
+    """
+    # It takes a moment to import, and the other commands don't need it.
+    from rota_common import nats_config as config
+    from rota_common.nats_accounts import USERS
+
+    folder = config.Folder(out)
+    try:
+        config.write(folder, config.Server(host, port, http_port, store))
+    except (OSError, ValueError) as error:
+        raise CliError(f"can't write the configuration: {error}", hint="choose another folder, or mend it") from error
+    if kubernetes:
+        say(config.kubernetes(folder))
+    elif json:
+        say_json({"config": str(folder.config), "keys": {user: str(folder.key(user)) for user in USERS}})
+    else:
+        say(f"{folder.config}: the configuration")
+        say(f"{out}/keys/USER/{config.KEY_FILE}: a key for each of {', '.join(USERS)}")

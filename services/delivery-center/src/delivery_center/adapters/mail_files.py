@@ -1,0 +1,75 @@
+"""The files of a mail: as many as fit, and for each of the others the reason why it isn't there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.policy import default
+
+from delivery_center.ports import Enclosure, Files
+from rota_common.errors import Permanent
+from rota_contracts.attachment import StoredAttachment
+from rota_contracts.delivery import Attachment
+
+MB = 1_000_000
+OTHER = ("application", "octet-stream")
+
+
+@dataclass(frozen=True)
+class Packed:
+    """An attachment of a mail; `left_out` says why it has no content."""
+
+    attachment: Attachment
+    stored: StoredAttachment | None = None
+    content: bytes = b""
+    left_out: str = ""
+
+    @property
+    def note(self) -> str:
+        """For the people who read the mail."""
+        if self.stored is None or self.left_out:
+            return f"not attached: {self.left_out}"
+        return self.stored.name
+
+
+async def pack(files: Files, enclosures: Sequence[Enclosure], *, limit: int) -> list[Packed]:
+    """In their order, up to `limit` bytes of content. Raises Transient when a file can't be read now."""
+    packed, room = list[Packed](), limit
+    for enclosure in enclosures:
+        packed.append(await _packed(files, enclosure, room, limit))
+        room -= len(packed[-1].content)
+    return packed
+
+
+async def _packed(files: Files, enclosure: Enclosure, room: int, limit: int) -> Packed:
+    attachment, stored = enclosure.attachment, enclosure.stored
+    if stored is None:
+        return Packed(attachment, left_out=enclosure.missing)
+    if stored.size > room:
+        text = f"it has {_size(stored.size)}, and a mail takes {_size(limit)} of files; it is {stored.file}"
+        return Packed(attachment, stored, left_out=text)
+    try:
+        return Packed(attachment, stored, await files.content(stored))
+    except Permanent as error:
+        return Packed(attachment, stored, left_out=str(error))
+
+
+def _size(count: int) -> str:
+    return f"{count / MB:.1f} MB" if count >= MB else f"{count / 1000:.1f} kB"
+
+
+def attach(message: EmailMessage, packed: Packed) -> None:
+    if packed.stored is None or packed.left_out:
+        return
+    (maintype, subtype), charset = _type(packed.stored.content_type)
+    params = {"charset": charset} if charset else None
+    message.add_attachment(
+        packed.content, maintype=maintype, subtype=subtype, filename=packed.stored.name, params=params
+    )
+
+
+def _type(content_type: str) -> tuple[tuple[str, str], str | None]:
+    """Main type, subtype and charset. A message or a multipart can't be sent encoded as a file is."""
+    header = default.header_factory("Content-Type", content_type)
+    if header.maintype in ("message", "multipart") or header.defects:
+        return OTHER, None
+    return (header.maintype, header.subtype), header.params.get("charset")

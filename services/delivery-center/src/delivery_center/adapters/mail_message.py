@@ -1,0 +1,122 @@
+"""From a target and a parcel to the bytes of a mail: who it is from, who it is to, what is in it."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP, SMTPUTF8
+from email.utils import format_datetime
+from pathlib import Path
+
+from delivery_center.adapters.mail_files import Packed, attach, pack
+from delivery_center.adapters.mail_text import mail_template, page, plain, subject
+from delivery_center.ports import Files, Parcel
+from rota_common.errors import Permanent
+from rota_contracts.preferences import EmailTarget
+
+MIB = 1024 * 1024
+DEFAULT_LIMIT = 20 * MIB
+_SPEC = r"[^@\s<>,;:]+@[^@\s<>,;:]+"
+_ADDRESS = re.compile(rf"(?P<name>[^<>\r\n]*)<(?P<named>{_SPEC})>|(?P<bare>{_SPEC})")
+"""`ann@example.org` or `Ann <ann@example.org>`."""
+
+SEVEN_BIT, SEVEN_BIT_UTF8 = SMTP.clone(cte_type="7bit"), SMTPUTF8.clone(cte_type="7bit")
+"""What is written so passes every server. The second one is for addresses that ASCII can't write."""
+
+
+@dataclass(frozen=True)
+class Recipients:
+    to: tuple[Address, ...]
+    cc: tuple[Address, ...] = ()
+
+    @property
+    def addresses(self) -> list[str]:
+        """Each once."""
+        return list(dict.fromkeys(address.addr_spec for address in (*self.to, *self.cc)))
+
+    def without(self, unwanted: set[str]) -> "Recipients":
+        """`unwanted` in lower case."""
+        to, cc = (tuple(each for each in part if each.addr_spec.lower() not in unwanted) for part in (self.to, self.cc))
+        return Recipients(to, cc)
+
+
+@dataclass(frozen=True)
+class Mail:
+    sender: str
+    recipients: list[str]
+    raw: bytes
+    utf8: bool
+    packed: list[Packed]
+
+
+class Composer:
+    """`limit`: bytes of all files of one mail."""
+
+    def __init__(
+        self, files: Files, *, default_from: str = "", templates: Path | None = None, limit: int = DEFAULT_LIMIT
+    ) -> None:
+        self._files, self._default_from, self._templates, self._limit = files, default_from, templates, limit
+
+    async def __call__(self, target: EmailTarget, parcel: Parcel, recipients: Recipients) -> Mail:
+        """Raises Permanent if there is no sender or no such template."""
+        sender = self._sender(parcel)
+        packed = await pack(self._files, parcel.enclosures, limit=self._limit)
+        addresses = recipients.addresses
+        utf8 = not "".join([sender.addr_spec, *addresses]).isascii()
+        message = _headed(parcel, sender, recipients)
+        self._fill(message, target, parcel, packed)
+        if any(each.content for each in packed):
+            raw = await asyncio.to_thread(_written, message, packed, utf8=utf8)  # encoding many MB takes its time
+        else:
+            raw = _written(message, packed, utf8=utf8)
+        return Mail(sender.addr_spec, addresses, raw, utf8, packed)
+
+    def _fill(self, message: EmailMessage, target: EmailTarget, parcel: Parcel, packed: Sequence[Packed]) -> None:
+        template = mail_template(target.template, self._templates)
+        message["Subject"] = subject(parcel, target.subject or template.subject)
+        message.set_content(plain(parcel, packed, template.text))
+        message.add_alternative(page(parcel, packed, template.html), subtype="html")
+
+    def _sender(self, parcel: Parcel) -> Address:
+        sender = parcel.robot.robot_email or self._default_from
+        if not sender:
+            raise Permanent("expected robot_email on the robot, or ROTA_DEFAULT_FROM: a mail needs a From address")
+        address = _address(sender)
+        name = " ".join(parcel.robot.display_name.split())
+        return Address(address.display_name or name, addr_spec=address.addr_spec)
+
+
+def recipients_of(target: EmailTarget) -> Recipients:
+    """Raises Permanent for what is no address."""
+    return Recipients(tuple(map(_address, target.to)), tuple(map(_address, target.cc)))
+
+
+def _headed(parcel: Parcel, sender: Address, recipients: Recipients) -> EmailMessage:
+    message = EmailMessage(policy=SEVEN_BIT)
+    message["From"] = sender
+    if recipients.to:
+        message["To"] = recipients.to
+    if recipients.cc:
+        message["Cc"] = recipients.cc
+    message["Date"] = format_datetime(parcel.at)
+    message["Message-ID"] = f"<{parcel.delivery_id}@{sender.domain}>"  # the same at every attempt
+    message["Auto-Submitted"] = "auto-generated"  # so that nobody's absence is answered to a robot (RFC 3834)
+    return message
+
+
+def _written(message: EmailMessage, packed: Sequence[Packed], *, utf8: bool) -> bytes:
+    for each in packed:
+        attach(message, each)
+    return message.as_bytes(policy=SEVEN_BIT_UTF8 if utf8 else SEVEN_BIT)
+
+
+def _address(text: str) -> Address:
+    match = _ADDRESS.fullmatch(text.strip())
+    if match is None:
+        raise Permanent(f"expected one address like ann@example.org, not {text!r}")
+    try:
+        return Address((match["name"] or "").strip(' "'), addr_spec=match["named"] or match["bare"])
+    except ValueError as error:
+        raise Permanent(f"expected one address like ann@example.org, not {text!r}: {error}") from error

@@ -1,0 +1,110 @@
+"""Places that fail or are switched off in MongoDB, a document each under its target id; the healthy ones have none."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+
+from pymongo import ReturnDocument
+from pymongo.errors import DuplicateKeyError
+
+from delivery_center.target_health import Place, UnwellTarget
+from rota_common.errors import Transient
+from rota_common.mongo import OUTAGES, Database, Document
+
+NO_FAILURES: Document = {"failures": 0, "failing_since": None, "last_error": "", "last_at": None}
+
+
+class MongoTargets:
+    def __init__(self, database: Database) -> None:
+        self._targets, self._deliveries = database["targets"], database["deliveries"]
+
+    async def prepare(self) -> None:
+        await self._targets.create_index([("team_id", 1), ("label", 1)], name="of_team")
+
+    async def all(self) -> list[UnwellTarget]:
+        async with _away():
+            return [_target(document) async for document in self._targets.find()]
+
+    async def of(self, team: str) -> list[UnwellTarget]:
+        async with _away():
+            found = self._targets.find({"team_id": team}).sort([("label", 1), ("_id", 1)])
+            return [_target(document) async for document in found]
+
+    async def failed(self, place: Place, error: str, at: datetime) -> UnwellTarget:
+        """One pipeline, so that the first failure's instant stays however many come at once."""
+        count = {"$add": [{"$ifNull": ["$failures", 0]}, 1]}
+        since = {"$ifNull": ["$failing_since", at]}
+        change = {**_literally(place), "failures": count, "failing_since": since, "last_at": at}
+        change["last_error"] = {"$literal": error}
+        async with _away():
+            try:
+                document = await self._change({"_id": place.target_id}, [{"$set": change}], upsert=True)
+            except DuplicateKeyError:  # two were the first; by now it is there
+                document = await self._change({"_id": place.target_id}, [{"$set": change}], upsert=True)
+        return _target(document)
+
+    async def reached(self, target_id: str, at: datetime) -> None:
+        healthy = {"_id": target_id, "disabled_at": None, "untold": {"$ne": True}, "last_at": {"$lte": at}}
+        async with _away():
+            await self._targets.delete_one(healthy)
+
+    async def switch_off(self, place: Place, reason: str, at: datetime) -> UnwellTarget | None:
+        change = place.named() | {"disabled_at": at, "reason": reason, "enabled_at": None, "untold": True}
+        enabled = {"_id": place.target_id, "disabled_at": None}
+        async with _away():
+            try:
+                return _target(await self._change(enabled, {"$set": change}, upsert=True))
+            except DuplicateKeyError:  # it is there and disabled, or two were the first
+                pass
+            document = await self._change(enabled, {"$set": change}, upsert=False)
+        return None if document is None else _target(document)
+
+    async def switch_on(self, team: str, target_id: str, at: datetime) -> UnwellTarget | None:
+        disabled = {"_id": target_id, "team_id": team, "disabled_at": {"$ne": None}}
+        change = {**NO_FAILURES, "disabled_at": None, "reason": "", "enabled_at": at, "untold": True}
+        async with _away():
+            document = await self._change(disabled, {"$set": change}, upsert=False)
+        return None if document is None else _target(document)
+
+    async def told(self, target: UnwellTarget) -> None:
+        same = {"_id": target.target_id, "disabled_at": target.disabled_at, "enabled_at": target.enabled_at}
+        async with _away():
+            await self._targets.update_one(same, {"$set": {"untold": False, "enabled_at": None}})
+            await self._targets.delete_one(
+                {"_id": target.target_id, "disabled_at": None, "untold": False, "failures": 0}
+            )
+
+    async def seen(self, team: str, target_id: str) -> Place | None:
+        async with _away():
+            document = await self._deliveries.find_one(
+                {"context.team_id": team, "targets.target_id": target_id},
+                {"context": 1, "targets.target_id": 1, "targets.type": 1, "targets.label": 1},
+                sort=[("created_at", -1)],
+            )
+        if document is None:
+            return None
+        target = next(each for each in document["targets"] if each["target_id"] == target_id)
+        return Place.model_validate(document["context"] | target)
+
+    async def _change(self, condition: Document, change: Any, *, upsert: bool) -> Any:
+        return await self._targets.find_one_and_update(
+            condition, change, upsert=upsert, return_document=ReturnDocument.AFTER
+        )
+
+
+def _literally(place: Place) -> Document:
+    """In a pipeline a text that begins with a dollar sign would be a field's name."""
+    return {name: {"$literal": value} for name, value in place.named().items()}
+
+
+def _target(document: Document) -> UnwellTarget:
+    return UnwellTarget.model_validate(document)
+
+
+@asynccontextmanager
+async def _away() -> AsyncIterator[None]:
+    try:
+        yield
+    except OUTAGES as error:
+        raise Transient(f"can't look up how the targets fare: {error!r}") from error

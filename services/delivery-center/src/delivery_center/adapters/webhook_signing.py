@@ -1,0 +1,57 @@
+"""Signatures as Standard Webhooks define them: one per active secret, with a shared secret or with ed25519."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from rota_common.errors import Permanent
+
+SYMMETRIC, ASYMMETRIC = "whsec_", "whsk_"
+SEED_BYTES = 32
+
+
+def signatures(secrets: str, *, reference: str, delivery_id: str, timestamp: int, body: str) -> str:
+    """The value of `webhook-signature`: for each of the secrets, which stand with spaces between, one signature.
+
+    `reference` is how the owner refers to them. Raises Permanent, which names it and shows nothing of a secret.
+    """
+    content = f"{delivery_id}.{timestamp}.{body}".encode()
+    try:
+        made = [_sign(secret, content) for secret in secrets.split()]
+    except (binascii.Error, ValueError):
+        made = []
+    if not made:
+        raise Permanent(
+            f"expected secrets like whsec_<base64> or whsk_<base64 of an ed25519 key> in {reference}, "
+            "with a space between two of them"
+        ) from None  # what failed may quote the secret
+    return " ".join(made)
+
+
+def _sign(secret: str, content: bytes) -> str:
+    if secret.startswith(SYMMETRIC):
+        digest = hmac.new(_key(secret.removeprefix(SYMMETRIC)), content, hashlib.sha256).digest()
+        return f"v1,{base64.b64encode(digest).decode()}"
+    if secret.startswith(ASYMMETRIC):
+        return f"v1a,{base64.b64encode(_ed25519(_key(secret.removeprefix(ASYMMETRIC))).sign(content)).decode()}"
+    raise ValueError("neither kind of secret")
+
+
+def _key(text: str) -> bytes:
+    key = base64.b64decode(text, validate=True)
+    if not key:
+        raise ValueError("empty")
+    return key
+
+
+def _ed25519(key: bytes) -> Ed25519PrivateKey:
+    """The private key alone, or with its public key behind it, as most tools write it."""
+    seed, public = key[:SEED_BYTES], key[SEED_BYTES:]
+    private = Ed25519PrivateKey.from_private_bytes(seed)
+    if public and public != private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw):
+        raise ValueError("the public key belongs to another private key")
+    return private

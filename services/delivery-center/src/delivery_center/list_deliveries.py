@@ -1,0 +1,42 @@
+"""The ledger: which deliveries there are and how they stand, page by page, the newest first."""
+
+from delivery_center.domain import Delivery, Target
+from delivery_center.facts import result_of
+from delivery_center.page_mark import mark_of, read_mark
+from delivery_center.ports import Ledger
+from rota_contracts.ledger import DeliveriesListed, DeliverySummary, ListDeliveries, TargetSummary
+
+
+async def list_deliveries(asked: ListDeliveries, ledger: Ledger) -> DeliveriesListed:
+    """Raise Permanent if `after` is not the end of a page."""
+    page = await ledger.page(asked, after=read_mark(asked.after))
+    more = len(page) == asked.limit
+    return DeliveriesListed(
+        deliveries=[_summary(delivery) for delivery in page], next=mark_of(page[-1]).text() if more else ""
+    )
+
+
+def _summary(delivery: Delivery) -> DeliverySummary:
+    return DeliverySummary(
+        request_id=delivery.request_id,
+        member_id=delivery.context.member_id,
+        execution_id=delivery.context.execution_id,
+        created_at=delivery.created_at,
+        state=delivery.state,
+        summary=delivery.content.summary,
+        replay_of=delivery.replay_of,
+        targets=[_target(target) for target in delivery.targets],
+    )
+
+
+def _target(target: Target) -> TargetSummary:
+    return TargetSummary(
+        delivery_id=target.delivery_id,
+        target_id=target.target_id,
+        type=target.type,
+        target=target.label,
+        state=target.state,
+        attempts=len(target.attempts),
+        error=result_of(target).error,
+        next_attempt_at=target.next_attempt_at,
+    )

@@ -1,0 +1,42 @@
+"""The places that a team's results go to: which of them fail, and switching one off and on."""
+
+from dataclasses import dataclass
+
+from delivery_center.ports import UnwellTargets
+from delivery_center.target_health import Place, UnwellTarget, health_of
+from delivery_center.unwell import Unwell
+from rota_contracts.targets import ListTargets, SwitchTarget, TargetsListed
+
+MOST = 500
+"""Listed at once: the answer is one message."""
+
+BY_HAND = "switched off by hand"
+
+
+@dataclass(frozen=True)
+class ManageTargets:
+    """Switched twice the same way, a place stays as it is."""
+
+    store: UnwellTargets
+    unwell: Unwell
+
+    async def list(self, asked: ListTargets) -> TargetsListed:
+        unwell = await self.store.of(asked.team_id)
+        return TargetsListed(targets=[health_of(target) for target in unwell[:MOST]])
+
+    async def switch(self, asked: SwitchTarget) -> TargetsListed:
+        """Any place that a result of the team went to, or that is known to fail."""
+        known = next((t for t in await self.store.of(asked.team_id) if t.target_id == asked.target_id), None)
+        place = known or await self.store.seen(asked.team_id, asked.target_id)
+        if place is None:
+            return TargetsListed(
+                refused=f"expected the id of a place that results of {asked.team_id} went to, not {asked.target_id!r}: "
+                "the ledger of deliveries and the list of targets have them"
+            )
+        switched = await self._switched(place, asked)
+        return TargetsListed(targets=[health_of(switched or known or UnwellTarget(**place.named()))])
+
+    async def _switched(self, place: Place, asked: SwitchTarget) -> UnwellTarget | None:
+        if asked.enabled:
+            return await self.unwell.switch_on(asked.team_id, asked.target_id)
+        return await self.unwell.switch_off(place, asked.reason or BY_HAND)

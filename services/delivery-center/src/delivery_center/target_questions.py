@@ -1,0 +1,20 @@
+"""The questions about a team's targets."""
+
+from delivery_center.manage_targets import ManageTargets
+from rota_common.router import Router
+from rota_contracts.catalog import LIST_TARGETS, SWITCH_TARGET
+from rota_contracts.targets import ListTargets, SwitchTarget, TargetsListed
+
+
+def targets_router(manage: ManageTargets) -> Router:
+    router = Router()
+
+    @router.answer(LIST_TARGETS)
+    async def on_list_targets(question: ListTargets) -> TargetsListed:
+        return await manage.list(question)
+
+    @router.answer(SWITCH_TARGET)
+    async def on_switch_target(question: SwitchTarget) -> TargetsListed:
+        return await manage.switch(question)
+
+    return router

@@ -1,0 +1,52 @@
+"""The ledger as it is listed."""
+
+from typing import Any
+
+from delivery_center.list_deliveries import list_deliveries
+from delivery_center.ports import Rejected, TriedInVain
+from rota_contracts.ledger import DeliveriesListed, ListDeliveries
+
+TWO_HOOKS = {
+    "preferences": {"webhook": {"targets": [{"url": "https://a.example/1?k=s"}, {"url": "https://a.example/2"}]}}
+}
+
+
+async def listed(home: Any, **fields: Any) -> DeliveriesListed:
+    return await list_deliveries(ListDeliveries.model_validate({"team_id": "acme"} | fields), home.deliveries)
+
+
+async def test_each_delivery_says_how_it_stands_with_each_target(house: Any, robot: Any, request_for: Any) -> None:
+    home = house(robot(TWO_HOOKS))
+    home.webhook.script = [TriedInVain("answered 500"), Rejected("answered 410")]
+    await home.deliver(request_for())
+    ((one,),) = ((await listed(home)).deliveries,)
+    assert (one.request_id, one.member_id, one.execution_id) == ("r1", "ann", "e1")
+    assert (one.state, one.summary, one.created_at, one.replay_of) == ("pending", "All done.", home.now, None)
+    waiting, gone = one.targets
+    assert (waiting.state, waiting.target, waiting.attempts) == ("retrying", "https://a.example/1", 1)
+    assert (waiting.error, waiting.next_attempt_at is not None) == ("answered 500", True)
+    assert (gone.state, gone.error, gone.next_attempt_at) == ("failed", "answered 410", None)
+    home.pass_time(minutes=1)
+    await home.retry_what_is_due()
+    ((one,),) = ((await listed(home)).deliveries,)
+    assert one.state == "failed"
+
+
+async def test_why_a_target_was_given_up_without_an_attempt_is_shown(house: Any, robot: Any, request_for: Any) -> None:
+    home = house(robot(TWO_HOOKS))
+    home.webhook.script = [TriedInVain("answered 500"), TriedInVain("answered 500")]
+    await home.deliver(request_for())
+    await home.stop_retries("acme", "ann")
+    ((one,),) = ((await listed(home, state="failed")).deliveries,)
+    assert [target.error for target in one.targets] == ["the robot ann was deleted"] * 2
+
+
+async def test_the_last_page_says_that_it_is_the_last(house: Any, robot: Any, request_for: Any) -> None:
+    home = house(robot(TWO_HOOKS))
+    for number in range(3):
+        await home.deliver(request_for(request_id=f"r{number}"))
+        home.pass_time(seconds=1)
+    first = await listed(home, limit=2)
+    last = await listed(home, limit=2, after=first.next)
+    assert [each.request_id for each in (*first.deliveries, *last.deliveries)] == ["r2", "r1", "r0"]
+    assert last.next == ""

@@ -1,0 +1,126 @@
+"""What waits to be written to the inbound log: as little as says it all, however often it was said."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from pymongo import UpdateOne
+
+from rota_contracts.ids import derived_id
+from trigger_gateway.inbound_event import InboundEvent
+from trigger_gateway.inbound_log import Logged, Refusal
+
+
+def entry_id(team: str, source: str, event_id: str) -> str:
+    return derived_id("inbound", team, source, event_id)
+
+
+def refusal_id(refusal: Refusal) -> str:
+    minute = int(refusal.at.timestamp() // 60)
+    return derived_id("refused", refusal.team, refusal.source, refusal.reason, minute)
+
+
+@dataclass
+class Repeats:
+    count: int
+    last_at: datetime
+
+
+@dataclass
+class Refusals:
+    """Of one reason in one minute; `last` is named."""
+
+    count: int
+    first_at: datetime
+    last: Refusal
+
+
+@dataclass
+class Batch:
+    """By the ids of the documents. `done` is set once it was written or given up."""
+
+    events: dict[str, Logged] = field(default_factory=dict)
+    repeats: dict[str, Repeats] = field(default_factory=dict)
+    refusals: dict[str, Refusals] = field(default_factory=dict)
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __len__(self) -> int:
+        return len(self.events) + len(self.repeats) + len(self.refusals)
+
+    def add(self, entry: Logged) -> None:
+        event = entry.event
+        key = entry_id(event.team, event.source, event.id)
+        first = self.events.get(key)
+        if first is None:
+            self.events[key] = replace(entry, event=replace(event, data={}))
+        else:
+            more = [woken for woken in entry.woken if woken not in first.woken]
+            self.events[key] = replace(first, woken=[*first.woken, *more])
+
+    def repeated(self, event: InboundEvent) -> None:
+        self._repeated(entry_id(event.team, event.source, event.id), Repeats(1, event.received_at))
+
+    def refused(self, refusal: Refusal) -> None:
+        self._refused(refusal_id(refusal), Refusals(1, refusal.at, refusal))
+
+    def take_over(self, later: "Batch") -> None:
+        """Add what was said after this."""
+        for entry in later.events.values():
+            self.add(entry)
+        for key, repeats in later.repeats.items():
+            self._repeated(key, repeats)
+        for key, refusals in later.refusals.items():
+            self._refused(key, refusals)
+
+    def updates(self) -> list[UpdateOne]:
+        """Of the log; a repeat of an event that isn't there any more is nothing."""
+        keys = [*self.events, *(key for key in self.repeats if key not in self.events)]
+        return [_update(key, self.events.get(key), self.repeats.get(key)) for key in keys]
+
+    def refusal_updates(self) -> list[UpdateOne]:
+        return [_refusal_update(key, refusals) for key, refusals in self.refusals.items()]
+
+    def _repeated(self, key: str, more: Repeats) -> None:
+        there = self.repeats.get(key)
+        count = there.count if there else 0
+        self.repeats[key] = Repeats(count + more.count, max(more.last_at, there.last_at if there else more.last_at))
+
+    def _refused(self, key: str, more: Refusals) -> None:
+        there = self.refusals.get(key)
+        self.refusals[key] = Refusals(there.count + more.count, there.first_at, more.last) if there else more
+
+
+def _update(key: str, entry: Logged | None, repeats: Repeats | None) -> UpdateOne:
+    change: dict[str, Any] = {}
+    if entry is not None:
+        event = entry.event
+        woken = [{"trigger_id": each.trigger_id, "member_id": each.member_id} for each in entry.woken]
+        change["$addToSet"] = {"woken": {"$each": woken}}
+        change["$setOnInsert"] = {
+            "team": event.team,
+            "source": event.source,
+            "event_id": event.id,
+            "type": event.type,
+            "received_at": event.received_at,
+            "digest": entry.digest,
+        }
+    if repeats is not None:
+        change |= {"$inc": {"repeats": repeats.count}, "$max": {"last_at": repeats.last_at}}
+    return UpdateOne({"_id": key}, change, upsert=entry is not None)
+
+
+def _refusal_update(key: str, refusals: Refusals) -> UpdateOne:
+    last = refusals.last
+    change = {
+        "$setOnInsert": {
+            "team": last.team,
+            "source": last.source,
+            "reason": last.reason,
+            "received_at": refusals.first_at,
+        },
+        "$inc": {"count": refusals.count},
+        "$max": {"last_at": last.at},
+        "$set": {"request_id": last.request_id, "event_id": last.event_id},
+    }
+    return UpdateOne({"_id": key}, change, upsert=True)

@@ -1,0 +1,221 @@
+"""Changes of MongoDB collections, as change streams tell them.
+
+By PyMongo's own asyncio client, not Motor's: a stream waits most of the time, and each would hold one of the threads
+that Motor needs for the gateway's own store.
+"""
+
+import asyncio
+import contextlib
+import json
+import math
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from bson import Timestamp, json_util
+from bson.codec_options import CodecOptions, DatetimeConversion
+from pymongo import AsyncMongoClient
+from pymongo.asynchronous.change_stream import AsyncChangeStream
+from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.errors import ConnectionFailure, OperationFailure, PyMongoError
+
+from rota_common.clock import Clock
+from rota_common.errors import Transient
+from rota_common.mongo import Document
+from rota_common.secrets import PREFIX, MissingSecret, resolve
+from trigger_gateway.change_event import DATA_LIMIT, Change
+from trigger_gateway.readings import Batch, ChangeStream, Interrupted, Place
+from trigger_gateway.sources import DatabaseSettings
+
+PATIENCE_MS = 5000
+WAIT_MS = 1000
+ANSWER_MS = 20_000
+"""A server that has nothing to tell says so after `WAIT_MS`: one that is silent for so long is gone."""
+
+GATHER_S = 0.02
+BATCH_BYTES = 8 * 1024 * 1024
+INVALIDATE = "invalidate"
+GONE = "the collection was dropped or renamed: what happened to its documents with that isn't told"
+OUTDATED = "the database's log doesn't reach back to what was read last: the changes between are lost"
+HISTORY_LOST = {136, 280, 286}
+"""CappedPositionLost, ChangeStreamFatalError, ChangeStreamHistoryLost."""
+
+NO_PLACE = {9, 15, 260, 40649, 50811}
+"""What servers answer to a place that is none."""
+
+NO_REPLICA_SET = "the database isn't a replica set: only those tell their changes"
+SHARDED = "isdbgrid"
+WORDS = {
+    13: "the database's user may not read this collection's changes",
+    18: "the database refuses the user or the password",
+    8000: "the database refuses the user or the password",
+    40573: NO_REPLICA_SET,
+}
+READABLE: CodecOptions[Document] = CodecOptions(
+    tz_aware=True,
+    # What a text or an instant may not be in Python must not stop all that comes after it.
+    unicode_decode_error_handler="replace",
+    datetime_conversion=DatetimeConversion.DATETIME_AUTO,
+)
+
+
+class MongoChanges:
+    """`environ` holds the addresses that sources refer to; `forbidden` are Rota's own variables."""
+
+    def __init__(self, environ: Mapping[str, str], clock: Clock, *, forbidden: frozenset[str]) -> None:
+        self._environ, self._clock, self._forbidden = environ, clock, forbidden
+
+    @contextlib.asynccontextmanager
+    async def follow(self, settings: DatabaseSettings, place: Place) -> AsyncIterator[ChangeStream]:
+        client = self._client(settings)
+        try:
+            with _in_words(resuming=place.after is not None):
+                stream = _Stream(await self._open(client, settings, place))
+            try:
+                yield stream
+            finally:
+                await _to_its_end(stream.close())
+        finally:
+            await _to_its_end(client.close())
+
+    def _client(self, settings: DatabaseSettings) -> AsyncMongoClient[Document]:
+        if settings.url.removeprefix(PREFIX) in self._forbidden:
+            raise Transient(f"{settings.url} holds a setting of Rota: the source needs a variable of its own")
+        try:
+            return AsyncMongoClient(
+                resolve(settings.url, self._environ),
+                tz_aware=True,
+                appname="rota",
+                serverSelectionTimeoutMS=PATIENCE_MS,
+                connectTimeoutMS=PATIENCE_MS,
+                socketTimeoutMS=ANSWER_MS,
+            )
+        except MissingSecret as error:
+            raise Transient(str(error)) from error
+        except (PyMongoError, ValueError):  # its text may hold the address
+            raise Transient(f"{settings.url} doesn't hold the address of a MongoDB") from None
+
+    async def _open(
+        self, client: AsyncMongoClient[Document], settings: DatabaseSettings, place: Place
+    ) -> AsyncChangeStream[Document]:
+        hello = await client.admin.command("hello")
+        if "operationTime" not in hello:
+            raise Transient(NO_REPLICA_SET)
+        age = max(self._clock() - place.since, timedelta(0))
+        collection: AsyncCollection[Document]
+        collection = client[settings.database].get_collection(settings.collection, codec_options=READABLE)
+        return await collection.watch(
+            _pipeline(settings, None if hello.get("msg") == SHARDED else hello["localTime"] - age),
+            full_document="updateLookup",
+            start_after={"_data": place.after} if place.after else None,
+            start_at_operation_time=None if place.after else _before(hello, age),
+            max_await_time_ms=WAIT_MS,
+        )
+
+
+class _Stream:
+    """One request is always under way; what comes close together is told together."""
+
+    def __init__(self, stream: AsyncChangeStream[Document]) -> None:
+        self._stream = stream
+        self._next: asyncio.Task[Document | None] | None = None
+        self._end: Interrupted | None = None
+
+    async def batch(self, limit: int) -> Batch:
+        if self._end is not None:
+            raise self._end
+        changes, size = list[Change](), 0
+        while len(changes) < limit and size < BATCH_BYTES:
+            after = self._after()
+            with _in_words(resuming=True):
+                raw = await self._soon(wait=not changes)
+            if raw is None:
+                return Batch(changes, after if changes else self._after())
+            if raw["operationType"] == INVALIDATE:
+                self._end = Interrupted(GONE, raw["_id"]["_data"])
+                return Batch(changes, after)
+            change, read = _change(raw)
+            changes.append(change)
+            size += read
+        return Batch(changes, self._after())
+
+    async def close(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
+            await asyncio.gather(self._next, return_exceptions=True)
+        with contextlib.suppress(PyMongoError):
+            await self._stream.close()
+
+    async def _soon(self, *, wait: bool) -> Document | None:
+        """What comes next; None if nothing does within the server's patience, or unless `wait` within ours."""
+        if self._next is None:
+            if not self._stream.alive:
+                raise Transient("the database has ended the stream of changes")
+            self._next = asyncio.ensure_future(self._stream.try_next())
+        done, _ = await asyncio.wait((self._next,), timeout=None if wait else GATHER_S)
+        if not done:
+            return None
+        came, self._next = self._next, None
+        return came.result()
+
+    def _after(self) -> str | None:
+        """The place behind what was told last. It must be read before the next answer is awaited, which moves it on."""
+        token = self._stream.resume_token
+        return str(token["_data"]) if token else None
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Also if whoever waits for it is cancelled meanwhile: what is closed by half holds its connections."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait((task,))
+        raise
+
+
+@contextlib.contextmanager
+def _in_words(*, resuming: bool) -> Iterator[None]:
+    """The driver's errors as ours, without what they may quote: addresses and documents."""
+    try:
+        yield
+    except OperationFailure as error:
+        if error.code in HISTORY_LOST or (resuming and error.code in NO_PLACE):
+            raise Interrupted(OUTDATED) from error
+        name = (error.details or {}).get("codeName") or f"error {error.code}"
+        raise Transient(WORDS.get(error.code or 0, f"the database refuses: {name}")) from error
+    except ConnectionFailure as error:
+        raise Transient("the database doesn't answer") from error
+    except PyMongoError as error:
+        raise Transient(f"the database can't be read: {type(error).__name__}") from error
+
+
+def _pipeline(settings: DatabaseSettings, began: datetime | None) -> list[Document]:
+    """What is larger than an event may be is left out by the server already. `began`: nothing from before that."""
+    wanted: Document = {"operationType": {"$in": [*settings.operations, INVALIDATE]}}
+    if began is not None:
+        wanted["wallTime"] = {"$not": {"$lt": began}}  # also true where an old server tells no such time
+    large = {name: {"$gt": [{"$bsonSize": f"${name}"}, DATA_LIMIT]} for name in ("fullDocument", "updateDescription")}
+    small = {name: {"$cond": [is_large, None, f"${name}"]} for name, is_large in large.items()}
+    return [{"$match": wanted}, {"$set": {**small, "truncated": {"$or": list(large.values())}}}]
+
+
+def _before(hello: Mapping[str, Any], age: timedelta) -> Timestamp:
+    """So long ago by the database's clock, to the second before: `_pipeline` is exact."""
+    now = min(hello["operationTime"].time, int(hello["localTime"].timestamp()))
+    return Timestamp(max(1, now - math.ceil(age.total_seconds())), 1)
+
+
+def _change(raw: Document) -> tuple[Change, int]:
+    """With the size that it has as JSON."""
+    at = raw.get("wallTime") or raw["clusterTime"].as_datetime()
+    known = {"place": str(raw["_id"]["_data"]), "operation": str(raw["operationType"]), "at": at}
+    described = raw.get("updateDescription", {})
+    parts = {"key": raw.get("documentKey"), "document": raw.get("fullDocument"), "updated": None, "removed": None}
+    if described is not None:
+        parts |= {"updated": described.get("updatedFields", {}), "removed": described.get("removedFields", [])}
+    try:
+        text = json_util.dumps(parts, json_options=json_util.RELAXED_JSON_OPTIONS)
+        return Change(**known, **json.loads(text), truncated=bool(raw.get("truncated"))), len(text)
+    except Exception as error:  # whatever is in it, those after it must be read
+        return Change(**known, unreadable=f"the change can't be written as JSON: {type(error).__name__}"), 0

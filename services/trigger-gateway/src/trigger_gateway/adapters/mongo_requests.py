@@ -1,0 +1,30 @@
+"""The idempotency keys that requests came with. They are forgotten after 30 days."""
+
+from datetime import timedelta
+
+from pymongo.errors import DuplicateKeyError
+
+from rota_common.clock import Clock
+from rota_common.mongo import Database
+from trigger_gateway.ports import Earlier
+
+KEPT_S = int(timedelta(days=30).total_seconds())
+
+
+class MongoRequests:
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._requests, self._clock = database["idempotency"], clock
+
+    async def prepare(self) -> None:
+        await self._requests.create_index("at", expireAfterSeconds=KEPT_S)
+
+    async def remember(self, request_id: str, digest: str) -> Earlier | None:
+        try:
+            await self._requests.insert_one({"_id": request_id, "digest": digest, "at": self._clock()})
+        except DuplicateKeyError:
+            first = await self._requests.find_one({"_id": request_id})
+            return Earlier(first["digest"], first.get("answer")) if first else None  # it expired between the two
+        return None
+
+    async def note(self, request_id: str, answer: str) -> None:
+        await self._requests.update_one({"_id": request_id}, {"$set": {"answer": answer}})

@@ -1,0 +1,76 @@
+"""Teams' sources of events in MongoDB.
+
+Settings are kept as JSON text, because conditions may hold what MongoDB doesn't take. A secret in them is a reference
+or sealed.
+"""
+
+from pymongo.errors import DuplicateKeyError
+
+from rota_common.mongo import Database, Document
+from trigger_gateway.sources import DatabaseSettings, Source, SourceKind, WebhookSettings
+
+
+class MongoSources:
+    """`_id` is `<team>/<name>`; neither can hold a slash."""
+
+    def __init__(self, database: Database) -> None:
+        self._sources = database["sources"]
+
+    async def prepare(self) -> None:
+        await self._sources.create_index([("team", 1), ("name", 1)])
+        await self._sources.create_index("kind", partialFilterExpression={"kind": SourceKind.DATABASE.value})
+
+    async def add(self, source: Source) -> bool:
+        try:
+            await self._sources.insert_one(_document(source))
+        except DuplicateKeyError:
+            return False
+        return True
+
+    async def find(self, team: str, name: str) -> Source | None:
+        found = await self._sources.find_one({"_id": f"{team}/{name}"})
+        return _source(found) if found else None
+
+    async def of_team(self, team: str) -> list[Source]:
+        return [_source(document) async for document in self._sources.find({"team": team}).sort("name", 1)]
+
+    async def databases(self) -> list[Source]:
+        cursor = self._sources.find({"kind": SourceKind.DATABASE.value}).sort([("team", 1), ("name", 1)])
+        return [_source(document) async for document in cursor]
+
+    async def replace(self, source: Source, *, expected: Source) -> bool:
+        unchanged = {
+            "_id": f"{expected.team}/{expected.name}",
+            "created_at": expected.created_at,
+            "rev": {"$in": [1, None]} if expected.rev == 1 else expected.rev,
+        }
+        return (await self._sources.replace_one(unchanged, _document(source))).matched_count == 1
+
+    async def remove(self, team: str, name: str) -> bool:
+        return (await self._sources.delete_one({"_id": f"{team}/{name}"})).deleted_count == 1
+
+
+def _document(source: Source) -> Document:
+    settings = source.webhook or source.database
+    assert settings is not None
+    return {
+        "_id": f"{source.team}/{source.name}",
+        "team": source.team,
+        "name": source.name,
+        "kind": source.kind.value,
+        "rev": source.rev,
+        "settings": settings.model_dump_json(),
+        "created_at": source.created_at,
+    }
+
+
+def _source(document: Document) -> Source:
+    kind, webhook, database = document.get("kind"), None, None
+    if kind is None:  # of the time when a source was a webhook with one reference
+        given = {"secrets": [document["secret"]], "event_type_field": document["event_type_field"]}
+        webhook = WebhookSettings.model_validate(given)
+    elif kind == SourceKind.WEBHOOK.value:
+        webhook = WebhookSettings.model_validate_json(document["settings"])
+    else:
+        database = DatabaseSettings.model_validate_json(document["settings"])
+    return Source(document["team"], document["name"], document["created_at"], webhook, database, document.get("rev", 1))

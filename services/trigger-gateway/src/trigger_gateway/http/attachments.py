@@ -1,0 +1,92 @@
+"""Files that go with results: put here, named in a result, and given out again (DC-04, DC-05)."""
+
+import re
+from typing import Annotated, Any, Self
+from urllib.parse import quote
+
+from fastapi import Path, Query, Request
+from pydantic import AfterValidator, BaseModel
+from starlette.responses import StreamingResponse
+
+from rota_contracts.attachment import FILE_ID, StoredAttachment
+from rota_contracts.model import Name
+from trigger_gateway.http.guarded import team_router
+from trigger_gateway.http.parts import PartsDep
+from trigger_gateway.problems import FieldProblem, Invalid, NotFound
+
+router = team_router("attachments")
+
+DEFAULT_TYPE = "application/octet-stream"
+_TOKEN = r"[A-Za-z0-9!#$&^_.+-]+"  # noqa: S105  # a piece of a pattern, and no password
+_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}( *;[ -~]*)?")
+_PLAIN = re.compile(r"[A-Za-z0-9._ -]")
+
+BINARY = {"schema": {"type": "string", "format": "binary"}}
+CONTENT = {"requestBody": {"required": True, "content": {DEFAULT_TYPE: BINARY}}}
+GIVEN_OUT: dict[int | str, dict[str, Any]] = {200: {"description": "the file", "content": {DEFAULT_TYPE: BINARY}}}
+
+
+def _file_name(name: str) -> str:
+    if not name.isprintable() or not name.strip(". ") or {"/", "\\"} & set(name):
+        raise ValueError("expected the name of a file: printable characters, no / and no \\")
+    return name
+
+
+FileName = Annotated[
+    str,
+    Query(min_length=1, max_length=200, description="for the people who receive it"),
+    AfterValidator(_file_name),
+]
+FileId = Annotated[str, Path(pattern=FILE_ID)]
+
+
+class AttachmentView(BaseModel):
+    """`file` names it in a result."""
+
+    file_id: str
+    file: str
+    name: str
+    content_type: str
+    size: int
+    sha256: str
+
+    @classmethod
+    def of(cls, stored: StoredAttachment) -> Self:
+        return cls(file=stored.file, **stored.model_dump(include=set(cls.model_fields)))
+
+
+@router.post("/attachments", status_code=201, summary="Keep a file: its content is the body", openapi_extra=CONTENT)
+async def put_attachment(team: Name, name: FileName, request: Request, parts: PartsDep) -> AttachmentView:
+    """Each time it is a new file, kept for 90 days. The size of the body is limited (413)."""
+    content_type = request.headers.get("content-type") or DEFAULT_TYPE
+    if not _TYPE.fullmatch(content_type) or len(content_type) > 200:
+        problem = FieldProblem("Content-Type", "expected a type like text/csv, of at most 200 characters")
+        raise Invalid("invalid_request", "the request is not valid", [problem])
+    stored = await parts.attachments.put(team, name, content_type, request.stream(), at=parts.clock())
+    return AttachmentView.of(stored)
+
+
+@router.get(
+    "/attachments/{file_id}", summary="The content of a file", response_class=StreamingResponse, responses=GIVEN_OUT
+)
+async def get_attachment(team: Name, file_id: FileId, parts: PartsDep) -> StreamingResponse:
+    """Its ETag is the SHA-256 of the content. An answer that breaks off was found to be damaged."""
+    stored = await parts.attachments.find(team, file_id)
+    if stored is None:
+        text = f"team {team} has no file {file_id}: it was never there, or it is too old"
+        raise NotFound("attachment_not_found", text)
+    headers = {
+        "content-type": stored.content_type,
+        "content-length": str(stored.size),
+        "content-disposition": _disposition(stored.name),
+        "etag": f'"{stored.sha256}"',
+        "x-content-type-options": "nosniff",  # a browser saves it as what it is said to be, and runs nothing
+    }
+    return StreamingResponse(parts.attachments.read(stored), headers=headers)
+
+
+def _disposition(name: str) -> str:
+    """To be saved, under its name: for old programs in plain ASCII, for the others as it is (RFC 6266)."""
+    plain = "".join(character if _PLAIN.match(character) else "_" for character in name)
+    exactly = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
+    return f'attachment; filename="{plain}"{exactly}'

@@ -1,0 +1,175 @@
+"""The ledger of deliveries (F5): what went where, try by try, and sending it once more on purpose."""
+
+from datetime import UTC
+from typing import Annotated, Literal
+from uuid import uuid4
+
+from fastapi import Body, Path, Query, Request
+from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator
+
+from rota_contracts.catalog import LIST_DELIVERIES, READ_DELIVERY, REPLAY_DELIVERIES
+from rota_contracts.delivery import DeliveryRead, ReadDelivery
+from rota_contracts.ledger import (
+    DeliveriesListed,
+    DeliveryState,
+    Limit,
+    ListDeliveries,
+    ReplayDeliveries,
+    Replayed,
+)
+from rota_contracts.model import Instant, Name
+from trigger_gateway.http.guarded import team_router
+from trigger_gateway.http.headers import idempotency_key
+from trigger_gateway.http.parts import Parts, PartsDep, asked
+from trigger_gateway.http.teams import Strict
+from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
+
+router = team_router("deliveries")
+
+ID_LIMIT = 200
+NARROWER = ("member_id", "execution_id", "target_id", "since", "until")
+
+
+def _in_utc(at: Instant) -> Instant:
+    try:
+        return at.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("expected an instant between the years 1 and 9999") from error
+
+
+Moment = Annotated[Instant, AfterValidator(_in_utc)]
+Id = Annotated[str, Field(min_length=1, max_length=ID_LIMIT)]
+RequestId = Annotated[str, Path(min_length=1, max_length=ID_LIMIT, description="as in the list of deliveries")]
+Sent = Annotated[
+    Literal["failed", "all"],
+    Field(description="only where it was given up, or wherever nothing more is tried; never where it still is"),
+]
+DryRun = Annotated[bool, Field(description="only say what would be sent")]
+ReplayId = Annotated[Id | None, Field(description="same as the header Idempotency-Key; made up when missing")]
+
+
+class Which(Strict):
+    """What isn't given doesn't count."""
+
+    member_id: Name | None = None
+    execution_id: Id | None = None
+    target_id: Id | None = None
+    since: Moment | None = Field(default=None, description="asked for at this instant or later")
+    until: Moment | None = Field(default=None, description="asked for before this instant")
+    after: str = Field(default="", max_length=500, description="the `next` of the answer before")
+
+    @field_validator("until")
+    @classmethod
+    def _ends_after_it_begins(cls, until: Instant | None, given: ValidationInfo) -> Instant | None:
+        since = given.data.get("since")
+        if until is not None and since is not None and until <= since:
+            raise ValueError(f"expected an instant after since ({since.isoformat()})")
+        return until
+
+
+class Wanted(Which):
+    state: DeliveryState | None = None
+    limit: Limit = 50
+
+
+class Range(Which):
+    targets: Sent = "failed"
+    dry_run: DryRun = False
+    limit: Limit = 100
+    replay_id: ReplayId = None
+
+
+class Again(Strict):
+    targets: Sent = "failed"
+    dry_run: DryRun = False
+    replay_id: ReplayId = None
+
+
+class ReplayedView(Replayed):
+    """A replay is a delivery of its own."""
+
+    status_url: str | None = Field(description="none of a dry run: there is nothing to read")
+
+
+class ReplayedOne(ReplayedView):
+    """With the same `replay_id` it is sent once, however often it is asked for."""
+
+    replay_id: str
+
+
+class ReplayedPage(BaseModel):
+    """Ask on with `after` = `next` and the same `replay_id`, until `next` is empty."""
+
+    replay_id: str
+    replayed: list[ReplayedView]
+    count: int
+    next: str
+
+
+@router.get("/deliveries", summary="List the deliveries, the newest first")
+async def list_deliveries(team: Name, parts: PartsDep, wanted: Annotated[Wanted, Query()]) -> DeliveriesListed:
+    return await asked(parts, LIST_DELIVERIES, ListDeliveries(team_id=team, **wanted.model_dump()), tell=True)
+
+
+@router.get("/deliveries/{request_id}", summary="Read a delivery: each target, and every attempt at it")
+async def read_delivery_request(team: Name, request_id: RequestId, parts: PartsDep) -> DeliveryRead:
+    return await _read(parts, team, request_id)
+
+
+@router.post("/deliveries/replay", status_code=202, summary="Send a range of deliveries once more, page by page")
+async def replay_deliveries(team: Name, body: Range, request: Request, parts: PartsDep) -> ReplayedPage:
+    """The oldest first. Each page takes one call: go on with `next` until it is empty."""
+    if not any(getattr(body, name) for name in NARROWER):
+        text = f"expected at least one of {', '.join(NARROWER)}: everything there ever was is too much"
+        raise Invalid("invalid_request", "the request is not valid", [FieldProblem("since", text)])
+    replay_id = _replay_id(request, body.replay_id)
+    question = ReplayDeliveries(team_id=team, **body.model_dump() | {"replay_id": replay_id})
+    answer = await asked(parts, REPLAY_DELIVERIES, question, tell=True)
+    sent = [_view(team, each, dry_run=body.dry_run) for each in answer.replayed]
+    return ReplayedPage(replay_id=replay_id, replayed=sent, count=len(sent), next=answer.next)
+
+
+@router.post("/deliveries/{request_id}/replay", status_code=202, summary="Send one delivery once more")
+async def replay_delivery(
+    team: Name,
+    request_id: RequestId,
+    request: Request,
+    parts: PartsDep,
+    body: Annotated[Again | None, Body()] = None,
+) -> ReplayedOne:
+    wanted, read = body or Again(), await _read(parts, team, request_id)
+    replay_id = _replay_id(request, wanted.replay_id)
+    given = wanted.model_dump() | {"replay_id": replay_id}
+    question = ReplayDeliveries(team_id=team, request_id=request_id, **given)
+    answer = await asked(parts, REPLAY_DELIVERIES, question, tell=True)
+    if not answer.replayed:
+        raise Conflict("nothing_to_replay", _why_nothing(read))
+    view = _view(team, answer.replayed[0], dry_run=wanted.dry_run)
+    return ReplayedOne(replay_id=replay_id, **view.model_dump())
+
+
+async def _read(parts: Parts, team: str, request_id: str) -> DeliveryRead:
+    read = await asked(parts, READ_DELIVERY, ReadDelivery(team_id=team, request_id=request_id))
+    if read.request_id is None:
+        text = f"team {team} has no delivery {request_id}: it never was, or it is no longer kept"
+        raise NotFound("delivery_not_found", text)
+    return read
+
+
+def _replay_id(request: Request, in_body: str | None) -> str:
+    return idempotency_key(request.headers, in_body, limit=ID_LIMIT) or str(uuid4())
+
+
+def _view(team: str, each: Replayed, *, dry_run: bool) -> ReplayedView:
+    url = None if dry_run else f"/v1/teams/{team}/deliveries/{each.request_id}"
+    return ReplayedView(**each.model_dump(), status_url=url)
+
+
+def _why_nothing(read: DeliveryRead) -> str:
+    if not read.targets:
+        return "this delivery had nowhere to go: the robot had no delivery preferences"
+    if not read.settled:
+        return "this delivery is still being tried, and nothing of it was given up: read it to see when it goes on"
+    if not all(target.result.success for target in read.targets):
+        return "another replay of this delivery has reached its targets, or is still at it"
+    return "every target of this delivery was reached: ask for all targets to send it there once more"

@@ -1,0 +1,123 @@
+"""What came in from a source, and what became of it."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from rota_contracts.catalog import READ_TRIGGER
+from rota_contracts.execution import ReadTrigger, TriggerState
+from rota_contracts.model import Instant, Name
+from trigger_gateway.http.guarded import team_router
+from trigger_gateway.http.hooks import WokenView, event_url, woken_view
+from trigger_gateway.http.parts import Parts, PartsDep, asked
+from trigger_gateway.inbound_log import LogLine, Status
+from trigger_gateway.problems import NotFound
+
+router = team_router("events")
+
+ASKED_AT_ONCE = 16
+
+
+class EventTrigger(WokenView):
+    state: TriggerState
+
+
+class EventView(BaseModel):
+    """`repeats` came after the first, with the same body, and started nothing."""
+
+    event_id: str
+    source: str
+    status: Status
+    type: str | None
+    received_at: Instant
+    repeats: int
+    last_at: Instant
+    triggers: list[EventTrigger]
+
+
+class LogLineView(BaseModel):
+    """An accepted event with its repeats; or all posts of a minute that were refused for one reason."""
+
+    status: Status
+    at: Instant = Field(description="when the first of them came")
+    count: int = Field(description="how many posts it stands for")
+    last_at: Instant
+    event_id: str | None = Field(description="as its sender names it; of refused posts the last, unproved")
+    type: str | None
+    triggers: list[WokenView]
+    status_url: str | None = Field(description="of an accepted event: what became of it")
+    reason: str | None = Field(description="why it was refused, as the code of the answer says it, or unwanted_type")
+    request_id: str | None = Field(description="of the last refused post: the header x-request-id of its answer")
+
+
+class SourceLog(BaseModel):
+    """Newest first."""
+
+    page: int
+    page_size: int
+    more: bool
+    lines: list[LogLineView]
+
+
+@router.get("/sources/{name}/log", summary="List what came in from a source: accepted, repeated, refused and why")
+async def read_source_log(
+    team: Name,
+    name: Name,
+    parts: PartsDep,
+    page: Annotated[int, Query(ge=1, le=1000)] = 1,
+    page_size: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> SourceLog:
+    lines, more = await parts.inbound.page(team, name, page=page, page_size=page_size)
+    if not lines and page == 1:
+        await parts.sources.read(team, name)
+    return SourceLog(page=page, page_size=page_size, more=more, lines=[_line(team, line) for line in lines])
+
+
+@router.get("/events/{source}/{event_id:path}", summary="What has become of an event of a source")
+async def read_event(team: Name, source: Name, event_id: str, parts: PartsDep) -> EventView:
+    line = await parts.inbound.find(team, source, event_id)
+    if line is None:
+        text = f"no event {event_id} of source {source} is on record: it is noted a moment after it was accepted"
+        raise NotFound("event_not_found", text)
+    states = await _states(parts, team, [woken.trigger_id for woken in line.woken])
+    return EventView(
+        event_id=event_id,
+        source=source,
+        status=line.status,
+        type=line.type,
+        received_at=line.at,
+        repeats=line.count - 1,
+        last_at=line.last_at,
+        triggers=[
+            EventTrigger(**woken_view(team, woken), state=state)
+            for woken, state in zip(line.woken, states, strict=True)
+        ],
+    )
+
+
+async def _states(parts: Parts, team: str, trigger_ids: list[str]) -> list[TriggerState]:
+    turns = asyncio.Semaphore(ASKED_AT_ONCE)
+
+    async def state(trigger_id: str) -> TriggerState:
+        async with turns:
+            return (await asked(parts, READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))).state
+
+    return await asyncio.gather(*(state(trigger_id) for trigger_id in trigger_ids))
+
+
+def _line(team: str, line: LogLine) -> LogLineView:
+    accepted = line.status is Status.ACCEPTED
+    return LogLineView(
+        status=line.status,
+        at=line.at,
+        count=line.count,
+        last_at=line.last_at,
+        event_id=line.event_id or None,
+        type=line.type,
+        triggers=[WokenView(**woken_view(team, woken)) for woken in line.woken],
+        status_url=event_url(team, line.source, line.event_id) if accepted else None,
+        reason=line.reason or None,
+        request_id=line.request_id or None,
+    )

@@ -1,0 +1,247 @@
+"""Where a team's events come from: webhooks, and changes of databases."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from fastapi import Response
+from pydantic import BaseModel, Field, ValidationError, WrapValidator
+from pydantic_core import PydanticCustomError
+
+from rota_contracts.events import Conditions
+from rota_contracts.model import Instant, Name
+from trigger_gateway.domain import plain
+from trigger_gateway.http.guarded import team_router
+from trigger_gateway.http.parts import PartsDep
+from trigger_gateway.http.teams import Strict
+from trigger_gateway.manage_sources import Saved, SecretGiven
+from trigger_gateway.readings import ReadingState
+from trigger_gateway.source_forms import SECRET_FIELDS
+from trigger_gateway.sources import Operation, Scheme, Source, SourceKind, StoredSecret, WebhookSettings
+
+router = team_router("sources")
+
+STORED = "stored"
+
+
+def like(example: str, instead: str = "") -> WrapValidator:
+    """A refusal of the field shows one that is right. `instead` stands for what pydantic says."""
+
+    def check(given: Any, validate: Callable[[Any], Any]) -> Any:
+        try:
+            return validate(given)
+        except ValidationError as error:
+            [first, *_] = error.errors()
+            if first["loc"] and not instead:
+                raise
+            said = instead or plain(first["msg"])
+            raise PydanticCustomError(
+                "wrong", "{said}: for example {example}", {"said": said, "example": example}
+            ) from None
+
+    return WrapValidator(check)
+
+
+Secret = Annotated[
+    SecretGiven,
+    like(
+        "$ENV.LEADS_SECRET",
+        'expected a variable of the gateway\'s environment, the secret itself, or {"generate": true}',
+    ),
+]
+Secrets = Annotated[list[Secret], Field(min_length=1, max_length=2)]
+Pattern = Annotated[str, Field(min_length=1, max_length=200), like("issues.*")]
+
+
+class WebhookFields(Strict):
+    """What may be said of a webhook, when it is made and later."""
+
+    secret: Secret | None = Field(
+        default=None, description="$ENV.NAME, the secret itself (it is kept encrypted), or {generate: true}"
+    )
+    secrets: Secrets | None = Field(default=None, description="in place of `secret`: both are valid, the newest first")
+    signing_secret: Secret | None = Field(
+        default=None, description="bearer: with it, `header` must also hold the body's HMAC-SHA256"
+    )
+    header: Annotated[str, like("X-Webhook-Signature")] | None = Field(
+        default=None, description="hmac: where the signature is, X-Webhook-Signature unless given"
+    )
+    event_type_field: Annotated[str, like("event")] | None = Field(
+        default=None, description="the body's field that holds the event's type, for senders without `type` and `data`"
+    )
+    id_field: Annotated[str, like("id")] | None = Field(
+        default=None, description="hmac, bearer: the body's field that holds the event's id; else X-Idempotency-Key"
+    )
+    event_types: Annotated[list[Pattern], Field(max_length=100), like('["issues.*"]')] | None = Field(
+        default=None, description="others are not taken; exact or with * and ?; empty = every type"
+    )
+    rate_limit: Annotated[int, Field(ge=1), like("600")] | None = Field(default=None, description="events a minute")
+    robot: Annotated[Name, like("assistant")] | None = Field(
+        default=None, description="this robot answers at once: the body is {message}, the answer {response, model}"
+    )
+
+
+class DatabaseFields(Strict):
+    """What may be said of a database, when it is made and later."""
+
+    url: Annotated[str, like("$ENV.CRM_MONGO_URL")] | None = Field(
+        default=None, description="names the gateway's environment variable that holds the MongoDB address"
+    )
+    database: Annotated[str, like("crm")] | None = None
+    collection: Annotated[str, like("leads")] | None = None
+    operations: Annotated[list[Operation], Field(min_length=1), like('["insert", "update"]')] | None = Field(
+        default=None, description="the changes that are events; each of them unless given"
+    )
+    conditions: Annotated[Conditions, like('[{"path": "document.score", "op": "gt", "value": 50}]')] | None = Field(
+        default=None, description="what must hold of an event's data"
+    )
+
+
+class NewSource(WebhookFields, DatabaseFields):
+    name: Annotated[Name, like("leads")]
+    type: Annotated[SourceKind, like("webhook")] = SourceKind.WEBHOOK
+    scheme: Annotated[Scheme, like("github")] = Scheme.STANDARD
+
+
+class SourceChange(WebhookFields, DatabaseFields):
+    """What isn't named stays; null takes a setting back to what it is unless given."""
+
+    new_secret: Secret | None = Field(
+        default=None, description="goes in front; the newest one there was stays valid until forget_old_secret"
+    )
+    forget_old_secret: bool = Field(default=False, description="only the newest secret stays")
+
+
+class WebhookView(BaseModel):
+    """`hook_url` is where its sender posts to. Of a secret that is kept here only `stored` is shown."""
+
+    type: Literal["webhook"] = "webhook"
+    name: str
+    created_at: Instant
+    hook_url: str
+    scheme: Scheme
+    secret: str = Field(description="the newest of `secrets`")
+    secrets: list[str]
+    signing_secret: str | None
+    header: str | None
+    event_type_field: str | None
+    id_field: str | None
+    event_types: list[str]
+    rate_limit: int | None
+    robot: str | None
+
+
+class DatabaseView(BaseModel):
+    type: Literal["database"] = "database"
+    name: str
+    created_at: Instant
+    url: str
+    database: str
+    collection: str
+    operations: list[Operation]
+    conditions: Conditions
+
+
+class WebhookSaved(WebhookView):
+    """`generated_secrets` are shown here and never again, in the order in which they were asked for."""
+
+    generated_secrets: list[str]
+
+
+class ReadingView(BaseModel):
+    """How the reading of a database stands, `since` when, and why. `lost`: it is read, but changes were missed; this is
+    said until the source is changed. `changes` is how many changes became events."""
+
+    state: ReadingState
+    reason: str
+    since: Instant | None
+    last_change_at: Instant | None
+    changes: int
+
+
+class DatabaseRead(DatabaseView):
+    reading: ReadingView
+
+
+View = Annotated[WebhookView | DatabaseView, Field(discriminator="type")]
+ReadView = Annotated[WebhookView | DatabaseRead, Field(discriminator="type")]
+SavedView = Annotated[WebhookSaved | DatabaseView, Field(discriminator="type")]
+
+
+class SourceList(BaseModel):
+    sources: list[View]
+
+
+@router.post("/sources", status_code=201, summary="Add a source of events")
+async def create_source(team: Name, body: NewSource, parts: PartsDep) -> SavedView:
+    given = body.model_dump(exclude_unset=True, exclude={"name", "type"}) | _secrets(body)
+    return _saved(await parts.sources.add(team, body.name, body.type, given))
+
+
+@router.get("/sources", summary="List the sources")
+async def list_sources(team: Name, parts: PartsDep) -> SourceList:
+    return SourceList(sources=[_view(source) for source in await parts.sources.list(team)])
+
+
+@router.get("/sources/{name}", summary="Read a source")
+async def read_source(team: Name, name: Name, parts: PartsDep) -> ReadView:
+    view = _view(await parts.sources.read(team, name))
+    if isinstance(view, WebhookView):
+        return view
+    status = await parts.readings.status(team, name)
+    return DatabaseRead(**view.model_dump(), reading=ReadingView(**asdict(status)))
+
+
+@router.patch("/sources/{name}", summary="Change a source, or its secrets")
+async def change_source(team: Name, name: Name, body: SourceChange, parts: PartsDep) -> SavedView:
+    """To change a secret without losing an event: `new_secret`, then tell the sender, then `forget_old_secret`."""
+    return _saved(await parts.sources.change(team, name, body.model_dump(exclude_unset=True) | _secrets(body)))
+
+
+@router.delete("/sources/{name}", status_code=204, summary="Delete a source: its events are refused from now on")
+async def delete_source(team: Name, name: Name, parts: PartsDep) -> Response:
+    await parts.sources.remove(team, name)
+    return Response(status_code=204)
+
+
+def _secrets(body: WebhookFields) -> dict[str, Any]:
+    """As they were given: a dump would take `generate` apart."""
+    return {field: getattr(body, field) for field in SECRET_FIELDS if field in body.model_fields_set}
+
+
+def _saved(saved: Saved) -> WebhookSaved | DatabaseView:
+    view = _view(saved.source)
+    if isinstance(view, DatabaseView):
+        return view
+    return WebhookSaved(**view.model_dump(), generated_secrets=list(saved.generated))
+
+
+def _view(source: Source) -> WebhookView | DatabaseView:
+    settings = source.database
+    if settings is None:
+        return _webhook_view(source, source.need_webhook())
+    return DatabaseView(name=source.name, created_at=source.created_at, **settings.model_dump())
+
+
+def _webhook_view(source: Source, settings: WebhookSettings) -> WebhookView:
+    secrets = [_shown(secret) for secret in settings.secrets]
+    with_header = settings.scheme is Scheme.HMAC or settings.signing_secret is not None
+    return WebhookView(
+        name=source.name,
+        created_at=source.created_at,
+        hook_url=f"/v1/hooks/{source.team}/{source.name}",
+        scheme=settings.scheme,
+        secret=secrets[0],
+        secrets=secrets,
+        signing_secret=None if settings.signing_secret is None else _shown(settings.signing_secret),
+        header=settings.header if with_header else None,
+        event_type_field=settings.event_type_field,
+        id_field=settings.id_field,
+        event_types=settings.event_types,
+        rate_limit=settings.rate_limit,
+        robot=settings.robot,
+    )
+
+
+def _shown(secret: StoredSecret) -> str:
+    return secret if isinstance(secret, str) else STORED

@@ -1,0 +1,68 @@
+"""The addresses that get no mail of a team any more (F23); the delivery-center keeps them."""
+
+from typing import Annotated
+
+from fastapi import Path, Query, Response
+from pydantic import BaseModel, Field
+
+from rota_contracts.catalog import LIST_SUPPRESSIONS, SUPPRESS, UNSUPPRESS
+from rota_contracts.model import Name
+from rota_contracts.targets import ListSuppressions, Suppress, Suppression, SuppressionsListed, Unsuppress
+from trigger_gateway.authenticate import Caller
+from trigger_gateway.http.guarded import CallerDep, team_router
+from trigger_gateway.http.parts import PartsDep, asked
+from trigger_gateway.http.teams import Strict
+from trigger_gateway.problems import FieldProblem, Invalid
+
+router = team_router("suppressions")
+
+SHORTEST, LONGEST = 3, 320
+ADMINISTRATOR, NAMELESS = "administrator", "a key without a name"
+
+
+class NewSuppression(Strict):
+    address: str = Field(min_length=SHORTEST, max_length=LONGEST)
+    reason: str = Field(default="", max_length=500)
+
+
+class SuppressionList(BaseModel):
+    """By address; `next` is empty when there are no more. After a change: what it made."""
+
+    suppressions: list[Suppression]
+    next: str = ""
+
+
+@router.get("/suppressions", summary="List the addresses that get no mail, and why")
+async def list_suppressions(
+    team: Name,
+    parts: PartsDep,
+    after: Annotated[str, Query(max_length=LONGEST, description="the `next` of the answer before")] = "",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> SuppressionList:
+    return _told(await asked(parts, LIST_SUPPRESSIONS, ListSuppressions(team_id=team, after=after, limit=limit)))
+
+
+@router.post("/suppressions", status_code=201, summary="Send no more mail to an address; again changes nothing")
+async def suppress(team: Name, body: NewSuppression, parts: PartsDep, caller: CallerDep) -> SuppressionList:
+    wanted = Suppress(team_id=team, address=body.address, reason=body.reason, by=_who(caller))
+    return _told(await asked(parts, SUPPRESS, wanted))
+
+
+@router.delete("/suppressions/{address:path}", status_code=204, summary="Let an address get mail again")
+async def unsuppress(
+    team: Name, address: Annotated[str, Path(min_length=SHORTEST, max_length=LONGEST)], parts: PartsDep
+) -> Response:
+    """One that isn't suppressed is none to change."""
+    _told(await asked(parts, UNSUPPRESS, Unsuppress(team_id=team, address=address)))
+    return Response(status_code=204)
+
+
+def _told(answer: SuppressionsListed) -> SuppressionList:
+    if answer.refused:
+        fields = [FieldProblem("address", answer.refused)]
+        raise Invalid("invalid_request", "the request is not valid", fields)
+    return SuppressionList(suppressions=answer.suppressions, next=answer.next)
+
+
+def _who(caller: Caller) -> str:
+    return ADMINISTRATOR if caller.team is None else caller.name or NAMELESS

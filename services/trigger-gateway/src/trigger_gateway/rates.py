@@ -1,0 +1,130 @@
+"""How many requests a minute are taken, from one address and for one source, by all replicas together (TG-28).
+
+A replica leases a part of a minute's limit before it hands it out, so most requests cost no write and the limit is
+never exceeded. What it has leased and not handed out is lost with the minute.
+"""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime
+
+from rota_common.clock import Clock
+from trigger_gateway.ports import Leases
+from trigger_gateway.problems import TooMany
+
+MINUTE_S = 60
+SHARE = 20
+"""A lease is this part of a limit, or more where more requests wait."""
+
+KEPT_KEYS = 10_000
+
+
+@dataclass(frozen=True)
+class RateLimits:
+    """Requests a minute; 0: no limit. `per_source` is for sources that have no limit of their own."""
+
+    per_address: int = 3000
+    per_source: int = 6000
+
+
+def window_of(at: datetime) -> int:
+    """The minute that this instant is in, counted from 1970."""
+    return int(at.timestamp() // MINUTE_S)
+
+
+def seconds_left(at: datetime) -> int:
+    """Whole seconds until the next minute has begun, at least 1."""
+    return MINUTE_S - int(at.timestamp() % MINUTE_S)
+
+
+def portion(limit: int, waiting: int) -> int:
+    """How much to lease at a time."""
+    return min(limit, max(limit // SHARE, waiting, 1))
+
+
+@dataclass
+class _Budget:
+    """What this replica may still hand out of one key in one minute. `spent`: no replica has anything left to lease."""
+
+    window: int
+    left: int = 0
+    spent: bool = False
+    waiting: int = 0
+    leasing: asyncio.Task[None] | None = None
+
+    async def leased(self) -> None:
+        """Wait until the lease under way is here. One request that is given up must not take it from the others."""
+        assert self.leasing is not None
+        self.waiting += 1
+        try:
+            await asyncio.shield(self.leasing)
+        finally:
+            self.waiting -= 1
+
+
+class Rates:
+    def __init__(self, leases: Leases, clock: Clock, limits: RateLimits) -> None:
+        self._leases, self._clock, self._limits = leases, clock, limits
+        self._budgets: OrderedDict[str, _Budget] = OrderedDict()
+
+    async def by_address(self, address: str) -> None:
+        """Count a request. Raise TooMany when the minute's limit is used up, Transient when that can't be told."""
+        await self._take(f"address {address}", self._limits.per_address, "of your address")
+
+    async def by_sender(self, team: str, source: str, address: str, limit: int) -> None:
+        """As `by_address`, for messages to a robot that answers at once."""
+        await self._take(f"sender {team} {source} {address}", limit, "of your address to this source")
+
+    def look_at(self, team: str, source: str, limit: int | None) -> None:
+        """Raise TooMany if this replica knows that the source's limit is used up; count nothing."""
+        budget, most = self._budgets.get(_source_key(team, source)), self._of_source(limit)
+        if most and budget and budget.window == window_of(self._clock()) and budget.spent and not budget.left:
+            raise self._too_many(most, "of this source")
+
+    async def by_source(self, team: str, source: str, limit: int | None) -> None:
+        """Count an event that is about to be taken. `limit` is the source's own, if it has one."""
+        await self._take(_source_key(team, source), self._of_source(limit), "of this source")
+
+    async def _take(self, key: str, limit: int, whose: str) -> None:
+        if not limit:
+            return
+        while True:
+            budget = self._budget(key)
+            if budget.left:
+                budget.left -= 1
+                return
+            if budget.spent:
+                raise self._too_many(limit, whose)
+            if budget.leasing is None:
+                budget.leasing = asyncio.create_task(self._lease(budget, key, limit))
+            await budget.leased()
+
+    async def _lease(self, budget: _Budget, key: str, limit: int) -> None:
+        try:
+            wanted = portion(limit, budget.waiting)
+            got = await self._leases.lease(key, budget.window, wanted, limit)
+            budget.left, budget.spent = got, got < wanted
+        finally:
+            budget.leasing = None
+
+    def _budget(self, key: str) -> _Budget:
+        window, budget = window_of(self._clock()), self._budgets.get(key)
+        if budget is None or budget.window != window:
+            budget = self._budgets[key] = _Budget(window)
+        self._budgets.move_to_end(key)
+        if len(self._budgets) > KEPT_KEYS:
+            self._budgets.popitem(last=False)
+        return budget
+
+    def _of_source(self, limit: int | None) -> int:
+        return self._limits.per_source if limit is None else limit
+
+    def _too_many(self, limit: int, whose: str) -> TooMany:
+        after = seconds_left(self._clock())
+        text = f"expected at most {limit} requests a minute {whose}: come back in {after} s"
+        return TooMany("rate_limited", text, after=after)
+
+
+def _source_key(team: str, source: str) -> str:
+    return f"source {team} {source}"

@@ -1,0 +1,143 @@
+"""Messages that a robot answers at once, on fakes: repeats, failures, and what is told of them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from rota_common.errors import Permanent, Transient
+from rota_contracts.agent import AgentAnswered
+from rota_contracts.robot import Robot
+from trigger_gateway.adapters import fakes
+from trigger_gateway.answer_message import Answered, AnswerMessage
+from trigger_gateway.domain import RobotRecord
+from trigger_gateway.inbound_event import InboundEvent
+from trigger_gateway.problems import Conflict, Failed, Malformed, NotFound
+from trigger_gateway.redaction import redacted
+
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+class Desk:
+    """A team with the robot `assistant`, and an agent that says what the test wants."""
+
+    def __init__(self) -> None:
+        self.robots, self.agents, self.requests = fakes.MemoryRobots(), fakes.ScriptedAgents(), fakes.MemoryRequests()
+        self._answer = AnswerMessage(self.robots, self.agents, self.requests)
+
+    async def robot(self, **fields: Any) -> None:
+        given = {"team_id": "acme", "member_id": "assistant", "robot_config": {"identity": {"role": "Help"}}}
+        await self.robots.insert(RobotRecord(Robot.model_validate(given | fields), AT))
+
+    async def __call__(
+        self, message: Any = "Hello?", *, event_id: str = "m1", digest: str = "d", robot: str = "assistant"
+    ) -> Answered:
+        event = InboundEvent("acme", "chat", event_id, None, {"message": message}, AT)
+        return await self._answer(event, robot, digest)
+
+
+@pytest.fixture
+async def desk() -> Desk:
+    made = Desk()
+    await made.robot()
+    return made
+
+
+async def test_a_message_is_answered_by_the_robots_agent(desk: Desk) -> None:  # TG-34
+    assert await desk() == Answered("Hello.", "rehearsal")
+    [call] = desk.agents.calls
+    assert (call.team_id, call.member_id, call.assistant_id) == ("acme", "assistant", "rota.message")
+    assert [(each.role, each.content) for each in call.messages] == [("user", "Hello?")]
+
+
+async def test_a_repeat_gets_the_stored_answer(desk: Desk) -> None:  # TG-31
+    await desk()
+    desk.agents.says = AgentAnswered(agent_id="rota.message", content="Something else.", model="m")
+    assert await desk() == Answered("Hello.", "rehearsal", repeated=True)
+    assert await desk(event_id="m2") == Answered("Something else.", "m")
+    with pytest.raises(Conflict) as caught:
+        await desk("Another?", digest="e")
+    assert caught.value.code == "event_id_reused"
+    assert len(desk.agents.calls) == 2
+
+
+@pytest.mark.parametrize("message", [None, 5, "", "  ", ["hello"], {"text": "hello"}])
+async def test_what_is_no_message_is_refused_and_burns_no_id(desk: Desk, message: Any) -> None:  # TG-32, Decision 6
+    with pytest.raises(Malformed, match="message"):
+        await desk(message)
+    assert await desk(digest="another") == Answered("Hello.", "rehearsal")
+
+
+async def test_a_failure_is_told_without_paths_and_credentials_and_may_be_tried_again(desk: Desk) -> None:  # TG-35
+    problem = "connector openai: /etc/rota/openai.yaml says key=sk-abcdef123456 for https://user:pw@proxy:8080/v1"
+    desk.agents.says = AgentAnswered(agent_id="rota.message", error=problem)
+    with pytest.raises(Failed) as caught:
+        await desk()
+    assert caught.value.message == (
+        "the robot can't answer: connector openai: [REDACTED] says [REDACTED] for [REDACTED]"
+    )
+    desk.agents.says = AgentAnswered(agent_id="rota.message", content="Now.", model="m")
+    assert await desk() == Answered("Now.", "m")
+    first, second = desk.agents.calls
+    assert first.call_id != second.call_id  # or the executor would give its stored failure again
+
+
+async def test_an_answer_that_is_still_to_come_is_asked_for_under_the_same_id(desk: Desk) -> None:
+    desk.agents.fails = Transient("nobody there")
+    with pytest.raises(Transient):
+        await desk()
+    desk.agents.fails = Permanent("no")
+    with pytest.raises(Failed):
+        await desk()
+    first, second = desk.agents.calls
+    assert first.call_id == second.call_id
+
+
+@pytest.mark.parametrize(
+    "switched",
+    [
+        {"robot_status": "paused"},
+        {"robot_config": {"identity": {"role": "x"}, "triggers": {"event": {"enabled": False}}}},
+    ],
+)
+async def test_a_robot_that_is_switched_off_answers_nobody(switched: dict[str, Any]) -> None:  # TG-03
+    desk = Desk()
+    await desk.robot(**switched)
+    with pytest.raises(Conflict, match="assistant"):
+        await desk()
+    assert desk.agents.calls == []
+
+
+async def test_a_robot_that_isnt_there_answers_nobody(desk: Desk) -> None:
+    with pytest.raises(NotFound):
+        await desk(robot="nobody")
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "/etc/passwd",
+        "~/.ssh/id_rsa",
+        "../secrets/key.pem",
+        "C:\\Users\\ada\\key.txt",
+        "mongodb://rota:pw@db:27017/x",
+        "Bearer eyJhbGciOi",
+        "api_key=abc",
+        "password: hunter2",
+        '"token": "abc"',
+        "sk-proj-abcdef",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "ghp_abcdefghijklmnop",
+        "0123456789abcdef0123456789abcdef",
+    ],
+)
+def test_paths_addresses_and_credentials_are_hidden(hidden: str) -> None:  # TG-35, Decision 9
+    shown = redacted(f"it failed at {hidden} twice")
+    assert shown == "it failed at [REDACTED] twice"
+
+
+def test_what_hides_nothing_stays() -> None:
+    said = "no answer within 60 s: 3/4 of the tokens are used, and/or the model's limit (400) is reached"
+    assert redacted(said) == said
+    assert redacted("two\n  lines") == "two lines"
+    assert len(redacted("long " * 200)) == 300

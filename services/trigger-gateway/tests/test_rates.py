@@ -1,0 +1,140 @@
+"""Limits: what a replica leases, hands out and says when there is nothing left."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rota_common.errors import Transient
+from trigger_gateway.adapters.fake_inbound import MemoryLeases
+from trigger_gateway.problems import TooMany
+from trigger_gateway.rates import KEPT_KEYS, RateLimits, Rates, portion, seconds_left, window_of
+
+NINE = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.at = NINE
+
+    def __call__(self) -> datetime:
+        return self.at
+
+
+def rates(leases: MemoryLeases, clock: Clock, *, address: int = 100, source: int = 100) -> Rates:
+    return Rates(leases, clock, RateLimits(per_address=address, per_source=source))
+
+
+async def accepted(one: Rates, times: int, address: str = "192.0.2.1") -> int:
+    results = await asyncio.gather(*(one.by_address(address) for _ in range(times)), return_exceptions=True)
+    assert {type(each) for each in results} <= {type(None), TooMany}
+    return sum(each is None for each in results)
+
+
+@pytest.mark.parametrize(
+    ("limit", "waiting", "wanted"), [(100, 1, 5), (19, 1, 1), (1, 1, 1), (6000, 1, 300), (100, 40, 40), (10, 40, 10)]
+)
+def test_a_lease_is_a_part_of_the_limit_or_as_much_as_is_waited_for(limit: int, waiting: int, wanted: int) -> None:
+    assert portion(limit, waiting) == wanted
+
+
+@pytest.mark.parametrize(("second", "left"), [(0.0, 60), (0.4, 60), (1.0, 59), (59.0, 1), (59.9, 1)])
+def test_the_seconds_to_the_next_minute_are_never_too_few(second: float, left: int) -> None:
+    at = NINE + timedelta(seconds=second)
+    assert seconds_left(at) == left
+    assert window_of(at + timedelta(seconds=left)) == window_of(at) + 1
+
+
+async def test_one_replica_hands_out_exactly_the_limit(  # TG-28
+) -> None:
+    leases, clock = MemoryLeases(), Clock()
+    one = rates(leases, clock)
+    assert [await accepted(one, 1) for _ in range(101)] == [1] * 100 + [0]
+    assert leases.asked == 21  # twenty leases, and one that got nothing
+    await accepted(one, 50)
+    assert leases.asked == 21
+
+
+async def test_four_replicas_together_never_exceed_it_and_lose_little() -> None:
+    leases, clock = MemoryLeases(), Clock()
+    replicas = [rates(leases, clock) for _ in range(4)]
+    counts = [await accepted(replicas[number % 4], 1) for number in range(400)]
+    assert 84 <= sum(counts) <= 100
+
+
+async def test_the_next_minute_begins_anew_and_says_when() -> None:
+    leases, clock = MemoryLeases(), Clock()
+    one = rates(leases, clock, address=2)
+    clock.at = NINE + timedelta(seconds=42)
+    assert await accepted(one, 3) == 2
+    with pytest.raises(TooMany) as refused:
+        await one.by_address("192.0.2.1")
+    assert (refused.value.code, refused.value.after) == ("rate_limited", 18)
+    clock.at += timedelta(seconds=18)
+    assert await accepted(one, 3) == 2
+
+
+async def test_addresses_and_sources_are_counted_apart() -> None:
+    one = rates(MemoryLeases(), Clock(), address=2, source=2)
+    assert await accepted(one, 5, "192.0.2.1") == await accepted(one, 5, "192.0.2.2") == 2
+    await one.by_source("acme", "leads", None)
+    await one.by_source("acme", "crm", None)
+    await one.by_sender("acme", "leads", "192.0.2.1", 1)
+    with pytest.raises(TooMany):
+        await one.by_sender("acme", "leads", "192.0.2.1", 1)
+    await one.by_sender("acme", "leads", "192.0.2.3", 1)
+
+
+async def test_a_sources_own_limit_counts_instead_of_the_gateways() -> None:
+    one = rates(MemoryLeases(), Clock(), source=100)
+    await one.by_source("acme", "leads", 1)
+    with pytest.raises(TooMany, match="at most 1 requests"):
+        await one.by_source("acme", "leads", 1)
+
+
+async def test_looking_at_a_source_counts_nothing_and_tells_what_is_known() -> None:  # Decision 7
+    leases = MemoryLeases()
+    one = rates(leases, Clock(), source=1)
+    for _ in range(5):
+        one.look_at("acme", "leads", None)
+    assert leases.asked == 0
+    await one.by_source("acme", "leads", None)
+    with pytest.raises(TooMany):
+        await one.by_source("acme", "leads", None)
+    with pytest.raises(TooMany):
+        one.look_at("acme", "leads", None)
+    one.look_at("acme", "crm", None)
+
+
+async def test_no_limit_asks_nobody() -> None:
+    leases = MemoryLeases()
+    assert await accepted(rates(leases, Clock(), address=0), 500) == 500
+    assert leases.asked == 0
+
+
+async def test_those_who_wait_for_a_lease_fail_together_and_the_next_tries_again() -> None:
+    leases = MemoryLeases()
+    one, leases.away = rates(leases, Clock()), True
+    failed = await asyncio.gather(*(one.by_address("a") for _ in range(9)), return_exceptions=True)
+    assert [type(each) for each in failed] == [Transient] * 9
+    assert leases.asked == 1
+    leases.away = False
+    assert await accepted(one, 1, "a") == 1
+
+
+async def test_one_who_gives_up_does_not_take_the_lease_from_the_others() -> None:
+    one = rates(MemoryLeases(), Clock(), address=2)
+    first, second = (asyncio.create_task(one.by_address("a")) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    await second
+    assert first.cancelled() or first.exception() is None
+
+
+async def test_many_addresses_do_not_fill_the_memory() -> None:
+    one = rates(MemoryLeases(), Clock(), address=1)
+    for number in range(KEPT_KEYS + 500):
+        await one.by_address(str(number))
+    assert len(one._budgets) == KEPT_KEYS
+    with pytest.raises(TooMany):  # what was forgotten here is still counted for all
+        await one.by_address("0")

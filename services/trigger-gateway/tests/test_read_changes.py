@@ -1,0 +1,219 @@
+"""Reading one database, and seeing to it that each is read: what is done when something is in the way."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+import pytest
+
+from rota_common.errors import Transient
+from rota_contracts.robot import Robot
+from rota_contracts.trigger import TriggerReceivedV1
+from trigger_gateway import read_changes
+from trigger_gateway.adapters.fake_changes import MemoryDatabases, MemoryReadings
+from trigger_gateway.adapters.fake_inbound import MemoryInboundLog
+from trigger_gateway.adapters.fakes import MemoryRobots, MemorySources, MemoryTriggers
+from trigger_gateway.change_event import Change
+from trigger_gateway.domain import RobotRecord
+from trigger_gateway.problems import Invalid
+from trigger_gateway.read_changes import ReadChanges
+from trigger_gateway.readings import Interrupted, ReadingState
+from trigger_gateway.routes import Routes
+from trigger_gateway.sources import DatabaseSettings, Source
+from trigger_gateway.watch_databases import WatchDatabases
+
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+CONFIG = {"identity": {"role": "Greeter"}, "events": [{"type": "database", "source": "crm"}]}
+
+
+class World:
+    """The source `crm` of the team `acme`, and the robot `leader` that wants its changes. The clock stands still."""
+
+    def __init__(self) -> None:
+        self.sources, self.robots, self.triggers = MemorySources(), MemoryRobots(), MemoryTriggers()
+        self.databases, self.readings, self.inbound = MemoryDatabases(), MemoryReadings(self.clock), MemoryInboundLog()
+        self.source = Source("acme", "crm", AT, database=settings())
+
+    def clock(self) -> datetime:
+        return AT
+
+    async def prepare(self) -> None:
+        await self.sources.add(self.source)
+        robot = {"member_id": "leader", "team_id": "acme", "rev": 1, "robot_config": CONFIG}
+        await self.robots.insert(RobotRecord(Robot.model_validate(robot), AT))
+
+    def reader(self, triggers: Any = None) -> ReadChanges:
+        routes = Routes(self.sources, self.robots, self.clock)
+        return ReadChanges(
+            self.databases,
+            self.readings,
+            routes,
+            triggers or self.triggers,
+            self.inbound,
+            self.clock,
+            Random(1),
+            service="test",
+            outages=(),
+        )
+
+    @asynccontextmanager
+    async def reading(self, triggers: Any = None) -> AsyncIterator[None]:
+        claim = await self.readings.claim(self.source, "a")
+        assert claim is not None
+        task = asyncio.create_task(self.reader(triggers)(self.source, claim))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def until(self, so: Callable[[], bool]) -> None:
+        async with asyncio.timeout(5):
+            while not so():
+                await asyncio.sleep(0.001)
+
+    async def until_state(self, state: ReadingState) -> str:
+        async with asyncio.timeout(5):
+            while (status := await self.readings.status("acme", "crm")).state is not state:
+                await asyncio.sleep(0.001)
+        return status.reason
+
+
+def settings(**more: Any) -> DatabaseSettings:
+    given = {"url": "$ENV.CRM_URL", "database": "sales", "collection": "leads"}
+    return DatabaseSettings.model_validate(given | more)
+
+
+def change(number: int, **more: Any) -> Change:
+    return Change(**{"place": str(number), "operation": "insert", "at": AT, "key": {"_id": number}} | more)
+
+
+@pytest.fixture
+async def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(read_changes, "RETRY_BASE_S", 0.001)
+    made = World()
+    await made.prepare()
+    return made
+
+
+async def test_a_place_is_noted_only_once_its_triggers_are_stored(world: World) -> None:
+    world.triggers.away = True
+    async with world.reading():
+        await world.databases.tell(*map(change, range(3)))
+        assert await world.until_state(ReadingState.WAITING) == "NATS: not connected"
+        assert (await world.readings.status("acme", "crm")).changes == 0
+        world.triggers.away = False
+        await world.until(lambda: len(world.triggers.published) == 3)
+        await world.until_state(ReadingState.READING)
+        assert (await world.readings.status("acme", "crm")).changes == 3
+
+
+class Picky(MemoryTriggers):
+    """Takes no trigger of the change 1."""
+
+    async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> bool:
+        if trigger.input.data["document_key"] == {"_id": 1}:
+            raise Invalid("too_large", "the request is too large")
+        return await super().publish(trigger, trace=trace)
+
+
+async def test_what_can_never_be_stored_holds_up_nobody(world: World) -> None:
+    triggers = Picky()
+    async with world.reading(triggers):
+        await world.databases.tell(change(0), change(1), change(2, unreadable="who knows"), change(3))
+        await world.until(lambda: len(triggers.published) == 2)
+    keys = [trigger.input.data["document_key"]["_id"] for trigger in triggers.published.values()]
+    assert keys == [0, 3]
+    lines, _ = await world.inbound.page("acme", "crm", page=1, page_size=10)
+    assert [line.reason for line in lines if line.reason] == ["unreadable_change"]
+
+
+async def test_a_loss_is_noted_and_reading_goes_on(world: World) -> None:
+    async with world.reading():
+        await world.databases.tell(change(0))
+        await world.until(lambda: len(world.triggers.published) == 1)
+        world.databases.interrupted = Interrupted("the log has ended")
+        await world.databases.tell()
+        assert await world.until_state(ReadingState.LOST) == "the log has ended"
+        await world.databases.tell(change(1))
+        await world.until(lambda: len(world.triggers.published) == 2)
+
+
+@pytest.mark.parametrize("failure", [Transient("no answer"), RuntimeError("a bug")])
+async def test_whatever_goes_wrong_it_is_said_and_tried_again(world: World, failure: Exception) -> None:
+    world.databases.away = failure
+    async with world.reading():
+        reason = await world.until_state(ReadingState.WAITING)
+        assert reason == ("no answer" if isinstance(failure, Transient) else read_changes.BUG)
+        world.databases.away = None
+        await world.databases.tell(change(0))
+        await world.until(lambda: len(world.triggers.published) == 1)
+
+
+async def test_whoever_was_replaced_stops(world: World) -> None:
+    claim = await world.readings.claim(world.source, "a")
+    assert claim is not None
+    await world.readings.release(claim)
+    await world.readings.claim(world.source, "b")
+    async with asyncio.timeout(5):
+        await world.reader()(world.source, claim)
+
+
+class Replica:
+    """Notes what it is told to read, and reads until it is cancelled."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.now: list[str] = []
+        self.watch = WatchDatabases(world.sources, world.readings, self._read, Random(1), owner=name, service="test")
+
+    async def _read(self, source: Source, claim: Any) -> None:
+        self.now.append(source.name)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.now.remove(source.name)
+
+    async def looks(self) -> list[str]:
+        await self.watch.look()
+        await asyncio.sleep(0)
+        return self.now
+
+
+async def test_a_database_is_read_by_one_until_it_is_gone(world: World) -> None:
+    first, second = Replica(world, "a"), Replica(world, "b")
+    assert await first.looks() == ["crm"]
+    assert await second.looks() == []
+    assert await first.looks() == ["crm"]
+    await world.sources.remove("acme", "crm")
+    assert await first.looks() == []
+
+
+async def test_replicas_take_some_at_a_time_so_that_others_get_some_too(world: World) -> None:
+    for number in range(14):
+        await world.sources.add(Source("acme", f"crm{number}", AT, database=settings()))
+    first, second = Replica(world, "a"), Replica(world, "b")
+    assert len(await first.looks()) == 10
+    assert len(await second.looks()) == 5
+    assert sorted(first.now + second.now) == sorted({*first.now, *second.now})
+
+
+async def test_a_replica_reads_no_more_than_it_can(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trigger_gateway.watch_databases.AT_MOST", 3)
+    for number in range(5):
+        await world.sources.add(Source("acme", f"crm{number}", AT, database=settings()))
+    first = Replica(world, "a")
+    assert len(await first.looks()) == 3
+    assert len(await first.looks()) == 3
+
+
+async def test_a_loop_that_is_stopped_hands_everything_over(world: World) -> None:
+    first, second = Replica(world, "a"), Replica(world, "b")
+    loop = asyncio.create_task(first.watch.loop())
+    await world.until(lambda: first.now == ["crm"])
+    loop.cancel()
+    await asyncio.gather(loop, return_exceptions=True)
+    assert first.now == []
+    assert await second.looks() == ["crm"]

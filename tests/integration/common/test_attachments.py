@@ -1,0 +1,121 @@
+"""Files in the object store of a real server: kept, found, read, checked, and nothing left of what was broken off."""
+
+import base64
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from hashlib import sha256
+from random import Random
+
+import pytest
+
+from rota_common.attachments import CHUNK, STREAM, Attachments
+from rota_common.bus import Bus
+from rota_common.embedded import EmbeddedServer
+from rota_common.errors import Permanent, Transient
+from rota_contracts.attachment import StoredAttachment, object_name
+from rota_contracts.streams import ATTACHMENTS_BUCKET
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+CSV = "text/csv; charset=utf-8"
+
+
+@pytest.fixture
+async def bus(nats: EmbeddedServer) -> AsyncIterator[Bus]:
+    made = Bus(nats.url, name="test")
+    await made.connect()
+    yield made
+    await made.stop()
+
+
+async def pieces(content: bytes, size: int = 1000) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), size):
+        yield content[start : start + size]
+
+
+async def keep(bus: Bus, content: bytes, *, team: str = "acme", name: str = "leads.csv") -> StoredAttachment:
+    return await Attachments(bus).put(team, name, CSV, pieces(content), at=NOON)
+
+
+async def messages(bus: Bus) -> int:
+    return int((await bus.jetstream.stream_info(STREAM)).state.messages)
+
+
+@pytest.mark.parametrize("size", [0, 1, CHUNK, CHUNK + 1, 3 * CHUNK + 77])
+async def test_what_was_kept_is_read_byte_for_byte(bus: Bus, size: int) -> None:  # DC-05
+    content = Random(size).randbytes(size)
+    stored = await keep(bus, content, name="Übersicht 📈.csv")
+    assert (stored.name, stored.content_type, stored.created_at) == ("Übersicht 📈.csv", CSV, NOON)
+    assert (stored.size, stored.sha256) == (size, sha256(content).hexdigest())
+    assert await Attachments(bus).find("acme", stored.file_id) == stored
+    read = [chunk async for chunk in Attachments(bus).read(stored)]
+    assert b"".join(read) == content
+    assert max([len(chunk) for chunk in read], default=0) <= CHUNK
+
+
+async def test_other_clients_of_nats_read_it_as_an_object(bus: Bus) -> None:
+    content = Random(1).randbytes(2 * CHUNK + 5)
+    stored = await keep(bus, content)
+    store = await bus.jetstream.object_store(ATTACHMENTS_BUCKET)
+    result = await store.get(object_name("acme", stored.file_id))
+    assert (result.data, result.info.description, result.info.chunks) == (content, "leads.csv", 3)
+
+
+async def test_a_wrapper_becomes_base64(bus: Bus) -> None:  # DC-05
+    stored = await keep(bus, b"a,b\n1,2\n")
+    files = Attachments(bus)
+    for value in (stored.file, stored.file.replace("rota.", "yao.")):
+        assert base64.b64decode(await files.base64("acme", value)) == b"a,b\n1,2\n"
+    for value in (stored.file_id, stored.file.replace("rota.attachment", "s3"), ""):
+        with pytest.raises(Permanent, match="expected the wrapper of a file that Rota keeps"):
+            await files.base64("acme", value)
+
+
+async def test_a_file_is_a_teams_own(bus: Bus) -> None:
+    stored = await keep(bus, b"secret")
+    files = Attachments(bus)
+    assert await files.find("other", stored.file_id) is None
+    assert await files.find("acme", "0" * 32) is None
+    with pytest.raises(Permanent, match="team other has no file"):
+        await files.base64("other", stored.file)
+
+
+async def test_of_a_file_that_is_broken_off_nothing_is_left(bus: Bus) -> None:
+    async def broken() -> AsyncIterator[bytes]:
+        for _ in range(3):
+            yield bytes(CHUNK)
+        raise ConnectionResetError("gone")
+
+    with pytest.raises(ConnectionResetError):
+        await Attachments(bus).put("acme", "a", CSV, broken(), at=NOON)
+    assert await messages(bus) == 0
+
+
+async def test_content_that_was_changed_is_not_given_out_whole(bus: Bus) -> None:
+    content = Random(2).randbytes(2 * CHUNK)
+    stored = await keep(bus, content)
+    reading = Attachments(bus).read(stored.model_copy(update={"sha256": sha256(b"").hexdigest()}))
+    assert await anext(reading) == content[:CHUNK]
+    with pytest.raises(Permanent, match="isn't what was stored"):
+        await anext(reading)
+    await bus.jetstream.purge_stream(STREAM, subject=f"$O.{ATTACHMENTS_BUCKET}.C.{stored.file_id}", keep=1)
+    with pytest.raises(Permanent, match="isn't what was stored"):
+        await Attachments(bus).content(stored)
+
+
+async def test_a_full_bucket_is_a_failure_that_passes_and_leaves_nothing(bus: Bus) -> None:
+    config = (await bus.jetstream.stream_info(STREAM)).config
+    config.max_bytes = 2 * CHUNK
+    await bus.jetstream.update_stream(config)
+    with pytest.raises(Transient, match="can't keep the file now"):
+        await keep(bus, bytes(3 * CHUNK))
+    assert await messages(bus) == 0
+
+
+async def test_without_its_server_every_call_says_so(nats: EmbeddedServer) -> None:
+    files, stored = (
+        Attachments(Bus(nats.url, name="test")),
+        StoredAttachment(file_id="0" * 32, team_id="acme", name="a", size=1, sha256="", created_at=NOON),
+    )
+    for call in (files.find("acme", stored.file_id), files.content(stored)):
+        with pytest.raises(Transient, match="not connected"):
+            await call

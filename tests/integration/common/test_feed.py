@@ -1,0 +1,261 @@
+"""The feed on a real server: counted without a gap or a double, whoever publishes, whenever it comes again."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from nats.js.errors import APIError, ServerError
+
+from rota_common.clock import now
+from rota_common.embedded import EmbeddedServer
+from rota_common.errors import Transient
+from rota_common.feed import Feed
+from rota_common.publishing import NotInCatalog
+from rota_common.service import Service
+from rota_common.testing.bus import forgets_ids, stored
+from rota_common.testing.samples import MEMBER, TEAM
+from rota_contracts.catalog import DELIVERY_SETTLED, FEED
+from rota_contracts.delivery import DeliveryContext, DeliverySettledV1
+from rota_contracts.trigger import TriggerType
+from tests.integration.common.kit import jetstream
+
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class MemoryCounts:
+    """What was saved of a subject's count."""
+
+    def __init__(self, counts: Mapping[str, int] | None = None) -> None:
+        self.counts, self.asked = dict(counts or {}), 0
+
+    async def last(self, subject: str) -> int:
+        self.asked += 1
+        return self.counts.get(subject, 0)
+
+    async def keep(self, counts: Mapping[str, int]) -> None:
+        self.counts |= counts
+
+
+def a_fact(member: str = MEMBER) -> DeliverySettledV1:
+    context = DeliveryContext(team_id=TEAM, member_id=member, execution_id="e1", trigger_type=TriggerType.EVENT)
+    return DeliverySettledV1(team_id=TEAM, member_id=member, request_id="r1", context=context, results=[], success=True)
+
+
+class Publisher:
+    """One replica. `sent` are the messages that it gave to the server."""
+
+    def __init__(self, service: Service, counts: MemoryCounts, **given: Any) -> None:
+        self.service, self.sent = service, 0
+        self.feed = Feed(service.bus, service.publish, counts, clock=now, **given)
+        real = service.bus.jetstream.publish
+
+        async def counted(*args: Any, **more: Any) -> Any:
+            self.sent += 1
+            return await real(*args, **more)
+
+        service.bus.jetstream.publish = counted  # type: ignore[method-assign]  # only so can it be counted
+
+    async def publish(self, cause: str, *, member: str = MEMBER, **given: Any) -> int | None:
+        """The number that it was stored under; None if it was there already."""
+        since = given.pop("since", now())
+        return (await self.feed(DELIVERY_SETTLED, a_fact(member), caused_by=cause, since=since, **given)).sequence
+
+
+@contextlib.asynccontextmanager
+async def publishing(url: str, counts: MemoryCounts | None = None, **given: Any) -> AsyncIterator[Publisher]:
+    service = Service("delivery-center", url)
+    await service.start()
+    await service.started.wait()
+    yield Publisher(service, counts or MemoryCounts(), **given)
+    await service.stop(1)
+
+
+async def counted(url: str) -> list[tuple[int | None, str]]:
+    """Number and cause of all that the stream has, oldest first."""
+    return [(event.sequence, event.cause) for event in await stored(url, DELIVERY_SETTLED)]
+
+
+async def test_the_facts_of_each_robot_are_counted_from_one(nats: EmbeddedServer) -> None:
+    async with publishing(nats.url) as replica:
+        numbers = [await replica.publish(f"c{n}", member=member) for n, member in enumerate(("ann", "bob", "ann"))]
+        assert numbers == [1, 1, 2]
+        assert replica.sent == 3
+    assert await counted(nats.url) == [(1, "c0"), (1, "c1"), (2, "c2")]
+
+
+async def test_many_at_once_in_one_process_are_each_sent_once(nats: EmbeddedServer) -> None:
+    async with publishing(nats.url) as replica:
+        numbers = await asyncio.gather(*(replica.publish(f"c{n}") for n in range(100)))
+        assert sorted(numbers, key=lambda number: number or 0) == list(range(1, 101))
+        assert replica.sent == 100
+
+
+async def test_four_replicas_count_one_subject_without_a_gap_or_a_double(nats: EmbeddedServer) -> None:
+    counts = MemoryCounts()
+    async with contextlib.AsyncExitStack() as stack:
+        replicas = [await stack.enter_async_context(publishing(nats.url, counts)) for _ in range(4)]
+
+        async def many(number: int, replica: Publisher) -> None:
+            for n in range(200):
+                await replica.publish(f"{number}/{n}")
+
+        await asyncio.gather(*(many(number, replica) for number, replica in enumerate(replicas)))
+    found = await counted(nats.url)
+    assert [number for number, _ in found] == list(range(1, 801))
+    assert {cause for _, cause in found} == {f"{number}/{n}" for number in range(4) for n in range(200)}
+
+
+async def test_four_replicas_that_publish_the_same_facts_store_each_once(nats: EmbeddedServer) -> None:
+    await forgets_ids(nats.url, FEED)
+    async with contextlib.AsyncExitStack() as stack:
+        replicas = [await stack.enter_async_context(publishing(nats.url)) for _ in range(4)]
+
+        async def many(replica: Publisher) -> None:
+            for n in range(50):
+                await replica.publish(f"c{n}", again=True)
+
+        await asyncio.gather(*(many(replica) for replica in replicas))
+    found = await counted(nats.url)
+    assert [number for number, _ in found] == list(range(1, 51))
+    assert len({cause for _, cause in found}) == 50
+
+
+async def test_a_replica_that_was_overtaken_counts_on_from_the_other(nats: EmbeddedServer) -> None:
+    async with publishing(nats.url) as one, publishing(nats.url) as other:
+        assert await one.publish("c1") == 1
+        assert [await other.publish(f"d{n}") for n in range(3)] == [2, 3, 4]
+        assert await one.publish("c2") == 5
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["said to come again", "after a restart"])
+async def test_what_comes_again_after_the_stream_forgot_its_id_is_not_stored_twice(
+    nats: EmbeddedServer, again: bool
+) -> None:
+    await forgets_ids(nats.url, FEED)
+    since = now()
+    async with publishing(nats.url) as replica:
+        await replica.publish("c1", since=since)
+        await replica.publish("c2", since=since)
+        await asyncio.sleep(0.3)  # the window of ids
+        if again:
+            assert await replica.publish("c1", since=since, again=True) is None
+    async with publishing(nats.url) as successor:
+        assert await successor.publish("c1", since=since, again=again) is None
+        assert successor.sent == 0
+        assert await successor.publish("c3") == 3
+    assert await counted(nats.url) == [(1, "c1"), (2, "c2"), (3, "c3")]
+
+
+async def test_an_old_fact_is_looked_for_also_when_nobody_says_that_it_comes_again(nats: EmbeddedServer) -> None:
+    await forgets_ids(nats.url, FEED)
+    async with publishing(nats.url) as paused, publishing(nats.url) as other:
+        await paused.publish("c0")
+        await other.publish("c1")
+        await paused.publish("c2")
+        await asyncio.sleep(0.3)  # the window of ids
+        assert await paused.publish("c1", since=now() - timedelta(minutes=5)) is None
+    assert await counted(nats.url) == [(1, "c0"), (2, "c1"), (3, "c2")]
+
+
+async def test_it_is_found_among_more_messages_than_one_answer_holds(nats: EmbeddedServer) -> None:
+    await forgets_ids(nats.url, FEED)
+    async with publishing(nats.url) as replica:
+        await asyncio.gather(*(replica.publish(f"c{n}") for n in range(600)))
+        await asyncio.sleep(0.3)  # the window of ids
+        assert await replica.publish("c299", since=LONG_AGO, again=True) is None
+        assert await replica.publish("c599", since=LONG_AGO, again=True) is None
+        assert await replica.publish("new", since=LONG_AGO, again=True) == 601
+
+
+async def test_within_the_window_the_stream_knows_it_and_the_count_goes_on(nats: EmbeddedServer) -> None:
+    async with publishing(nats.url) as replica:
+        await replica.publish("c1")
+        await replica.publish("c2")
+        assert await replica.publish("c1") is None
+        assert await replica.publish("c3") == 3
+    assert await counted(nats.url) == [(1, "c1"), (2, "c2"), (3, "c3")]
+
+
+async def test_an_answer_that_was_lost_makes_no_double_and_no_gap(nats: EmbeddedServer) -> None:
+    async with publishing(nats.url) as replica:
+        await replica.publish("c1")
+        real, losing = replica.service.bus.jetstream.publish, [True]
+
+        async def lossy(*args: Any, **given: Any) -> Any:
+            ack = await real(*args, **given)
+            if losing.pop() if losing else False:
+                raise TimeoutError("the answer was lost")
+            return ack
+
+        replica.service.bus.jetstream.publish = lossy  # type: ignore[method-assign]  # only so can it be lost
+        with pytest.raises(TimeoutError):
+            await replica.publish("c2")
+        assert await replica.publish("c3") == 3
+        assert await replica.publish("c2", again=True) is None
+    assert await counted(nats.url) == [(1, "c1"), (2, "c2"), (3, "c3")]
+
+
+async def test_the_count_goes_on_when_the_stream_has_nothing_left_of_a_robot(nats: EmbeddedServer) -> None:
+    counts = MemoryCounts({DELIVERY_SETTLED.subject(TEAM, MEMBER): 41})
+    async with publishing(nats.url, counts) as replica:
+        assert await replica.publish("c1") == 42
+        async with jetstream(nats.url) as js:
+            await js.purge_stream(FEED)
+        assert await replica.publish("c2") == 43
+        assert counts.asked == 2
+    async with publishing(nats.url, counts) as successor:
+        assert await successor.publish("c3") == 44
+        assert counts.asked == 2
+
+
+async def test_what_was_counted_is_saved_in_the_background(nats: EmbeddedServer) -> None:
+    counts = MemoryCounts()
+    async with publishing(nats.url, counts) as replica:
+        loop = asyncio.create_task(replica.feed.keep_counts())
+        await replica.publish("c1")
+        await replica.publish("c2")
+        loop.cancel()
+        await asyncio.gather(loop, return_exceptions=True)
+    assert counts.counts == {DELIVERY_SETTLED.subject(TEAM, MEMBER): 2}
+
+
+async def test_more_robots_than_are_remembered_are_counted_all_the_same(nats: EmbeddedServer) -> None:
+    async with publishing(nats.url, remembered=2) as replica:
+        for expected in (1, 2):
+            numbers = [await replica.publish(f"c{expected}/{n}", member=f"m{n}") for n in range(5)]
+            assert numbers == [expected] * 5
+
+
+async def test_what_the_stream_refuses_is_raised_and_counted_anew(nats: EmbeddedServer) -> None:
+    async with publishing(nats.url) as replica:
+        real = replica.service.bus.jetstream.publish
+
+        async def refusing(*_: Any, **__: Any) -> Any:
+            raise ServerError(code=500, err_code=10077, description="the stream is full")
+
+        replica.service.bus.jetstream.publish = refusing  # type: ignore[method-assign]  # a full stream
+        with pytest.raises(ServerError):
+            await replica.publish("c1")
+        replica.service.bus.jetstream.publish = real  # type: ignore[method-assign]  # it has room again
+        assert await replica.publish("c1", again=True) == 1
+
+
+async def test_whoever_never_gets_through_says_so(nats: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota_common.feed.PATIENCE_S", 0.05)
+    async with publishing(nats.url) as replica:
+
+        async def late(*_: Any, **__: Any) -> Any:
+            raise APIError(code=400, err_code=10164, description="wrong last sequence")
+
+        replica.service.bus.jetstream.publish = late  # type: ignore[method-assign]  # a cluster that is busy for ever
+        with pytest.raises(Transient, match="each time before us"):
+            await replica.publish("c1")
+
+
+async def test_facts_of_the_feed_are_published_through_it_alone(nats: EmbeddedServer) -> None:
+    async with publishing(nats.url) as replica:
+        with pytest.raises(NotInCatalog, match=r"rota_common\.feed"):
+            await replica.service.publish(DELIVERY_SETTLED, a_fact(), caused_by="c1")

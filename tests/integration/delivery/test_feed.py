@@ -1,0 +1,106 @@
+"""The feed of one robot, as subscribers read it: in order, without a gap, through restarts and absences."""
+
+import asyncio
+from typing import Any
+
+import nats as nats_py
+import pytest
+from nats.js.api import ConsumerConfig
+
+from rota_common.testing.crash import crash
+from rota_contracts.catalog import (
+    DELIVERY_ACCEPTED,
+    DELIVERY_ATTEMPTED,
+    DELIVERY_COMPLETED,
+    DELIVERY_SETTLED,
+    FEED,
+)
+from rota_contracts.envelope import SEQUENCE
+from rota_contracts.feed import feed_subject, subscriber_durable
+from tests.integration.delivery.conftest import World
+from tests.integration.delivery.receivers import HttpReceiver
+
+pytestmark = pytest.mark.once
+OF_ONE = (DELIVERY_ATTEMPTED, DELIVERY_COMPLETED, DELIVERY_SETTLED)
+
+
+@pytest.fixture
+async def robot(world: World, receiver: HttpReceiver) -> None:
+    await world.robot({"preferences": {"webhook": {"targets": [{"url": receiver.url()}]}}})
+    await world.hear(DELIVERY_ACCEPTED)
+
+
+async def requested(world: World, start: int, end: int) -> None:
+    """Requests `start` … `end` - 1 are made at once, and dealt with when this returns."""
+    await asyncio.gather(*(world.request(f"r{number}") for number in range(start, end)))
+    await world.heard(DELIVERY_ACCEPTED, end)
+
+
+async def assert_counted_to(world: World, count: int) -> None:
+    for channel in OF_ONE:
+        kept = await world.kept(channel)
+        assert [event.sequence for event in kept] == list(range(1, count + 1)), channel.name
+        assert len({event.data.request_id for event in kept}) == count
+
+
+async def test_two_replicas_count_the_facts_of_one_robot_together(world: World, robot: None) -> None:
+    await asyncio.gather(world.start(), world.start())
+    await requested(world, 0, 100)
+    await assert_counted_to(world, 100)
+
+
+async def test_the_count_goes_on_in_the_next_replica(world: World, robot: None) -> None:
+    first = await world.start()
+    await requested(world, 0, 3)
+    await crash(first)
+    second = await world.start()
+    await requested(world, 3, 6)
+    await second.stop()
+    await world.start()
+    await requested(world, 6, 9)
+    await assert_counted_to(world, 9)
+
+
+async def test_the_count_goes_on_when_the_stream_has_let_go_of_all(world: World, robot: None) -> None:
+    first = await world.start()
+    await requested(world, 0, 3)
+    await first.stop()
+    client = await nats_py.connect(world.nats_url)
+    await client.jetstream().purge_stream(FEED)
+    await client.close()
+    await world.start()
+    await requested(world, 3, 5)
+    for channel in OF_ONE:
+        assert [event.sequence for event in await world.kept(channel)] == [4, 5]
+
+
+async def test_a_subscriber_that_was_away_goes_on_where_it_was_in_order(world: World, robot: None) -> None:
+    durable = subscriber_durable("acme", "crm")
+    client = await nats_py.connect(world.nats_url)
+    await client.jetstream().add_consumer(
+        FEED, ConsumerConfig(durable_name=durable, filter_subject=feed_subject("acme"))
+    )
+    await client.close()
+    await asyncio.gather(world.start(), world.start())
+    seen: list[tuple[str, int]] = []
+    for start, end in ((0, 10), (10, 40), (40, 45)):
+        await requested(world, start, end)  # nobody listens meanwhile
+        seen += await read(world.nats_url, durable, (end - start) * len(OF_ONE))
+    for channel in OF_ONE:
+        subject = channel.subject("acme", "ann")
+        assert [count for name, count in seen if name == subject] == list(range(1, 46))
+    assert len(seen) == 45 * len(OF_ONE)
+
+
+async def read(url: str, durable: str, count: int) -> list[tuple[str, int]]:
+    """What the subscriber is given now: subject and number of each."""
+    client = await nats_py.connect(url)
+    source = await client.jetstream().pull_subscribe_bind(durable, FEED)
+    found: list[tuple[str, int]] = []
+    while len(found) < count:
+        for message in await source.fetch(count - len(found), timeout=5):
+            headers: dict[str, Any] = message.headers or {}
+            found.append((message.subject, int(headers[SEQUENCE])))
+            await message.ack_sync()
+    await client.close()
+    return found

@@ -1,0 +1,72 @@
+"""Where a webhook may go and what it may take along, with the system's own resolver and real sockets."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
+from delivery_center.ports import Parcel
+from rota_common.errors import Permanent
+from rota_common.urls import Resolver, checked_target, networks
+from rota_contracts.delivery import DeliveryContent, DeliveryContext
+from rota_contracts.preferences import WebhookTarget
+from rota_contracts.robot import Robot
+from rota_contracts.text import Text
+from tests.integration.delivery.receivers import HttpReceiver
+
+WRITTEN = ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "[::ffff:7f00:1]", "0", "localhost", "x@127.0.0.1"]
+
+
+def parcel() -> Parcel:
+    at, owner = datetime(2026, 3, 2, 12, tzinfo=UTC), {"team_id": "acme", "member_id": "ann"}
+    return Parcel(
+        delivery_id="d1",
+        request_id="r1",
+        at=at,
+        created_at=at,
+        content=DeliveryContent(summary="s", body=Text(inline="b")),
+        body="b",
+        context=DeliveryContext.model_validate(owner | {"execution_id": "e1", "trigger_type": "event"}),
+        robot=Robot.model_validate(owner | {"robot_config": {"identity": {"role": "analyst"}}}),
+    )
+
+
+class Names:
+    """A name server that says something else each time, its last word for ever."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers, self.asked = list(answers), 0
+
+    async def __call__(self, host: str, port: int) -> list[str]:
+        self.asked += 1
+        return [self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]]
+
+
+async def sent(receiver: HttpReceiver, resolver: Resolver, *hosts: str) -> None:
+    async with webhook_client() as client:
+        allowed = networks("127.0.0.1/32")
+        channel = HttpxWebhook(client, timeout=2, environ={}, allowed=allowed, resolver=resolver)
+        for host in hosts:
+            await channel.send(WebhookTarget(url=receiver.url(host=host)), parcel())
+
+
+@pytest.mark.parametrize("host", WRITTEN)
+async def test_however_an_address_is_written_what_the_system_connects_to_is_judged(host: str) -> None:  # F22
+    with pytest.raises(Permanent, match="not a public address"):
+        await checked_target(f"http://{host}/")
+
+
+async def test_a_name_that_changes_after_it_was_checked_changes_nothing(receiver: HttpReceiver) -> None:  # F22
+    names = Names("127.0.0.1", "169.254.169.254")
+    await sent(receiver, names, "moving.test")
+    assert (names.asked, len(receiver.got)) == (1, 1)
+    with pytest.raises(Permanent, match=r"169\.254\.169\.254, which is not a public address"):
+        await sent(receiver, names, "moving.test")
+    assert len(receiver.got) == 1
+
+
+async def test_what_one_receiver_sets_as_a_cookie_goes_to_no_other_at_the_same_address(receiver: HttpReceiver) -> None:
+    receiver.will_answer(200, 200, set_cookie="session=of-the-first; Path=/")
+    await sent(receiver, Names("127.0.0.1"), "one.test", "two.test", "one.test")
+    assert len(receiver.got) == 3
+    assert not any("cookie" in got.headers for got in receiver.got)

@@ -1,0 +1,152 @@
+"""A delivery-center that has a ledger, targets and suppressions, over the real bus: it notes what it is asked."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from rota_common.errors import Permanent
+from rota_common.router import Router
+from rota_contracts.catalog import (
+    LIST_DELIVERIES,
+    LIST_SUPPRESSIONS,
+    LIST_TARGETS,
+    READ_DELIVERY,
+    REPLAY_DELIVERIES,
+    SUPPRESS,
+    SWITCH_TARGET,
+    UNSUPPRESS,
+)
+from rota_contracts.delivery import AttemptRead, ChannelResult, DeliveryRead, DeliveryType, ReadDelivery, TargetRead
+from rota_contracts.ledger import (
+    DeliveriesListed,
+    DeliveriesReplayed,
+    DeliveryState,
+    DeliverySummary,
+    ListDeliveries,
+    ReplayDeliveries,
+    Replayed,
+)
+from rota_contracts.model import Part
+from rota_contracts.targets import (
+    ListSuppressions,
+    ListTargets,
+    Suppress,
+    Suppression,
+    SuppressionsListed,
+    SwitchTarget,
+    TargetCondition,
+    TargetHealth,
+    TargetsListed,
+    Unsuppress,
+)
+from tests.integration.gateway.standins import AT, answering
+
+HOOK = "https://crm.example/in"
+
+
+def delivery(request_id: str = "d1", *, success: bool = False, final: bool = True, targets: int = 1) -> DeliveryRead:
+    result = ChannelResult(
+        type=DeliveryType.WEBHOOK, target=HOOK, success=success, delivery_id="x1", final=final, target_id="t1"
+    )
+    attempt = AttemptRead(at=AT, ok=success, latency_ms=12, details={"status": 500, "body": "out of order"})
+    settled = final or not targets
+    read = [TargetRead(result=result, attempts=[attempt])] * targets
+    return DeliveryRead(request_id=request_id, accepted_at=AT, settled=settled, targets=read)
+
+
+def summary(request_id: str) -> DeliverySummary:
+    return DeliverySummary(
+        request_id=request_id,
+        member_id="leader",
+        execution_id="e1",
+        created_at=AT,
+        state=DeliveryState.FAILED,
+        summary="A lead",
+    )
+
+
+@dataclass
+class Ledger:
+    """The team acme has `deliveries`; a page holds one. `given_up` of them are replayed. `refuses` is why it won't."""
+
+    deliveries: list[DeliveryRead] = field(default_factory=list)
+    given_up: list[str] = field(default_factory=list)
+    targets: list[TargetHealth] = field(default_factory=list)
+    suppressions: list[Suppression] = field(default_factory=list)
+    refuses: str = ""
+    asked: list[Part] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def running(self, url: str) -> AsyncIterator["Ledger"]:
+        router = Router()
+        router.answer(READ_DELIVERY)(self._read)
+        router.answer(LIST_DELIVERIES)(self._list)
+        router.answer(REPLAY_DELIVERIES)(self._replay)
+        router.answer(LIST_TARGETS)(self._list_targets)
+        router.answer(SWITCH_TARGET)(self._switch)
+        router.answer(SUPPRESS)(self._suppress)
+        router.answer(UNSUPPRESS)(self._unsuppress)
+        router.answer(LIST_SUPPRESSIONS)(self._list_suppressions)
+        async with answering("delivery-center", url, router):
+            yield self
+
+    async def _read(self, question: ReadDelivery) -> DeliveryRead:
+        mine = self.deliveries if question.team_id == "acme" else []
+        return next((each for each in mine if each.request_id == question.request_id), DeliveryRead())
+
+    async def _list(self, question: ListDeliveries) -> DeliveriesListed:
+        self.asked.append(question)
+        ids = sorted(each.request_id or "" for each in self.deliveries if question.team_id == "acme")
+        page = [each for each in ids if each > question.after][:1]
+        more = page[-1] if page and page[-1] != ids[-1] else ""
+        return DeliveriesListed(deliveries=[summary(each) for each in page], next=more)
+
+    async def _replay(self, question: ReplayDeliveries) -> DeliveriesReplayed:
+        self.asked.append(question)
+        if self.refuses:
+            raise Permanent(self.refuses)
+        left = [each for each in self.given_up if each > question.after]
+        page = [question.request_id] if question.request_id in self.given_up else left[: question.limit]
+        if question.request_id is not None and question.request_id not in self.given_up:
+            page = []
+        more = page[-1] if question.request_id is None and len(left) > question.limit else ""
+        ids = [(f"{question.replay_id}-{each}", each) for each in page]
+        sent = [Replayed(request_id=made, replay_of=each or "", targets=1) for made, each in ids]
+        return DeliveriesReplayed(replayed=sent, next=more)
+
+    async def _list_targets(self, question: ListTargets) -> TargetsListed:
+        return TargetsListed(targets=self.targets if question.team_id == "acme" else [])
+
+    async def _switch(self, word: SwitchTarget) -> TargetsListed:
+        self.asked.append(word)
+        if self.refuses:
+            return TargetsListed(refused=self.refuses)
+        healthy = [each for each in self.targets if each.target_id != word.target_id]
+        sick = TargetHealth(
+            target_id=word.target_id,
+            type=DeliveryType.WEBHOOK,
+            target=HOOK,
+            condition=TargetCondition.DISABLED,
+            disabled_at=AT,
+            reason=word.reason,
+        )
+        self.targets = healthy if word.enabled else [*healthy, sick]
+        return TargetsListed(targets=self.targets)
+
+    async def _suppress(self, word: Suppress) -> SuppressionsListed:
+        self.asked.append(word)
+        if self.refuses:
+            return SuppressionsListed(refused=self.refuses)
+        made = Suppression(created_at=AT, **word.model_dump())
+        self.suppressions.append(made)
+        return SuppressionsListed(suppressions=[made])
+
+    async def _unsuppress(self, word: Unsuppress) -> SuppressionsListed:
+        self.asked.append(word)
+        self.suppressions = [each for each in self.suppressions if each.address != word.address]
+        return SuppressionsListed()
+
+    async def _list_suppressions(self, question: ListSuppressions) -> SuppressionsListed:
+        self.asked.append(question)
+        page = [each for each in self.suppressions if each.address > question.after][: question.limit]
+        return SuppressionsListed(suppressions=page, next=page[-1].address if page else "")

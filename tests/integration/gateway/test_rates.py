@@ -1,0 +1,156 @@
+"""Limits of requests a minute, kept by all replicas together (TG-28), and where they stand in the order of checks."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from rota_common.clock import now
+from rota_common.embedded import EmbeddedServer
+from rota_common.service import Runtime
+from tests.integration.gateway.kit import HOOK, Gateway, gateway, messages, settings
+from tests.integration.gateway.test_webhooks import error_of
+
+LIMIT, POSTS = 100, 400
+SECOND = 17
+AT = now().replace(second=SECOND, microsecond=0)
+FORGED = {"webhook-signature": "v1,AAAA"}
+
+
+def frozen() -> datetime:
+    """Or the minute could end in the middle of a test."""
+    return AT
+
+
+class Replicas:
+    """Of one gateway; the team has one source and one robot."""
+
+    def __init__(self, url: str, mongo_url: str, prefix: str, ends: AsyncExitStack) -> None:
+        self._where, self._ends = (url, mongo_url, prefix), ends
+
+    async def start(self, count: int = 1, **given: Any) -> list[Gateway]:
+        made = [
+            await self._ends.enter_async_context(
+                gateway(settings(*self._where, **given), runtime=Runtime(clock=frozen, fetch_timeout=0.3))
+            )
+            for _ in range(count)
+        ]
+        made[0].key = await made[0].make_team()
+        await made[0].make_robot()
+        return made
+
+
+@pytest.fixture
+async def replicas(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Replicas]:
+    async with AsyncExitStack() as ends:
+        yield Replicas(nats.url, mongo_url, mongo_prefix, ends)
+
+
+async def flood(gateways: list[Gateway], count: int, prefix: str = "evt", **how: Any) -> Counter[int]:
+    """So many events, by turns at each replica; how often each status was the answer."""
+    posts = (gateways[number % len(gateways)].post(event_id=f"{prefix}_{number}", **how) for number in range(count))
+    return Counter(answer.status_code for answer in await asyncio.gather(*posts))
+
+
+async def test_four_replicas_never_take_more_of_a_source_than_its_limit(replicas: Replicas) -> None:
+    gateways = await replicas.start(4)
+    await gateways[0].make_source(rate_limit=LIMIT)
+    answers = await flood(gateways, POSTS)
+    assert set(answers) == {202, 429}
+    assert 80 <= answers[202] <= LIMIT
+    assert await messages(gateways[0].nats_url) == answers[202]
+    refused = await gateways[0].post(event_id="one more")
+    assert error_of(refused) == (429, "rate_limited")
+    assert refused.headers["retry-after"] == str(60 - SECOND)
+
+
+async def test_one_replica_takes_exactly_the_limit_also_of_events_one_by_one(replicas: Replicas) -> None:
+    [acme] = await replicas.start()
+    await acme.make_source(rate_limit=LIMIT)
+    statuses = [(await acme.post(event_id=f"evt_{number}")).status_code for number in range(LIMIT + 10)]
+    assert statuses == [202] * LIMIT + [429] * 10
+
+
+async def test_wrong_signatures_and_repeats_do_not_use_up_what_a_source_may_send(replicas: Replicas) -> None:
+    [acme] = await replicas.start()
+    await acme.make_source(rate_limit=LIMIT)
+    assert await flood([acme], 3 * LIMIT, "forged", headers=FORGED) == {403: 3 * LIMIT}
+    assert await flood([acme], LIMIT - 1) == {202: LIMIT - 1}
+    assert await flood([acme], LIMIT - 1) == {200: LIMIT - 1}
+    assert error_of(await acme.post(b"{", event_id="malformed")) == (400, "malformed_json")
+    assert (await acme.post(event_id="the last")).status_code == 202
+    assert error_of(await acme.post(event_id="one too many")) == (429, "rate_limited")
+
+
+async def test_an_address_has_its_own_limit_at_all_replicas_together(replicas: Replicas) -> None:  # TG-28
+    gateways = await replicas.start(4, rate_per_address=40, trusted_proxies="127.0.0.1/32")
+    await gateways[0].make_source()
+    forged = await flood(gateways, 100, headers=FORGED | {"x-forwarded-for": "198.51.100.1"})
+    assert set(forged) == {403, 429}  # strangers are counted by where they come from
+    assert 32 <= forged[403] <= 40
+    assert (await gateways[0].post(headers={"x-forwarded-for": "198.51.100.2"})).status_code == 202
+
+
+async def test_nobody_may_choose_the_address_that_counts(replicas: Replicas) -> None:
+    [acme] = await replicas.start(rate_per_address=20)
+    await acme.make_source()
+    posts = [acme.post(event_id=f"e{n}", headers={"x-forwarded-for": f"198.51.100.{n}"}) for n in range(30)]
+    assert Counter(answer.status_code for answer in await asyncio.gather(*posts)) == {202: 20, 429: 10}
+
+
+async def test_callbacks_count_for_the_address(replicas: Replicas) -> None:
+    [acme] = await replicas.start(rate_per_address=3)
+    answers = [await acme.http.post("/v1/callbacks/guess", json={"output": 1}) for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [503] * 3 + [429] * 2  # no executor answers here
+    assert answers[-1].headers["retry-after"] == str(60 - SECOND)
+
+
+async def test_messages_are_60_a_minute_from_one_address(replicas: Replicas) -> None:  # TG-28, TG-33
+    [acme] = await replicas.start()
+    await acme.make_source(scheme="bearer", robot="leader")
+    answers = [await acme.http.post(HOOK, json={"message": "hi"}) for _ in range(62)]
+    assert [answer.status_code for answer in answers] == [401] * 60 + [429] * 2
+
+
+async def test_no_limit_is_no_limit(replicas: Replicas) -> None:
+    [acme] = await replicas.start(rate_per_address=0, rate_per_source=0)
+    await acme.make_source()
+    assert await flood([acme], POSTS) == {202: POSTS}
+
+
+async def test_the_checks_come_in_their_order(replicas: Replicas) -> None:  # Decision 7, TG-33
+    [acme] = await replicas.start(rate_per_address=6)
+    await acme.make_source(rate_limit=1)
+    assert (await acme.post()).status_code == 202
+    assert error_of(await acme.post(b"{", headers=FORGED)) == (403, "bad_signature")  # before the body
+    assert error_of(await acme.post(b"{")) == (400, "malformed_json")  # before what is known of its id
+    assert error_of(await acme.post({"other": "body"})) == (409, "event_id_reused")  # before the source's budget
+    assert error_of(await acme.post(event_id="evt_2")) == (429, "rate_limited")
+    assert error_of(await acme.post(event_id="evt_2", headers=FORGED)) == (
+        429,
+        "rate_limited",
+    )  # spent: looked at first
+    unknown = await acme.post(path="/v1/hooks/acme/unknown")
+    assert error_of(unknown) == (429, "rate_limited")  # the address's seventh
+    assert error_of(await acme.http.post(HOOK, content=b"x" * 65_537)) == (413, "too_large")  # before everything
+
+
+async def test_more_posts_than_can_be_in_hand_are_told_to_come_back(replicas: Replicas, nats: EmbeddedServer) -> None:
+    [acme] = await replicas.start(webhooks_at_once=5)
+    await acme.make_source()
+    assert (await acme.post()).status_code == 202
+    nats.pause()
+    try:
+        posts = [asyncio.create_task(acme.post(event_id=f"e{number}")) for number in range(20)]
+        async with asyncio.timeout(2):  # the five in hand wait 5 s
+            done = [await post for post in posts[5:]]
+    finally:
+        nats.resume()
+    assert {error_of(answer) for answer in done} == {(503, "unavailable")}
+    assert {"in hand" in answer.text for answer in done} == {True}
+    assert {int(answer.headers["retry-after"]) > 0 for answer in done} == {True}
+    assert {(await post).status_code for post in posts[:5]} <= {202, 503}

@@ -1,0 +1,203 @@
+"""Each scheme through the API, with the clock set: what its sender posts is taken, and not once it is old."""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+import stripe
+from svix.webhooks import Webhook as SvixWebhook
+
+from rota_common.embedded import EmbeddedServer
+from rota_common.service import Runtime
+from tests.integration.gateway.kit import Gateway, gateway, messages, settings, triggers
+from tests.integration.gateway.test_webhooks import error_of
+
+STANDARD = "whsec_" + base64.b64encode(b"a secret of 24 bytes or so").decode()
+TEXT = "known to both sides"
+SLACKS = "8f742231b10e8888abcd99yyyzzz85a5"
+ENVIRON = {"STANDARD": STANDARD, "TEXT": TEXT, "KEY": "the-key-of-the-sender", "SLACKS": SLACKS}
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+SLACKS_AT = datetime.fromtimestamp(1531420618, UTC)
+SLACKS_COMMAND = (
+    b"token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V"
+    b"&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text="
+    b"&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN"
+    b"&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
+)
+
+
+@dataclass
+class World:
+    """A gateway whose clock the test sets, a team, and a robot that wants every event."""
+
+    now: datetime = AT
+    made: Gateway = field(init=False)
+
+    async def source(self, scheme: str, secret: str, **more: Any) -> None:
+        body = {"name": "in", "scheme": scheme, "secret": secret} | more
+        answer = await self.made.call("POST", "/v1/teams/acme/sources", json=body)
+        assert answer.status_code == 201, answer.text
+
+    async def post(self, body: bytes, **headers: str) -> httpx.Response:
+        """Headers with _ for -."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.made.http.post("/v1/hooks/acme/in", content=body, headers=named)
+
+    async def got(self) -> list[tuple[str | None, dict[str, Any]]]:
+        found = await triggers(self.made.nats_url) if await messages(self.made.nats_url) else []
+        return [(each.data.input.event_type, each.data.input.data) for each in found]
+
+
+@pytest_asyncio.fixture
+async def world(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[World]:
+    world = World()
+    runtime = Runtime(fetch_timeout=0.3, clock=lambda: world.now)
+    given = settings(nats.url, mongo_url, mongo_prefix)
+    async with gateway(given, runtime=runtime, environ=ENVIRON) as world.made:
+        world.made.key = await world.made.make_team()
+        await world.made.make_robot("all", events=[{"type": "webhook", "source": "in"}])
+        yield world
+
+
+def stamp(at: datetime) -> str:
+    return str(int(at.timestamp()))
+
+
+def hexmac(body: bytes, secret: str = TEXT) -> str:
+    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+async def refused_when_old(world: World, body: bytes, **headers: str) -> None:
+    """Six minutes later, and before, as it is refused with a byte changed."""
+    sent, signed = world.now, list(headers)
+    for minutes in (6, -6):
+        world.now = sent + timedelta(minutes=minutes)
+        assert error_of(await world.post(body, **headers)) == (403, "bad_signature")
+    world.now = sent
+    assert error_of(await world.post(body + b" ", **headers)) == (403, "bad_signature")
+    for name in signed:
+        changed = headers[name][:-1] + chr(ord(headers[name][-1]) ^ 1)
+        assert error_of(await world.post(body, **headers | {name: changed})) == (403, "bad_signature"), name
+
+
+async def test_svix(world: World) -> None:  # TG-30, Decision 5
+    await world.source("standard_webhooks", "$ENV.STANDARD")
+    body = b'{"type": "lead.created", "data": {"a": 1}}'
+    signature = SvixWebhook(STANDARD).sign("msg_1", AT, body.decode())
+    for prefix in ("webhook_", "svix_"):
+        headers = {f"{prefix}id": "msg_1", f"{prefix}timestamp": stamp(AT), f"{prefix}signature": signature}
+        await refused_when_old(world, body, **headers)
+        answer = await world.post(body, **headers)
+        assert answer.json()["event_id"] == "msg_1"
+    assert await world.got() == [("lead.created", {"a": 1})]
+
+
+async def test_github(world: World) -> None:  # TG-30, Decision 5
+    await world.source("github", "$ENV.TEXT", event_types=["issues.*", "ping"])
+    body = b'{"action": "opened", "issue": {"number": 7}}'
+    headers = {
+        "x_github_event": "issues",
+        "x_github_delivery": "72d3162e",
+        "x_hub_signature_256": f"sha256={hexmac(body)}",
+    }
+    answer = await world.post(body, **headers)
+    assert (answer.status_code, answer.json()["event_id"]) == (202, "72d3162e")
+    assert (await world.post(body, **headers)).status_code == 200
+    wrong = headers | {"x_hub_signature_256": f"sha256={hexmac(body, 'another')}", "x_github_delivery": "2"}
+    assert error_of(await world.post(body, **wrong)) == (403, "bad_signature")
+    other = await world.post(body, **headers | {"x_github_event": "star", "x_github_delivery": "3"})
+    assert (other.status_code, other.json()["triggers"]) == (202, [])
+    assert "event type star.opened is not taken here" in other.json()["message"]
+    assert await world.got() == [("issues.opened", json.loads(body))]
+
+
+async def test_stripe(world: World) -> None:  # TG-30, Decision 5
+    await world.source("stripe", "$ENV.TEXT")
+    body = b'{"id": "evt_1", "object": "event", "type": "invoice.paid", "data": {"object": {}}}'
+    signature = stripe.WebhookSignature._compute_signature(f"{stamp(AT)}.{body.decode()}", TEXT)
+    header = f"t={stamp(AT)},v1={signature}"
+    await refused_when_old(world, body, stripe_signature=header)
+    answer = await world.post(body, stripe_signature=header, x_idempotency_key="another")
+    assert answer.json()["event_id"] == "evt_1"
+    assert await world.got() == [("invoice.paid", json.loads(body))]
+
+
+async def test_slacks_command_as_it_is_published(world: World) -> None:  # TG-30, Decision 5
+    await world.source("slack", "$ENV.SLACKS")
+    world.now = SLACKS_AT
+    headers = {
+        "x_slack_signature": "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503",
+        "x_slack_request_timestamp": "1531420618",
+    }
+    form = {"content_type": "application/x-www-form-urlencoded"}
+    await refused_when_old(world, SLACKS_COMMAND, **headers)
+    assert (await world.post(SLACKS_COMMAND, **headers, **form)).status_code == 202
+    [(event_type, data)] = await world.got()
+    assert (event_type, data["command"], data["text"]) == (None, "/webhook-collect", "")
+
+
+async def test_slacks_challenge_is_answered_when_it_is_slacks(world: World) -> None:
+    await world.source("slack", "$ENV.SLACKS")
+    body = b'{"token": "x", "type": "url_verification", "challenge": "3eZbrw1aB"}'
+    signature = f"v0={hexmac(b'v0:' + stamp(AT).encode() + b':' + body, SLACKS)}"
+    answer = await world.post(body, x_slack_signature=signature, x_slack_request_timestamp=stamp(AT))
+    assert (answer.status_code, answer.json()) == (200, {"challenge": "3eZbrw1aB"})
+    unsigned = await world.post(body, x_slack_request_timestamp=stamp(AT))
+    assert error_of(unsigned) == (403, "bad_signature")
+    assert await world.got() == []
+
+
+async def test_an_hmac_in_a_header_of_ones_own(world: World) -> None:  # TG-30
+    await world.source("hmac", "$ENV.TEXT", header="X-Shop-Hmac", id_field="id", event_type_field="topic")
+    body = b'{"id": 17, "topic": "order.paid"}'
+    in_base64 = base64.b64encode(bytes.fromhex(hexmac(body))).decode()
+    for signature in (f"sha256={hexmac(body)}", hexmac(body), in_base64):
+        answer = await world.post(body, x_shop_hmac=signature)
+        assert answer.json()["event_id"] == "17"
+    assert error_of(await world.post(body, x_webhook_signature=hexmac(body))) == (403, "bad_signature")
+    assert await world.got() == [("order.paid", json.loads(body))]
+
+
+async def test_a_bearer_key(world: World) -> None:  # TG-29
+    await world.source("bearer", "$ENV.KEY")
+    body = b'{"type": "a", "data": {}}'
+    assert (await world.post(body, authorization="Bearer the-key-of-the-sender")).status_code == 202
+    for wrong in ({"authorization": "Bearer the-key-of-the-sendes"}, {"authorization": "Bearer"}, {}):
+        answer = await world.post(body, **wrong)
+        assert error_of(answer) == (401, "unauthenticated")
+        assert answer.headers["www-authenticate"] == "Bearer"
+    assert len(await world.got()) == 1
+
+
+async def test_a_bearer_key_and_a_signature(world: World) -> None:  # TG-29, TG-30, TG-33
+    await world.source("bearer", "$ENV.KEY", signing_secret="$ENV.TEXT")
+    body, key = b"{}", {"authorization": "Bearer the-key-of-the-sender"}
+    right = {"x_webhook_signature": f"sha256={hexmac(body)}"}
+    assert (await world.post(body, **key, **right)).status_code == 202
+    assert error_of(await world.post(body, **key)) == (403, "bad_signature")
+    assert error_of(await world.post(body, **right)) == (401, "unauthenticated")
+    assert error_of(await world.post(b"{not json", **key)) == (403, "bad_signature")
+
+
+ABSURD = (b"\xff\xfe", b"\xc3\xa9" * 64, b"9" * 5000, b"v1," * 2000, b"t=\xb2,v1=\xe9", b"sha256=\xe9", b"")
+NAMES = ("webhook-id", "webhook-timestamp", "webhook-signature", "stripe-signature", "x-hub-signature-256")
+SLACK_NAMES = ("x-slack-signature", "x-slack-request-timestamp")
+
+
+@pytest.mark.parametrize("scheme", ["standard_webhooks", "github", "stripe", "slack", "hmac", "bearer"])
+async def test_headers_that_make_no_sense_are_refused_and_break_nothing(world: World, scheme: str) -> None:
+    await world.source(scheme, "$ENV.STANDARD")
+    for value in ABSURD:
+        names = (*NAMES, *SLACK_NAMES, "x-webhook-signature", "authorization", "x-github-event", "x-github-delivery")
+        headers = [(name.encode(), value) for name in names]
+        answer = await world.made.http.post("/v1/hooks/acme/in", content=b"{}", headers=headers)
+        assert answer.status_code in (401, 403), answer.text
+    assert await world.got() == []

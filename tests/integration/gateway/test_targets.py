@@ -1,0 +1,91 @@
+"""The places that results go to, and the addresses that get no mail, over HTTP."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from rota_common.embedded import EmbeddedServer
+from rota_contracts.targets import ListSuppressions, Suppress, SwitchTarget, Unsuppress
+from tests.integration.gateway.kit import ADMIN, Gateway
+from tests.integration.gateway.ledger_standin import HOOK, Ledger
+from tests.integration.gateway.test_teams import fields_of
+from tests.integration.gateway.test_webhooks import error_of
+
+TARGETS, SUPPRESSIONS = "/v1/teams/acme/targets", "/v1/teams/acme/suppressions"
+ADA = "ada/o'x+1@acme.example"
+
+
+@pytest.fixture
+async def ledger(nats: EmbeddedServer) -> AsyncIterator[Ledger]:
+    async with Ledger().running(nats.url) as running:
+        yield running
+
+
+async def test_a_place_is_switched_off_and_on(acme: Gateway, ledger: Ledger) -> None:
+    assert (await acme.call("GET", TARGETS)).json() == {"targets": []}
+    off = await acme.call("POST", f"{TARGETS}/t1/disable", json={"reason": "it moves house"})
+    [one] = off.json()["targets"]
+    shown = {"target_id": "t1", "target": HOOK, "condition": "disabled", "reason": "it moves house"}
+    assert {name: one[name] for name in shown} == shown
+    assert (await acme.call("GET", TARGETS)).json() == {"targets": [one]}
+    on = await acme.call("POST", f"{TARGETS}/t1/enable")
+    assert (on.status_code, on.json()) == (200, {"targets": []})
+    assert ledger.asked == [
+        SwitchTarget(team_id="acme", target_id="t1", enabled=False, reason="it moves house"),
+        SwitchTarget(team_id="acme", target_id="t1", enabled=True),
+    ]
+
+
+async def test_an_addresss_life(acme: Gateway, ledger: Ledger) -> None:  # F23
+    named = await acme.make_key("admin", "wei")
+    made = await acme.call("POST", SUPPRESSIONS, key=named, json={"address": ADA, "reason": "has left"})
+    assert made.status_code == 201
+    [one] = made.json()["suppressions"]
+    assert (one["address"], one["reason"], one["by"]) == (ADA, "has left", "wei")
+    listed = (await acme.call("GET", SUPPRESSIONS, params={"after": "a", "limit": 1})).json()
+    assert listed == {"suppressions": [one], "next": ADA}
+    gone = await acme.call("DELETE", f"{SUPPRESSIONS}/{ADA}")
+    assert (gone.status_code, ledger.suppressions) == (204, [])
+    assert ledger.asked[1:] == [
+        ListSuppressions(team_id="acme", after="a", limit=1),
+        Unsuppress(team_id="acme", address=ADA),
+    ]
+
+
+async def test_whoever_suppresses_is_named(acme: Gateway, ledger: Ledger) -> None:
+    for key, name in ((acme.key, "a key without a name"), (ADMIN, "administrator")):
+        await acme.call("POST", SUPPRESSIONS, key=key, json={"address": ADA})
+        assert isinstance(last := ledger.asked[-1], Suppress)
+        assert last.by == name
+
+
+async def test_it_takes_an_admin_to_change_either(acme: Gateway, ledger: Ledger) -> None:  # TG-24
+    viewer, member, admin = [await acme.make_key(role) for role in ("viewer", "member", "admin")]
+    for path in (TARGETS, SUPPRESSIONS):
+        assert (await acme.call("GET", path, key=viewer)).status_code == 200
+    for method, path, body, status in (
+        ("POST", f"{TARGETS}/t1/disable", {}, 200),
+        ("POST", f"{TARGETS}/t1/enable", {}, 200),
+        ("POST", SUPPRESSIONS, {"address": ADA}, 201),
+        ("DELETE", f"{SUPPRESSIONS}/{ADA}", None, 204),
+    ):
+        assert error_of(await acme.call(method, path, key=member, json=body)) == (403, "role_too_low")
+        assert (await acme.call(method, path, key=admin, json=body)).status_code == status
+
+
+async def test_what_the_delivery_center_doesnt_take_is_refused_in_its_words(acme: Gateway, ledger: Ledger) -> None:
+    ledger.refuses = "nothing was ever sent there"
+    switched = await acme.call("POST", f"{TARGETS}/t9/disable")
+    assert error_of(switched) == (404, "target_not_found")
+    assert ledger.refuses in switched.text
+    suppressed = await acme.call("POST", SUPPRESSIONS, json={"address": ADA})
+    assert fields_of(suppressed) == {"address": ledger.refuses}
+
+
+async def test_a_wrong_word_is_refused_with_its_fields(acme: Gateway, ledger: Ledger) -> None:
+    wrong = {"address": "x", "reason": "y" * 501, "why": "z"}
+    assert set(fields_of(await acme.call("POST", SUPPRESSIONS, json=wrong))) == set(wrong)
+    assert list(fields_of(await acme.call("DELETE", f"{SUPPRESSIONS}/x"))) == ["address"]
+    assert list(fields_of(await acme.call("GET", SUPPRESSIONS, params={"limit": 1001}))) == ["limit"]
+    assert list(fields_of(await acme.call("POST", f"{TARGETS}/t1/enable", json={"because": "x"}))) == ["because"]
+    assert ledger.asked == []

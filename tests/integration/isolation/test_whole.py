@@ -1,0 +1,23 @@
+"""The whole system with everybody's keys: a webhook comes in, and the team's subscriber reads what was delivered (F22)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rota.demo.screen import Screen
+from rota.demo.story import tell
+
+pytestmark = pytest.mark.integration
+
+
+async def test_the_demo_goes_through_and_the_server_refuses_nobody_anything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await tell(tmp_path, Screen(json=True), connector="rehearsal", environ={})
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    parties = {line["party"]: line["got"] for line in said if "party" in line}
+    assert len(parties["Subscriber: feed on NATS"]) == 2
+    log = (tmp_path / "nats" / "server.log").read_text()
+    assert "Server is ready" in log
+    assert "Violation" not in log

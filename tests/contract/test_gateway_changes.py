@@ -1,4 +1,4 @@
-"""The readings in memory keep the same promises as those in MongoDB."""
+"""The readings in memory keep the same promises as those in MongoDB; so do the robots that are found by a source."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -58,7 +58,7 @@ async def test_one_place_holds_up_no_other() -> None:
 
 
 async def test_a_burst_at_a_fast_place_is_taken_in_turns() -> None:
-    places, count = Places(8, patience=1), 0
+    places, count = Places(8), 0
 
     async def visit() -> None:
         nonlocal count
@@ -66,8 +66,8 @@ async def test_a_burst_at_a_fast_place_is_taken_in_turns() -> None:
             await asyncio.sleep(0)
             count += mine
 
-    await asyncio.gather(*(visit() for _ in range(500)))
-    assert count == 500
+    await asyncio.gather(*(visit() for _ in range(96)))
+    assert count == 96
 
 
 async def test_what_is_cancelled_or_fails_leaves_its_turn_to_others() -> None:

@@ -75,11 +75,16 @@ class World:
             while not so():
                 await asyncio.sleep(0.001)
 
-    async def until_state(self, state: ReadingState) -> str:
-        async with asyncio.timeout(5):
-            while (status := await self.readings.status("acme", "crm")).state is not state:
-                await asyncio.sleep(0.001)
-        return status.reason
+    async def until_told(self, state: ReadingState, reason: str = "", *, changes: int = 0) -> None:
+        told = None
+        try:
+            async with asyncio.timeout(5):
+                while told != (state, reason, changes):
+                    await asyncio.sleep(0.001)
+                    status = await self.readings.status("acme", "crm")
+                    told = status.state, status.reason, status.changes
+        except TimeoutError:
+            raise AssertionError(f"it isn't so: {told}") from None
 
 
 def settings(**more: Any) -> DatabaseSettings:
@@ -103,12 +108,10 @@ async def test_a_place_is_noted_only_once_its_triggers_are_stored(world: World) 
     world.triggers.away = True
     async with world.reading():
         await world.databases.tell(*map(change, range(3)))
-        assert await world.until_state(ReadingState.WAITING) == "NATS: not connected"
-        assert (await world.readings.status("acme", "crm")).changes == 0
+        await world.until_told(ReadingState.WAITING, "NATS: not connected", changes=0)
         world.triggers.away = False
-        await world.until(lambda: len(world.triggers.published) == 3)
-        await world.until_state(ReadingState.READING)
-        assert (await world.readings.status("acme", "crm")).changes == 3
+        await world.until_told(ReadingState.READING, changes=3)
+        assert len(world.triggers.published) == 3
 
 
 class Picky(MemoryTriggers):
@@ -137,7 +140,7 @@ async def test_a_loss_is_noted_and_reading_goes_on(world: World) -> None:
         await world.until(lambda: len(world.triggers.published) == 1)
         world.databases.interrupted = Interrupted("the log has ended")
         await world.databases.tell()
-        assert await world.until_state(ReadingState.LOST) == "the log has ended"
+        await world.until_told(ReadingState.LOST, "the log has ended", changes=1)
         await world.databases.tell(change(1))
         await world.until(lambda: len(world.triggers.published) == 2)
 
@@ -146,8 +149,8 @@ async def test_a_loss_is_noted_and_reading_goes_on(world: World) -> None:
 async def test_whatever_goes_wrong_it_is_said_and_tried_again(world: World, failure: Exception) -> None:
     world.databases.away = failure
     async with world.reading():
-        reason = await world.until_state(ReadingState.WAITING)
-        assert reason == ("no answer" if isinstance(failure, Transient) else read_changes.BUG)
+        reason = "no answer" if isinstance(failure, Transient) else read_changes.BUG
+        await world.until_told(ReadingState.WAITING, reason)
         world.databases.away = None
         await world.databases.tell(change(0))
         await world.until(lambda: len(world.triggers.published) == 1)

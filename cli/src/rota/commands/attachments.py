@@ -1,11 +1,12 @@
 """`rota attachments`: files that go with results."""
 
 import mimetypes
-from collections.abc import AsyncIterator
-from email.message import Message
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, BinaryIO, Literal
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import httpx
 import typer
@@ -18,6 +19,7 @@ from rota_contracts.attachment import parse
 
 CHUNK = 64 * 1024
 UNKNOWN_TYPE = "application/octet-stream"
+_EXACTLY, _PLAIN = re.compile(r"filename\*=UTF-8''([^;]+)"), re.compile(r'filename="([^"]*)"')
 
 app = typer.Typer(help="Keep files that go with results, and get them back.", no_args_is_help=True)
 
@@ -76,16 +78,23 @@ def get(
 
 
 async def _written(answer: httpx.Response, to: Path) -> int:
-    """How many bytes it had. A file that breaks off isn't left there."""
+    """How many bytes it had."""
     size = 0
-    with _opened(to, "xb") as target:
-        try:
-            async for chunk in answer.aiter_bytes():
-                size += target.write(chunk)
-        except BaseException:
-            to.unlink()
-            raise
+    with _new(to) as target:
+        async for chunk in answer.aiter_bytes():
+            size += target.write(chunk)
     return size
+
+
+@contextmanager
+def _new(path: Path) -> Iterator[BinaryIO]:
+    """A file that isn't left there when it breaks off."""
+    with _opened(path, "xb") as target:
+        try:
+            yield target
+        except BaseException:
+            path.unlink()
+            raise
 
 
 def _opened(path: Path, mode: Literal["rb", "xb"]) -> BinaryIO:
@@ -99,6 +108,7 @@ def _opened(path: Path, mode: Literal["rb", "xb"]) -> BinaryIO:
 
 def _name(answer: httpx.Response) -> str:
     """What the gateway says it is called, without any folder."""
-    header = Message()
-    header["content-disposition"] = answer.headers.get("content-disposition", "")
-    return Path(header.get_filename() or "attachment").name
+    said = answer.headers.get("content-disposition", "")
+    exactly, plain = _EXACTLY.search(said), _PLAIN.search(said)
+    name = unquote(exactly[1]) if exactly else plain[1] if plain else ""
+    return Path(name).name or "attachment"

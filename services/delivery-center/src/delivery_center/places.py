@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-PATIENCE_S = 1.0
+PATIENCE_S = 2.0
 """How long an attempt waits for its turn at a place. Who can't expect it by then doesn't wait at all."""
 
 

@@ -25,7 +25,7 @@ from executor.may_deliver import DecideLeave
 from executor.mcp_servers import load_servers
 from executor.merging import Merging
 from executor.perform import Models, Perform, Workshop
-from executor.ports import Model, Runs
+from executor.ports import Calls, Model, Runs
 from executor.replay import Replay
 from executor.report import Report
 from executor.settings import Settings
@@ -64,12 +64,9 @@ def build(
     pace = Pace(settings.lease, settings.answer_patience)
     drive = Drive(runs, parts.perform, announce, owner=owner, pace=pace, clock=clock, random=runtime.random)
     give = GiveWord(runs, drive, announce, clock)
-    robots = Robots(service.bus)
-    start = StartExecution(runs, drive, robots, service.publish, clock)
+    start = StartExecution(runs, drive, Robots(service.bus), service.publish, clock)
     stop = StopRobot(runs, drive, give, clock)
-    hold = Hold(owner, settings.lease)
-    models, agents = parts.perform.models, parts.perform.agents
-    call = CallAnAgent(calls, runs, models, agents, clock, hold, robot=robots.find)
+    call = _agents_called(service, calls, runs, parts.perform, Hold(owner, settings.lease))
     service.include(build_router(start=start, drive=drive, stop=stop, slots=settings.slots))
     service.include(
         build_control(give=give, leave=DecideLeave(runs, clock), take=TakeResult(runs, parts.blobs, give, clock))
@@ -87,6 +84,11 @@ def build(
     service.on_stop(parts.tools.close)
     service.on_stop(mongo.close)
     return plain_app(service, settings)
+
+
+def _agents_called(service: Service, calls: Calls, runs: Runs, perform: Perform, hold: Hold) -> CallAnAgent:
+    robots, clock = Robots(service.bus), service.runtime.clock
+    return CallAnAgent(calls, runs, perform.models, perform.agents, clock, hold, robot=robots.find)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ LIMIT = 300
 _HIDDEN = (
     r"\b[a-z][a-z0-9+.-]*://\S+",  # addresses, which may hold a password
     r"\b(?:bearer|basic)\s+[\w.~+/=-]{6,}",
-    r"\b[\w-]*(?:key|token|secret|password|passwd|pwd|authorization|credentials?)[\"']?\s*[:=]\s*[\"']?[^\s\"',;]+",
+    r"[\"']?\b[\w-]*(?:key|token|secret|password|passwd|pwd|authorization|credentials?)[\"']?\s*[:=]\s*"
+    r"(?:\"[^\"]*\"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s\"',;]+)",
     r"\b(?:sk|pk|rk|ghp|gho|xox[a-z]|whsec|rota)[-_][\w-]{6,}",  # as those who make keys begin them
     r"\b[a-z]:\\\S+",
     r"(?<![\w.])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~-]*)*",

@@ -29,7 +29,7 @@ class _Kept:
     until: datetime
     place: Place
     state: ReadingState = ReadingState.WAITING
-    reason: str = ""
+    reason: str = "it is being opened"
     state_since: datetime | None = None
     lost: tuple[str, datetime] | None = None
     last_change_at: datetime | None = None

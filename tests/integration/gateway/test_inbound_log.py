@@ -1,0 +1,77 @@
+"""The log of what came in from a source, and the way back from a trigger to its event (F6)."""
+
+from tests.integration.gateway.kit import Gateway, Scheduler
+from tests.integration.gateway.test_webhooks import error_of
+
+LOG = "/v1/teams/acme/sources/leads/log"
+
+
+async def test_the_log_of_a_source_shows_what_was_taken_and_what_was_not_and_why(acme: Gateway) -> None:  # F6
+    await acme.make_source("other")
+    posted = (await acme.post()).json()
+    await acme.post()
+    refused = [await acme.post(event_id="evt_x", headers={"webhook-signature": "v1,AAAA"}) for _ in range(3)]
+    await acme.post(b"{", event_id="evt_y")
+    await acme.post({"other": "body"})
+    answer = await acme.call("GET", LOG)
+    assert answer.status_code == 200
+    lines = answer.json()["lines"]
+    assert {(line["status"], line["reason"], line["count"], line["event_id"]) for line in lines} == {
+        ("refused", "event_id_reused", 1, "evt_1"),
+        ("refused", "malformed_json", 1, "evt_y"),
+        ("refused", "bad_signature", 3, "evt_x"),
+        ("accepted", None, 2, "evt_1"),
+    }
+    of = {line["reason"]: line for line in lines}
+    assert of["bad_signature"]["request_id"] == refused[-1].headers["x-request-id"]
+    assert of[None]["triggers"] == posted["triggers"]
+    assert (of[None]["type"], of[None]["status_url"]) == ("lead.created", posted["status_url"])
+    assert "Ada" not in answer.text  # nothing of the body
+    assert (await acme.call("GET", "/v1/teams/acme/sources/other/log")).json()["lines"] == []
+    assert error_of(await acme.call("GET", "/v1/teams/acme/sources/nobody/log")) == (404, "source_not_found")
+
+
+async def test_the_log_is_read_page_by_page(acme: Gateway) -> None:
+    for number in range(5):
+        await acme.post(event_id=f"evt_{number}")
+    pages = [(await acme.call("GET", f"{LOG}?page={page}&page_size=2")).json() for page in (1, 2, 3)]
+    assert [[line["event_id"] for line in page["lines"]] for page in pages] == [
+        ["evt_4", "evt_3"],
+        ["evt_2", "evt_1"],
+        ["evt_0"],
+    ]
+    assert [page["more"] for page in pages] == [True, True, False]
+
+
+async def test_the_log_is_not_for_other_teams(acme: Gateway) -> None:  # TG-23
+    other = await acme.make_team("other")
+    assert error_of(await acme.call("GET", LOG, key=other)) == (403, "foreign_team")
+
+
+async def test_a_trigger_tells_the_event_it_came_from(acme: Gateway, scheduler: Scheduler) -> None:  # F6
+    posted = (await acme.post(event_id="odd/id ?")).json()
+    read = (await acme.call("GET", posted["triggers"][0]["status_url"])).json()
+    given = read["event"]
+    assert (given["source"], given["event_id"], given["type"]) == ("leads", "odd/id ?", "lead.created")
+    assert given["status_url"] == posted["status_url"]
+    by_hand = await acme.call("POST", "/v1/teams/acme/robots/leader/trigger", json={"type": "event"})
+    assert (await acme.call("GET", by_hand.json()["status_url"])).json()["event"] is None
+
+
+async def test_an_events_repeats_are_counted(acme: Gateway, scheduler: Scheduler) -> None:
+    posted, *_ = [(await acme.post()).json() for _ in range(3)]
+    read = (await acme.call("GET", posted["status_url"])).json()
+    assert (read["status"], read["repeats"]) == ("accepted", 2)
+    assert read["last_at"] >= read["received_at"]
+
+
+async def test_an_event_of_a_type_that_the_source_does_not_take_is_refused_without_an_error(acme: Gateway) -> None:
+    await acme.make_source("crm", event_types=["lead.*"])
+    await acme.make_robot("all", events=[{"type": "webhook", "source": "crm"}])
+    path = "/v1/hooks/acme/crm"
+    wanted, unwanted = await acme.post(path=path), await acme.post({"type": "ping"}, event_id="e2", path=path)
+    assert len(wanted.json()["triggers"]) == 1
+    assert unwanted.status_code == 202  # an error would make some senders give the address up
+    assert (unwanted.json()["triggers"], "not taken" in unwanted.json()["message"]) == ([], True)
+    line, _ = (await acme.call("GET", "/v1/teams/acme/sources/crm/log")).json()["lines"]
+    assert (line["status"], line["reason"], line["event_id"]) == ("refused", "unwanted_type", "e2")

@@ -26,13 +26,15 @@ EVERY = dict(commands())
 
 def test_all_commands_are_there() -> None:
     assert set(EVERY) == {
-        *("up", "demo", "apply", "trigger", "watch", "doctor", "clock", "sources", "sources add"),
+        *("up", "demo", "apply", "trigger", "watch", "doctor", "clock"),
+        *("sources", "sources list", "sources show", "sources add", "sources add-database", "sources rotate"),
+        "sources remove",
         *("robots", "robots show", "robots next", "robots delete"),
         *("intervene", "answer", "pause", "resume", "stop", "replay"),
         *("plan", "plan add", "plan update", "plan remove"),
         *("keys", "keys create", "keys delete", "subscriptions", "subscriptions add", "subscriptions remove"),
-        *("executions", "executions show", "dead list", "dead show", "dead redrive", "webhook send"),
-        *("kb put", "kb search", "kb remove"),
+        *("executions", "executions show", "dead list", "dead show", "dead redrive", "webhook send", "webhook ask"),
+        *("kb put", "kb search", "kb remove", "attachments put", "attachments get"),
         *("deliveries", "deliveries show", "deliveries replay", "targets", "targets enable", "targets disable"),
         *("suppressions", "suppressions add", "suppressions remove"),
         *("nats-config", "subscribers add", "subscribers list", "subscribers remove", "subscribers rewind"),

@@ -9,16 +9,18 @@ import pytest
 
 from executor import call_agent
 from executor.adapters.fakes import MemoryCalls, MemoryRuns
+from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agent.words import Said
 from executor.agents import Agents
-from executor.call_agent import CallAnAgent, Hold
+from executor.call_agent import CallAnAgent, FindRobot, Hold, nobody
 from executor.connectors import Connectors
 from executor.perform import Models
 from executor.ports import Prompt
 from rota_common.asking import StillWorking
 from rota_common.errors import Permanent, Transient
-from rota_common.testing.samples import MEMBER, TEAM, SetClock
+from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
 from rota_contracts.agent import AgentAnswered, CallAgent
+from rota_contracts.robot import Robot
 from rota_contracts.trigger import Message
 
 LEASE = 10.0
@@ -59,9 +61,11 @@ class Replicas:
         self.calls, self.model, self.clock = WatchedCalls(), SlowModel(), SetClock()
         self._models = Models(Connectors("rehearsal", environ={}), real=self.model, rehearsal=self.model)
 
-    def replica(self, owner: str = "first", *, lease: float = LEASE, patience: float = 5) -> CallAnAgent:
-        hold = Hold(owner, lease)
-        return CallAnAgent(self.calls, MemoryRuns(), self._models, Agents(), self.clock, hold, patience=patience)
+    def replica(
+        self, owner: str = "first", *, lease: float = LEASE, patience: float = 5, robot: FindRobot = nobody
+    ) -> CallAnAgent:
+        hold, runs = Hold(owner, lease), MemoryRuns()
+        return CallAnAgent(self.calls, runs, self._models, Agents(), self.clock, hold, robot=robot, patience=patience)
 
 
 @pytest.fixture
@@ -168,3 +172,25 @@ async def test_without_an_execution_no_placeholder_is_left(world: Replicas) -> N
     prompts = [prompt.messages[0].text() for prompt in world.model.prompts]
     assert [text for text in prompts if "$" in text] == []
     assert any("a member of the team" in text for text in prompts)
+
+
+async def test_without_an_execution_the_robots_own_words_are_in_the_prompt(world: Replicas) -> None:  # EX-28, TG-34
+    robot = a_robot(config={"identity": {"role": "Sales Help", "duties": ["Answer."]}}, system_prompt="Be brief.")
+
+    async def find(team: str, member: str) -> Robot | None:
+        return robot if (team, member) == (TEAM, MEMBER) else None
+
+    world.model.go.set()
+    answer = await world.replica(robot=find)(a_call(assistant_id="rota.message"))
+    [prompt] = world.model.prompts
+    for words in ("You are Sales Help", "- Answer.", "Be brief."):
+        assert words in prompt.messages[0].text()
+    assert (prompt.messages[-1].text(), list(prompt.tools)) == ("Learn.", [])
+    assert answer.model == "rehearsal"
+
+
+async def test_a_rehearsed_answer_repeats_the_words_it_was_given() -> None:
+    models = Models(Connectors("rehearsal", environ={}), real=SlowModel(), rehearsal=RehearsalModel())
+    call = CallAnAgent(MemoryCalls(), MemoryRuns(), models, Agents(), SetClock(), Hold("first", LEASE))
+    answer = await call(a_call(assistant_id="rota.message", messages=[Message(content="What is due?")]))
+    assert (answer.content, answer.model) == ("Rehearsed answer to: What is due?", "rehearsal")

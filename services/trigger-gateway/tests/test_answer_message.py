@@ -97,6 +97,7 @@ async def test_an_answer_that_is_still_to_come_is_asked_for_under_the_same_id(de
     "switched",
     [
         {"robot_status": "paused"},
+        {"autonomous_mode": False},
         {"robot_config": {"identity": {"role": "x"}, "triggers": {"event": {"enabled": False}}}},
     ],
 )

@@ -91,12 +91,14 @@ class MailServer:
 async def mail_server(*, tls: ssl.SSLContext | None = None, password: bool = False) -> AsyncIterator[MailServer]:
     """With `tls` it offers STARTTLS; with `password` it takes no mail without USER and PASSWORD, in the clear too."""
     made = MailServer()
-    login = {"authenticator": made.authenticate, "auth_required": True, "auth_require_tls": False} if password else {}
-    limit = {"data_size_limit": 50_000_000}
+    options: dict[str, Any] = (
+        {"authenticator": made.authenticate, "auth_required": True, "auth_require_tls": False} if password else {}
+    )
+    options |= {"data_size_limit": 50_000_000}
 
     def connection() -> SMTP:
         with warnings.catch_warnings(action="ignore"):  # that it takes passwords in the clear: so it should
-            return SMTP(made, hostname="mail.test", tls_context=tls, **limit, **login)
+            return SMTP(made, hostname="mail.test", tls_context=tls, **options)
 
     server = await asyncio.get_running_loop().create_server(connection, "127.0.0.1", 0)
     made.port = server.sockets[0].getsockname()[1]

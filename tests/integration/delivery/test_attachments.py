@@ -51,8 +51,12 @@ async def delivered(
 
 def parts(mail: EmailMessage) -> list[tuple[str | None, str, bytes]]:
     """Name, type and content of what is attached."""
-    found = [(part.get_filename(), part.get_content_type(), part) for part in mail.iter_attachments()]
-    return [(name, kind, bytes(part.get_payload(decode=True))) for name, kind, part in found]  # type: ignore[arg-type]
+    found = []
+    for part in mail.iter_attachments():
+        content = part.get_payload(decode=True)
+        assert isinstance(content, bytes)
+        found.append((part.get_filename(), part.get_content_type(), content))
+    return found
 
 
 def text_of(mail: EmailMessage) -> str:

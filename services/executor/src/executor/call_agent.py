@@ -156,8 +156,7 @@ class CallAnAgent:
         agent = self._agents.find(call.assistant_id)
         if agent is None:
             raise Permanent(f"there is no agent {call.assistant_id}: add {call.assistant_id}.md to ROTA_AGENTS_DIR")
-        mode = run.execution.executor_mode if run else ExecutorMode.STANDARD
-        model, connector = self._models.choose(mode, call.model or "", agent.connector)
+        model, connector = self._models.choose(_mode(run, robot), call.model or "", agent.connector)
         messages = [_system(call, agent, robot, run), *call.messages]
         known = _facts(call, run) if run else {"words": call.messages[-1].text()}
         prompt = Prompt(messages, connector, call.timeout, call.call_id, agent.options, known)
@@ -169,6 +168,12 @@ class CallAnAgent:
         if run is None or (run.execution.team_id, run.execution.member_id) != (call.team_id, call.member_id):
             return None
         return run
+
+
+def _mode(run: Run | None, robot: Robot | None) -> ExecutorMode:
+    if run is not None:
+        return run.execution.executor_mode
+    return robot.robot_config.executor.mode if robot else ExecutorMode.STANDARD
 
 
 def _system(call: CallAgent, agent: Agent, robot: Robot | None, run: Run | None) -> Message:

@@ -69,6 +69,8 @@ class AnswerMessage:
         status = record.robot.robot_status
         if status in (RobotStatus.PAUSED, RobotStatus.MAINTENANCE):
             raise Conflict("robot_off", f"robot {member} is set to {status}: it answers when it is idle again")
+        if not record.robot.autonomous_mode:
+            raise Conflict("robot_off", f"robot {member} never works by itself: its autonomous_mode is off")
         if not record.robot.robot_config.triggers.event.enabled:
             raise Conflict("robot_off", f"robot {member} doesn't listen to events: its triggers.event is off")
         return record.robot

@@ -1,0 +1,22 @@
+"""A condition as it is typed: `document.score gt 50`."""
+
+import json
+
+from rota.client import Json
+from rota.errors import CliError
+from rota_contracts.events import Op
+
+FORM = "'document.score gt 50', 'document.state in [\"new\", \"won\"]' or 'document.owner exists'"
+
+
+def condition(text: str) -> Json:
+    """`{path, op, value}`: a value that isn't JSON is a text. CliError for anything else."""
+    path, op, value = [*text.split(maxsplit=2), "", "", ""][:3]
+    if op not in tuple(Op):
+        raise CliError(f"expected a condition like {FORM}, not {text!r}", hint=f"it compares by {', '.join(Op)}")
+    if not value and op == Op.EXISTS:
+        return {"path": path, "op": op, "value": True}
+    try:
+        return {"path": path, "op": op, "value": json.loads(value)}
+    except ValueError:
+        return {"path": path, "op": op, "value": value}

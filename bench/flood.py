@@ -98,7 +98,8 @@ async def measure(seconds: int, seed: int) -> tuple[dict[str, Any], list[str]]:
             await each.start()
             stack.push_async_callback(each.stop)
         await topology.apply_to(server.url)
-        settings = {"ROTA_ADMIN_KEY": ADMIN_KEY, "ROTA_POOL": str(POOL), "BENCH_SECRET": SECRET}
+        no_limits = {"ROTA_RATE_PER_ADDRESS": "0", "ROTA_RATE_PER_SOURCE": "0"}
+        settings = {"ROTA_ADMIN_KEY": ADMIN_KEY, "ROTA_POOL": str(POOL), "BENCH_SECRET": SECRET, **no_limits}
         processes = Processes(folder, nats_url=server.url, mongo_url=mongo.url, settings=settings)
         stack.push_async_callback(processes.stop_all)
         for name in ("trigger-gateway", "scheduler"):

@@ -56,6 +56,8 @@ class System:
                 "ROTA_ADMIN_KEY": ADMIN_KEY,
                 "ROTA_CONNECTOR": "rehearsal",
                 "ROTA_POOL": "1000",
+                "ROTA_RATE_PER_ADDRESS": "0",
+                "ROTA_RATE_PER_SOURCE": "0",
                 "BENCH_SECRET": SECRET,
                 **settings,
             },

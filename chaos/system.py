@@ -45,6 +45,8 @@ class System:
         common = {
             "ROTA_ADMIN_KEY": ADMIN_KEY,
             "ROTA_POOL": "1000",
+            "ROTA_RATE_PER_ADDRESS": "0",
+            "ROTA_RATE_PER_SOURCE": "0",
             "ROTA_ALLOW_PRIVATE_TARGETS": "127.0.0.0/8",
             "NO_PROXY": "127.0.0.1",
         }

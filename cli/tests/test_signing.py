@@ -4,12 +4,16 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+import stripe
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from rota.demo.story import signing_secret
 from rota.errors import CliError
-from rota.signing import signed_event
+from rota.signing import Signer, signed_event
 from rota_common.clock import now
+from trigger_gateway.inbound_event import read_event
+from trigger_gateway.schemes import check_bearer, check_signature, key_of
+from trigger_gateway.sources import Scheme, Source, WebhookSettings
 
 
 def test_a_receiver_with_the_same_secret_accepts_it_and_another_does_not() -> None:
@@ -31,3 +35,25 @@ def test_the_body_holds_type_time_and_data() -> None:
 def test_what_is_no_secret_is_refused_in_words(secret: str) -> None:
     with pytest.raises(CliError, match="whsec_"):
         signed_event(secret, message_id="m1", at=now(), type="t", data={})
+
+
+@pytest.mark.parametrize("scheme", Scheme)
+def test_what_is_signed_by_any_scheme_is_what_the_gateway_takes(scheme: Scheme) -> None:  # Decision 5
+    at, secret = now(), signing_secret()
+    signer = Signer(scheme, secret, "X-Sig")
+    body, headers = signer.event(message_id="m1", at=at, type="issues.opened", data={"number": 7})
+    key = key_of(scheme, secret)
+    if scheme is Scheme.BEARER:
+        check_bearer([key], headers)
+    else:
+        check_signature(scheme, "X-Sig", [key], headers, body, at)
+    settings = WebhookSettings(scheme=scheme, secrets=["$ENV.X"], header="X-Sig")
+    event = read_event(Source("acme", "in", at, webhook=settings), headers, body, at, lambda: "fresh")
+    assert (event.id, event.type) == ("m1", "issues.opened")
+    assert "7" in str(event.data)
+
+
+def test_stripes_own_package_accepts_it() -> None:
+    at = now()
+    body, headers = Signer(Scheme.STRIPE, "whsec_x").event(message_id="evt_1", at=at, type="invoice.paid", data={})
+    assert stripe.Webhook.construct_event(body, headers["stripe-signature"], "whsec_x")["type"] == "invoice.paid"

@@ -1,6 +1,6 @@
 """The same with FastStream: handlers instead of a loop. `pip install "faststream[nats]" nkeys`
 
-    ROTA_TEAM=TEAM ROTA_SUBSCRIBER=NAME ROTA_KEY=NAME.nk python with_faststream.py
+ROTA_TEAM=TEAM ROTA_SUBSCRIBER=NAME ROTA_KEY=NAME.nk python with_faststream.py
 """
 
 import asyncio
@@ -19,6 +19,7 @@ broker = NatsBroker(
     security=NatsNKey.from_file(os.environ["ROTA_KEY"]),
     js_options={"prefix": "rota.js"},
     max_reconnect_attempts=-1,  # or it gives up after two minutes, and spins
+    logger=None,
 )
 
 

@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 import nats
-from nats.errors import TimeoutError as NothingNew
 
 STREAM = "DELIVERIES"
 
@@ -38,15 +37,13 @@ class Seen:
 
 async def main(given: argparse.Namespace) -> None:
     seen, durable = Seen(given.state), f"{given.team}={given.name}"
-    client = await nats.connect(
-        given.url, nkeys_seed=str(given.key), inbox_prefix=b"_INBOX", name=given.name, max_reconnect_attempts=-1
-    )
+    client = await nats.connect(given.url, nkeys_seed=str(given.key), name=given.name, max_reconnect_attempts=-1)
     jetstream = client.jetstream(prefix="rota.js")
     feed = await jetstream.pull_subscribe_bind(durable=durable, stream=STREAM)
     while True:
         try:
             messages = await feed.fetch(100, timeout=given.idle)
-        except NothingNew:
+        except TimeoutError:  # nothing new
             if given.until_idle:
                 break
             continue

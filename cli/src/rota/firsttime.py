@@ -1,5 +1,6 @@
-"""What a data folder keeps beside the data: the administrator's key, and the first team with its key."""
+"""What a data folder keeps beside the data: the administrator's key, the first team's, the one that seals secrets."""
 
+import base64
 import json
 import secrets
 from dataclasses import asdict, dataclass
@@ -45,6 +46,21 @@ async def first_team(url: str, folder: Path, keys: Keys) -> Keys:
     made = Keys(keys.admin_key, keys.team, str(answer["api_key"]))
     _save(folder, made)
     return made
+
+
+def secrets_key_of(folder: Path, given: str = "") -> str:
+    """The keys that secrets of sources are kept with: those given, and the folder's, which is made if there is none."""
+    file = folder / "secrets.key"
+    try:
+        kept = file.read_text().strip()
+    except FileNotFoundError:
+        kept = ""
+    except OSError as error:
+        raise CliError(f"can't read the key in {file}: {error}", hint="mend it, or set ROTA_SECRETS_KEY") from error
+    if not given and not kept:
+        kept = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
+        write_private(file, kept)
+    return ",".join(key for key in (given, kept) if key)
 
 
 def _file(folder: Path) -> Path:

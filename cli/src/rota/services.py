@@ -23,6 +23,7 @@ import trigger_gateway.settings
 import validator.app
 import validator.settings
 from rota.errors import CliError
+from rota.firsttime import secrets_key_of
 from rota.servers import key_of
 from rota_common.nats_config import Folder
 from rota_common.service import Runtime
@@ -68,7 +69,11 @@ def build_all(chosen: Choices, runtime: Runtime, environ: Mapping[str, str]) -> 
 
     return {
         GATEWAY: trigger_gateway.app.build(
-            trigger_gateway.settings.Settings(**of(GATEWAY), admin_key=SecretStr(chosen.admin_key)),
+            trigger_gateway.settings.Settings(
+                **of(GATEWAY),
+                admin_key=SecretStr(chosen.admin_key),
+                secrets_key=SecretStr(secrets_key_of(chosen.folder, environ.get("ROTA_SECRETS_KEY", ""))),
+            ),
             runtime=runtime,
             environ=environ,
         ),

@@ -9,8 +9,8 @@ from rota_common.errors import Transient
 from rota_common.mongo import OUTAGES, Document
 
 PATIENCE_S = 3
-PAUSE_S = 0.005
-"""Between two questions at least: under load each answers more requests, and alone nobody waits for it."""
+BUSY, PAUSE_S = 4, 0.01
+"""Where so many asked at once, the next question waits so long for more of them; alone nobody waits."""
 
 
 class Lookup:
@@ -30,8 +30,7 @@ class Lookup:
     async def _read_all(self) -> None:
         while self._wanted:
             wanted, self._wanted = self._wanted, []
-            pause = asyncio.create_task(asyncio.sleep(PAUSE_S))
-            result = await self._outcome({key for key, _ in wanted})
+            result = await self._outcome([key for key, _ in wanted])
             for key, future in wanted:
                 if future.done():  # who asked has given up
                     continue
@@ -39,14 +38,24 @@ class Lookup:
                     future.set_exception(result)
                 else:
                     future.set_result(result.get(key))
-            await pause
+            if len(wanted) >= BUSY:
+                await asyncio.sleep(PAUSE_S)
         self._reading = None
 
-    async def _outcome(self, keys: set[str]) -> dict[Any, Document] | Exception:
+    async def _outcome(self, keys: list[str]) -> dict[Any, Document] | Exception:
         """Never raises: whatever went wrong, those who wait must hear of it."""
+        collection = self._collection
+        # A command, because a cursor for it would take a fifth of the time more.
+        question = {
+            "find": collection.name,
+            "filter": {"_id": {"$in": keys}},
+            "batchSize": len(keys),
+            "singleBatch": True,
+        }
         try:
             async with asyncio.timeout(PATIENCE_S):
-                return {each["_id"]: each async for each in self._collection.find({"_id": {"$in": list(keys)}})}
+                answer = await collection.database.command(question, codec_options=collection.codec_options)
+            return {each["_id"]: each for each in answer["cursor"]["firstBatch"]}
         except TimeoutError as error:
             return Transient(f"MongoDB: {type(error).__name__}")
         except OUTAGES as error:

@@ -15,6 +15,7 @@ from trigger_gateway.readings import Claim, Readings, key_of
 from trigger_gateway.sources import Source
 
 LOOK_EVERY_S = 1.0
+CANCEL_AGAIN_S = 2.0
 AT_MOST = 100
 """Databases that one replica reads: each takes connections and memory of its own."""
 
@@ -81,9 +82,13 @@ class WatchDatabases:
         await asyncio.gather(*(self._end(each) for each in given))
 
     async def _end(self, reading: _Running) -> None:
-        """Stop reading first, then release: nobody else shall begin before we have ended."""
-        reading.task.cancel()
-        await asyncio.gather(reading.task, return_exceptions=True)
+        """Stop reading first, then release: nobody else shall begin before we have ended.
+
+        Cancel until it works: a driver may lose a cancellation that comes together with an answer.
+        """
+        while not reading.task.done():
+            reading.task.cancel()
+            await asyncio.wait((reading.task,), timeout=CANCEL_AGAIN_S)
         with contextlib.suppress(Exception):  # then the lease ends by itself
             await self._readings.release(reading.claim)
 

@@ -7,6 +7,9 @@ from uuid import UUID, uuid5
 
 NAMESPACE = UUID("5f8e3f0e-6a0b-5d2c-9a55-0c0d5b6f7a11")
 
+_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+"""Made once: `json.dumps` would make an encoder for each id."""
+
 
 @lru_cache(maxsize=4096, typed=True)
 def derived_id(*parts: str | int | datetime) -> str:
@@ -16,7 +19,7 @@ def derived_id(*parts: str | int | datetime) -> str:
     without an offset raises ValueError, because every machine would read it in its own zone.
     """
     plain = [_instant(part) if isinstance(part, datetime) else part for part in parts]
-    return str(uuid5(NAMESPACE, json.dumps(plain, separators=(",", ":"), ensure_ascii=False)))
+    return str(uuid5(NAMESPACE, _json(plain)))
 
 
 def _instant(moment: datetime) -> str:

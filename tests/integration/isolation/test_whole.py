@@ -1,4 +1,4 @@
-"""The whole system with everybody's keys: a webhook comes in, and the team's subscriber reads what was delivered (F22)."""
+"""The whole system with everybody's keys: a webhook comes in, the team's subscriber hears what was delivered (F22)."""
 
 import json
 from pathlib import Path

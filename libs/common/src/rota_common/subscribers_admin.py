@@ -13,7 +13,7 @@ from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from nats.js.errors import NotFoundError
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from rota_common.bus import identity
 from rota_common.nats_accounts import SYSTEM_USER, Accounts
@@ -59,7 +59,7 @@ class Subscribers:
         The server is told; who is connected stays so. Raises SubscriberError when there is one of this name.
         """
         for one in (team, name):
-            NAME.validate_python(one)
+            _check(one)
         accounts = self.folder.accounts()
         if name in accounts.teams.get(team, {}):
             raise SubscriberError(f"team {team} has a subscriber {name} already: remove it, or choose another name")
@@ -131,6 +131,13 @@ class Subscribers:
             yield client.jetstream(timeout=TIMEOUT_S)
         finally:
             await client.close()
+
+
+def _check(name: str) -> None:
+    try:
+        NAME.validate_python(name)
+    except ValidationError as error:
+        raise SubscriberError(f"expected a name of letters, digits, - and _, 64 at most, not {name!r}") from error
 
 
 async def _make(jetstream: JetStreamContext, team: str, name: str, since: datetime | None) -> None:

@@ -35,7 +35,7 @@ from trigger_gateway.http.parts import Parts
 from trigger_gateway.http.tracking import Tracking
 
 ROUTERS = (
-    hooks.router,  # first, because routes are tried in this order
+    hooks.router,
     *(teams.admin, teams.team_keys, sources.router, robots.router),
     *(runs.router, events.router, interventions.router, executions.router, control.router, stream.router, dead.router),
     *(knowledge.router, subscriptions.router, clock.router, callbacks.router, attachments.router),
@@ -59,6 +59,7 @@ def build_api(
     handle_errors(app)
     for router in ROUTERS:
         app.include_router(router)
+    app.router.routes.insert(0, hooks.direct)  # first, because routes are tried in this order
     app.router.routes.extend(health)
     app.add_api_route("/", _index, include_in_schema=False)
     return app

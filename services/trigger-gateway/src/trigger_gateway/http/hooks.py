@@ -3,14 +3,14 @@
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
-from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from trigger_gateway.answer_message import Answered
 from trigger_gateway.http.addresses import client_address
 from trigger_gateway.http.errors import ERRORS, TOO_MANY, ErrorAnswer
-from trigger_gateway.http.guarded import Handler
 from trigger_gateway.http.parts import parts_of
 from trigger_gateway.inbound import Received
 from trigger_gateway.inbound_event import InboundEvent, Woken
@@ -31,15 +31,8 @@ REFUSED = {
 SIGNATURE_HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
 
-class DirectRoute(APIRoute):
-    """Calls the endpoint with the request and nothing else: resolving parameters would take a fifth of the time."""
-
-    def get_route_handler(self) -> Handler:
-        endpoint: Handler = self.endpoint
-        return endpoint
-
-
-router = APIRouter(prefix="/v1/hooks", tags=["hooks"], route_class=DirectRoute, responses=ERRORS)
+router = APIRouter(prefix="/v1/hooks", tags=["hooks"], responses=ERRORS)
+"""For the documentation alone: `direct` takes the posts before it is asked."""
 
 
 class WokenView(BaseModel):
@@ -115,6 +108,17 @@ async def receive_webhook(request: Request) -> Response:
     if received.repeated:
         return JSONResponse(_accepted(received), status_code=200, headers={REPLAYED: "true"})
     return JSONResponse(_accepted(received), status_code=202)
+
+
+class Direct:
+    """Answers a post without FastAPI's ways to an endpoint, which take a fifth of the time of a webhook."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await receive_webhook(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+
+direct = Route("/v1/hooks/{team}/{source}", Direct(), methods=["POST"])
 
 
 def event_url(team: str, source: str, event_id: str) -> str:

@@ -1,0 +1,97 @@
+"""`rota subscribers` as people use it, on a `rota up` whose NATS asks everybody for a key (F22)."""
+
+import asyncio
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import run
+
+import nats
+import pytest
+
+from rota_common.nats_config import Folder
+from rota_contracts.catalog import FEED
+from rota_contracts.feed import API_PREFIX
+from tests.integration.cli.kit import TIMEOUT_S, Rota, Up, start_up
+from tests.integration.isolation.kit import IsolatedNats
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def rota(tmp_path_factory: pytest.TempPathFactory) -> Rota:
+    return Rota(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def running(rota: Rota, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    up = start_up(rota, tmp_path_factory.mktemp("data"))
+    yield up
+    up.process.terminate()
+    up.process.communicate(timeout=TIMEOUT_S)
+
+
+async def waiting(url: str, key: Path, durable: str) -> int | None:
+    client = await nats.connect(url, nkeys_seed=str(key))
+    try:
+        return (await client.jetstream(prefix=API_PREFIX).consumer_info(FEED, durable)).num_pending
+    finally:
+        await client.close()
+
+
+def test_a_subscriber_is_added_reads_is_rewound_and_removed(rota: Rota, running: Up) -> None:
+    (made,) = rota.json("subscribers", "add", "main", "crm")
+    key = rota.home / made["key_file"]
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert asyncio.run(waiting(running.ready["nats_url"], key, made["durable"])) == 0
+    assert rota.json("subscribers", "list")[0] == [{"team": "main", "name": "crm", "waiting": 0, "unacknowledged": 0}]
+    rota.json("subscribers", "rewind", "main", "crm", "--since", "1h")
+    rota.json("subscribers", "reload")
+    assert asyncio.run(waiting(running.ready["nats_url"], key, made["durable"])) == 0
+    rota.json("subscribers", "remove", "main", "crm")
+    assert rota.json("subscribers", "list") == [[]]
+    assert {one["part"]: one["level"] for one in rota.json("doctor")}["nats"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("add", "main", "twice", "--key-file", "other.nk"), "has a subscriber twice already"),
+        (("add", "main", "twice"), "expected no file twice.nk"),
+        (("add", "a.b", "other"), "expected a name of letters"),
+        (("remove", "main", "nobody"), "has no subscriber nobody"),
+        (("list", "--config", "nowhere"), "expected NATS's configuration in nowhere"),
+    ],
+)
+def test_what_can_not_be_done_is_told(rota: Rota, running: Up, words: tuple[str, ...], said: str) -> None:
+    if not (rota.home / "twice.nk").exists():
+        rota.json("subscribers", "add", "main", "twice")
+    refused = rota.run("subscribers", *words)
+    assert refused.returncode == 1
+    assert said in refused.stderr
+
+
+def test_the_configuration_is_written_for_nats_and_for_kubernetes(rota: Rota) -> None:
+    (written,) = rota.json("nats-config", "--out", "nats", "--port", "4300")
+    assert set(written["keys"]) >= {"executor", "topology", "operator"}
+    assert Folder(rota.home / "nats").config.exists()
+    printed = rota.run("nats-config", "--out", "nats", "--kubernetes")
+    assert '"nats-key-executor"' in printed.stdout
+
+
+def test_the_module_does_the_same_where_there_is_no_cli(bus: IsolatedNats) -> None:
+    def module(*words: str) -> str:
+        command = [sys.executable, "-m", "rota_common.subscribers", *words]
+        options = ["--config", str(bus.folder.path), "--nats-url", bus.url]
+        environ = {"PYTHONPATH": ":".join(sys.path)}
+        done = run([*command, *options], env=environ, capture_output=True, text=True, timeout=TIMEOUT_S)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert module("add", "acme", "new").startswith("SU")
+    module("rewind", "acme", "new", "--since", "2026-03-02T09:00:00+01:00")
+    assert "new" in module("list", "acme")
+    module("remove", "acme", "new")
+    module("reload")
+    assert "new" not in module("list", "acme")

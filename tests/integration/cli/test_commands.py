@@ -132,18 +132,20 @@ def test_the_doctor_finds_everything_while_rota_runs(rota: Rota) -> None:
 
 def test_the_example_subscriber_reads_what_was_delivered(rota: Rota, running: Up) -> None:
     # DC-10
-    (run,) = rota.json("trigger", "sales-assistant", "--message", "For the subscriber", "--wait")
+    (added,) = rota.json("subscribers", "add", running.ready["team"], "example")
+    rota.json("trigger", "sales-assistant", "--message", "For the subscriber", "--wait")
+    who = ("--team", running.ready["team"], "--name", added["name"], "--key", added["key_file"])
     subscriber = subprocess.Popen(
-        [sys.executable, str(EXAMPLES / "subscriber.py"), running.ready["nats_url"], running.ready["team"]],
+        [sys.executable, str(EXAMPLES / "subscribers" / "with_nats_py.py"), "--url", running.ready["nats_url"], *who],
         env=rota.environ(),
+        cwd=rota.home,
         stdout=subprocess.PIPE,
         text=True,
     )
     try:
         assert subscriber.stdout is not None
         for line in subscriber.stdout:
-            if run["content"]["summary"] in line:
-                assert "rota.v1.delivery.completed.main.sales-assistant" in line
+            if json.loads(line)["subject"] == "rota.v1.delivery.completed.main.sales-assistant":
                 return
         raise AssertionError("the subscriber ended before it saw the delivery")
     finally:

@@ -19,10 +19,13 @@ from rota_common.mongo import Mongo
 from rota_common.service import Runtime
 from rota_contracts.catalog import TRIGGER_RECEIVED
 from rota_contracts.envelope import MSG_ID, parse_event
-from tests.integration.gateway.databases import Crm, add_robot, add_source, reading, subscribed
+from tests.integration.gateway.databases import IGNORES_CUT_OFF_SOCKETS, Crm, add_robot, add_source, reading, subscribed
 from tests.integration.gateway.kit import Gateway, messages, settings
 from trigger_gateway.app import build
 from trigger_gateway.settings import Settings
+
+pytestmark = IGNORES_CUT_OFF_SOCKETS
+
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["trigger_gateway.app", "motor.motor_asyncio", "nats"])

@@ -11,6 +11,7 @@ from rota_common.embedded import EmbeddedServer
 from rota_common.mongo import Document, Mongo
 from rota_common.testing.crash import crash
 from tests.integration.gateway.databases import (
+    IGNORES_CUT_OFF_SOCKETS,
     PATIENCE_S,
     Crm,
     add_robot,
@@ -23,6 +24,9 @@ from tests.integration.gateway.databases import (
     woken,
 )
 from tests.integration.gateway.kit import Gateway, messages
+
+pytestmark = IGNORES_CUT_OFF_SOCKETS
+
 
 LEASE = 3.0
 

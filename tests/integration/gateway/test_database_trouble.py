@@ -1,5 +1,6 @@
 """A database that can't be read, or has forgotten what happened: nothing of it goes unsaid (F21)."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from rota_common.errors import Transient
 from rota_common.mongo import Mongo
 from rota_common.service import Runtime
 from tests.integration.gateway.databases import (
+    IGNORES_CUT_OFF_SOCKETS,
     Crm,
     add_robot,
     add_source,
@@ -25,6 +27,8 @@ from trigger_gateway.adapters.mongo_changes import MongoChanges
 from trigger_gateway.readings import Place
 from trigger_gateway.settings import own_variables
 from trigger_gateway.sources import DatabaseSettings
+
+pytestmark = IGNORES_CUT_OFF_SOCKETS
 
 
 async def prepared(gateway: Gateway, source: dict[str, Any]) -> None:
@@ -82,8 +86,10 @@ async def test_a_place_that_the_database_has_forgotten_is_said_and_reading_goes_
 
 
 async def place_of_the_last_event(gateway: Gateway) -> str:
-    while not (lines := (await gateway.call("GET", "/v1/teams/acme/sources/crm/log")).json()["lines"]):
-        pass  # it is written a moment later
+    """The log has it a moment later."""
+    async with asyncio.timeout(20):
+        while not (lines := (await gateway.call("GET", "/v1/teams/acme/sources/crm/log")).json()["lines"]):
+            await asyncio.sleep(0.05)
     return str(lines[0]["event_id"])
 
 
@@ -91,9 +97,7 @@ async def test_nothing_is_lost_while_the_address_is_missing(nats: EmbeddedServer
     environ: dict[str, str] = {}
     async with reading(nats.url, crm.url, mongo_prefix, environ) as acme:
         await prepared(acme, crm.source())
-        waiting = await until_state(acme, "waiting")
-        while "CRM_URL" not in waiting["reason"]:
-            waiting = (await read_source(acme))["reading"]
+        await until(acme, lambda found: found["state"] == "waiting" and "CRM_URL" in found["reason"])
         await crm.leads.insert_one({"_id": 1})
         environ["CRM_URL"] = crm.url
         assert keys(data_of(await woken(acme, 1))) == [1]

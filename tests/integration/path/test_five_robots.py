@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from rota_common.clock import now
 from rota_contracts.execution import ExecStatus, Execution, TaskStatus
 from rota_contracts.robot import Phase
 from tests.integration.path.whole import TEAM, Whole, example
@@ -78,7 +79,8 @@ async def test_one_event_starts_every_robot_that_wants_it_once(system: Whole) ->
     for member in ("one", "two"):
         robot = example("lead-processor", system.hooks.where) | {"member_id": member}
         await system.api.create_robot(robot)
-    answers = [await system.post_lead("msg_1"), await system.post_lead("msg_1")]
+    at = now()
+    answers = [await system.post_lead("msg_1", at=at), await system.post_lead("msg_1", at=at)]
     assert answers[0]["triggers"] == answers[1]["triggers"]
     assert {trigger["member_id"] for trigger in answers[0]["triggers"]} == {"one", "two"}
     for trigger in answers[0]["triggers"]:

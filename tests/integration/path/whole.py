@@ -5,6 +5,7 @@ import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -58,12 +59,14 @@ class Whole:
     facts: Inbox[Fact]
     environ: Mapping[str, str]
 
-    async def post_lead(self, message_id: str = "", lead: dict[str, Any] = LEAD) -> dict[str, Any]:
-        """A signed lead.created event; the gateway's answer."""
+    async def post_lead(
+        self, message_id: str = "", lead: dict[str, Any] = LEAD, *, at: datetime | None = None
+    ) -> dict[str, Any]:
+        """A signed lead.created event; the gateway's answer. A repeat of an event has the same id and instant."""
         body, headers = signed_event(
             self.environ["IN_SECRET"],
             message_id=message_id or f"msg_{secrets.token_hex(8)}",
-            at=now(),
+            at=at or now(),
             type="lead.created",
             data=lead,
         )

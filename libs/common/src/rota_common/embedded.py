@@ -160,8 +160,10 @@ def _nats_server(folder: Path, port: int, options: list[str], nkey_file: str = "
         writer.close()
         who = identity(OPERATOR, nkey_file)
         client = await nats.connect(url, allow_reconnect=False, connect_timeout=2, **who)
-        await client.jetstream(timeout=2).account_info()
-        await client.close()
+        try:
+            await client.jetstream(timeout=2).account_info()
+        finally:
+            await client.close()
 
     return EmbeddedServer("nats-server", command, folder=folder, url=url, ready=ready)
 

@@ -128,7 +128,9 @@ class MongoReadings:
         fields |= dict.fromkeys(("lost", "last_change_at", "changes"), 1)
         with _transient():
             found = await self._readings.find_one({"_id": f"{team}/{name}"}, fields)
-        return _status(found) if found else ReadingStatus(ReadingState.UNREAD, NOBODY)
+        if found is None or "until" not in found:  # made, but not claimed yet
+            return ReadingStatus(ReadingState.UNREAD, NOBODY)
+        return _status(found)
 
 
 def _what(source: Source) -> str:

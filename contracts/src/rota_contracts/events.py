@@ -113,7 +113,7 @@ def any_matches(patterns: list[str], event_type: str | None) -> bool:
 class EventFilter(Part):
     """All that is set must fit."""
 
-    event_types: Patterns = Field(
+    event_types: list[str] = Field(
         default=[], description="webhook: exact or with * and ?, like lead.*; empty = every type"
     )
     trigger: str | None = Field(default=None, description="database: insert, update, replace or delete; empty = each")

@@ -33,6 +33,7 @@ async def listed(world: World, team: str = "acme") -> list[Suppression]:
     return (await world.gateway.ask(LIST_SUPPRESSIONS, ListSuppressions(team_id=team))).suppressions
 
 
+@pytest.mark.once
 async def test_after_a_hard_bounce_no_mail_goes_there(world: World, server: MailServer) -> None:
     server.unknown = {GONE: UNKNOWN}
     await world.robot(to("email", {"to": [GONE, "boss@acme.example"]}))
@@ -48,6 +49,7 @@ async def test_after_a_hard_bounce_no_mail_goes_there(world: World, server: Mail
     assert await listed(world, "other") == []
 
 
+@pytest.mark.once
 async def test_if_nobody_is_left_nothing_is_sent_and_the_target_says_why(world: World, server: MailServer) -> None:
     server.unknown = {GONE: UNKNOWN}
     await world.robot(to("email", {"to": [GONE]}))
@@ -68,6 +70,7 @@ async def test_a_refusal_that_says_nothing_of_the_mailbox_suppresses_nobody(worl
     assert await listed(world) == []
 
 
+@pytest.mark.once
 async def test_a_person_puts_addresses_on_the_list_and_takes_them_off(world: World, server: MailServer) -> None:
     await world.robot(to("email", {"to": ["Boss <boss@acme.example>"]}))
     await world.hear(DELIVERY_ACCEPTED)

@@ -168,8 +168,11 @@ def _nats_server(folder: Path, port: int, options: list[str], nkey_file: str = "
     return EmbeddedServer("nats-server", command, folder=folder, url=url, ready=ready)
 
 
-def mongod(folder: Path, *, port: int | None = None) -> EmbeddedServer:
-    """A mongod that is a replica set of one (transactions and change streams need one), with its data in `folder`."""
+def mongod(folder: Path, *, port: int | None = None, options: Sequence[str] = ()) -> EmbeddedServer:
+    """A mongod that is a replica set of one (transactions and change streams need one), with its data in `folder`.
+
+    `options` are more of its command line.
+    """
     port, data = port or free_port(), folder / "data"
     data.mkdir(parents=True, exist_ok=True)
     # Not directConnection: the driver would take connections from a server that is only starting again, and those can't
@@ -178,7 +181,7 @@ def mongod(folder: Path, *, port: int | None = None) -> EmbeddedServer:
     command = [
         *(find_mongod(), "--dbpath", str(data), "--port", str(port), "--bind_ip", "127.0.0.1"),
         *("--replSet", REPLICA_SET, "--oplogSize", "128", "--wiredTigerCacheSizeGB", "0.25"),
-        *("--nounixsocket", "--setParameter", "diagnosticDataCollectionEnabled=false", "--quiet"),
+        *("--nounixsocket", "--setParameter", "diagnosticDataCollectionEnabled=false", "--quiet", *options),
     ]
 
     async def ready() -> None:

@@ -1,9 +1,10 @@
 """Fixtures: a nats-server per test (about 20 ms), a mongod per session with a database prefix per test."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -12,7 +13,14 @@ import pytest_asyncio
 from rota_common import topology
 from rota_common.embedded import EmbeddedServer, mongod, nats_server
 from rota_common.middlewares import AnyHandler, Middleware, wrap
+from rota_common.mongo import Mongo
 from rota_common.testing import chaos
+
+Run = Callable[[Coroutine[Any, Any, None]], None]
+
+FORGETFUL = ("--setParameter", "minSnapshotHistoryWindowInSeconds=0", "--syncdelay", "20")
+"""The files of dropped databases are closed at the next checkpoint. Each collection and each index is one, and a
+thousand tests with databases of their own would open more than a process may."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,23 +50,28 @@ def _wrap_twice(handler: AnyHandler, middlewares: Sequence[Middleware]) -> AnyHa
 
 
 @pytest.fixture(scope="session")
-def mongo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    """A mongod for the whole session; a test that ends it must start its own.
-
-    It is looked after by a loop in a thread of its own, so that any fixture may ask for it, async ones too.
-    """
+def beside() -> Iterator[Run]:
+    """Runs what is awaited in a loop in a thread of its own, so that any fixture may use it, async ones too."""
     loop = asyncio.new_event_loop()
-    thread = Thread(target=loop.run_forever, name="mongod's loop", daemon=True)
+    thread = Thread(target=loop.run_forever, name="beside the tests", daemon=True)
     thread.start()
-    server = mongod(tmp_path_factory.mktemp("mongo"))
     try:
-        asyncio.run_coroutine_threadsafe(server.start(), loop).result()
-        yield server
+        yield lambda work: asyncio.run_coroutine_threadsafe(work, loop).result()
     finally:
-        asyncio.run_coroutine_threadsafe(server.kill(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+@pytest.fixture(scope="session")
+def mongo_server(tmp_path_factory: pytest.TempPathFactory, beside: Run) -> Iterator[EmbeddedServer]:
+    """A mongod for the whole session; a test that ends it must start its own."""
+    server = mongod(tmp_path_factory.mktemp("mongo"), options=FORGETFUL)
+    try:
+        beside(server.start())
+        yield server
+    finally:
+        beside(server.kill())
 
 
 @pytest.fixture
@@ -67,9 +80,24 @@ def mongo_url(mongo_server: EmbeddedServer) -> str:
 
 
 @pytest.fixture
-def mongo_prefix() -> str:
-    """Databases of this test alone."""
-    return f"t{uuid4().hex[:12]}"
+def mongo_prefix(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Databases of this test alone; those on the session's mongod are dropped after it."""
+    prefix = f"t{uuid4().hex[:12]}"
+    at_session = "mongo_server" in request.fixturenames
+    url, run = (request.getfixturevalue(name) for name in ("mongo_url", "beside")) if at_session else ("", None)
+    yield prefix
+    if run is not None:
+        run(_drop(url, prefix))
+
+
+async def _drop(url: str, prefix: str) -> None:
+    server = Mongo(url, "admin")
+    try:
+        for name in await server.client.list_database_names():
+            if name.startswith(prefix):
+                await server.client.drop_database(name)
+    finally:
+        await server.close()
 
 
 @pytest_asyncio.fixture

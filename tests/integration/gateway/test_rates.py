@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -17,13 +16,7 @@ from tests.integration.gateway.test_webhooks import error_of
 
 LIMIT, POSTS = 100, 400
 SECOND = 17
-AT = now().replace(second=SECOND, microsecond=0)
 FORGED = {"webhook-signature": "v1,AAAA"}
-
-
-def frozen() -> datetime:
-    """Or the minute could end in the middle of a test."""
-    return AT
 
 
 class Replicas:
@@ -31,11 +24,13 @@ class Replicas:
 
     def __init__(self, url: str, mongo_url: str, prefix: str, ends: AsyncExitStack) -> None:
         self._where, self._ends = (url, mongo_url, prefix), ends
+        # It stands still, or the minute could end in the middle of a test; and not since long: posts are signed now.
+        self._at = now().replace(second=SECOND, microsecond=0)
 
     async def start(self, count: int = 1, **given: Any) -> list[Gateway]:
         made = [
             await self._ends.enter_async_context(
-                gateway(settings(*self._where, **given), runtime=Runtime(clock=frozen, fetch_timeout=0.3))
+                gateway(settings(*self._where, **given), runtime=Runtime(clock=lambda: self._at, fetch_timeout=0.3))
             )
             for _ in range(count)
         ]

@@ -10,6 +10,7 @@ import pytest
 
 from rota_common.clock import now
 from rota_common.mongo import Mongo
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.robot import Robot
 from trigger_gateway.adapters.fake_changes import MemoryReadings
 from trigger_gateway.adapters.fakes import MemoryRobots
@@ -46,7 +47,7 @@ async def readings(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix:
 
 async def claimed(readings: Readings, source: Source, owner: str) -> Claim:
     """Once it is free."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while (claim := await readings.claim(source, owner)) is None:
             await asyncio.sleep(0.02)
     return claim
@@ -179,7 +180,7 @@ async def test_what_is_gone_is_forgotten_a_while_after_it_was_read(readings: Rea
     again = await claimed(readings, crm("gone"), "a")
     assert (await readings.place(again)).after == "3"
     await readings.release(again)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while (await readings.status("acme", "gone")).since is not None:
             await asyncio.sleep(0.1)
             await readings.forget([crm("kept")])

@@ -13,6 +13,7 @@ from pymongo.errors import AutoReconnect, InvalidName, OperationFailure
 from rota_common.clock import now
 from rota_common.errors import Transient
 from rota_common.mongo import Mongo
+from rota_common.testing.patience import PATIENCE_S
 from trigger_gateway.adapters.fake_changes import MemoryDatabases
 from trigger_gateway.adapters.mongo_changes import HISTORY_LOST, MongoChanges, _in_words
 from trigger_gateway.change_event import Change
@@ -32,7 +33,7 @@ class Told:
     async def read(self, place: Place, at_least: int) -> tuple[list[tuple[str, Any]], str]:
         """So many changes, and the place behind them."""
         found: list[tuple[str, Any]] = []
-        async with asyncio.timeout(20), self.databases.follow(self.settings, place) as stream:
+        async with asyncio.timeout(PATIENCE_S), self.databases.follow(self.settings, place) as stream:
             while len(found) < at_least:
                 batch = await stream.batch(at_least - len(found))
                 found += [(change.operation, change.key) for change in batch.changes]

@@ -11,6 +11,7 @@ from nats.js import JetStreamContext
 from rota_common.clock import now
 from rota_common.router import Router
 from rota_common.service import Runtime, Service
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, NOON, TEAM
 from rota_contracts import catalog
 from rota_contracts.envelope import Event
@@ -37,7 +38,7 @@ class Seen:
         if self.then is not None:
             await self.then(event)
 
-    async def times(self, count: int, *, timeout: float = 20) -> list[str]:
+    async def times(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
         """The executions that were handled, once there are `count`."""
         async with asyncio.timeout(timeout), self._more:
             await self._more.wait_for(lambda: len(self.ids) >= count)
@@ -97,7 +98,7 @@ async def pending(url: str) -> tuple[int, int]:
     return info.num_pending or 0, info.num_ack_pending or 0
 
 
-async def settled(url: str, *, timeout: float = 20) -> None:
+async def settled(url: str, *, timeout: float = PATIENCE_S) -> None:
     """Return once nothing is pending."""
     async with asyncio.timeout(timeout):
         while await pending(url) != (0, 0):

@@ -13,6 +13,7 @@ from rota_common.errors import Permanent, Transient
 from rota_common.service import Service
 from rota_common.testing.bus import stored
 from rota_common.testing.crash import crash
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts.envelope import MSG_ID
 from tests.integration.common.kit import (
@@ -296,7 +297,7 @@ async def test_what_arrives_while_a_service_stops_is_handed_back(nats: EmbeddedS
     worker._next = late  # type: ignore[method-assign]  # only so can the moment be met
     await service.start()
     await publish(nats.url, "e1")
-    await asyncio.wait_for(worker._stopping.wait(), 10)
+    await asyncio.wait_for(worker._stopping.wait(), PATIENCE_S)
     await service.stop(1)
     async with reading(nats.url, second):
         assert await second.times(1, timeout=5) == ["e1"]

@@ -9,13 +9,14 @@ from rota_common import topology
 from rota_common.embedded import EmbeddedServer, nats_server
 from rota_common.router import Router
 from rota_common.service import Runtime, Service
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import READ_TRIGGER
 from rota_contracts.execution import ReadTrigger, TriggerRead, TriggerState
 from tests.integration.common.kit import CHANNEL, Seen, a_fact, publish, reader, reading, running, settled
 
 
 async def ready(service: Service) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while await service.problems():
             await asyncio.sleep(0.05)
 
@@ -28,7 +29,7 @@ async def test_a_service_waits_for_its_server_then_for_its_streams(tmp_path: Pat
     await asyncio.sleep(0)  # now it has begun
     assert await service.problems() == {"nats": "not connected", "start": "connecting to NATS"}
     await server.start()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while "nats" in await service.problems():
             await asyncio.sleep(0.05)
         while "consumers" not in (await service.problems())["start"]:
@@ -51,7 +52,7 @@ async def test_a_service_goes_on_after_its_server_was_killed(nats: EmbeddedServe
         await seen.times(1)
         await settled(nats.url)
         await nats.kill()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while "nats" not in await service.problems():
                 await asyncio.sleep(0.05)
         await nats.start()
@@ -127,7 +128,7 @@ async def test_a_loop_that_fails_is_started_again(nats: EmbeddedServer) -> None:
     service = Service("executor", nats.url)
     service.background("sweep", loop)
     async with running(service):
-        await asyncio.wait_for(enough.wait(), 10)
+        await asyncio.wait_for(enough.wait(), PATIENCE_S)
     assert len(runs) == 3
 
 

@@ -7,8 +7,7 @@ from typing import Any
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.domain import Delivery
 from rota_common.clock import now
-
-PATIENCE_S = 20
+from rota_common.testing.patience import PATIENCE_S
 
 
 class Calendar:

@@ -11,6 +11,8 @@ from typing import Any
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
+from rota_common.testing.patience import PATIENCE_S
+
 
 @dataclass(frozen=True)
 class Got:
@@ -40,7 +42,7 @@ class HttpReceiver:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         self.script += [(status, named, b"as scripted") for status in statuses]
 
-    async def requests(self, count: int, *, timeout: float = 20) -> list[Got]:
+    async def requests(self, count: int, *, timeout: float = PATIENCE_S) -> list[Got]:
         """All that came, once there are `count`."""
         async with asyncio.timeout(timeout), self._more:
             await self._more.wait_for(lambda: len(self.got) >= count)

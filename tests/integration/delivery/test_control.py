@@ -11,6 +11,7 @@ from rota_common.bus import barrier
 from rota_common.embedded import EmbeddedServer
 from rota_common.errors import Transient
 from rota_common.service import Service
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import SetClock
 from rota_contracts.catalog import (
     CONTROL_GIVEN,
@@ -138,7 +139,7 @@ async def stopped_in_the_middle(world: World, receiver: HttpReceiver, *replicas:
 async def test_a_stop_said_to_all_is_heard_by_whichever_replica_has_the_delivery(
     world: World, receiver: HttpReceiver
 ) -> None:
-    replicas = await asyncio.gather(world.start(attempt_timeout=20), world.start(attempt_timeout=20))
+    replicas = await asyncio.gather(world.start(attempt_timeout=120), world.start(attempt_timeout=120))
     await stopped_in_the_middle(world, receiver, *replicas)
 
 
@@ -146,14 +147,14 @@ async def test_a_stop_said_to_all_is_heard_by_whichever_replica_has_the_delivery
 async def test_a_stop_is_heard_after_the_bus_was_away(
     world: World, receiver: HttpReceiver, nats: EmbeddedServer
 ) -> None:
-    service = await world.start(attempt_timeout=20)
-    async with asyncio.timeout(20):
+    service = await world.start(attempt_timeout=120)
+    async with asyncio.timeout(PATIENCE_S):
         while not any(CONTROL_GIVEN.type in each.subject for each in service.bus.client._subs.values()):
             await asyncio.sleep(0.05)  # its loop has only just begun
     await barrier(service.bus.client)  # and by now the server knows
     await nats.kill()
     await nats.start()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while not all(each.bus.connected for each in (service, world.executor, world.gateway)):
             await asyncio.sleep(0.05)  # nats-py tells nobody that it is back
     await stopped_in_the_middle(world, receiver, service)
@@ -164,7 +165,7 @@ async def test_a_pause_in_the_middle_puts_off_the_rest_until_it_is_resumed(
     world: World, receiver: HttpReceiver
 ) -> None:
     clock = SetClock()
-    service = await world.start(attempt_timeout=20, clock=clock)
+    service = await world.start(attempt_timeout=120, clock=clock)
     receiver.hold = asyncio.Event()
     await world.robot(hooks(*(receiver.url(path) for path in TWENTY)))
     await world.hear(DELIVERY_ACCEPTED, DELIVERY_ATTEMPTED, DELIVERY_SETTLED)
@@ -211,12 +212,12 @@ async def test_a_retry_waits_for_an_execution_that_is_paused(world: World, recei
     await world.request()
     await world.heard(DELIVERY_ACCEPTED)
     world.leave = hold
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while len(world.asked) < 6:  # more often than there are attempts
             await next_attempt(world, clock)
     assert len(receiver.got) == 1
     world.leave = go
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while not (await reading(world)).settled:
             await next_attempt(world, clock)
     (settled,) = await world.heard(DELIVERY_SETTLED)

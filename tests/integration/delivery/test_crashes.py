@@ -11,6 +11,7 @@ from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from rota_common.service import Service
 from rota_common.testing.bus import short_ack_wait
 from rota_common.testing.crash import crash
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_ATTEMPTED,
@@ -58,7 +59,7 @@ def stuck_before(service: Service, channel: Channel[Any]) -> Stuck:
 
 
 async def killed_at(point: asyncio.Event, service: Service, world: World) -> None:
-    await asyncio.wait_for(point.wait(), 20)
+    await asyncio.wait_for(point.wait(), PATIENCE_S)
     await killed(service, world)
 
 

@@ -10,6 +10,7 @@ from delivery_center.adapters.mongo_targets import MongoTargets
 from delivery_center.target_health import Place
 from rota_common.clock import now
 from rota_common.mongo import Mongo
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     LIST_TARGETS,
@@ -89,7 +90,7 @@ async def test_a_target_that_fails_for_days_is_switched_off_once_and_sent_to_onc
     (enabled,) = (await world.gateway.ask(SWITCH_TARGET, enable)).targets
     assert enabled.condition is TargetCondition.HEALTHY
     await world.heard(TARGET_ENABLED)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while not all(result.success for result in await send(at_once=8)):  # the other replica hears of it
             pass
     assert await listed(world) == []

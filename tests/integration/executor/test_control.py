@@ -9,6 +9,7 @@ import pytest
 
 from rota_common.testing.bus import Listener, stored
 from rota_common.testing.openai_server import OpenAIServer, openai_server
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
 from rota_contracts.delivery import Leave
@@ -44,7 +45,7 @@ async def asked_for(world: World, model: OpenAIServer, what: str) -> Script:
     script = Script(what)
     model.script = script
     await world.request()
-    await asyncio.wait_for(script.reached.wait(), 20)
+    await asyncio.wait_for(script.reached.wait(), PATIENCE_S)
     return script
 
 

@@ -12,6 +12,7 @@ from executor.connectors import Connector
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.openai_server import Calls, OpenAIServer, Reply, openai_server
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.trigger import Message
 
 # litellm's own imports warn; what it does with our calls is tested.
@@ -26,7 +27,7 @@ async def server() -> AsyncIterator[OpenAIServer]:
         yield made
 
 
-def prompt(server: OpenAIServer, *, timeout: float = 20) -> Prompt:
+def prompt(server: OpenAIServer, *, timeout: float = PATIENCE_S) -> Prompt:
     connector = Connector("mine", "Mine", "openai", "small", KEY, server.url, {"max_tokens": 50, "temperature": 1.0})
     return Prompt([Message(role="user", content="Hi!")], connector, timeout, "step-1", {"temperature": 0.1})
 

@@ -5,6 +5,7 @@ import asyncio
 from rota_common.embedded import EmbeddedServer
 from rota_common.testing.bus import short_ack_wait, stored
 from rota_common.testing.crash import crash
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
 from rota_contracts import catalog
 from rota_contracts.execution import ExecStatus, Execution
@@ -45,7 +46,7 @@ async def at_its_tasks(world: World, execution_id: str) -> None:
     """A run begins, and waits for a verdict that doesn't come yet."""
     world.silent = {"validator"}
     await world.request(execution_id)
-    await asyncio.wait_for(world.ignored.get(), 20)
+    await asyncio.wait_for(world.ignored.get(), PATIENCE_S)
 
 
 def merged(execution: Execution) -> bool:
@@ -117,7 +118,7 @@ async def test_after_a_crash_between_giving_and_saving_the_goals_are_given_once(
     await at_its_tasks(world, "e1")
     reached = stuck(first.service, catalog.EXECUTION_INTERVENED)
     await world.request("e2")
-    await asyncio.wait_for(reached.wait(), 10)
+    await asyncio.wait_for(reached.wait(), PATIENCE_S)
     await crash(first.service)
     async with world.executor(**QUICK):
         second = await world.until(merged, "e2")

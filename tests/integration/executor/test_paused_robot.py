@@ -3,6 +3,7 @@
 import asyncio
 
 from rota_common.testing.bus import Listener
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, a_robot
 from rota_contracts import catalog
 from rota_contracts.control import Control, ControlAction
@@ -28,6 +29,6 @@ async def test_an_execution_of_a_paused_robot_holds_before_its_first_agent_and_g
         asked = Control(request_id="r1", team_id=TEAM, member_id=MEMBER, action=ControlAction.RESUME)
         told = await gateway.ask(catalog.CONTROL, asked)
         assert told.execution_ids == [held.execution_id]
-        done = await asyncio.wait_for(world.over(), 20)
+        done = await asyncio.wait_for(world.over(), PATIENCE_S)
     assert done.status is ExecStatus.COMPLETED
     await parked.close()

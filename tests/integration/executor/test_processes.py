@@ -15,6 +15,7 @@ from executor.adapters.nats_processes import NatsProcesses
 from executor.ports import NotBegun, ToolFailed
 from rota_common.bus import Bus, barrier
 from rota_common.embedded import EmbeddedServer
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import process_subject
 from rota_contracts.process import ProcessCall
 
@@ -64,7 +65,7 @@ async def test_the_example_is_a_process(nats: EmbeddedServer, bus: Bus) -> None:
     example = await asyncio.create_subprocess_exec(sys.executable, str(EXAMPLE), nats.url, "acme")
     call = CALL.model_copy(update={"args": [{"name": "Ann"}]})
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             assert json.loads(await answered(bus, "crm.greet", call)) == {"greeting": "Hello, Ann!"}
     finally:
         example.kill()

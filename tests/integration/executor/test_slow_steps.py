@@ -14,6 +14,7 @@ import pytest
 from rota_common.embedded import EmbeddedServer, free_port
 from rota_common.testing.bus import short_ack_wait, stored
 from rota_common.testing.openai_server import OpenAIServer, openai_server
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts import catalog
 from rota_contracts.execution import ExecStatus
 from tests.integration.executor.scripts import ANSWERS, Script
@@ -100,7 +101,7 @@ async def test_a_worker_that_slept_through_its_claim_changes_nothing_when_it_wak
         sleeper.send_signal(signal.SIGCONT)  # its own call of the model is still under way
         done = await world.over()
         script.go.set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while "somebody else's by now" not in log.read_text(errors="replace"):
                 await asyncio.sleep(0.05)
         assert await world.execution() == done

@@ -17,6 +17,7 @@ from executor.agent.words import Tool
 from executor.ports import ToolFailed
 from rota_common.testing.crash import crash
 from rota_common.testing.openai_server import Calls, OpenAIServer, openai_server
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import TEAM, a_robot
 from rota_contracts.catalog import process_subject
 from rota_contracts.execution import ExecStatus
@@ -149,7 +150,7 @@ async def test_after_a_crash_in_a_process_only_one_that_is_idempotent_is_called_
     payments.hold.clear()
     first = await world.start(**settings | {"lease": 0.5})
     await world.request()
-    await asyncio.wait_for(payments.reached.wait(), 20)
+    await asyncio.wait_for(payments.reached.wait(), PATIENCE_S)
     await crash(first.service)
     payments.hold.set()
     async with world.executor(**settings | {"lease": 0.5}):
@@ -170,7 +171,7 @@ async def test_a_stop_in_the_middle_of_a_process_ends_the_run_at_once(
     payments.hold.clear()
     async with world.executor(**settings):
         await world.request()
-        await asyncio.wait_for(payments.reached.wait(), 20)
+        await asyncio.wait_for(payments.reached.wait(), PATIENCE_S)
         await world.control("stop")
         done = await asyncio.wait_for(world.over(), 4)
     payments.hold.set()

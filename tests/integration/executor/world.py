@@ -15,6 +15,7 @@ from rota_common.service import Runtime, Service
 from rota_common.serving import App
 from rota_common.testing.bus import Listener, stored
 from rota_common.testing.openai_server import Asked, OpenAIServer
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, a_trigger
 from rota_contracts import catalog
 from rota_contracts.callback import CallBack, CalledBack
@@ -243,7 +244,7 @@ class World:
 
     async def until(self, reached: Callable[[Execution], bool], execution_id: str = "e1") -> Execution:
         """The execution, once it is as far."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 execution = await self.execution(execution_id)
                 if execution is not None and reached(execution):
@@ -254,7 +255,7 @@ class World:
         fact = RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=rev)
         await self.services["trigger-gateway"].publish(catalog.ROBOT_DELETED, fact, caused_by=f"delete-{rev}")
 
-    async def finished(self, count: int = 1, *, timeout: float = 20) -> list[ExecutionFinishedV1]:
+    async def finished(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[ExecutionFinishedV1]:
         """The first `count` finished facts."""
         await self.finishes.heard(count, timeout=timeout)
         return [event.data for event in await stored(self.nats_url, catalog.EXECUTION_FINISHED)]

@@ -11,11 +11,10 @@ import pytest
 
 from rota_common.mongo import Document, Mongo
 from rota_common.service import Runtime
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.trigger import TriggerReceivedV1
 from tests.integration.gateway.kit import Gateway, messages, robot, settings, started, triggers
 from trigger_gateway.app import build
-
-PATIENCE_S = 20.0
 
 IGNORES_CUT_OFF_SOCKETS = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 """PyMongo (4.20) leaves the socket of a connection that is closed while it is made to the garbage collector."""

@@ -9,6 +9,7 @@ import pytest_asyncio
 from bson import Decimal128, ObjectId
 
 from rota_common.embedded import EmbeddedServer
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.ids import event_trigger_id
 from rota_contracts.trigger import TriggerType
 from tests.integration.gateway.databases import (
@@ -167,7 +168,7 @@ async def test_a_change_that_cant_be_an_event_is_logged_and_holds_up_nobody(acme
 
 async def until_logged(gateway: Gateway, count: int) -> list[dict[str, Any]]:
     """The lines of the log; they are written a moment after the triggers."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             answer = await gateway.call("GET", "/v1/teams/acme/sources/crm/log")
             assert answer.status_code == 200, answer.text

@@ -9,6 +9,7 @@ from rota_common.embedded import EmbeddedServer
 from rota_common.errors import Transient
 from rota_common.mongo import Mongo
 from rota_common.service import Runtime
+from rota_common.testing.patience import PATIENCE_S
 from tests.integration.gateway.databases import (
     IGNORES_CUT_OFF_SOCKETS,
     Crm,
@@ -87,7 +88,7 @@ async def test_a_place_that_the_database_has_forgotten_is_said_and_reading_goes_
 
 async def place_of_the_last_event(gateway: Gateway) -> str:
     """The log has it a moment later."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while not (lines := (await gateway.call("GET", "/v1/teams/acme/sources/crm/log")).json()["lines"]):
             await asyncio.sleep(0.05)
     return str(lines[0]["event_id"])

@@ -9,6 +9,7 @@ import httpx
 from rota_common.embedded import EmbeddedServer
 from rota_common.mongo import Mongo
 from rota_common.testing.bus import stored
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import EXECUTION_REQUESTED
 from tests.integration.gateway.kit import LEAD, Gateway, gateway, messages, settings
 from tests.integration.gateway.test_webhooks import error_of
@@ -35,7 +36,7 @@ async def test_a_thousand_posts_of_one_event_at_four_replicas_are_one_execution(
         assert len({answer.text for answer in answers}) == 1
         [trigger] = answers[0].json()["triggers"]
         await world.requests.heard(1)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while await messages(acme.nats_url):
                 await asyncio.sleep(0.05)
         requested = await stored(acme.nats_url, EXECUTION_REQUESTED)
@@ -46,7 +47,7 @@ async def test_a_thousand_posts_of_one_event_at_four_replicas_are_one_execution(
 async def repeats(gateway: Gateway, count: int) -> None:
     """Wait until every replica has written how often it saw the event again, and it comes to `count`."""
     path = "/v1/teams/acme/events/leads/evt_1"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while (read := (await gateway.call("GET", path)).json())["repeats"] < count:
             await asyncio.sleep(0.05)
     assert read["repeats"] == count

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 
 from rota_common.embedded import EmbeddedServer, mongod
+from rota_common.testing.patience import PATIENCE_S
 from tests.integration.gateway.kit import ADMIN, Gateway, Scheduler, gateway, messages, robot, settings
 from tests.integration.gateway.test_runs import INTERVENE, TASK
 from tests.integration.gateway.test_webhooks import error_of
@@ -20,7 +21,7 @@ def assert_unavailable(answer: httpx.Response) -> None:
 
 
 async def until_ready(gateway: Gateway) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(PATIENCE_S):
         while (await gateway.http.get("/health/ready")).status_code != 200:
             await asyncio.sleep(0.05)
 
@@ -66,7 +67,7 @@ async def test_a_server_that_says_nothing_is_not_waited_for_for_ever(acme: Gatew
     assert error_of(change) == (503, "stored_not_applied")
     assert (await acme.post()).status_code == 200  # it had been stored after all
     assert await messages(nats.url) == 1  # the same event, however often it was sent
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while (
             await acme.call("PATCH", "/v1/teams/acme/robots/leader", json={"robot_status": "paused"})
         ).status_code != 200:
@@ -121,7 +122,7 @@ async def test_what_was_accepted_is_noted_when_mongodb_is_back(nats: EmbeddedSer
             assert await messages(nats.url) == 1
             await server.start()
             await until_ready(acme)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_S):
                 while (answer := await acme.call("GET", "/v1/teams/acme/sources/leads/log")).status_code != 200:
                     await asyncio.sleep(0.05)
             assert [line["event_id"] for line in answer.json()["lines"]] == ["evt_1"]
@@ -146,7 +147,7 @@ async def test_a_gateway_that_started_before_its_servers_waits_for_them(
 
 async def test_the_scheduler_hears_of_what_was_stored_while_it_was_away(acme: Gateway, nats: EmbeddedServer) -> None:
     posted = (await acme.post()).json()
-    async with Scheduler(nats.url).running() as scheduler, asyncio.timeout(10):
+    async with Scheduler(nats.url).running() as scheduler, asyncio.timeout(PATIENCE_S):
         while not scheduler.seen:
             await asyncio.sleep(0.01)
         assert scheduler.seen[0].trigger_id == posted["triggers"][0]["trigger_id"]

@@ -10,6 +10,7 @@ from rota_common.embedded import EmbeddedServer
 from rota_common.errors import Transient
 from rota_common.robots import robot_key
 from rota_common.testing.bus import stored
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
 from rota_contracts.robot import Robot, RobotStatus
 from rota_contracts.streams import ROBOTS_BUCKET
@@ -242,7 +243,7 @@ async def test_what_could_not_be_told_is_stored_and_told_later(
             assert await published(nats.url) is None
     async with gateway(settings(nats.url, mongo_url, mongo_prefix)) as swept:
         swept.key = good.key
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while (there := await published(nats.url)) is None:
                 await asyncio.sleep(0.01)
         assert there.rev == 1

@@ -8,6 +8,7 @@ import nats as nats_py
 import pytest
 
 from rota_common.testing.bus import stored
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_FAILED, ROBOT_RECOVERED, Channel
 from rota_contracts.robot import RobotStatus, RunFailure
 from rota_contracts.robot_facts import RobotFailedV1, RobotRecoveredV1
@@ -113,7 +114,7 @@ async def settled(url: str) -> None:
     """Until the gateway has handled all that was said of robots."""
     client = await nats_py.connect(url)
     names = [channel.durable("trigger-gateway") for channel in (ROBOT_FAILED, ROBOT_RECOVERED)]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             infos = [await client.jetstream().consumer_info("FACTS", name) for name in names]
             if not any((info.num_pending or 0) + (info.num_ack_pending or 0) for info in infos):

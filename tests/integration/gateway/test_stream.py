@@ -14,6 +14,7 @@ import pytest
 from rota_common.embedded import EmbeddedServer
 from rota_common.router import Router
 from rota_common.service import Runtime, Service
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.activity import ActivityKind, ActivityV1
 from rota_contracts.catalog import (
     ACTIVITY,
@@ -61,7 +62,7 @@ class Live:
     async def next(self) -> tuple[str, Any]:
         """Name and data of the next event; `:` for a comment."""
         name, data = "message", ""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             async for line in self.lines:
                 kind, _, value = line.partition(":")
                 if kind == "" and value:

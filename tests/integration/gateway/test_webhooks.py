@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.ids import event_trigger_id, execution_id
 from rota_contracts.trigger import TriggerType
 from tests.integration.gateway.kit import HOOK, LEAD, Gateway, Scheduler, gateway, messages, settings, signed, triggers
@@ -222,7 +223,7 @@ async def test_another_replica_hears_of_a_new_robot(acme: Gateway, mongo_url: st
 async def test_an_events_triggers_can_be_followed(acme: Gateway, scheduler: Scheduler) -> None:
     posted = (await acme.post(event_id="odd/id ?")).json()
     [woken] = posted["triggers"]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while not scheduler.seen:
             await asyncio.sleep(0.01)
         while (answer := await acme.call("GET", posted["status_url"])).status_code == 404:

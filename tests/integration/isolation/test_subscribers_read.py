@@ -9,6 +9,7 @@ from faststream.nats.security import NatsNKey
 from nats.aio.msg import Msg
 
 from rota_common.bus import barrier
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import FEED
 from rota_contracts.feed import API_PREFIX, feed_subject, subscriber_durable, team_subjects
 from tests.integration.isolation.kit import IsolatedNats, Known
@@ -109,7 +110,7 @@ async def test_faststream_reads_the_durable_and_goes_on_after_a_restart(bus: Iso
 
     for _ in range(2):
         await bus.deliver("rival", "acme")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             async with broker() as reading:
                 await reading.start()
                 assert await got.get() == ("rota.v1.delivery.completed.acme.robot", b"acme")

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from rota_common.clock import now
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.execution import ExecStatus, Execution, TaskStatus
 from rota_contracts.robot import Phase
 from tests.integration.path.whole import TEAM, Whole, example
@@ -52,7 +53,7 @@ async def test_the_sales_assistant_does_what_its_manager_asks(system: Whole) -> 
     assert execution.inspiration is None
     assert execution.goals is not None
     assert "BigCorp" in execution.goals.content
-    await asyncio.wait_for(system.mails.wait(1), 10)
+    await asyncio.wait_for(system.mails.wait(1), PATIENCE_S)
     assert system.mails.got[0]["To"] == "sales-manager@company.com"
     assert len(system.mails.got) == 1
 

@@ -12,6 +12,7 @@ from rota.client import ApiError
 from rota_common import topology
 from rota_common.embedded import EmbeddedServer, mongod, nats_server
 from rota_common.service import Runtime
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.execution import ExecStatus
 from tests.integration.path.whole import Whole, example, whole
 
@@ -39,7 +40,7 @@ async def until_ready(system: Whole, *, ready: bool) -> None:
 async def post_until_refused(system: Whole) -> tuple[list[dict[str, Any]], ApiError]:
     """The gateway may know the source for 2 s more, and takes what the bus stores. Five posts a second."""
     taken: list[dict[str, Any]] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
                 taken.append((await system.post_lead(f"during-{len(taken)}"))["triggers"][0])

@@ -9,6 +9,7 @@ import pytest
 
 from rota_common.service import Service
 from rota_common.testing.bus import stored
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, a_robot
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
@@ -56,7 +57,7 @@ async def states(world: World, *members: str, team: str = TEAM, upcoming: int = 
 
 async def once(world: World, so: Callable[[RobotState], bool], member: str = MEMBER) -> RobotState:
     """How the robot stands, as soon as it stands so."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while not (found := await states(world, member)) or not so(found[0]):
             await asyncio.sleep(0.02)
         return found[0]
@@ -69,7 +70,7 @@ async def armed(world: World, at: datetime | None, member: str = MEMBER) -> Robo
 
 async def told(world: World, channel: Channel[Any], count: int) -> list[Any]:
     """The facts of a channel that its stream holds, once there are so many."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while len(found := await world.facts(channel)) < count:
             await asyncio.sleep(0.02)
         return found

@@ -4,6 +4,7 @@ import asyncio
 from datetime import datetime, timedelta
 
 from rota_common.testing.crash import crash
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import SetClock, a_robot
 from rota_contracts import catalog
 from rota_contracts.execution import ExecStatus
@@ -31,7 +32,7 @@ async def looked_at(world: World, clock: SetClock, at: datetime) -> None:
     await world.keep(a_clocked({"mode": "times", "times": [f"{at:%H:%M}"]}, member_id="bob"))
     await armed(world, at, "bob")
     clock.at = at
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while at not in await instants(world):
             await asyncio.sleep(0.02)
 

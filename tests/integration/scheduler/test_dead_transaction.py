@@ -3,6 +3,7 @@
 import asyncio
 
 from rota_common.mongo import Mongo
+from rota_common.testing.patience import PATIENCE_S
 from scheduler.adapters.mongo_queue import LEASE, MongoQueue
 
 
@@ -22,7 +23,7 @@ async def test_a_transaction_that_nobody_ends_holds_no_successor_back(mongo_url:
     await servers[0].database["leases"].update_one({"_id": LEASE}, {"$set": {"touched": True}}, session=session)
 
     # The server itself would give the transaction up after a minute.
-    assert await asyncio.wait_for(taken(next_one, "next"), 20) == 2
+    assert await asyncio.wait_for(taken(next_one, "next"), PATIENCE_S) == 2
     assert "touched" not in (await servers[1].database["leases"].find_one({"_id": LEASE}) or {})
     for server in servers:
         await server.close()

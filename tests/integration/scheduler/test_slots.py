@@ -7,6 +7,7 @@ from typing import Any
 
 from rota_common.router import Router
 from rota_common.service import Service
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
 from rota_contracts.capacity import CheckSlots, SlotChecked, SlotsChecked
@@ -44,7 +45,7 @@ class Executor:
     async def until_asked_again(self, times: int = 2) -> None:
         async with self._more:
             wanted = self.asked + times
-            await asyncio.wait_for(self._more.wait_for(lambda: self.asked >= wanted), 20)
+            await asyncio.wait_for(self._more.wait_for(lambda: self.asked >= wanted), PATIENCE_S)
 
     @contextlib.asynccontextmanager
     async def alive(self) -> AsyncIterator["Executor"]:

@@ -11,6 +11,7 @@ from rota_common.router import Router
 from rota_common.service import Runtime, Service
 from rota_common.serving import App
 from rota_common.testing.bus import Listener, stored
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, a_trigger
 from rota_contracts import catalog
 from rota_contracts.capacity import ExecutorReportedV1
@@ -172,19 +173,19 @@ class World:
     async def facts(self, channel: Channel[Any]) -> list[Any]:
         return [event.data for event in await stored(self.nats_url, channel)]
 
-    async def slots(self, count: int, *, timeout: float = 20) -> list[str]:
+    async def slots(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
         """The triggers whose executions were requested, once there are `count`, each counted once."""
         return await _distinct(self.requests, count, lambda fact: str(fact["trigger"]["trigger_id"]), timeout)
 
-    async def admitted(self, count: int, *, timeout: float = 20) -> list[str]:
+    async def admitted(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
         """The triggers that have their place, once there are `count`, each counted once."""
         return await _distinct(self.admissions, count, lambda fact: str(fact["trigger_id"]), timeout)
 
-    async def rejected(self, count: int, *, timeout: float = 20) -> list[str]:
+    async def rejected(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
         """The triggers that start nothing, once there are `count`, each counted once."""
         return await _distinct(self.rejections, count, lambda fact: str(fact["trigger_id"]), timeout)
 
-    async def grants(self, count: int, *, timeout: float = 20) -> list[tuple[str, int]]:
+    async def grants(self, count: int, *, timeout: float = PATIENCE_S) -> list[tuple[str, int]]:
         """The triggers whose executions were requested, with the number of the grant, once there are `count`."""
         heard = await _distinct(
             self.requests, count, lambda fact: json.dumps([fact["trigger"]["trigger_id"], fact["grant"]]), timeout

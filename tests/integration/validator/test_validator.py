@@ -18,6 +18,7 @@ from rota_common.router import Router
 from rota_common.service import Runtime, Service
 from rota_common.testing.bus import Listener, stored
 from rota_common.testing.chaos import twice
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.catalog import CALL_AGENT, CHECK_RULES, VALIDATION_COMPLETED, VALIDATION_REQUESTED
 from rota_contracts.text import Text
@@ -145,7 +146,7 @@ async def test_a_verdict_waits_for_an_executor_that_is_away(nats: EmbeddedServer
     await executor.service.bus.connect()
     async with validator(nats.url, middlewares=[noting]):
         await executor.request()
-        await asyncio.wait_for(asking.wait(), 10)
+        await asyncio.wait_for(asking.wait(), PATIENCE_S)
         async with executor.running():
             assert (await completed(nats.url))[0].verdict.passed
 

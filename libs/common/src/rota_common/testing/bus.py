@@ -9,6 +9,7 @@ from nats.aio.msg import Msg
 from nats.js.api import ConsumerConfig
 
 from rota_common.bus import barrier
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event, parse_event
 from rota_contracts.model import Payload
@@ -37,7 +38,7 @@ class Listener:
             self.messages.append(message)
             self._more.notify_all()
 
-    async def heard(self, count: int = 1, *, timeout: float = 20) -> list[Msg]:
+    async def heard(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[Msg]:
         """The messages, once there are at least `count`; TimeoutError says how many came."""
         try:
             async with self._more:

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from rota_common.serving_beside import serve_beside
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.process import STEP_ID
 
 Answer = str | types.CallToolResult
@@ -58,7 +59,7 @@ class MCPServer:
     def port(self) -> int:
         return int(self.url.split(":")[2].split("/")[0])
 
-    async def heard(self, count: int = 1, *, timeout: float = 20) -> list[Called]:
+    async def heard(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[Called]:
         """The calls, once there are at least `count`; TimeoutError says how many came."""
         try:
             async with self._more:

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from rota_common.serving_beside import serve_beside
+from rota_common.testing.patience import PATIENCE_S
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class OpenAIServer:
         self.asked: list[Asked] = []
         self._more = asyncio.Condition()
 
-    async def heard(self, count: int = 1, *, timeout: float = 20) -> list[Asked]:
+    async def heard(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[Asked]:
         """The requests, once there are at least `count`; TimeoutError says how many came."""
         try:
             async with self._more:

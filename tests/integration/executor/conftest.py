@@ -1,12 +1,23 @@
 """The executor's surroundings: see world.py."""
 
+import asyncio
+import warnings
 from collections.abc import AsyncIterator
 
 import pytest
 
+from executor.adapters.litellm_model import LitellmModel
 from rota_common.embedded import EmbeddedServer
 from rota_common.testing.samples import a_robot
 from tests.integration.executor.world import World
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _litellm() -> None:
+    """Its import takes seconds, and on a busy machine more than an answer may: no test is to begin with it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asyncio.run(LitellmModel().load())
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 # Everything a newcomer needs is `make`, `make demo` and `make test`. All of it runs without a container engine.
 SHELL := bash
 PYTHON ?= python3
+WORKERS ?= auto
 BIN := .venv/bin
 STAMP := .venv/.stamp
 PACKAGES := contracts libs/common $(sort $(wildcard services/*)) cli
@@ -31,8 +32,8 @@ $(STAMP): requirements/build.txt requirements/all.txt $(PACKAGES:%=%/pyproject.t
 demo: setup ## a lead comes in, a robot works on it: see what everybody gets
 	@$(BIN)/rota demo
 
-test: setup ## run all tests
-	@$(BIN)/python -m pytest $(ARGS)
+test: setup ## run all tests, a module per core at a time (WORKERS=0: one after the other)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope $(ARGS)
 
 lint: setup ## check style, types and the borders between the parts
 	$(BIN)/ruff check

@@ -1,5 +1,6 @@
 """Fixtures for every suite, and loopback for the tests that speak to real servers: all others have no network."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,11 @@ pytest_plugins = ["rota_common.testing.fixtures"]
 
 LOOPBACK = ["127.0.0.1", "localhost", "::1"]
 WHOLE_SYSTEM = Path(__file__).parent / "tests"
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`: one per core, whether or not psutil is there to say that two of them are halves of one."""
+    return os.cpu_count() or 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,7 +4,8 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -32,6 +33,17 @@ class Crm:
     def source(self, **more: Any) -> Document:
         of = {"name": "crm", "type": "database", "url": "$ENV.CRM_URL", "database": self.name, "collection": "leads"}
         return of | more
+
+    async def later(self, seconds: float) -> None:
+        """Return when the database's clock is on by so much. A source begins at its making as exactly as the database
+        answers quickly."""
+        until = await self._now() + timedelta(seconds=seconds)
+        async with asyncio.timeout(PATIENCE_S):
+            while await self._now() < until:
+                await asyncio.sleep(0.05)
+
+    async def _now(self) -> datetime:
+        return cast(datetime, (await self.client.admin.command("hello"))["localTime"])
 
     async def close(self) -> None:
         await self.client.drop_database(self.name)

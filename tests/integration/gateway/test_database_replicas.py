@@ -123,6 +123,7 @@ async def test_a_source_that_is_deleted_is_read_no_more(
         assert gone.status_code == 204
         await store.until(lambda found: found[0]["owner"] is None, patience=3)
         await crm.leads.insert_one({"_id": "between"})
+        await crm.later(1)
         await add_source(acme, crm.source())  # another one of this name begins anew
         await crm.leads.insert_one({"_id": "after"})
         assert keys(await woken(acme, 1)) == ["after"]

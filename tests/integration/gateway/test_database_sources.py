@@ -65,6 +65,7 @@ async def test_an_insert_wakes_the_robots_that_subscribe_to_it(acme: Gateway, cr
 async def test_what_was_there_before_the_source_wakes_nobody(acme: Gateway, crm: Crm) -> None:
     await add_robot(acme, subscribed())
     await crm.leads.insert_one({"_id": "before"})
+    await crm.later(1)
     await add_source(acme, crm.source())
     await crm.leads.insert_one({"_id": "after"})
     [data] = data_of(await woken(acme, 1))

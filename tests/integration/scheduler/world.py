@@ -46,6 +46,7 @@ class World:
             Service(name, nats_url, runtime=RUNTIME) for name in ("trigger-gateway", "executor")
         )
         self.requested: list[str] = []
+        self._kept: dict[tuple[str, str], Robot] = {}
         self.capacity: int | None = 1000
         router = Router()
         router.consume(catalog.EXECUTION_REQUESTED)(self._on_requested)
@@ -102,7 +103,11 @@ class World:
             await app.service.stop(2)
 
     async def keep(self, robot: Robot) -> None:
-        """Put a definition where the gateway puts it."""
+        """Put a definition where the gateway puts it. No two have the same revision, as the gateway sees to."""
+        last = self._kept.get((robot.team_id, robot.member_id))
+        if last is not None and robot.rev == last.rev and robot != last:
+            robot = robot.model_copy(update={"rev": last.rev + 1})
+        self._kept[robot.team_id, robot.member_id] = robot
         bucket = await self.gateway.bus.jetstream.key_value(ROBOTS_BUCKET)
         await bucket.put(f"{robot.team_id}.{robot.member_id}", robot.model_dump_json().encode())
 

@@ -10,6 +10,7 @@ import socket
 import sysconfig
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from random import SystemRandom
 from typing import Any
 
 import nats
@@ -24,6 +25,10 @@ from rota_common.nats_permissions import OPERATOR
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
 REPLICA_SET = "rota"
+PORTS = range(20_000, 32_000)
+"""Below those that Linux and macOS give to outgoing connections."""
+
+_random = SystemRandom()  # the tests' seeds are theirs: processes side by side must not choose alike
 
 
 class EmbeddedError(RuntimeError):
@@ -31,10 +36,14 @@ class EmbeddedError(RuntimeError):
 
 
 def free_port() -> int:
-    """A TCP port of loopback that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A TCP port of loopback that is free now, and that no outgoing connection is given while its server restarts."""
+    first = _random.randrange(len(PORTS))
+    for step in range(len(PORTS)):
+        port = PORTS[(first + step) % len(PORTS)]
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise EmbeddedError(f"every port from {PORTS[0]} to {PORTS[-1]} of 127.0.0.1 is taken: close something")
 
 
 def find_nats_server() -> str:

@@ -131,7 +131,11 @@ class Announce:
             case LookedUp(made):
                 for use in made.uses:
                     await self._observe(run, ActivityKind.TOOL_FINISHED, text=use.error or "")
-            case Unusable(reason) | StepFailed(reason) | StepDelayed(reason):
+            case Unusable(reason):
+                await self._observe(run, ActivityKind.PHASE_FINISHED, text=reason)
+            case StepFailed(reason) | StepDelayed(reason):
+                phase, again = run.execution.phase, isinstance(outcome, StepDelayed)
+                self._log.warning("step failed", execution_id=run.id, phase=phase, again=again, reason=excerpt(reason))
                 await self._observe(run, ActivityKind.PHASE_FINISHED, text=reason)
 
     async def _tell(

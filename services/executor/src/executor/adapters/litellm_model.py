@@ -12,6 +12,7 @@ from executor.agent.words import ChatMessage, Said, Tool, ToolCall, whole_charac
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import parse_json
+from rota_common.logs import logger
 from rota_contracts.trigger import Message
 
 STEP_HEADER = "x-rota-step-id"
@@ -23,6 +24,7 @@ class LitellmModel:
     def __init__(self) -> None:
         self._litellm: Any = None
         self._loading = asyncio.Lock()
+        self._log = logger(service="executor")
 
     async def load(self) -> None:
         """Import litellm in a thread, without its request for a price list."""
@@ -59,11 +61,23 @@ class LitellmModel:
         openai = self._litellm.exceptions.openai  # all of litellm's errors about an answer are openai's at heart
         reason = f"model {prompt.connector.model} of connector {prompt.connector.id}: {type(error).__name__}"
         if isinstance(error, openai.APIConnectionError) or _passes(getattr(error, "status_code", None)):
+            self._log.warning("model failed", reason=reason, causes=_causes(error))
             return Transient(reason, after=_retry_after(error))
         if isinstance(error, openai.OpenAIError):
             text = str(getattr(error, "message", error)).replace(prompt.connector.key or "\0", "[REDACTED]")
             return Permanent(f"{reason}: {text[:500]}")
         return error
+
+
+def _causes(error: BaseException) -> list[str]:
+    """The kinds of what lies behind it, and not its words, which may hold addresses and keys: for litellm whatever it
+    doesn't know is a connection that failed, a mistake of its own, too."""
+    found = list[str]()
+    cause = error.__cause__ or error.__context__
+    while cause is not None and len(found) < 8:
+        found.append(type(cause).__name__)
+        cause = cause.__cause__ or cause.__context__
+    return found
 
 
 def _options(prompt: Prompt) -> dict[str, Any]:

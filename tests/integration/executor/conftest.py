@@ -1,7 +1,6 @@
 """The executor's surroundings: see world.py."""
 
 import asyncio
-import warnings
 from collections.abc import AsyncIterator
 
 import pytest
@@ -15,9 +14,7 @@ from tests.integration.executor.world import World
 @pytest.fixture(scope="session", autouse=True)
 def _litellm() -> None:
     """Its import takes seconds, and on a busy machine more than an answer may: no test is to begin with it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        asyncio.run(LitellmModel().load())
+    asyncio.run(LitellmModel().load())
 
 
 @pytest.fixture

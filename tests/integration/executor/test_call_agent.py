@@ -17,9 +17,6 @@ from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.trigger import Message
 from tests.integration.executor.world import KEY, World, scripted
 
-# litellm's own imports warn; what it does with our calls is tested.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 
 @pytest.fixture
 async def model() -> AsyncIterator[OpenAIServer]:

@@ -18,9 +18,6 @@ from rota_contracts.robot import Phase
 from tests.integration.executor.scripts import ANSWERS, Script
 from tests.integration.executor.world import World, kinds, scripted
 
-# litellm's own imports warn; what it does with our calls is tested.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 SCORING = "run: Score it"
 AGENTS = {"resources": {"agents": ["experts.scorer", "experts.writer"]}}
 

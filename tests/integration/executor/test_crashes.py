@@ -20,9 +20,6 @@ from rota_contracts.execution import ExecStatus
 from tests.integration.executor.test_models import ANSWERS
 from tests.integration.executor.world import World, kind, kinds, scripted
 
-# litellm's own imports warn; what it does with our calls is tested.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 QUICK = {"lease": 0.5, "answer_patience": 0.5}
 
 

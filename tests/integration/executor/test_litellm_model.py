@@ -15,9 +15,6 @@ from rota_common.testing.openai_server import Calls, OpenAIServer, Reply, openai
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.trigger import Message
 
-# litellm's own imports warn; what it does with our calls is tested.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 KEY = "sk-a-secret"
 
 

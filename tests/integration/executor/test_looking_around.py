@@ -22,9 +22,6 @@ from rota_contracts.trigger import TriggerType
 from tests.integration.executor.scripts import ANSWERS, ASKS, Script
 from tests.integration.executor.world import World, kind, kinds, scripted
 
-# litellm's own imports warn; what it does with our calls is tested.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 QUICK = {"lease": 0.5, "answer_patience": 0.5}
 REPORT = "## Summary\nquiet"
 

@@ -18,9 +18,6 @@ from rota_contracts.execution import ExecStatus, TaskStatus
 from rota_contracts.text import INLINE_LIMIT
 from tests.integration.executor.world import KEY, World, kind, kinds, scripted
 
-# litellm's own imports warn; what it does with our calls is tested.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 PLAN = [
     {"id": "a", "description": "Score it", "executor_id": "scorer", "expected_output": "a score"},
     {"id": "b", "description": "Write it", "executor_id": "experts.writer", "validation_rules": ["Be kind."]},

@@ -20,9 +20,6 @@ from rota_contracts.execution import ExecStatus
 from tests.integration.executor.scripts import ANSWERS, Script
 from tests.integration.executor.world import KEY, World, kinds, scripted
 
-# litellm's own imports warn; what it does with our calls is tested.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 SCORING = "run: Score it"
 
 

@@ -16,9 +16,6 @@ from rota_contracts.validation import RulesChecked, ValidationRequestedV1, Valid
 from tests.integration.executor.scripts import ANSWERS, ASKS, Script
 from tests.integration.executor.world import GOOD, World, kind, kinds, scripted
 
-# litellm's own imports warn; what it does with our calls is tested.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 SCORING, WRITING = "run: Score it", "run: Write it"
 MORE = ValidationResult(passed=False, score=0.4, issues=["no reasons"], need_reply=True, reply_content="Give reasons.")
 

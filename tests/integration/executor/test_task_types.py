@@ -26,9 +26,6 @@ from rota_contracts.turns import ToolUse
 from tests.integration.executor.scripts import Script
 from tests.integration.executor.world import World, kind, scripted
 
-# litellm's own imports warn; what it does with our calls is tested.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 PLAN = [
     {"id": "a", "description": "Score it", "executor_id": "experts.scorer"},
     {"id": "b", "description": "Note it", "executor_type": "mcp", "executor_id": "crm.note", "args": [{"text": "87"}]},

@@ -1,10 +1,14 @@
 """The one place that connects to MongoDB. Everything is written with majority unless an adapter says otherwise."""
 
-from typing import Any
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout, WTimeoutError
 
+T = TypeVar("T")
 Document = dict[str, Any]
 Database = AsyncIOMotorDatabase[Document]
 
@@ -12,6 +16,7 @@ OUTAGES: tuple[type[Exception], ...] = (ConnectionFailure, ExecutionTimeout, WTi
 """What the driver raises when the server can't be reached: transient for everyone."""
 
 SELECTION_MS = 2000
+END_S = 5.0
 
 
 class Mongo:
@@ -22,6 +27,7 @@ class Mongo:
             url, tz_aware=True, w="majority", serverSelectionTimeoutMS=SELECTION_MS, connectTimeoutMS=SELECTION_MS
         )
         self.database: Database = self._client[database]
+        self._under_way = set[asyncio.Task[Any]]()
 
     @property
     def client(self) -> AsyncIOMotorClient[Document]:
@@ -31,5 +37,26 @@ class Mongo:
         """Raise one of OUTAGES when the server isn't there."""
         await self._client.admin.command("ping")
 
+    async def to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
+        """What `work` returns; it goes on when its caller is cancelled, and `close` waits for it.
+
+        For transactions: the driver's threads carry on with what they have begun, and send what is left of a bulk
+        outside of its transaction once the client is closed.
+        """
+        task = asyncio.ensure_future(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever waits for it learns of it; if nobody does any more, nobody needs to
+
     async def close(self) -> None:
+        """At the latest five seconds after the server fell silent."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(END_S):
+                while self._under_way:
+                    await asyncio.wait(self._under_way)
         self._client.close()

@@ -10,7 +10,6 @@ from nats.errors import Error as NatsError
 from rota_common.bus import Bus
 from rota_common.embedded import EmbeddedServer
 from rota_common.robots import AT_ONCE, Robots
-from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.streams import ROBOTS_BUCKET
 
 MANY = 2 * AT_ONCE + 1
@@ -75,4 +74,4 @@ async def test_following_ends_in_time_and_when_it_can_not_go_on(bus: Bus) -> Non
     for each in await bus.jetstream.consumers_info(f"KV_{ROBOTS_BUCKET}"):
         await bus.jetstream.delete_consumer(f"KV_{ROBOTS_BUCKET}", each.name)
     with pytest.raises(NatsError):
-        await asyncio.wait_for(anext(following), PATIENCE_S)
+        await asyncio.wait_for(anext(following), 10)

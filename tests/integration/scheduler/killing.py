@@ -24,7 +24,8 @@ COMMANDS = ("insert", "update", "delete", "findAndModify", "commitTransaction")
 
 
 class Fuse:
-    """Shared with the process. `_left`: its writes until it dies; none is counted while it is 0."""
+    """Shared with the process. `_left`: its writes until it dies; none is counted while it is 0, as at first and once
+    it has burnt down."""
 
     def __init__(self, deaths: Path, *, after: bool) -> None:
         self._deaths, self._after = deaths, after
@@ -36,8 +37,12 @@ class Fuse:
         with self._left.get_lock():
             self._left.value, self._only.value = writes, only.encode()
 
-    def put_out(self) -> None:
-        self.light(0)
+    def put_out(self) -> bool:
+        """Says whether it had burnt down: then its process is dead, or about to be."""
+        with self._left.get_lock():
+            burnt = self._left.value == 0
+            self._left.value = 0
+        return burnt
 
     def before(self, what: str) -> bool:
         """Called before each write; says whether this is the one to die after."""
@@ -106,10 +111,11 @@ def watch_the_bus(fuse: Fuse) -> None:
         else:
             return await request(self, subject, *args, **given)
         last = fuse.before(what)
-        answer = await request(self, subject, *args, **given)
-        if last:
-            fuse.die(what)
-        return answer
+        try:
+            return await request(self, subject, *args, **given)
+        finally:
+            if last:
+                fuse.die(what)
 
     client.request = counted
 
@@ -148,6 +154,10 @@ class Mortal:
     @property
     def alive(self) -> bool:
         return self._process.is_alive()
+
+    async def dead(self) -> None:
+        while self._process.is_alive():
+            await asyncio.sleep(0.02)
 
     def end(self) -> None:
         self._process.kill()

@@ -75,7 +75,7 @@ async def reading(url: str, handler: Handler, **subscription: Any) -> AsyncItera
 @contextlib.asynccontextmanager
 async def jetstream(url: str) -> AsyncIterator[JetStreamContext]:
     client = await nats.connect(url)
-    yield client.jetstream(timeout=5)
+    yield client.jetstream(timeout=PATIENCE_S)
     await client.close()
 
 

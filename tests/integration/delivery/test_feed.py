@@ -8,6 +8,7 @@ import pytest
 from nats.js.api import ConsumerConfig
 
 from rota_common.testing.crash import crash
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_ATTEMPTED,
@@ -98,7 +99,7 @@ async def read(url: str, durable: str, count: int) -> list[tuple[str, int]]:
     source = await client.jetstream().pull_subscribe_bind(durable, FEED)
     found: list[tuple[str, int]] = []
     while len(found) < count:
-        for message in await source.fetch(count - len(found), timeout=5):
+        for message in await source.fetch(count - len(found), timeout=PATIENCE_S):
             headers: dict[str, Any] = message.headers or {}
             found.append((message.subject, int(headers[SEQUENCE])))
             await message.ack_sync()

@@ -12,9 +12,9 @@ from tests.integration.executor.world import World
 async def test_an_executor_says_at_once_how_much_it_takes_and_nothing_when_it_stops(world: World) -> None:
     heard = await Listener.to(world.nats_url, catalog.EXECUTOR_REPORTED.pattern)
     async with world.executor(capacity=7):
-        (first, *_) = await heard.heard(1, timeout=5)
-        await heard.heard(2, timeout=5)
-    messages = await heard.heard(3, timeout=5)
+        (first, *_) = await heard.heard(1)
+        await heard.heard(2)
+    messages = await heard.heard(3)
     await heard.close()
     assert first.subject == "rota.v1.executor.reported._all_._all_"
     reports = [ExecutorReportedV1.model_validate(json.loads(message.data)) for message in messages]
@@ -25,7 +25,7 @@ async def test_an_executor_says_at_once_how_much_it_takes_and_nothing_when_it_st
 async def test_each_replica_speaks_for_itself(world: World) -> None:
     heard = await Listener.to(world.nats_url, catalog.EXECUTOR_REPORTED.pattern)
     async with world.executor(), world.executor():
-        messages = await heard.heard(2, timeout=5)
+        messages = await heard.heard(2)
         await heard.close()
     reports = [ExecutorReportedV1.model_validate(json.loads(message.data)) for message in messages[:2]]
     assert len({report.executor_id for report in reports}) == 2

@@ -54,7 +54,7 @@ async def test_a_process_gets_the_call_and_its_step_id_and_answers(nats: Embedde
         await request.respond('{"score": 87, "by": "Zoë"}'.encode())
 
     async with process(nats.url, score):
-        assert await NatsProcesses(bus).call("crm.score", CALL, timeout=5) == '{"score": 87, "by": "Zoë"}'
+        assert await NatsProcesses(bus).call("crm.score", CALL, timeout=PATIENCE_S) == '{"score": 87, "by": "Zoë"}'
     (request,) = seen
     assert (request.headers or {})["rota-idempotency-key"] == "step-1"
     assert ProcessCall.model_validate_json(request.data) == CALL
@@ -76,7 +76,7 @@ async def answered(bus: Bus, name: str, call: ProcessCall) -> str:
     """What the process answers, once it is there."""
     while True:
         try:
-            return await NatsProcesses(bus).call(name, call, timeout=5)
+            return await NatsProcesses(bus).call(name, call, timeout=PATIENCE_S)
         except NotBegun:
             await asyncio.sleep(0.02)
 
@@ -86,7 +86,7 @@ async def test_a_process_may_promise_its_result_for_later(nats: EmbeddedServer, 
         await request.respond(b"accepted", headers={"rota-status": "pending"})
 
     async with process(nats.url, promise):
-        assert await NatsProcesses(bus).call("crm.score", CALL, timeout=5) is None
+        assert await NatsProcesses(bus).call("crm.score", CALL, timeout=PATIENCE_S) is None
 
 
 async def test_its_error_is_the_reason(nats: EmbeddedServer, bus: Bus) -> None:
@@ -95,7 +95,7 @@ async def test_its_error_is_the_reason(nats: EmbeddedServer, bus: Bus) -> None:
 
     async with process(nats.url, refuse):
         with pytest.raises(ToolFailed, match=r"^404 no such lead$"):
-            await NatsProcesses(bus).call("crm.score", CALL, timeout=5)
+            await NatsProcesses(bus).call("crm.score", CALL, timeout=PATIENCE_S)
 
 
 async def test_without_an_answer_in_time_the_outcome_is_unknown(nats: EmbeddedServer, bus: Bus) -> None:
@@ -117,7 +117,7 @@ async def test_a_process_of_another_name_or_team_is_not_asked(nats: EmbeddedServ
     async with process(nats.url, score):
         for name, call in (("crm.other", CALL), ("crm.score", CALL.model_copy(update={"team_id": "globex"}))):
             with pytest.raises(NotBegun, match=f"can't call process {name}: nobody answers it"):
-                await NatsProcesses(bus).call(name, call, timeout=5)
+                await NatsProcesses(bus).call(name, call, timeout=PATIENCE_S)
 
 
 async def test_a_call_without_a_connection_is_not_begun(nats: EmbeddedServer, bus: Bus) -> None:
@@ -125,10 +125,10 @@ async def test_a_call_without_a_connection_is_not_begun(nats: EmbeddedServer, bu
     while bus.connected:
         await asyncio.sleep(0.01)
     with pytest.raises(NotBegun, match="not connected to NATS"):
-        await NatsProcesses(bus).call("crm.score", CALL, timeout=5)
+        await NatsProcesses(bus).call("crm.score", CALL, timeout=PATIENCE_S)
     await nats.start()
 
 
 async def test_arguments_that_are_too_long_are_refused(nats: EmbeddedServer, bus: Bus) -> None:
     with pytest.raises(ToolFailed, match="the arguments are too long"):
-        await NatsProcesses(bus).call("x", CALL.model_copy(update={"args": ["x" * 2_000_000]}), timeout=5)
+        await NatsProcesses(bus).call("x", CALL.model_copy(update={"args": ["x" * 2_000_000]}), timeout=PATIENCE_S)

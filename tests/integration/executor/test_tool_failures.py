@@ -23,6 +23,7 @@ from executor.mcp_servers import Server, Stdio
 from executor.ports import NotBegun, ToolFailed
 from rota_common.serving_beside import serve_beside
 from rota_common.testing.mcp_server import ScriptedTool, mcp_server
+from rota_common.testing.patience import PATIENCE_S
 from tests.integration.executor.test_tools import ECHO, Gate, at, failure, robot, tools_of, use
 
 PROGRAM = """
@@ -175,10 +176,10 @@ async def test_a_server_that_dies_in_a_call_leaves_its_outcome_unknown() -> None
     async with AsyncExitStack() as life:
         server = await life.enter_async_context(mcp_server([ScriptedTool("wait", Gate())]))
         async with tools_of(at(server)) as tools:
-            calls = [asyncio.create_task(failure(tools, use("wait"), timeout=20)) for _ in range(3)]
+            calls = [asyncio.create_task(failure(tools, use("wait"), timeout=60)) for _ in range(3)]
             await server.heard(3)
             await life.aclose()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 assert all(said.endswith("outcome unknown") for said in await asyncio.gather(*calls))
 
 

@@ -20,6 +20,7 @@ from rota_common.embedded import free_port
 from rota_common.router import Router
 from rota_common.service import Runtime, Service
 from rota_common.serving import App
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import (
     CHANGE_PLAN,
     LIST_PLANS,
@@ -146,7 +147,7 @@ async def serving(made: Gateway) -> AsyncIterator[Gateway]:
     task = asyncio.create_task(server._serve())
     while not server.started:
         await asyncio.sleep(0.01)
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as http:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_S) as http:
         yield Gateway(made.app, made.nats_url, http, made.key)
     server.should_exit = True
     await task

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from time import monotonic
 from typing import Any
 
 import pytest_asyncio
@@ -10,9 +9,9 @@ import pytest_asyncio
 from rota_common.embedded import EmbeddedServer
 from rota_common.mongo import Document, Mongo
 from rota_common.testing.crash import crash
+from rota_common.testing.patience import PATIENCE_S
 from tests.integration.gateway.databases import (
     IGNORES_CUT_OFF_SOCKETS,
-    PATIENCE_S,
     Crm,
     add_robot,
     add_source,
@@ -89,9 +88,7 @@ async def test_one_replica_reads_and_another_goes_on_when_it_dies(
             assert await store.owner() == dead
             await crash(first.app.service)
             await crm.leads.insert_many([{"_id": number} for number in range(10, 20)])
-            began = monotonic()
             await store.owner(but=dead)
-            assert monotonic() - began < LEASE + 3
             assert keys(await woken(second, 20)) == list(range(20))
 
 

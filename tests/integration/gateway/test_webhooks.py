@@ -9,6 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from rota_common.clock import now
+from rota_common.service import Runtime
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.ids import event_trigger_id, execution_id
 from rota_contracts.trigger import TriggerType
@@ -211,10 +213,12 @@ async def test_a_deleted_source_takes_nothing_more(acme: Gateway) -> None:
 
 
 async def test_another_replica_hears_of_a_new_robot(acme: Gateway, mongo_url: str, mongo_prefix: str) -> None:
-    async with gateway(settings(acme.nats_url, mongo_url, mongo_prefix)) as other:
+    begun = now()
+    still = Runtime(clock=lambda: begun, fetch_timeout=0.3)  # so what it keeps doesn't expire
+    async with gateway(settings(acme.nats_url, mongo_url, mongo_prefix), runtime=still) as other:
         assert len((await other.post()).json()["triggers"]) == 1  # and it keeps that answer in memory
         await acme.make_robot("second")
-        async with asyncio.timeout(1.5):  # less than what it keeps expires after
+        async with asyncio.timeout(PATIENCE_S):
             tries = itertools.count()
             while len((await other.post(event_id=f"try_{next(tries)}")).json()["triggers"]) < 2:
                 await asyncio.sleep(0.01)

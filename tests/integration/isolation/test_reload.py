@@ -12,6 +12,7 @@ from rota_common.clock import now
 from rota_common.embedded import nats_server
 from rota_common.nats_config import Server, write
 from rota_common.subscribers_admin import Subscriber, SubscriberError
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import FEED
 from rota_contracts.feed import API_PREFIX
 from tests.integration.isolation.kit import IsolatedNats, Known, isolated_nats
@@ -26,7 +27,7 @@ async def bodies(reader: Known, durable: str) -> list[bytes]:
     if not waiting:
         return []
     source = await jetstream.pull_subscribe_bind(durable=durable, stream=FEED)
-    messages: list[Msg] = await source.fetch(waiting, timeout=5)
+    messages: list[Msg] = await source.fetch(waiting, timeout=PATIENCE_S)
     for message in messages:
         await message.ack_sync()
     return [message.data for message in messages]

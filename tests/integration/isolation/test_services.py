@@ -7,6 +7,7 @@ from structlog.testing import capture_logs
 from rota_common.blobs import Blobs
 from rota_common.bus import barrier
 from rota_common.robots import Robots
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES, dead_subject
 from rota_contracts.streams import STREAMS, Consumer, consumers
 from rota_contracts.text import INLINE_LIMIT
@@ -85,7 +86,7 @@ async def test_a_question_is_asked_and_answered(bus: IsolatedNats, question: str
     await barrier(answering.client)
     for service in sorted(asked.asked_by):
         its = await bus.service(service)
-        assert (await its.client.request(asked.subject, b"", timeout=5)).data == b"yes"
+        assert (await its.client.request(asked.subject, b"", timeout=PATIENCE_S)).data == b"yes"
 
 
 @pytest.mark.parametrize("consumer", consumers(), ids=lambda one: one.durable)
@@ -97,7 +98,7 @@ async def test_a_service_takes_from_its_own_consumer_and_no_other_service_does(
     producer = await bus.service(sorted(channel.producers)[0])
     await producer.jetstream.publish(channel.subject("acme", "robot"), b"x", stream=channel.stream)
     source = await its.jetstream.pull_subscribe_bind(durable=consumer.durable, stream=consumer.stream)
-    (message,) = await source.fetch(1, timeout=5)
+    (message,) = await source.fetch(1, timeout=PATIENCE_S)
     await its.jetstream.publish(dead_subject(message.subject), message.data, stream="DEAD")
     await message.ack_sync()
     assert (await its.jetstream.consumer_info(consumer.stream, consumer.durable)).num_ack_pending == 0

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 async def fetched(reader: Known, team: str, name: str, count: int) -> list[Msg]:
     jetstream = reader.client.jetstream(prefix=API_PREFIX)
     source = await jetstream.pull_subscribe_bind(durable=subscriber_durable(team, name), stream=FEED)
-    return await source.fetch(count, timeout=5)
+    return await source.fetch(count, timeout=PATIENCE_S)
 
 
 async def test_a_team_hears_its_public_facts_as_they_pass_and_no_others(bus: IsolatedNats) -> None:
@@ -125,6 +125,6 @@ async def test_a_team_answers_its_own_processes(bus: IsolatedNats) -> None:
 
     await program.client.subscribe("rota.v1.process.acme.crm.greet", "q", cb=answer)
     await barrier(program.client)
-    reply = await executor.client.request("rota.v1.process.acme.crm.greet", b"John", timeout=5)
+    reply = await executor.client.request("rota.v1.process.acme.crm.greet", b"John", timeout=PATIENCE_S)
     assert reply.data == b"hello John"
     assert program.told == []

@@ -9,6 +9,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from rota_common.bus import barrier
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import FEED
 from rota_contracts.feed import API_PREFIX, team_subjects
 from tests.integration.isolation.kit import IsolatedNats
@@ -157,7 +158,7 @@ async def test_it_can_not_acknowledge_for_another_subscriber(fenced: IsolatedNat
     await fenced.deliver("rival")
     rival = await fenced.member("rival", "crm")
     source = await rival.client.jetstream(prefix=API_PREFIX).pull_subscribe_bind(durable="rival=crm", stream=FEED)
-    (message,) = await source.fetch(1, timeout=5)
+    (message,) = await source.fetch(1, timeout=PATIENCE_S)
     member = await fenced.member("acme", "crm")
     await member.client.publish(message.reply, b"+ACK")
     await barrier(member.client)

@@ -27,7 +27,7 @@ async def test_what_comes_in_while_no_executor_is_alive_waits_and_begins_when_on
         assert {(await world.read(f"t{number}")).state for number in range(4)} == {TriggerState.QUEUED}
         assert await world.given_slots() == []
         world.capacity = 9
-        await world.slots(4, timeout=5)
+        await world.slots(4)
 
 
 async def test_the_executors_can_take_less_than_the_pool(world: World) -> None:  # SC-09
@@ -99,4 +99,4 @@ async def test_whoever_takes_over_knows_the_executors_already(world: World) -> N
         world.capacity = None
         await first.service.stop(2)
         await world.trigger("t4")
-        await world.slots(5, timeout=4)  # by what was heard before
+        await world.slots(5)  # by what was heard before

@@ -61,7 +61,7 @@ async def stored(url: str, channel: Channel[P]) -> list[Event[P]]:
         source = await jetstream.pull_subscribe(channel.pattern, stream=channel.stream, config=unlimited)
         pending = (await source.consumer_info()).num_pending or 0
         while len(events) < pending:
-            for message in await source.fetch(pending - len(events), timeout=2):
+            for message in await source.fetch(pending - len(events), timeout=PATIENCE_S):
                 events.append(parse_event(channel.payload, message.headers, message.data, expected=channel.type))
     finally:
         await client.close()

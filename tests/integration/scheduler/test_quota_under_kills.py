@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from random import Random
 from typing import Any
 
@@ -32,6 +32,9 @@ ATTEMPTS, POOL, REPLICAS = 10_000, 25, 8
 AT_ONCE, CALM, WAVE = 200, 30, 1000
 """Attempts under way at once; so many in calm times, when most slots are free; each lasts for half a WAVE."""
 
+OFTEN = 5
+"""The lease's holder is killed, and robbed, at least so many times."""
+
 LEASE = 0.6
 RUN_S = 0.06
 """An execution takes so long at most."""
@@ -47,24 +50,26 @@ class Busy(World):
         super().__init__(nats_url, mongo_url, prefix)
         self._random = random
         self._room = asyncio.Semaphore(AT_ONCE)
+        self.made = 0
         self.running = Counter[str]()
         self.begun, self.ended, self.rejected_ids = set[str](), set[str](), set[str]()
         self.excesses = list[str]()
         self._work = set[asyncio.Task[None]]()
 
-    async def attempts(self, count: int) -> None:
-        """Returns when each has come to an end."""
+    async def attempts(self, count: int, more: Callable[[], bool]) -> None:
+        """So many, and waves of them while there are to be `more`. Returns when each has come to an end."""
         client = await nats_client.connect(self.nats_url)
         await client.subscribe(catalog.TRIGGER_REJECTED.pattern, cb=self._on_rejected)
         await barrier(client)
-        for number in range(count):
-            if number % WAVE == WAVE // 2:
-                await self._take(AT_ONCE - CALM)
-            elif number % WAVE == 0 and number:
-                self._give(AT_ONCE - CALM)
-            await self._take(1)
-            await self._attempt(f"t{number}")
-        await self._take(CALM)
+        while self.made < count or more():
+            for number in range(WAVE):
+                if number == WAVE // 2:
+                    await self._take(AT_ONCE - CALM)
+                await self._take(1)
+                await self._attempt(f"t{self.made}")
+                self.made += 1
+            self._give(AT_ONCE - CALM)
+        await self._take(AT_ONCE)
         await client.close()
 
     async def _take(self, room: int) -> None:
@@ -142,7 +147,7 @@ async def test_eight_schedulers_never_exceed_a_quota_by_one(
     replicas = Replicas(busy, mongo, Random(9), count=REPLICAS, lease=LEASE, pool=POOL)
     async with asyncio.timeout(300), replicas.running():
         async with replicas.wandering(1.5):
-            await busy.attempts(ATTEMPTS)
+            await busy.attempts(ATTEMPTS, lambda: min(replicas.crashes, replicas.robberies) < OFTEN)
         while await mongo.database["queue"].find_one({"live": True}):  # until the last report is written
             await asyncio.sleep(0.02)
     await mongo.close()
@@ -150,7 +155,6 @@ async def test_eight_schedulers_never_exceed_a_quota_by_one(
     assert busy.excesses == []
     await asyncio.to_thread(no_state_of_the_store_exceeds, history)
     await each_attempt_ended_once(busy, history)
-    assert min(replicas.crashes, replicas.robberies) >= 5
 
 
 def no_state_of_the_store_exceeds(history: History) -> None:
@@ -177,7 +181,7 @@ async def each_attempt_ended_once(busy: Busy, history: History) -> None:
             catalog.EXECUTION_FINISHED,
         )
     ]
-    names = [f"t{number}" for number in range(ATTEMPTS)]
+    names = [f"t{number}" for number in range(busy.made)]
     assert sorted(finished + rejected) == sorted(names)
     assert sorted(requested) == sorted(admitted) == sorted(finished)
     assert busy.rejected_ids == set(rejected)

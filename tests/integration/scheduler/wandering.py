@@ -86,6 +86,9 @@ class Replicas:
         queue.write = late
         while not woken.is_set() and not self._over:  # at the end there may be nothing more to write
             await asyncio.sleep(0.02)
+            if queue.write is late and not dispatcher(holder).held.is_set():
+                queue.write = write  # it has lost the lease by itself: it may be long until it writes again
+                return
         self.robberies += woken.is_set()
 
     async def _give_lease(self, other: Dispatcher) -> None:

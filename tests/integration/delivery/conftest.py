@@ -46,7 +46,7 @@ class World:
             "allow_private_targets": "127.0.0.0/8",
             "retry_schedule": (0.05, 0.05),
             "sweep_interval": 0.02,
-            "attempt_timeout": 2.0,
+            "attempt_timeout": 120,
         }
         self.executor = Service("executor", nats_url)
         self.gateway = Service("trigger-gateway", nats_url)

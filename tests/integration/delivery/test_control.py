@@ -139,7 +139,7 @@ async def stopped_in_the_middle(world: World, receiver: HttpReceiver, *replicas:
 async def test_a_stop_said_to_all_is_heard_by_whichever_replica_has_the_delivery(
     world: World, receiver: HttpReceiver
 ) -> None:
-    replicas = await asyncio.gather(world.start(attempt_timeout=120), world.start(attempt_timeout=120))
+    replicas = await asyncio.gather(world.start(), world.start())
     await stopped_in_the_middle(world, receiver, *replicas)
 
 
@@ -147,7 +147,7 @@ async def test_a_stop_said_to_all_is_heard_by_whichever_replica_has_the_delivery
 async def test_a_stop_is_heard_after_the_bus_was_away(
     world: World, receiver: HttpReceiver, nats: EmbeddedServer
 ) -> None:
-    service = await world.start(attempt_timeout=120)
+    service = await world.start()
     async with asyncio.timeout(PATIENCE_S):
         while not any(CONTROL_GIVEN.type in each.subject for each in service.bus.client._subs.values()):
             await asyncio.sleep(0.05)  # its loop has only just begun
@@ -165,7 +165,7 @@ async def test_a_pause_in_the_middle_puts_off_the_rest_until_it_is_resumed(
     world: World, receiver: HttpReceiver
 ) -> None:
     clock = SetClock()
-    service = await world.start(attempt_timeout=120, clock=clock)
+    service = await world.start(clock=clock)
     receiver.hold = asyncio.Event()
     await world.robot(hooks(*(receiver.url(path) for path in TWENTY)))
     await world.hear(DELIVERY_ACCEPTED, DELIVERY_ATTEMPTED, DELIVERY_SETTLED)

@@ -25,7 +25,7 @@ from tests.integration.delivery.conftest import GO, World, go
 from tests.integration.delivery.receivers import HttpReceiver, Mailbox
 
 pytestmark = pytest.mark.once
-SHORT_LEASE = {"mail_timeout": 0.1}
+SHORT_LEASE = {"mail_timeout": 0.1, "attempt_timeout": 2.0}
 """With no margin, others take over after the time of an attempt, and no mail makes that longer."""
 
 FIRST = (DELIVERY_ATTEMPTED, DELIVERY_COMPLETED, DELIVERY_SETTLED, DELIVERY_ACCEPTED)

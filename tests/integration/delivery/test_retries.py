@@ -128,7 +128,7 @@ async def test_a_slow_receiver_does_not_hold_up_the_retries_of_others(world: Wor
         slow.will_answer(500, 500)
         await world.robot(hook(slow.url()))
         await world.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
-        await world.start(attempt_timeout=120)
+        await world.start()
         await world.request("slow")
         await world.heard(DELIVERY_ACCEPTED)
         slow.hold = asyncio.Event()

@@ -40,6 +40,9 @@ EXAMPLES = Path(__file__).parents[3] / "contracts/examples/rpc"
 KNOWN = {"team": "acme", "member": "leader", "source": "leads", "collection": "policies"}
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ENDLESS = "/v1/teams/{team}/stream"
+NOT_HTTP = (400, "Invalid HTTP request received.")
+"""What uvicorn says to what isn't HTTP, as with the header `transfer-encoding: 0n`: the gateway doesn't see it."""
+
 OTHERS = ("executor", "delivery-center", "memory")
 
 TIMES = settings(
@@ -112,7 +115,8 @@ def tried(operation: APIOperation[Any, Any, Any, Any], mode: GenerationMode, bas
         names = KNOWN if known else {"team": KNOWN["team"]}
         case.path_parameters.update({name: names[name] for name in names.keys() & case.path_parameters.keys()})
         answer = case.call(base_url=base, session=session, headers={"authorization": f"Bearer {key}"})
-        case.validate_response(answer, checks=CHECKS)
+        if (answer.status_code, answer.text) != NOT_HTTP:
+            case.validate_response(answer, checks=CHECKS)
 
     try:
         check()

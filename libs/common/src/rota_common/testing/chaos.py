@@ -1,9 +1,11 @@
 """Chaos as middlewares: seeded, so that a failing run can be repeated."""
 
+from collections import Counter
 from random import Random
 from typing import Any
 
 from rota_common.middlewares import AnyHandler
+from rota_contracts.envelope import Event
 
 
 class InjectedFailure(Exception):
@@ -21,15 +23,25 @@ def twice(handler: AnyHandler) -> AnyHandler:
 
 
 def failing(probability: float, random: Random) -> Any:
-    """A middleware that fails before or after the handler; "after" finds the bugs."""
+    """A middleware that fails before or after the handler; "after" finds the bugs.
+
+    An event fails twice at most, and a question once: an event that fails in each of its five tries is buried, as it
+    should be, and its handler fails with each of the questions that it asks.
+    """
+    failures = Counter[str]()
 
     def middleware(handler: AnyHandler) -> AnyHandler:
         async def shaky(message: Any) -> Any:
-            if random.random() < probability / 2:
-                raise InjectedFailure("before")
+            name, most = (message.id, 2) if isinstance(message, Event) else (repr(message), 1)
+
+            def fail(when: str) -> None:
+                if failures[name] < most and random.random() < probability / 2:
+                    failures[name] += 1
+                    raise InjectedFailure(when)
+
+            fail("before")
             result = await handler(message)
-            if random.random() < probability / 2:
-                raise InjectedFailure("after")
+            fail("after")
             return result
 
         return shaky

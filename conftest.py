@@ -4,11 +4,17 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["rota_common.testing.fixtures"]
 
 LOOPBACK = ["127.0.0.1", "localhost", "::1"]
 WHOLE_SYSTEM = Path(__file__).parent / "tests"
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
+"""The same examples each time, however slow the machine: what turns red is the change's own doing. To look for more:
+`pytest --hypothesis-profile=default`."""
 
 
 def pytest_xdist_auto_num_workers() -> int:

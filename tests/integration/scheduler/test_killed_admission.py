@@ -70,10 +70,11 @@ class Lane(World):
         super().__init__(nats_url, mongo_url, prefix)
         self._mongo = Mongo(mongo_url, f"{prefix}_scheduler")
         self._folder, self._after = folder, after
-        self._queue, self._clocks = self._mongo.database["queue"], self._mongo.database["clocks"]
+        self._queue, self._clocks, self._leases = (self._mongo.database[each] for each in ("queue", "clocks", "leases"))
         self.runs, self.refused = list[str](), list[str]()
         self.recovered = list[float]()
         self.deaths = list[str]()
+        self._dead = set[str]()
 
     @asynccontextmanager
     async def living(self) -> AsyncIterator["Lane"]:
@@ -95,7 +96,14 @@ class Lane(World):
         await self.finished(trigger.trigger_id, member=trigger.member_id)
 
     async def kill_at(self, writes: int, *, only: str = "") -> bool:
-        """Let the scheduler die at this write of some work; False if that has fewer."""
+        """Let the dispatcher die at this write of some work; False if that has fewer."""
+        while (died := await self._try(writes, only)) is None:
+            pass
+        return died
+
+    async def _try(self, writes: int, only: str) -> bool | None:
+        """None if it lost its lease to the other, which then did the work: that says nothing."""
+        dispatcher = await self._owner()
         second = self._another()
         await second.ready()
         name = f"{len(self.runs)}"
@@ -105,17 +113,29 @@ class Lane(World):
         self.runs += runs
         self.refused += refused
         recovered = await self._until_over(runs, refused)
-        died = self._first.fuse.put_out()
-        if died:
-            async with asyncio.timeout(PATIENCE_S):
-                await self._first.dead()
-            self.recovered.append(recovered)
-            self.deaths.append(self._first.died_of())
-            self._first.end()
-            self._first = second
-        else:
+        if not self._first.fuse.put_out():
             second.end()
-        return died
+            if (owner := await self._owner()) == dispatcher:
+                return False
+            self._dead.add(owner)
+            return None
+        async with asyncio.timeout(PATIENCE_S):
+            await self._first.dead()
+        self.recovered.append(recovered)
+        self.deaths.append(self._first.died_of())
+        self._dead.add(dispatcher)
+        self._first.end()
+        self._first = second
+        return True
+
+    async def _owner(self) -> str:
+        """Who dispatches, once it is nobody who is dead."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                found = await self._leases.find_one({"until": {"$gt": now()}, "owner": {"$nin": [None, *self._dead]}})
+                if found is not None:
+                    return str(found["owner"])
+                await asyncio.sleep(0.02)
 
     async def _robots(self, name: str) -> list[str]:
         """Three, of which two have a clock that is stored by now."""

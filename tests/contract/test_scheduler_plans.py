@@ -10,7 +10,6 @@ import pytest
 
 from rota_common.clock import now
 from rota_common.mongo import Mongo
-from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.ids import execution_id
@@ -189,7 +188,7 @@ async def test_an_ask_is_open_until_a_batch_answers_it(stores: Stores) -> None: 
 async def test_an_ask_that_nobody_waits_for_any_more_counts_no_more(stores: Stores) -> None:
     ask_id = await stores.withdrawals.ask(Withdraw(team_id=TEAM))
     assert len(await stores.withdrawals.asked()) == 1
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(10 * STALE):
         while await stores.withdrawals.asked():
             await asyncio.sleep(0.05)
     assert await stores.withdrawals.is_open(ask_id)  # its asker was told that nobody dispatches

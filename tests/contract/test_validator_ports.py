@@ -111,7 +111,7 @@ async def test_what_one_pattern_takes_is_not_taken_from_another(impatient: Patte
 
 
 MANY = 500
-"""Patterns of 0.1 s each, and the start of a process: without a bound far more than `PATIENCE_S`."""
+"""Patterns of 0.1 s each, and the start of a process: without a bound a minute or more."""
 
 
 async def test_patterns_that_run_for_ever_cost_a_question_bounded_time_and_no_others_answer() -> None:
@@ -126,7 +126,7 @@ async def test_patterns_that_run_for_ever_cost_a_question_bounded_time_and_no_ot
     harmless = CheckRules(rules=[Assertion(type="regex", value="^a")], output=Text(inline="a"))
     started = time.monotonic()
     first, *others = await asyncio.gather(check(hostile), *(check(harmless) for _ in range(5)))
-    assert time.monotonic() - started < PATIENCE_S
+    assert time.monotonic() - started < 5
     assert all(answer.verdict.passed for answer in others)
     assert len(first.verdict.issues) == MANY + 1
     assert "it took longer than 0.1 s on this output; write a simpler one" in first.verdict.issues[1]
@@ -237,7 +237,7 @@ async def test_a_script_that_never_ends_is_ended(tmp_path: Path, source: str) ->
     started = time.monotonic()
     with pytest.raises(Unusable, match=r"took longer than 0\.3 s"):
         await process(tmp_path, seconds=0.3, script=source).run("script", "{}")
-    assert time.monotonic() - started < PATIENCE_S  # of the minute that one of them sleeps
+    assert time.monotonic() - started < 2
 
 
 async def test_a_script_that_reads_nothing_of_a_large_output_still_answers(tmp_path: Path) -> None:

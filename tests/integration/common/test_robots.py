@@ -10,7 +10,6 @@ from nats.errors import Error as NatsError
 from rota_common.bus import Bus
 from rota_common.embedded import EmbeddedServer
 from rota_common.robots import AT_ONCE, Robots
-from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.streams import ROBOTS_BUCKET
 
 MANY = 2 * AT_ONCE + 1
@@ -39,15 +38,15 @@ async def test_all_that_is_there_comes_before_the_mark_and_what_changes_after_it
     assert sorted(each for each in found if each) == sorted([b"m0, changed", *(name.encode() for name in names[1:])])
     assert found[-1] is None
     await put(bus, "m1", text="m1, changed")
-    assert await asyncio.wait_for(anext(following), PATIENCE_S) == b"m1, changed"
+    assert await asyncio.wait_for(anext(following), 5) == b"m1, changed"
     await following.aclose()
 
 
 async def test_the_mark_comes_at_once_where_there_is_no_robot(bus: Bus) -> None:
     following = Robots(bus).follow(seconds=60)
-    assert await asyncio.wait_for(anext(following), PATIENCE_S) is None
+    assert await asyncio.wait_for(anext(following), 5) is None
     await put(bus, "m1")
-    assert await asyncio.wait_for(anext(following), PATIENCE_S) == b"m1"
+    assert await asyncio.wait_for(anext(following), 5) == b"m1"
     await following.aclose()
 
 
@@ -75,4 +74,4 @@ async def test_following_ends_in_time_and_when_it_can_not_go_on(bus: Bus) -> Non
     for each in await bus.jetstream.consumers_info(f"KV_{ROBOTS_BUCKET}"):
         await bus.jetstream.delete_consumer(f"KV_{ROBOTS_BUCKET}", each.name)
     with pytest.raises(NatsError):
-        await asyncio.wait_for(anext(following), PATIENCE_S)
+        await asyncio.wait_for(anext(following), 10)

@@ -152,4 +152,4 @@ async def test_a_service_can_be_stopped_at_any_time(tmp_path: Path, started: boo
     service = reader("nats://127.0.0.1:9", Seen())
     if started:
         await service.start()
-    await asyncio.wait_for(service.stop(1), PATIENCE_S)
+    await asyncio.wait_for(service.stop(1), 5)

@@ -1,6 +1,5 @@
 """Receivers of every kind on loopback, over days of a clock that jumps: what is sent to them, and how it ends."""
 
-import re
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -12,7 +11,6 @@ import pytest
 from delivery_center.settings import Settings
 from rota_common.embedded import free_port
 from rota_common.mongo import Mongo
-from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import DELIVERY_ACCEPTED, DELIVERY_COMPLETED, DELIVERY_FAILED, DELIVERY_SETTLED
 from rota_contracts.ledger import TargetState
 from tests.integration.delivery.conftest import World
@@ -31,8 +29,7 @@ BEGUN = HEAD + b"content-length: 1000000000\r\n\r\n"
 
 @dataclass(frozen=True)
 class Case:
-    """How a receiver is, and how a delivery to it ends. `error`: a pattern; `lasts`: seconds on the calendar, from and
-    to."""
+    """How a receiver is, and how a delivery to it ends. `lasts`: seconds on the calendar, from and to."""
 
     kind: str
     ends: TargetState
@@ -47,10 +44,8 @@ class Case:
 
 DELIVERED, FAILED = TargetState.DELIVERED, TargetState.FAILED
 SPREAD = (sum(SCHEDULE) * 0.8, sum(SCHEDULE) * 1.2 + 60)
-GIVEN_UP = rf"\(given up after {ALL} attempts\)"
-NO_ANSWER = rf"no answer within (0|2)\.3 s {GIVEN_UP}"
-"""The second, of the net below the channel's own limit, is of a machine that stood still."""
-
+GIVEN_UP = f"(given up after {ALL} attempts)"
+NO_ANSWER = f"no answer within {TIMEOUT_S} s {GIVEN_UP}"
 CASES = (
     Case("answers 500", FAILED, ALL, f"answered 500 {GIVEN_UP}", SPREAD, answers=(500,) * ALL),
     Case("is back at the third attempt", DELIVERED, 3, lasts=(244, 366 + 60), answers=(503, 502)),
@@ -134,10 +129,10 @@ async def test_how_it_ends(
     delivery = await days.played("r1", calendar)
     (target,) = delivery.targets
     assert (target.state, len(target.attempts)) == (case.ends, case.attempts)
-    assert re.search(case.error or "", target.attempts[-1].error or "")
+    assert (case.error or "") in (target.attempts[-1].error or "")
     lasted = (target.attempts[-1].at - target.attempts[0].at).total_seconds()
     assert case.lasts[0] <= lasted <= case.lasts[1]
-    assert all(attempt.latency_ms < PATIENCE_S * 1000 for attempt in target.attempts)
+    assert all(attempt.latency_ms < 3000 for attempt in target.attempts)
     asked = {METADATA: 0, "inside.test": 0, "nowhere.test": 0, "moving.test": 1}.get(case.host, case.attempts)
     assert [got.headers["webhook-id"] for got in receiver.got] == [target.delivery_id] * asked
     (settled,) = await world.heard(DELIVERY_SETTLED)

@@ -75,7 +75,7 @@ async def test_a_stop_in_a_model_call_ends_it_at_once(
     async with world.executor(**settings):
         await asked_for(world, model, what)
         await world.control("stop", reason="wrong customer")
-        done = await asyncio.wait_for(world.over(), PATIENCE_S)  # while the model still holds its answer back
+        done = await asyncio.wait_for(world.over(), 5)  # while the model still holds its answer back
     assert (done.status, done.error) == (ExecStatus.CANCELLED, "wrong customer")
     assert await stored(world.nats_url, catalog.DELIVERY_REQUESTED) == []
     assert list(kinds(model)) == list(ANSWERS)[: list(ANSWERS).index(what) + 1]
@@ -88,7 +88,7 @@ async def test_a_stop_reaches_the_replica_that_has_the_run_in_hand(
         await asked_for(world, model, SCORING)
         heard = await Listener.to(world.nats_url, catalog.CONTROL_GIVEN.pattern)
         answers = [await world.control("stop", request_id=f"stop-{number}") for number in range(3)]
-        done = await asyncio.wait_for(world.over(), PATIENCE_S)
+        done = await asyncio.wait_for(world.over(), 5)
         await heard.heard()
         await heard.close()
     assert done.status is ExecStatus.CANCELLED
@@ -131,7 +131,7 @@ async def test_a_run_that_works_for_too_long_ends_with_the_reason_though_its_mod
     await world.keep(a_robot(config=AGENTS | {"executor": {"max_duration": "1s"}}, rev=2))
     async with world.executor(**settings):
         await asked_for(world, model, SCORING)
-        done = await asyncio.wait_for(world.over(), PATIENCE_S)
+        done = await asyncio.wait_for(world.over(), 10)
     assert (done.status, done.phase) == (ExecStatus.FAILED, Phase.LEARNING)
     assert done.error == "deadline: it worked longer than its max_duration 1s"
     assert [result.status for result in done.results] == ["failed"]
@@ -145,7 +145,7 @@ async def test_a_deleted_robots_run_ends_in_the_middle_of_its_model_call(
     async with world.executor(**settings), world.executor(**settings):
         await asked_for(world, model, SCORING)
         await world.delete()
-        done = await asyncio.wait_for(world.over(), PATIENCE_S)
+        done = await asyncio.wait_for(world.over(), 10)
     assert (done.status, done.error) == (ExecStatus.CANCELLED, "the robot was deleted")
 
 

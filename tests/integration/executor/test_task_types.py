@@ -170,7 +170,7 @@ async def test_a_stop_in_the_middle_of_a_process_ends_the_run_at_once(
         await world.request()
         await asyncio.wait_for(payments.reached.wait(), PATIENCE_S)
         await world.control("stop")
-        done = await asyncio.wait_for(world.over(), PATIENCE_S)
+        done = await asyncio.wait_for(world.over(), 4)
     payments.hold.set()
     assert (done.status, len(payments.calls)) == (ExecStatus.CANCELLED, 1)
 

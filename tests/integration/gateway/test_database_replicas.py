@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from time import monotonic
 from typing import Any
 
 import pytest_asyncio
@@ -88,7 +89,9 @@ async def test_one_replica_reads_and_another_goes_on_when_it_dies(
             assert await store.owner() == dead
             await crash(first.app.service)
             await crm.leads.insert_many([{"_id": number} for number in range(10, 20)])
+            began = monotonic()
             await store.owner(but=dead)
+            assert monotonic() - began < LEASE + 3
             assert keys(await woken(second, 20)) == list(range(20))
 
 

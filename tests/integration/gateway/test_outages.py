@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 
 from rota_common.embedded import EmbeddedServer, mongod
-from rota_common.publishing import TIMEOUT_S
 from rota_common.testing.patience import PATIENCE_S
 from tests.integration.gateway.kit import ADMIN, Gateway, Scheduler, gateway, messages, robot, settings
 from tests.integration.gateway.test_runs import INTERVENE, TASK
@@ -42,7 +41,7 @@ async def test_while_nats_is_away_nothing_is_taken(acme: Gateway, nats: Embedded
     assert_unavailable(await acme.call("GET", "/v1/teams/acme/executions"))
     assert_unavailable(await acme.call("GET", "/v1/teams/acme/stream"))
     assert_unavailable(await acme.call("GET", "/v1/dead", key=ADMIN))
-    assert monotonic() - begun < TIMEOUT_S  # in which one publish or one question would give up
+    assert monotonic() - begun < 2
     assert (await acme.http.get("/health/ready")).status_code == 503
     assert (await acme.http.get("/health/live")).status_code == 200
     listed = (await acme.call("GET", "/v1/teams/acme/robots")).json()["robots"]
@@ -58,7 +57,7 @@ async def test_while_nats_is_away_nothing_is_taken(acme: Gateway, nats: Embedded
 async def test_a_server_that_says_nothing_is_not_waited_for_for_ever(acme: Gateway, nats: EmbeddedServer) -> None:
     nats.pause()
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(8):
             answer, change = await asyncio.gather(
                 acme.post(), acme.call("PATCH", "/v1/teams/acme/robots/leader", json={"robot_status": "paused"})
             )

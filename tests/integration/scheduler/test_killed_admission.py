@@ -31,6 +31,8 @@ LANES = 4
 """So many worlds at once: a kill is followed by waiting for the most part."""
 
 LEASE = 0.5
+PATIENCE = 10.0
+"""Seconds in which all goes on after a kill, on a slow machine too."""
 
 TAKEN_OVER = 3.0
 """Seconds after which it is all over in most cases."""
@@ -170,7 +172,7 @@ class Lane(World):
             if died_at is None and not self._first.alive:
                 died_at = monotonic()
             late = monotonic() - (died_at or began)
-            assert late < PATIENCE_S, f"{late:.1f} s after {self._first.died_of()}, this is left: {await self._left()}"
+            assert late < PATIENCE, f"{late:.1f} s after {self._first.died_of()}, this is left: {await self._left()}"
             await asyncio.sleep(0.02)
         return monotonic() - died_at if died_at else 0
 

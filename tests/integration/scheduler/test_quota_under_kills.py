@@ -155,6 +155,7 @@ async def test_eight_schedulers_never_exceed_a_quota_by_one(
     assert busy.excesses == []
     await asyncio.to_thread(no_state_of_the_store_exceeds, history)
     await each_attempt_ended_once(busy, history)
+    assert min(replicas.crashes, replicas.robberies) >= OFTEN
 
 
 def no_state_of_the_store_exceeds(history: History) -> None:

@@ -46,7 +46,7 @@ format: setup ## put the style right
 	$(BIN)/ruff format
 
 schemas: setup ## write contracts/schemas and docs/channels.md from the catalog
-	$(BIN)/python -m rota_contracts.export
+	$(BIN)/python -m rota_contracts.tooling.export
 
 bench: setup ## measure, beside the floor
 	$(BIN)/python -m bench
@@ -59,10 +59,10 @@ flood: setup ## flood one team with webhooks, see that another's clocks stay on 
 	$(BIN)/python -m bench.flood $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%)
 
 chaos: setup ## kill every service at every step, count what came of it (SECONDS=60 SEED=1 EXECUTIONS=1000)
-	$(BIN)/python -m chaos $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%) $(EXECUTIONS:%=--executions=%)
+	$(BIN)/python -m tests.chaos $(SECONDS:%=--seconds=%) $(SEED:%=--seed=%) $(EXECUTIONS:%=--executions=%)
 
 simulate-year: setup ## a year of a thousand clocks in minutes, counted by an independent oracle (DAYS=20 SEED=1)
-	$(BIN)/python -m simulation $(DAYS:%=--days=%) $(SEED:%=--seed=%)
+	$(BIN)/python -m tests.clock_year $(DAYS:%=--days=%) $(SEED:%=--seed=%)
 
 lock: setup ## pin again what requirements/*.in ask for (UPGRADE=--upgrade takes the newest)
 	$(compile) requirements/dev.in -o requirements/all.txt

@@ -14,7 +14,7 @@ from bench.keeping import RESULTS, keep
 from bench.system import System
 from bench.tasks import Planner, overhead
 from rota_common import topology
-from rota_common.embedded import mongod, nats_server
+from rota_common.runtime.embedded_servers import mongod, nats_server
 
 Once = Callable[[], Awaitable[float]]
 

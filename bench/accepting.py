@@ -18,7 +18,7 @@ from bench.bare_asgi import STREAM, SUBJECT
 from bench.http import Connection
 from bench.system import ADMIN, ADMIN_KEY, EVENT, ROBOT, SECRET, SOURCE, TEAM, signed
 from bench.waiting import until
-from rota_common.embedded import EmbeddedServer, free_port
+from rota_common.runtime.embedded_servers import EmbeddedServer, free_port
 from rota_common.testing.processes import Processes
 from rota_contracts.catalog import TRIGGER_RECEIVED
 

@@ -16,7 +16,7 @@ from bench.scheduler_start import Starts, floor_of_reading
 from bench.ticking import Ticking, copy, decided, rows
 from rota_common import topology
 from rota_common.clock import now
-from rota_common.embedded import mongod, nats_server
+from rota_common.runtime.embedded_servers import mongod, nats_server
 from rota_common.testing.processes import Processes
 from scheduler.settings import Settings
 

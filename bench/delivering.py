@@ -19,17 +19,23 @@ from nats.aio.msg import Msg
 from bench.receiving import DEAD, Receiver, receiver
 from bench.system import TEAM
 from bench.waiting import until
-from rota_common.embedded import EmbeddedServer
-from rota_common.router import Router
-from rota_common.service import Service
+from rota_common.bus.router import Router
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Service
 from rota_common.testing.processes import Processes
 from rota_contracts.catalog import DELIVERY_COMPLETED, DELIVERY_REQUESTED, MAY_DELIVER
-from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryLeave, DeliveryRequestedV1, Leave
 from rota_contracts.envelope import parse_event
-from rota_contracts.robot import Robot
+from rota_contracts.messages.delivery import (
+    DeliveryContent,
+    DeliveryContext,
+    DeliveryPermission,
+    DeliveryRequestedV1,
+    Leave,
+)
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import TriggerType
+from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
-from rota_contracts.text import Text
-from rota_contracts.trigger import TriggerType
 
 CENTER = "delivery-center"
 ROBOTS = 10
@@ -94,8 +100,8 @@ class Center:
 
         await until(done, patience=120, look=0.005)
 
-    async def _may_deliver(self, _: Any) -> DeliveryLeave:
-        return DeliveryLeave(leave=Leave.GO)
+    async def _may_deliver(self, _: Any) -> DeliveryPermission:
+        return DeliveryPermission(leave=Leave.GO)
 
     async def _on_completed(self, message: Msg) -> None:
         came = datetime.now(UTC)  # finer than the facts' own clock, which counts whole milliseconds

@@ -19,10 +19,11 @@ from bench.keeping import keep
 from bench.stand_in import StandIn
 from bench.system import ADMIN_KEY, SECRET
 from bench.waiting import until
-from rota_common import logs, topology
+from rota_common import topology
 from rota_common.clock import now
-from rota_common.embedded import mongod, nats_server
-from rota_common.mongo import Database, Mongo
+from rota_common.runtime import logs
+from rota_common.runtime.embedded_servers import mongod, nats_server
+from rota_common.stores.mongo import Database, Mongo
 from rota_common.testing.processes import Processes
 from rota_contracts.ids import execution_id
 

@@ -12,7 +12,7 @@ import httpx
 
 from bench.http import Connection
 from bench.system import ADMIN, signed
-from rota_common.mongo import Database
+from rota_common.stores.mongo import Database
 from rota_common.testing.bus import stored
 from rota_contracts.catalog import EXECUTION_FINISHED, TRIGGER_ADMITTED, TRIGGER_REJECTED
 

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 
 import nats
 
-from rota_common.robots import robot_key
-from rota_contracts.clock_config import Clock
-from rota_contracts.robot import Robot
+from rota_common.bus.robots import robot_key
+from rota_contracts.robots.clock_config import Clock
+from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 
 EXAMPLES = Path(__file__).parent.parent / "contracts" / "examples" / "robot"

@@ -13,7 +13,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from bench.waiting import until
 from rota_common.clock import now
-from rota_common.mongo import Database
+from rota_common.stores.mongo import Database
 from rota_common.testing.processes import Processes
 from rota_contracts.streams import ROBOTS_BUCKET
 

@@ -5,13 +5,13 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
+from rota_common.bus.router import Router
 from rota_common.clock import now
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
+from rota_common.runtime.service import Runtime, Service
 from rota_contracts import catalog
-from rota_contracts.capacity import REPORT_S, ExecutorReportedV1
 from rota_contracts.envelope import Event
-from rota_contracts.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1, ExecutionStartedV1
+from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1, ExecutionStartedV1
+from rota_contracts.messages.executor_capacity import REPORT_S, ExecutorReportedV1
 
 EVERYBODY = "_all_"
 

@@ -25,8 +25,8 @@ from starlette.routing import Route
 
 from bench.keeping import keep
 from rota_common import topology
-from rota_common.embedded import mongod, nats_server
-from rota_common.serving_beside import serve_beside
+from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime.embedded_servers import mongod, nats_server
 from rota_common.testing.processes import Processes
 from rota_contracts.catalog import process_subject
 

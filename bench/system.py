@@ -19,9 +19,9 @@ from nats.aio.msg import Msg
 
 from bench import tasks
 from bench.http import Connection
-from rota_common.embedded import EmbeddedServer
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.processes import Processes
-from rota_contracts.execution import Execution
+from rota_contracts.messages.execution import Execution
 
 ADMIN_KEY = secrets.token_hex(16)
 ADMIN = {"Authorization": f"Bearer {ADMIN_KEY}"}

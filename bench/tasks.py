@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from rota_common.serving_beside import serve_beside
-from rota_contracts.execution import Execution
-from rota_contracts.robot import Phase
+from rota_common.runtime.embedded_http import serve_beside
+from rota_contracts.messages.execution import Execution
+from rota_contracts.robots.robot import Phase
 
 SIZES = (1, 4, 16, 64)
 SOURCE = "work"

@@ -10,10 +10,10 @@ from pymongo import UpdateOne
 
 from bench.scheduler_start import due_clocks, make_due
 from bench.waiting import until
-from rota_common.bus import Bus
+from rota_common.bus.connection import Bus
+from rota_common.bus.publishing import Publish
 from rota_common.clock import now
-from rota_common.mongo import Database, Document, Mongo
-from rota_common.publishing import Publish
+from rota_common.stores.mongo import Database, Document, Mongo
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.announce import Announce

@@ -10,7 +10,7 @@ from typing import Any
 from bench import accepting, delivering
 from bench.keeping import keep
 from rota_common import topology
-from rota_common.embedded import mongod, nats_server
+from rota_common.runtime.embedded_servers import mongod, nats_server
 
 
 async def measure(rounds: int, webhooks: int, deliveries: int) -> list[dict[str, Any]]:

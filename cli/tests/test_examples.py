@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from rota.definitions import read_definitions, wire
-from rota_contracts.robot import parse_definition
+from rota_contracts.robots.robot import parse_definition
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ROBOTS = sorted((EXAMPLES / "robots").glob("*.yaml"))

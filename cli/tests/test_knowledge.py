@@ -11,7 +11,7 @@ from cli.tests.gateway import TEAM, Command
 
 from rota.errors import CliError
 from rota.texts import PART_LIMIT, read_text, split
-from rota_contracts.memory import MAX_PARTS
+from rota_contracts.messages.memory import MAX_PARTS
 
 KB = f"{TEAM}/kb"
 

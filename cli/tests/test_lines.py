@@ -6,7 +6,7 @@ import pytest
 
 from rota.lines import Event, line_of
 from rota_contracts import catalog
-from rota_contracts.activity import ActivityKind, ActivityV1
+from rota_contracts.messages.activity import ActivityKind, ActivityV1
 from rota_contracts.model import Payload
 
 AT = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)

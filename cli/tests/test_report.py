@@ -7,8 +7,8 @@ import pytest
 
 from rota.moments import took
 from rota.report import report
-from rota_contracts.delivery import DeliveryRead
-from rota_contracts.execution import Execution
+from rota_contracts.messages.delivery import DeliveryReply
+from rota_contracts.messages.execution import Execution
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -91,7 +91,7 @@ TASKS = [
 ]
 
 
-def lines(read: DeliveryRead | None = None, **fields: Any) -> list[str]:
+def lines(read: DeliveryReply | None = None, **fields: Any) -> list[str]:
     return list(report(Execution.model_validate(BARE | fields), read))
 
 
@@ -172,7 +172,7 @@ def test_every_try_at_a_target_is_shown_with_its_time() -> None:
         {"at": at(1), "ok": False, "latency_ms": 12, "error": "503"},
         {"at": at(7), "ok": True, "latency_ms": 34},
     ]
-    read = DeliveryRead.model_validate({"request_id": "d", "targets": [{"result": LATER, "attempts": tries}]})
+    read = DeliveryReply.model_validate({"request_id": "d", "targets": [{"result": LATER, "attempts": tries}]})
     result = {"request_id": "d", "content": CONTENT, "results": [FIRST], "success": False}
     assert lines(read, delivery=result)[-3:] == [
         "  ✓ webhook https://x, attempts 2",
@@ -183,7 +183,7 @@ def test_every_try_at_a_target_is_shown_with_its_time() -> None:
 
 def test_a_target_that_will_be_tried_again_says_when() -> None:
     target = {"result": FIRST, "next_attempt_at": at(30)}
-    read = DeliveryRead.model_validate({"request_id": "d", "targets": [target]})
+    read = DeliveryReply.model_validate({"request_id": "d", "targets": [target]})
     assert lines(read)[-1] == "      2026-03-02 09:00:30  next try"
 
 

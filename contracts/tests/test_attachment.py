@@ -2,7 +2,7 @@
 
 import pytest
 
-from rota_contracts.attachment import object_name, parse, wrap
+from rota_contracts.messages.attachment import object_name, parse, wrap
 
 
 @pytest.mark.parametrize(

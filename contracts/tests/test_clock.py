@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfoNotFoundError
 
 import pytest
 
-from rota_contracts.clock import ClockContext, clock_context
+from rota_contracts.robots.clock import ClockContext, clock_context
 
 
 def context(day: str, hour: int = 12, tz: str = "UTC") -> ClockContext:

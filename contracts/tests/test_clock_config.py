@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from rota_contracts.clock_config import Clock, duration
+from rota_contracts.robots.clock_config import Clock, duration
 
 
 @pytest.mark.parametrize(

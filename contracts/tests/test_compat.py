@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from rota_contracts.compat import breaking_changes, notices
-from rota_contracts.schema_diff import UNDERSTOOD
-from rota_contracts.schemas import schemas
+from rota_contracts.tooling.compat import breaking_changes, notices
+from rota_contracts.tooling.schema_diff import UNDERSTOOD
+from rota_contracts.tooling.schemas import schemas
 
 Schema = dict[str, Any]
 

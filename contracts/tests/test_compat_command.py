@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rota_contracts.compat import main
+from rota_contracts.tooling.compat import main
 
 Schema = dict[str, Any]
 

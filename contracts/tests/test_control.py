@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from rota_contracts.control import Intervene, TaskChange, missing
-from rota_contracts.trigger import InterventionAction, Message
+from rota_contracts.messages.control import Intervene, TaskChange, missing
+from rota_contracts.messages.trigger import InterventionAction, Message
 
 IMAGE = [{"type": "image_url", "image_url": {"url": "https://files.example.com/brochure.png"}}]
 ENOUGH: list[tuple[str, dict[str, Any]]] = [

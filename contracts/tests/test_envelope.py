@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from rota_contracts.catalog import EXECUTION_STARTED
 from rota_contracts.envelope import MSG_ID, EnvelopeError, Event, parse_event
-from rota_contracts.execution import ExecutionStartedV1
+from rota_contracts.messages.execution import ExecutionStartedV1
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 STARTED = ExecutionStartedV1(team_id="acme", member_id="lead-processor", execution_id="e1", started_at=NOON)

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from rota_contracts.events import Condition, EventSubscription, Op
+from rota_contracts.robots.events import Condition, EventSubscription, Op
 
 LEAD = {
     "name": "Ada",

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from rota_contracts.asyncapi import EVENT_HEADERS
 from rota_contracts.catalog import CHANNELS, QUESTIONS
 from rota_contracts.envelope import parse_event
 from rota_contracts.ids import execution_id
 from rota_contracts.model import Part
-from rota_contracts.robot import Robot, parse_definition
-from rota_contracts.schemas import VERSION
+from rota_contracts.robots.robot import Robot, parse_definition
+from rota_contracts.tooling.asyncapi import EVENT_HEADERS
+from rota_contracts.tooling.schemas import VERSION
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES, SCHEMAS = ROOT / "examples", ROOT / "schemas"

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from rota_contracts.execution import ExecStatus, Task, excerpt
-from rota_contracts.text import BlobRef, Text
-from rota_contracts.trigger import Message
+from rota_contracts.messages.execution import ExecStatus, Task, excerpt
+from rota_contracts.messages.text import BlobRef, Text
+from rota_contracts.messages.trigger import Message
 
 MCP = {
     "id": "task-1",

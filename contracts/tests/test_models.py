@@ -2,7 +2,7 @@
 
 import pytest
 
-from rota_contracts.robot import ProcessResource, Robot
+from rota_contracts.robots.robot import ProcessResource, Robot
 
 MODELS = ["user", "sales.order", "odd name", "*"]
 

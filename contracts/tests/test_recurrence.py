@@ -9,8 +9,8 @@ from dateutil import rrule, tz
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota_contracts.clock_config import DAYS, Clock
-from rota_contracts.recurrence import (
+from rota_contracts.robots.clock_config import DAYS, Clock
+from rota_contracts.robots.recurrence import (
     DAEMON_CEILING,
     DAEMON_FLOOR,
     daemon_pause,

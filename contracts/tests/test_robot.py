@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from rota_contracts.events import EventSubscription
-from rota_contracts.preferences import DeliveryPreferences
-from rota_contracts.robot import ALL_PHASES, Robot, RobotDefinition, RobotStatus, parse_definition
-from rota_contracts.trigger import ExecutorMode, TriggerType
+from rota_contracts.messages.trigger import ExecutorMode, TriggerType
+from rota_contracts.robots.events import EventSubscription
+from rota_contracts.robots.preferences import DeliveryPreferences
+from rota_contracts.robots.robot import ALL_PHASES, Robot, RobotDefinition, RobotStatus, parse_definition
 
 
 def definition(**config: Any) -> RobotDefinition:

@@ -10,13 +10,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from rota_contracts.asyncapi import EVENT_HEADERS, asyncapi
 from rota_contracts.catalog import CHANNELS, DELIVERY_COMPLETED, QUESTIONS
 from rota_contracts.envelope import Event
-from rota_contracts.export import exported, main, repository_root, stale, write
-from rota_contracts.robot import RobotDefinition, parse_definition
-from rota_contracts.schemas import robot_schema, schemas
+from rota_contracts.robots.robot import RobotDefinition, parse_definition
 from rota_contracts.streams import STREAMS
+from rota_contracts.tooling.asyncapi import EVENT_HEADERS, asyncapi
+from rota_contracts.tooling.export import exported, main, repository_root, stale, write
+from rota_contracts.tooling.schemas import robot_schema, schemas
 
 ROOT = Path(__file__).parents[2]
 ROLE = {"identity": {"role": "Sales Analyst"}}
@@ -89,7 +89,7 @@ def test_the_check_names_the_stale_file_and_the_command(tmp_path: Path, capsys: 
     (tmp_path / "docs/channels.md").write_text("out of date")
     capsys.readouterr()
     assert main(["--check", "--root", str(tmp_path)]) == 1
-    assert capsys.readouterr().out == "not up to date: docs/channels.md\nrun: python -m rota_contracts.export\n"
+    assert capsys.readouterr().out == "not up to date: docs/channels.md\nrun: python -m rota_contracts.tooling.export\n"
 
 
 def test_the_root_is_found_from_a_folder_inside() -> None:

@@ -54,8 +54,6 @@ def all_sources() -> tuple[Source, ...]:
             "cli/tests",
             "tests",
             "bench",
-            "chaos",
-            "simulation",
             "examples",
         )
         for found in sorted(ROOT.glob(pattern))

@@ -32,10 +32,10 @@ def uses(names: tuple[str, ...], *, outside: tuple[str, ...]) -> list[str]:
 
 
 def test_only_the_failure_policy_settles_messages() -> None:
-    found = uses(SETTLING, outside=(f"{BUS}delivery.py",))
+    found = uses(SETTLING, outside=(f"{BUS}bus/failure_policy.py",))
     assert not found, (
-        "only rota_common.delivery acknowledges, hands back and buries messages, so that what becomes of a failed one "
-        "is decided in one file: raise Transient or Permanent instead\n" + "\n".join(found)
+        "only rota_common.bus.failure_policy acknowledges, hands back and buries messages, so that what becomes of a "
+        "failed one is decided in one file: raise Transient or Permanent instead\n" + "\n".join(found)
     )
 
 
@@ -56,7 +56,7 @@ def test_only_the_shared_library_publishes() -> None:
     found = [line for line in uses(PUBLISHING, outside=(BUS,)) if _receiver(line).strip("_") in CONNECTIONS]
     assert not found, (
         "messages published elsewhere have no derived id and no check against the catalog: "
-        "use rota_common.publishing.Publish\n" + "\n".join(found)
+        "use rota_common.bus.publishing.Publish\n" + "\n".join(found)
     )
 
 

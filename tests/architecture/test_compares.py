@@ -22,8 +22,8 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     (f"{GATEWAY}answer_message.py", "first.digest != digest"): BODYS,
     (f"{GATEWAY}idempotency.py", "first.digest != digest"): BODYS,
     (f"{GATEWAY}inbound.py", "entry.digest != digest"): BODYS,
-    ("libs/common/src/rota_common/attachments.py", "digest.hexdigest() != stored.sha256"): CONTENTS,
-    ("libs/common/src/rota_common/blobs.py", "hashlib.sha256(raw).hexdigest() != text.ref.sha256"): CONTENTS,
+    ("libs/common/src/rota_common/stores/attachments.py", "digest.hexdigest() != stored.sha256"): CONTENTS,
+    ("libs/common/src/rota_common/stores/blobs.py", "hashlib.sha256(raw).hexdigest() != text.ref.sha256"): CONTENTS,
 }
 """(file, the comparison) → why it tells nothing about a secret."""
 

@@ -13,8 +13,8 @@ from tests.architecture.sources import PACKAGES, ROOT
 
 FOLDERS = (
     "requirements", "contracts/src", "contracts/schemas", "contracts/examples", "libs/common/src", "cli/src",
-    "deploy/k8s", "docs/decisions", "examples/robots", "bench", "chaos", "simulation",
-    "tests/contract", "tests/integration", "tests/deploy", "tests/architecture",
+    "deploy/k8s", "docs/decisions", "examples/robots", "bench", "tests/chaos", "tests/clock_year",
+    "tests/conformance", "tests/integration", "tests/deploy", "tests/architecture",
 )  # fmt: skip
 FILES = ("README.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "Dockerfile", "docker-compose.yml", ".ci/run")
 REGISTRY = re.compile(r'resolved": *"http|registry *= *"?http|--(extra-)?index-url|--(find-links)|://[^ "]*/simple\b')

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from rota.client import ApiError
-from rota_common.embedded import EmbeddedServer
-from rota_common.service import Runtime
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime
 from rota_common.testing.chaos import failing
-from rota_contracts.execution import ExecStatus, Execution
+from rota_contracts.messages.execution import ExecStatus, Execution
 from tests.integration.path.whole import Whole, example, whole
 
 LEADS = 12

@@ -1,11 +1,11 @@
 """The figures of a chaos run: what is lost, and how long a recovery took."""
 
-from chaos import report
-from chaos.book import Book
-from chaos.controller import Kill
-from chaos.kinds import KINDS
-from chaos.robots import TALKER, TARGETS
-from chaos.witness import Witness
+from tests.chaos import report
+from tests.chaos.controller import Kill
+from tests.chaos.fault_points import KINDS
+from tests.chaos.robots import TALKER, TARGETS
+from tests.chaos.scoreboard import Book
+from tests.chaos.witness import Witness
 
 
 def a_book(*leads: str) -> Book:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.witness import Call, Witness
+from tests.chaos.witness import Call, Witness
 
 LEAD = "lead-00001"
 

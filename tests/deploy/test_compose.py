@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rota_common.nats_config import KEY_FILE, main
+from rota_common.nats_admin.config import KEY_FILE, main
 from rota_contracts.catalog import SERVICES
 from tests.deploy.variables import read_by
 

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from rota_common.embedded import free_port
+from rota_common.runtime.embedded_servers import free_port
 from rota_contracts.catalog import SERVICES
 from tests.deploy.dockerfile import Stage, build
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from rota_common.embedded import find_nats_server
-from rota_common.nats_config import KEY_FILE, Folder, Server, kubernetes, write
+from rota_common.nats_admin.config import KEY_FILE, Folder, Server, kubernetes, write
+from rota_common.runtime.embedded_servers import find_nats_server
 from rota_contracts.catalog import SERVICES
 from tests.deploy.variables import read_by
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rota.client import Api, ApiError, Json
 from rota.definitions import wire
-from rota_contracts.robot import RobotDefinition
+from rota_contracts.robots.robot import RobotDefinition
 
 CONFLICT = 409
 

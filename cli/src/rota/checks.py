@@ -19,11 +19,11 @@ from rota.client import Api
 from rota.context import Context, context_file
 from rota.errors import CliError
 from rota.servers import without_password
-from rota_common.bus import identity
-from rota_common.embedded import EmbeddedError, find_mongod, find_nats_server
-from rota_common.mongo import OUTAGES, Mongo
-from rota_common.nats_config import Folder
-from rota_common.nats_permissions import OPERATOR
+from rota_common.bus.connection import identity
+from rota_common.nats_admin.config import Folder
+from rota_common.nats_admin.permissions import OPERATOR
+from rota_common.runtime.embedded_servers import EmbeddedError, find_mongod, find_nats_server
+from rota_common.stores.mongo import OUTAGES, Mongo
 from rota_contracts.catalog import SERVICES
 from rota_contracts.streams import consumers
 

@@ -4,7 +4,7 @@ import json
 
 from rota.client import Json
 from rota.errors import CliError
-from rota_contracts.events import Op
+from rota_contracts.robots.events import Op
 
 FORM = "'document.score gt 50', 'document.state in [\"new\", \"won\"]' or 'document.owner exists'"
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from rota.errors import CliError
 from rota.faults import faults
-from rota_contracts.robot import RobotDefinition, parse_definition
+from rota_contracts.robots.robot import RobotDefinition, parse_definition
 
 Raw = dict[str, Any]
 

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from starlette.types import ASGIApp
 
 from rota.errors import CliError
-from rota_common.serving_beside import serve_beside
+from rota_common.runtime.embedded_http import serve_beside
 
 CLOSE_TIMEOUT_S = 2
 """How long an open stream of events may hold up the end."""

@@ -10,7 +10,7 @@ LOST = ("buried", "unsettled")
 
 
 class LogFile(io.TextIOWrapper):
-    """A text stream that `rota_common.logs.configure` can write to; `tell` gets the warnings, in words."""
+    """A text stream that `rota_common.runtime.logs.configure` can write to; `tell` gets the warnings, in words."""
 
     def __init__(self, path: Path, *, tell: Callable[[str], None]) -> None:
         super().__init__(path.open("ab"), encoding="utf-8", line_buffering=True)

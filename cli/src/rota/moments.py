@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from rota_common.clock import now
-from rota_contracts.clock_config import duration
+from rota_contracts.robots.clock_config import duration
 
 MINUTE_S = 60
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from rota.moments import moment, took
 from rota.report_delivery import deliveries
 from rota.report_tasks import text_of, work
-from rota_contracts.delivery import DeliveryRead
-from rota_contracts.execution import Execution
+from rota_contracts.messages.delivery import DeliveryReply
+from rota_contracts.messages.execution import Execution
 
 
-def report(run: Execution, delivery: DeliveryRead | None = None) -> Iterator[str]:
+def report(run: Execution, delivery: DeliveryReply | None = None) -> Iterator[str]:
     """Line by line; what hasn't happened yet is left out. `delivery`: every try at every target, where it is known."""
     yield from _head(run)
     yield from _section("Phases", _phases(run))

@@ -1,10 +1,10 @@
 """A run's deliveries as text: each target, and every try at it."""
 
 from rota.moments import moment
-from rota_contracts.delivery import AttemptRead, ChannelResult, DeliveryRead, DeliveryResult, TargetRead
+from rota_contracts.messages.delivery import AttemptDetail, ChannelResult, DeliveryReply, DeliveryResult, TargetDetail
 
 
-def deliveries(first: DeliveryResult | None, read: DeliveryRead | None) -> list[str]:
+def deliveries(first: DeliveryResult | None, read: DeliveryReply | None) -> list[str]:
     """`first` is what the run knows of its first tries, `read` what the delivery-center knows by now."""
     if read is not None:
         lines = [line for target in read.targets for line in _target(target)]
@@ -18,14 +18,14 @@ EXCERPT = 200
 NOBODY = "none: the robot has no delivery preferences"
 
 
-def _target(target: TargetRead) -> list[str]:
+def _target(target: TargetDetail) -> list[str]:
     lines = [_result(target.result), *(f"    {_attempt(one)}" for one in target.attempts)]
     if target.next_attempt_at is not None:
         lines.append(f"    {moment(target.next_attempt_at)}  next try")
     return lines
 
 
-def _attempt(one: AttemptRead) -> str:
+def _attempt(one: AttemptDetail) -> str:
     outcome = "reached" if one.ok else "failed"
     told = f": {one.error}" if one.error else ""
     return f"{moment(one.at)}  {outcome} after {one.latency_ms} ms{told}{_said(one.details)}"

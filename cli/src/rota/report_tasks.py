@@ -3,10 +3,10 @@
 import json
 
 from rota.moments import took
-from rota_contracts.execution import Execution, Task, TaskResult
-from rota_contracts.text import Text
-from rota_contracts.turns import Round, ToolStatus, ToolUse, Turn
-from rota_contracts.validation import ValidationResult
+from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
+from rota_contracts.messages.execution import Execution, Task, TaskResult
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import ValidationResult
 
 EXCERPT = 1500
 SHORT = 200

@@ -12,9 +12,9 @@ import nats.errors
 
 from rota.errors import CliError
 from rota_common import topology
-from rota_common.embedded import EmbeddedError, EmbeddedServer, isolated_nats_server, mongod
-from rota_common.nats_config import Folder
-from rota_common.nats_permissions import TOPOLOGY
+from rota_common.nats_admin.config import Folder
+from rota_common.nats_admin.permissions import TOPOLOGY
+from rota_common.runtime.embedded_servers import EmbeddedError, EmbeddedServer, isolated_nats_server, mongod
 
 Progress = Callable[[str, str], None]
 """Told the name of a part and what became of it."""

@@ -25,10 +25,10 @@ import validator.settings
 from rota.errors import CliError
 from rota.firsttime import secrets_key_of
 from rota.servers import key_of
-from rota_common.nats_config import Folder
-from rota_common.service import Runtime
-from rota_common.serving import App
-from rota_common.settings import ServiceSettings
+from rota_common.nats_admin.config import Folder
+from rota_common.runtime.service import Runtime
+from rota_common.runtime.serving import App
+from rota_common.runtime.settings import ServiceSettings
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0

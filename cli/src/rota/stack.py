@@ -12,9 +12,9 @@ from rota.errors import CliError
 from rota.http import listening, serving
 from rota.servers import Progress, locked, start_servers
 from rota.services import GATEWAY, Choices, build_all, problems, stop_all, wait_until_ready
-from rota_common.nats_config import Folder
-from rota_common.service import Runtime
-from rota_common.serving import App
+from rota_common.nats_admin.config import Folder
+from rota_common.runtime.service import Runtime
+from rota_common.runtime.serving import App
 
 FETCH_TIMEOUT_S = 0.5
 """How long a pull waits for a message, and so how long an idle consumer takes to stop."""

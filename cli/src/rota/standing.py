@@ -2,9 +2,9 @@
 
 from rota.client import Json
 from rota.moments import local, moment
-from rota_contracts.clock_config import ClockMode
-from rota_contracts.robot import RobotDefinition
-from rota_contracts.standing import RobotState
+from rota_contracts.messages.robot_state import RobotState
+from rota_contracts.robots.clock_config import ClockMode
+from rota_contracts.robots.robot import RobotDefinition
 
 NOBODY_SAYS = "-"
 

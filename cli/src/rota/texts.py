@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rota.errors import CliError
-from rota_contracts.memory import MAX_PARTS, part_id
+from rota_contracts.messages.memory import MAX_PARTS, part_id
 
 PART_LIMIT = 4_000
 """Characters: small enough that a part is about one thing, and that a robot is given several."""

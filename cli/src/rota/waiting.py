@@ -5,7 +5,7 @@ import time
 
 from rota.client import Api, ApiError, Json
 from rota.errors import CliError
-from rota_contracts.execution import ExecStatus, TriggerState
+from rota_contracts.messages.execution import ExecStatus, TriggerState
 
 POLL_S = 0.3
 NOT_FOUND = 404

@@ -3,24 +3,24 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from rota_contracts import (
+from rota_contracts.messages import (
     activity,
     agent,
     callback,
-    capacity,
     control,
     delivery,
+    delivery_log,
     execution,
+    executor_capacity,
+    goal_merge,
     learning,
-    ledger,
     memory,
-    merging,
     notification,
     parking,
     plan,
-    replaying,
+    replay,
     robot_facts,
-    standing,
+    robot_state,
     targets,
     trigger,
     validation,
@@ -139,44 +139,44 @@ LEARNING_REQUESTED   = channel("learning.requested",   learning.LearningRequeste
 LEARNING_COMPLETED   = channel("learning.completed",   learning.LearningCompletedV1,       stream="EXECUTIONS", producers="learner",         consumers="executor")
 PLAN_CHANGED         = channel("plan.changed",         plan.PlanChangedV1,                 stream="FACTS",      producers="scheduler",       consumers="anyone")
 CONTROL_GIVEN        = channel("control.given",        control.ControlGivenV1,             stream=None,         producers="executor",        consumers="executor delivery-center")
-EXECUTOR_REPORTED    = channel("executor.reported",    capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler")
+EXECUTOR_REPORTED    = channel("executor.reported",    executor_capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler")
 ACTIVITY             = channel("activity.observed",    activity.ActivityV1,                stream=None,         producers="executor",        consumers="anyone")
 
-READ_TRIGGER    = question("read_trigger",    execution.ReadTrigger,    execution.TriggerRead,      to="scheduler", asked_by="trigger-gateway")
-READ_ROBOTS     = question("read_robots",     standing.ReadRobots,      standing.RobotsRead,        to="scheduler", asked_by="trigger-gateway")
-LIST_WAITING    = question("list_waiting",    merging.ListWaiting,      merging.WaitingListed,      to="scheduler", asked_by="executor")
-MERGE_INTO      = question("merge_into",      merging.MergeInto,        merging.Merged,             to="scheduler", asked_by="executor")
-CHECK_SLOTS     = question("check_slots",     capacity.CheckSlots,      capacity.SlotsChecked,      to="executor",  asked_by="scheduler")
-CALL_BACK       = question("call_back",       callback.CallBack,        callback.CalledBack,        to="executor",  asked_by="trigger-gateway")
-READ_EXECUTION  = question("read_execution",  execution.ReadExecution,  execution.ExecutionRead,    to="executor",  asked_by="trigger-gateway")
-LIST_EXECUTIONS = question("list_executions", execution.ListExecutions, execution.ExecutionsListed, to="executor",  asked_by="trigger-gateway")
-CALL_AGENT      = question("call_agent",      agent.CallAgent,          agent.AgentAnswered,        to="executor",  asked_by="validator learner trigger-gateway", timeout=agent.DEFAULT_TIMEOUT_S)
-CHECK_RULES     = question("check_rules",     validation.CheckRules,    validation.RulesChecked,    to="validator", asked_by="executor")
-CHECK_GOALS     = question("check_goals",     learning.CheckGoals,      learning.GoalsChecked,      to="learner",   asked_by="executor", timeout=60)
-REPLAY          = question("replay",          replaying.ReplayExecution, replaying.ExecutionReplayed, to="executor", asked_by="trigger-gateway", timeout=30)
-CONTROL         = question("control",         control.Control,          control.Controlled,         to="executor",  asked_by="trigger-gateway")
-INTERVENE       = question("intervene",       control.Intervene,        control.Intervened,         to="executor",  asked_by="trigger-gateway")
-MAY_DELIVER     = question("may_deliver",     delivery.MayDeliver,      delivery.DeliveryLeave,     to="executor",  asked_by="delivery-center")
-READ_DELIVERY   = question("read_delivery",   delivery.ReadDelivery,    delivery.DeliveryRead,      to="delivery-center", asked_by="trigger-gateway")
-LIST_DELIVERIES = question("list_deliveries", ledger.ListDeliveries,    ledger.DeliveriesListed,    to="delivery-center", asked_by="trigger-gateway")
-REPLAY_DELIVERIES = question("replay_deliveries", ledger.ReplayDeliveries, ledger.DeliveriesReplayed, to="delivery-center", asked_by="trigger-gateway", timeout=15)
-LIST_TARGETS    = question("list_targets",    targets.ListTargets,      targets.TargetsListed,      to="delivery-center", asked_by="trigger-gateway")
-SWITCH_TARGET   = question("switch_target",   targets.SwitchTarget,     targets.TargetsListed,      to="delivery-center", asked_by="trigger-gateway")
-SUPPRESS        = question("suppress",        targets.Suppress,         targets.SuppressionsListed, to="delivery-center", asked_by="trigger-gateway")
-UNSUPPRESS      = question("unsuppress",      targets.Unsuppress,       targets.SuppressionsListed, to="delivery-center", asked_by="trigger-gateway")
-LIST_SUPPRESSIONS = question("list_suppressions", targets.ListSuppressions, targets.SuppressionsListed, to="delivery-center", asked_by="trigger-gateway")
-SUBSCRIBE       = question("subscribe",       notification.Subscribe,   notification.SubscriptionsListed, to="delivery-center", asked_by="trigger-gateway")
-UNSUBSCRIBE     = question("unsubscribe",     notification.Unsubscribe, notification.SubscriptionsListed, to="delivery-center", asked_by="trigger-gateway")
-LIST_SUBSCRIPTIONS = question("list_subscriptions", notification.ListSubscriptions, notification.SubscriptionsListed, to="delivery-center", asked_by="trigger-gateway")
-WITHDRAW        = question("withdraw",        control.Withdraw,         control.Withdrawn,         to="scheduler", asked_by="trigger-gateway")
-CHANGE_PLAN     = question("change_plan",     plan.ChangePlan,          plan.PlanChanged,           to="scheduler", asked_by="trigger-gateway")
-LIST_PLANS      = question("list_plans",      plan.ListPlans,           plan.PlansListed,           to="scheduler", asked_by="trigger-gateway executor")
-REMEMBER        = question("remember",        memory.Remember,          memory.Remembered,          to="memory",    asked_by="learner", timeout=10)
-RECALL          = question("recall",          memory.Recall,            memory.Recalled,            to="memory",    asked_by="executor validator")
-SHARE           = question("share",           memory.Share,             memory.Shared,              to="memory",    asked_by="trigger-gateway", timeout=10)
-UNSHARE         = question("unshare",         memory.Unshare,           memory.Forgotten,           to="memory",    asked_by="trigger-gateway", timeout=10)
-SEARCH_SHARED   = question("search_shared",   memory.SearchShared,      memory.SharedSearched,      to="memory",    asked_by="trigger-gateway")
-FORGET          = question("forget",          memory.Forget,            memory.Forgotten,           to="memory",    asked_by="learner", timeout=10)
+READ_TRIGGER    = question("read_trigger",    execution.ReadTrigger,    execution.TriggerReply,      to="scheduler", asked_by="trigger-gateway")
+READ_ROBOTS     = question("read_robots",     robot_state.ReadRobots,      robot_state.RobotsReply,        to="scheduler", asked_by="trigger-gateway")
+LIST_WAITING    = question("list_waiting",    goal_merge.ListWaiting,      goal_merge.WaitingPage,      to="scheduler", asked_by="executor")
+MERGE_INTO      = question("merge_into",      goal_merge.MergeInto,        goal_merge.MergeReply,             to="scheduler", asked_by="executor")
+CHECK_SLOTS     = question("check_slots",     executor_capacity.CheckSlots,      executor_capacity.SlotsReply,      to="executor",  asked_by="scheduler")
+CALL_BACK       = question("call_back",       callback.CallBack,        callback.CallbackReply,        to="executor",  asked_by="trigger-gateway")
+READ_EXECUTION  = question("read_execution",  execution.ReadExecution,  execution.ExecutionReply,    to="executor",  asked_by="trigger-gateway")
+LIST_EXECUTIONS = question("list_executions", execution.ListExecutions, execution.ExecutionPage, to="executor",  asked_by="trigger-gateway")
+CALL_AGENT      = question("call_agent",      agent.CallAgent,          agent.AgentReply,        to="executor",  asked_by="validator learner trigger-gateway", timeout=agent.DEFAULT_TIMEOUT_S)
+CHECK_RULES     = question("check_rules",     validation.CheckRules,    validation.RulesReply,    to="validator", asked_by="executor")
+CHECK_GOALS     = question("check_goals",     learning.CheckGoals,      learning.GoalsReply,      to="learner",   asked_by="executor", timeout=60)
+REPLAY          = question("replay",          replay.ReplayExecution, replay.ReplayReply, to="executor", asked_by="trigger-gateway", timeout=30)
+CONTROL         = question("control",         control.Control,          control.ControlReply,         to="executor",  asked_by="trigger-gateway")
+INTERVENE       = question("intervene",       control.Intervene,        control.InterveneReply,         to="executor",  asked_by="trigger-gateway")
+MAY_DELIVER     = question("may_deliver",     delivery.MayDeliver,      delivery.DeliveryPermission,     to="executor",  asked_by="delivery-center")
+READ_DELIVERY   = question("read_delivery",   delivery.ReadDelivery,    delivery.DeliveryReply,      to="delivery-center", asked_by="trigger-gateway")
+LIST_DELIVERIES = question("list_deliveries", delivery_log.ListDeliveries,    delivery_log.DeliveryPage,    to="delivery-center", asked_by="trigger-gateway")
+REPLAY_DELIVERIES = question("replay_deliveries", delivery_log.ReplayDeliveries, delivery_log.ReplayDeliveriesReply, to="delivery-center", asked_by="trigger-gateway", timeout=15)
+LIST_TARGETS    = question("list_targets",    targets.ListTargets,      targets.TargetPage,      to="delivery-center", asked_by="trigger-gateway")
+SWITCH_TARGET   = question("switch_target",   targets.SwitchTarget,     targets.TargetPage,      to="delivery-center", asked_by="trigger-gateway")
+SUPPRESS        = question("suppress",        targets.Suppress,         targets.SuppressionPage, to="delivery-center", asked_by="trigger-gateway")
+UNSUPPRESS      = question("unsuppress",      targets.Unsuppress,       targets.SuppressionPage, to="delivery-center", asked_by="trigger-gateway")
+LIST_SUPPRESSIONS = question("list_suppressions", targets.ListSuppressions, targets.SuppressionPage, to="delivery-center", asked_by="trigger-gateway")
+SUBSCRIBE       = question("subscribe",       notification.Subscribe,   notification.SubscriptionPage, to="delivery-center", asked_by="trigger-gateway")
+UNSUBSCRIBE     = question("unsubscribe",     notification.Unsubscribe, notification.SubscriptionPage, to="delivery-center", asked_by="trigger-gateway")
+LIST_SUBSCRIPTIONS = question("list_subscriptions", notification.ListSubscriptions, notification.SubscriptionPage, to="delivery-center", asked_by="trigger-gateway")
+WITHDRAW        = question("withdraw",        control.Withdraw,         control.WithdrawReply,         to="scheduler", asked_by="trigger-gateway")
+CHANGE_PLAN     = question("change_plan",     plan.ChangePlan,          plan.ChangePlanReply,           to="scheduler", asked_by="trigger-gateway")
+LIST_PLANS      = question("list_plans",      plan.ListPlans,           plan.PlanPage,           to="scheduler", asked_by="trigger-gateway executor")
+REMEMBER        = question("remember",        memory.Remember,          memory.RememberReply,          to="memory",    asked_by="learner", timeout=10)
+RECALL          = question("recall",          memory.Recall,            memory.RecallReply,            to="memory",    asked_by="executor validator")
+SHARE           = question("share",           memory.Share,             memory.ShareReply,              to="memory",    asked_by="trigger-gateway", timeout=10)
+UNSHARE         = question("unshare",         memory.Unshare,           memory.ForgetReply,           to="memory",    asked_by="trigger-gateway", timeout=10)
+SEARCH_SHARED   = question("search_shared",   memory.SearchShared,      memory.SearchSharedReply,      to="memory",    asked_by="trigger-gateway")
+FORGET          = question("forget",          memory.Forget,            memory.ForgetReply,           to="memory",    asked_by="learner", timeout=10)
 # fmt: on
 
 

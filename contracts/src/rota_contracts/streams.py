@@ -9,13 +9,13 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 MIB = 1024 * 1024
 
 ROBOTS_BUCKET = "robots"
-"""KV: `<team>.<member>` → the robot's definition (rota_contracts.robot.Robot)."""
+"""KV: `<team>.<member>` → the robot's definition (rota_contracts.robots.robot.Robot)."""
 
 OUTPUTS_BUCKET = "outputs"
-"""Object store: outputs over 256 KB (rota_contracts.text.BlobRef)."""
+"""Object store: outputs over 256 KB (rota_contracts.messages.text.BlobRef)."""
 
 ATTACHMENTS_BUCKET = "attachments"
-"""Object store: files that go with results (rota_contracts.attachment)."""
+"""Object store: files that go with results (rota_contracts.messages.attachment)."""
 
 ATTACHMENTS_KEPT_S = 90 * DAY
 

@@ -4,15 +4,15 @@ from random import Random
 
 import pytest
 
-from rota_common.asking import Ask
-from rota_common.bus import Bus
+from rota_common.bus.connection import Bus
+from rota_common.bus.publishing import NotInCatalog, Publish
+from rota_common.bus.router import Router
+from rota_common.bus.rpc import Ask
 from rota_common.clock import now
-from rota_common.publishing import NotInCatalog, Publish
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
+from rota_common.runtime.service import Runtime, Service
 from rota_common.testing.samples import NOON
 from rota_contracts import catalog
-from rota_contracts.execution import ExecutionStartedV1, ReadTrigger
+from rota_contracts.messages.execution import ExecutionStartedV1, ReadTrigger
 
 NOWHERE = "nats://127.0.0.1:9"
 

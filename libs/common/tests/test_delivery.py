@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from rota_common.delivery import MAX_BUG_DELIVERIES, PATIENCE, RETRY_CAP_S, Bury, Later, decide
+from rota_common.bus.failure_policy import MAX_BUG_DELIVERIES, PATIENCE, RETRY_CAP_S, Bury, Later, decide
 from rota_common.errors import Permanent, Transient
 from rota_contracts.envelope import EnvelopeError
 

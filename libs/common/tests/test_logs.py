@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from rota_common import logs
+from rota_common.runtime import logs
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rota_common.nats_accounts import USERS
-from rota_common.nats_config import Folder, Server, kubernetes, main, new_key, public_key, write
+from rota_common.nats_admin.accounts import USERS
+from rota_common.nats_admin.config import Folder, Server, kubernetes, main, new_key, public_key, write
 from rota_contracts.catalog import SERVICES
 
 

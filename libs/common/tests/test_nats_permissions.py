@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from rota_common.nats_accounts import USERS, Accounts, render
-from rota_common.nats_config import new_key
-from rota_common.nats_permissions import Permissions, inbox, of_service, of_subscriber, of_topology
+from rota_common.nats_admin.accounts import USERS, Accounts, render
+from rota_common.nats_admin.config import new_key
+from rota_common.nats_admin.permissions import Permissions, inbox, of_service, of_subscriber, of_topology
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES, dead_subject
 from rota_contracts.streams import consumers
 

@@ -27,11 +27,17 @@ from delivery_center.ports import Deliveries, Parcel
 from delivery_center.retry import Finish, Retry
 from delivery_center.stop_retries import StopRetries
 from delivery_center.unwell import Unwell
-from rota_contracts.control import ControlGivenV1
-from rota_contracts.delivery import ChannelResult, DeliveryContent, DeliveryContext, DeliveryRequestedV1, DeliveryType
-from rota_contracts.robot import Robot
-from rota_contracts.text import Text
-from rota_contracts.trigger import TriggerType
+from rota_contracts.messages.control import ControlGivenV1
+from rota_contracts.messages.delivery import (
+    ChannelResult,
+    DeliveryContent,
+    DeliveryContext,
+    DeliveryRequestedV1,
+    DeliveryType,
+)
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import TriggerType
+from rota_contracts.robots.robot import Robot
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LEASE = timedelta(seconds=40)

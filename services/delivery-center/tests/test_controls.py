@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from delivery_center.controls import Controls
-from rota_contracts.control import ControlGivenV1
-from rota_contracts.delivery import DeliveryLeave, Leave
+from rota_contracts.messages.control import ControlGivenV1
+from rota_contracts.messages.delivery import DeliveryPermission, Permission
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -16,7 +16,7 @@ def given(action: str, *execution_ids: str, reason: str = "") -> ControlGivenV1:
     return ControlGivenV1(team_id="acme", member_id="_all_", action=action, execution_ids=ids, reason=reason, at=NOON)
 
 
-def after(*actions: str) -> Leave | None:
+def after(*actions: str) -> Permission | None:
     controls = Controls()
     for action in actions:
         controls.hear(given(action))
@@ -28,18 +28,18 @@ def after(*actions: str) -> Leave | None:
     ("actions", "expected"),
     [
         ((), None),
-        (("pause",), Leave.HOLD),
+        (("pause",), Permission.HOLD),
         (("pause", "resume"), None),
-        (("resume", "pause"), Leave.HOLD),
-        (("pause", "stop"), Leave.STOP),
-        (("stop", "pause"), Leave.STOP),
-        (("stop", "resume"), Leave.STOP),
+        (("resume", "pause"), Permission.HOLD),
+        (("pause", "stop"), Permission.DENY),
+        (("stop", "pause"), Permission.DENY),
+        (("stop", "resume"), Permission.DENY),
         (("intervene",), None),
-        (("pause", "intervene"), Leave.HOLD),
+        (("pause", "intervene"), Permission.HOLD),
     ],
 )
 def test_a_pause_holds_until_it_is_resumed_and_a_stop_for_ever(  # F11
-    actions: tuple[str, ...], expected: Leave | None
+    actions: tuple[str, ...], expected: Permission | None
 ) -> None:
     assert after(*actions) is expected
 
@@ -47,7 +47,7 @@ def test_a_pause_holds_until_it_is_resumed_and_a_stop_for_ever(  # F11
 def test_a_word_is_for_the_executions_that_it_names() -> None:
     controls = Controls()
     controls.hear(given("stop", "e1", "e2", reason="wrong customer"))
-    assert controls.of("e2") == DeliveryLeave(leave=Leave.STOP, reason="wrong customer")
+    assert controls.of("e2") == DeliveryPermission(leave=Permission.DENY, reason="wrong customer")
     assert controls.of("e3") is None
 
 

@@ -8,7 +8,7 @@ import pytest
 from delivery_center.facts import refused
 from delivery_center.ports import Parcel, Rejected, Sent, TriedInVain
 from rota_common.errors import Permanent, Transient
-from rota_contracts.delivery import DeliveryRequestedV1, DeliveryType
+from rota_contracts.messages.delivery import DeliveryRequestedV1, DeliveryType
 
 TWO_HOOKS = {"preferences": {"webhook": {"targets": [{"url": "https://a.example/1"}, {"url": "https://a.example/2"}]}}}
 

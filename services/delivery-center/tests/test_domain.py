@@ -20,8 +20,8 @@ from delivery_center.domain import (
     record,
     told,
 )
-from rota_contracts.delivery import DeliveryType
-from rota_contracts.ledger import TargetState
+from rota_contracts.messages.delivery import DeliveryType
+from rota_contracts.messages.delivery_log import TargetState
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SCHEDULE = Schedule((5, 30), Random(1))

@@ -10,8 +10,8 @@ from delivery_center.adapters.fakes import MemoryFiles
 from delivery_center.adapters.mail_files import attach, pack
 from delivery_center.enclosures import enclosures, named
 from delivery_center.ports import Enclosure
-from rota_contracts.attachment import StoredAttachment
-from rota_contracts.delivery import Attachment
+from rota_contracts.messages.attachment import StoredAttachment
+from rota_contracts.messages.delivery import Attachment
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LEADS = StoredAttachment(

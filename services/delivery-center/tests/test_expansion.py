@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from delivery_center.expansion import config_of, expand
-from rota_contracts.preferences import DeliveryPreferences, EmailTarget, ProcessTarget, WebhookTarget
+from rota_contracts.robots.preferences import DeliveryPreferences, EmailTarget, ProcessTarget, WebhookTarget
 
 
 def targets(preferences: dict[str, Any], request_id: str = "r1") -> Any:

@@ -7,14 +7,14 @@ import pytest
 
 from delivery_center.ports import Parcel, Sent, TriedInVain
 from rota_common.errors import Permanent, Transient
-from rota_contracts.delivery import DeliveryLeave, DeliveryType, Leave
+from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType, Permission
 
 HOOK = {"type": "webhook", "opts": {"url": "https://a.example/1"}}
 TWO_HOOKS = {"preferences": {"webhook": {"targets": [{"url": "https://a.example/1"}, {"url": "https://a.example/2"}]}}}
 TWENTY = {"preferences": {"process": {"targets": [{"name": f"p{n}"} for n in range(20)]}}}
 DOWN = TriedInVain("answered 500")
-STOP = DeliveryLeave(leave=Leave.STOP, reason="stopped by the team")
-HOLD = DeliveryLeave(leave=Leave.HOLD, reason="paused by ann")
+STOP = DeliveryPermission(leave=Permission.DENY, reason="stopped by the team")
+HOLD = DeliveryPermission(leave=Permission.HOLD, reason="paused by ann")
 AWAY = Transient("executor isn't there")
 
 
@@ -140,8 +140,8 @@ async def test_a_pause_right_after_the_question_sends_nothing(house: Any, robot:
     home = house(robot(TWO_HOOKS))
     ask = home.executions.may_deliver
 
-    async def paused_meanwhile(team: str, execution_id: str) -> DeliveryLeave:
-        answer: DeliveryLeave = await ask(team, execution_id)
+    async def paused_meanwhile(team: str, execution_id: str) -> DeliveryPermission:
+        answer: DeliveryPermission = await ask(team, execution_id)
         home.control("pause")
         return answer
 

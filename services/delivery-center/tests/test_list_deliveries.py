@@ -4,14 +4,14 @@ from typing import Any
 
 from delivery_center.list_deliveries import list_deliveries
 from delivery_center.ports import Rejected, TriedInVain
-from rota_contracts.ledger import DeliveriesListed, ListDeliveries
+from rota_contracts.messages.delivery_log import DeliveryPage, ListDeliveries
 
 TWO_HOOKS = {
     "preferences": {"webhook": {"targets": [{"url": "https://a.example/1?k=s"}, {"url": "https://a.example/2"}]}}
 }
 
 
-async def listed(home: Any, **fields: Any) -> DeliveriesListed:
+async def listed(home: Any, **fields: Any) -> DeliveryPage:
     return await list_deliveries(ListDeliveries.model_validate({"team_id": "acme"} | fields), home.deliveries)
 
 

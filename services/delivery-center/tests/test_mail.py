@@ -13,9 +13,9 @@ from delivery_center.adapters.mail_files import Packed
 from delivery_center.adapters.mail_message import Composer
 from delivery_center.adapters.mail_text import mail_template, page, plain, subject
 from rota_common.errors import Permanent
-from rota_contracts.attachment import StoredAttachment
-from rota_contracts.delivery import Attachment, DeliveryContent
-from rota_contracts.preferences import EmailTarget
+from rota_contracts.messages.attachment import StoredAttachment
+from rota_contracts.messages.delivery import Attachment, DeliveryContent
+from rota_contracts.robots.preferences import EmailTarget
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 NOWHERE = MailServer("mail.invalid", 25)

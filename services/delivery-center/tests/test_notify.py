@@ -14,8 +14,8 @@ from rota_common.errors import Transient
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event
 from rota_contracts.ids import fact_id
-from rota_contracts.notification import NotificationPostedV1, Subscription
-from rota_contracts.preferences import NotifyTarget
+from rota_contracts.messages.notification import NotificationPostedV1, Subscription
+from rota_contracts.robots.preferences import NotifyTarget
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -5,12 +5,12 @@ from typing import Any
 
 from delivery_center.ports import Rejected, TriedInVain
 from delivery_center.read_delivery import read_delivery
-from rota_contracts.delivery import DeliveryLeave, DeliveryRead, Leave, ReadDelivery
+from rota_contracts.messages.delivery import DeliveryPermission, DeliveryReply, Permission, ReadDelivery
 
 TWO_HOOKS = {"preferences": {"webhook": {"targets": [{"url": "https://a.example/1"}, {"url": "https://a.example/2"}]}}}
 
 
-async def read(home: Any, team: str = "acme", execution_id: str = "e1") -> DeliveryRead:
+async def read(home: Any, team: str = "acme", execution_id: str = "e1") -> DeliveryReply:
     return await read_delivery(ReadDelivery(team_id=team, execution_id=execution_id), home.deliveries)
 
 
@@ -37,7 +37,7 @@ async def test_every_target_is_shown_with_its_attempts_and_the_next(house: Any, 
 
 async def test_why_nothing_was_sent_is_shown(house: Any, robot: Any, request_for: Any) -> None:
     home = house(robot(TWO_HOOKS))
-    home.executions.script = [DeliveryLeave(leave=Leave.STOP, reason="stopped by ann")]
+    home.executions.script = [DeliveryPermission(leave=Permission.DENY, reason="stopped by ann")]
     await home.deliver(request_for())
     found = await read(home)
     assert (found.settled, found.error) == (True, "stopped by ann")
@@ -47,7 +47,7 @@ async def test_why_nothing_was_sent_is_shown(house: Any, robot: Any, request_for
 async def test_another_team_and_another_execution_have_none(house: Any, robot: Any, request_for: Any) -> None:
     home = house(robot(TWO_HOOKS))
     await home.deliver(request_for())
-    assert await read(home, team="other") == await read(home, execution_id="e2") == DeliveryRead()
+    assert await read(home, team="other") == await read(home, execution_id="e2") == DeliveryReply()
 
 
 async def test_a_delivery_is_read_by_its_own_id_and_only_by_its_team(house: Any, robot: Any, request_for: Any) -> None:
@@ -60,4 +60,4 @@ async def test_a_delivery_is_read_by_its_own_id_and_only_by_its_team(house: Any,
     assert found.targets[0].attempts[0].details == {"status": 410, "body": "gone"}
     for team, request_id in (("other", "r1"), ("acme", "r2")):
         nothing = await read_delivery(ReadDelivery(team_id=team, request_id=request_id), home.deliveries)
-        assert nothing == DeliveryRead()
+        assert nothing == DeliveryReply()

@@ -10,8 +10,8 @@ from delivery_center.list_deliveries import list_deliveries
 from delivery_center.ports import Rejected, TriedInVain
 from delivery_center.replay import Replay
 from rota_common.errors import Permanent
-from rota_contracts.delivery import DeliveryLeave, Leave
-from rota_contracts.ledger import DeliveriesReplayed, ListDeliveries, ReplayDeliveries
+from rota_contracts.messages.delivery import DeliveryPermission, Permission
+from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries, ReplayDeliveriesReply
 
 GONE = Rejected("answered 410", details={"status": 410, "body": "gone"})
 
@@ -20,7 +20,7 @@ def hooks(*paths: str) -> dict[str, Any]:
     return {"preferences": {"webhook": {"targets": [{"url": f"https://a.example/{path}"} for path in paths]}}}
 
 
-async def replayed(home: Any, **fields: Any) -> DeliveriesReplayed:
+async def replayed(home: Any, **fields: Any) -> ReplayDeliveriesReply:
     asked = ReplayDeliveries.model_validate({"team_id": "acme", "replay_id": "p1"} | fields)
     return await Replay(home.deliveries, home.robots, home.clock)(asked)
 
@@ -84,9 +84,9 @@ async def test_what_would_be_replayed_is_said_and_nothing_is_sent(home: Any) -> 
 
 async def test_what_a_replay_has_reached_is_not_among_what_was_given_up(home: Any) -> None:
     await replayed(home)
-    assert await replayed(home, replay_id="p2") == DeliveriesReplayed(), "the first is still being tried"
+    assert await replayed(home, replay_id="p2") == ReplayDeliveriesReply(), "the first is still being tried"
     await home.retry_what_is_due()
-    assert await replayed(home, replay_id="p2") == DeliveriesReplayed()
+    assert await replayed(home, replay_id="p2") == ReplayDeliveriesReply()
     (everything,) = (await replayed(home, replay_id="p3", targets="all")).replayed
     assert everything.targets == 2
 
@@ -141,7 +141,7 @@ async def test_it_goes_where_the_original_went_though_the_robot_has_other_target
 
 
 async def test_a_replay_is_sent_although_its_execution_was_stopped(home: Any) -> None:
-    home.executions.script = [DeliveryLeave(leave=Leave.STOP, reason="stopped by ann")]
+    home.executions.script = [DeliveryPermission(leave=Permission.DENY, reason="stopped by ann")]
     home.control("stop", "e1")
     await replayed(home)
     asked_before = len(home.executions.asked)
@@ -155,7 +155,7 @@ async def test_a_deleted_robot_sends_nothing_more(home: Any, robot: Any) -> None
     for asked in ({"request_id": "r1"}, {"member_id": "ann"}):
         with pytest.raises(Permanent, match="the robot ann was deleted: nothing is replayed"):
             await replayed(home, **asked)
-    assert await replayed(home) == DeliveriesReplayed(), "others of the team are replayed without it"
+    assert await replayed(home) == ReplayDeliveriesReply(), "others of the team are replayed without it"
     home.robots.stored.clear()
     with pytest.raises(Permanent, match="there is no robot ann"):
         await replayed(home, request_id="r1")

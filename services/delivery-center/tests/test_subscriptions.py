@@ -6,7 +6,7 @@ import pytest
 
 from delivery_center.adapters.fakes import MemorySubscriptions
 from delivery_center.subscriptions import MOST, ManageSubscriptions
-from rota_contracts.notification import ListSubscriptions, Subscribe, SubscriptionsListed, Unsubscribe
+from rota_contracts.messages.notification import ListSubscriptions, Subscribe, SubscriptionPage, Unsubscribe
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -18,17 +18,17 @@ class Desk:
         self.now = NOON
         self.manage = ManageSubscriptions(MemorySubscriptions(), lambda: self.now)
 
-    async def add(self, subscriber: str, channel: str = "sales", team: str = "acme") -> SubscriptionsListed:
+    async def add(self, subscriber: str, channel: str = "sales", team: str = "acme") -> SubscriptionPage:
         return await self.manage.add(Subscribe(team_id=team, channel=channel, subscriber=subscriber))
 
-    async def remove(self, subscriber: str, channel: str = "sales", team: str = "acme") -> SubscriptionsListed:
+    async def remove(self, subscriber: str, channel: str = "sales", team: str = "acme") -> SubscriptionPage:
         return await self.manage.remove(Unsubscribe(team_id=team, channel=channel, subscriber=subscriber))
 
-    async def all(self, channel: str | None = None, team: str = "acme") -> SubscriptionsListed:
+    async def all(self, channel: str | None = None, team: str = "acme") -> SubscriptionPage:
         return await self.manage.list(ListSubscriptions(team_id=team, channel=channel))
 
 
-def names(listed: SubscriptionsListed) -> list[tuple[str, str]]:
+def names(listed: SubscriptionPage) -> list[tuple[str, str]]:
     assert listed.refused == ""
     return [(one.channel, one.subscriber) for one in listed.subscriptions]
 

@@ -11,7 +11,7 @@ from delivery_center.manage_targets import ManageTargets
 from delivery_center.ports import Gone, Rejected, TriedInVain
 from delivery_center.unwell import refreshing
 from rota_common.errors import Transient
-from rota_contracts.targets import ListTargets, SwitchTarget, TargetCondition
+from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetCondition
 
 URL = "https://a.example/1"
 HOOK = {"type": "webhook", "opts": {"url": URL}}

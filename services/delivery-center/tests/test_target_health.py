@@ -18,8 +18,8 @@ from delivery_center.target_health import (
     why_off,
     why_switch_off,
 )
-from rota_contracts.delivery import DeliveryType
-from rota_contracts.targets import TargetCondition
+from rota_contracts.messages.delivery import DeliveryType
+from rota_contracts.messages.targets import TargetCondition
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 PROBE = timedelta(seconds=12)

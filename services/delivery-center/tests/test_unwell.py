@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from delivery_center.ports import Parcel, Sent, TriedInVain
-from rota_contracts.delivery import DeliveryType
+from rota_contracts.messages.delivery import DeliveryType
 
 URL = "https://a.example/1"
 HOOK = {"type": "webhook", "opts": {"url": URL}}

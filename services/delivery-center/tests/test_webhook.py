@@ -15,8 +15,8 @@ from delivery_center.adapters.httpx_webhook import HttpxWebhook, retry_after
 from delivery_center.ports import Enclosure, Gone, Parcel, Rejected, Sent, TriedInVain
 from rota_common.clock import now
 from rota_common.errors import Permanent, Transient
-from rota_contracts.delivery import DeliveryContent
-from rota_contracts.preferences import WebhookTarget
+from rota_contracts.messages.delivery import DeliveryContent
+from rota_contracts.robots.preferences import WebhookTarget
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 OTHER = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"

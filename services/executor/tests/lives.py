@@ -37,14 +37,14 @@ from executor.domain.steps import (
     Step,
 )
 from rota_common.testing.samples import NOON, a_robot, a_trigger
-from rota_contracts.clock import clock_context
-from rota_contracts.delivery import DeliveryContent, DeliveryResult
-from rota_contracts.execution import Goals, InspirationReport, LearningResult, Task
-from rota_contracts.learning import DedupDecision, GoalsChecked
-from rota_contracts.robot import Phase, Robot
-from rota_contracts.text import Text
-from rota_contracts.trigger import TriggerReceivedV1
-from rota_contracts.validation import RulesChecked, ValidationResult
+from rota_contracts.messages.delivery import DeliveryContent, DeliveryResult
+from rota_contracts.messages.execution import Goals, InspirationReport, LearningResult, Task
+from rota_contracts.messages.learning import DedupDecision, GoalsReply
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import TriggerReceivedV1
+from rota_contracts.messages.validation import RulesReply, ValidationResult
+from rota_contracts.robots.clock import clock_context
+from rota_contracts.robots.robot import Phase, Robot
 
 STEPS: list[type[object] | Phase] = [
     RecallLessons, Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, RunTurn, CheckRules, RequestVerdict,
@@ -81,7 +81,7 @@ def answer(run: Run, step: Step, *, tasks: int = 2, expected: str = "") -> Progr
         case RunTurn() | CheckRules() | RequestVerdict() | BeginCalls() | MakeCalls():
             return answer_about_a_task(step)
         case CompareGoals():
-            return GoalsCompared(GoalsChecked(decision=DedupDecision.PROCEED))
+            return GoalsCompared(GoalsReply(decision=DedupDecision.PROCEED))
         case RecallLessons():
             return Recalled([], note="without lessons", surroundings=AROUND if step.look_around else None)
         case RequestDelivery():
@@ -111,7 +111,7 @@ def answer_about_a_task(step: RunTurn | CheckRules | RequestVerdict | BeginCalls
         case RunTurn(task):
             return TaskAnswered(task.id, Text(inline=f"result of {task.id}"))
         case CheckRules(task):
-            return RulesAnswered(task.id, RulesChecked(verdict=GOOD))
+            return RulesAnswered(task.id, RulesReply(verdict=GOOD))
         case RequestVerdict(task, _, validation_id):
             return VerdictGiven(validation_id, task.id, GOOD, None)
 

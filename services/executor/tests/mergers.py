@@ -9,10 +9,10 @@ from executor.domain.outcomes import GoalsCompared, StepFailed
 from executor.domain.run import Run
 from executor.domain.steps import CompareGoals, RunTurn
 from rota_common.testing.samples import NOON
-from rota_contracts.learning import DedupDecision, GoalsChecked
-from rota_contracts.robot import Robot
+from rota_contracts.messages.learning import DedupDecision, GoalsReply
+from rota_contracts.robots.robot import Robot
 
-MERGE = GoalsChecked(decision=DedupDecision.MERGE, reason="it is at it", into="e0", goals="the rest")
+MERGE = GoalsReply(decision=DedupDecision.MERGE, reason="it is at it", into="e0", goals="the rest")
 
 
 def deduping() -> Robot:

@@ -53,12 +53,12 @@ from executor.domain.steps import (
     describe,
 )
 from rota_common.testing.samples import NOON
-from rota_contracts.execution import ExecStatus, LearningResult
-from rota_contracts.learning import GoalsChecked
-from rota_contracts.robot import Phase, Robot
-from rota_contracts.text import Text
-from rota_contracts.turns import ToolUse
-from rota_contracts.validation import RulesChecked
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.execution import ExecStatus, LearningResult
+from rota_contracts.messages.learning import GoalsReply
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import RulesReply
+from rota_contracts.robots.robot import Phase, Robot
 
 MORE = BAD.model_copy(update={"need_reply": True, "reply_content": "More figures, please."})
 ASKS = '{"status": "need_input", "question": "Which one?"}'
@@ -198,8 +198,8 @@ def _called(task_id: str, use: ToolUse, chance: Chance) -> Event:
 def _merged(step: CompareGoals | GiveGoals, chance: Chance) -> Outcome:
     if isinstance(step, GiveGoals):
         return GoalsGiven(step.merge.into, done=chance.one_of(True, False))
-    merge = GoalsChecked(decision="merge", goals="the rest", execution_id="e0")
-    proceed, skip = GoalsChecked(decision="proceed"), GoalsChecked(decision="skip", reason="done")
+    merge = GoalsReply(decision="merge", goals="the rest", execution_id="e0")
+    proceed, skip = GoalsReply(decision="proceed"), GoalsReply(decision="skip", reason="done")
     away = merge.model_copy(update={"into": "e9", "execution_id": None})
     return GoalsCompared(chance.one_of(proceed, merge, away, skip))
 
@@ -215,10 +215,8 @@ def _answer(step: Step, chance: Chance) -> Outcome:
                 task.id, list(uses), {use.step_id: f"c-{use.step_id}" for use in uses if use.server is None}
             )
         case CheckRules(task):
-            good, kind = RulesChecked(verdict=GOOD), RulesChecked(verdict=GOOD, open_rules=["Be kind."])
-            return RulesAnswered(
-                task.id, chance.one_of(good, kind, RulesChecked(verdict=MORE), RulesChecked(verdict=BAD))
-            )
+            good, kind = RulesReply(verdict=GOOD), RulesReply(verdict=GOOD, open_rules=["Be kind."])
+            return RulesAnswered(task.id, chance.one_of(good, kind, RulesReply(verdict=MORE), RulesReply(verdict=BAD)))
         case RequestVerdict(task, _, validation_id):
             verdict, error = chance.one_of((GOOD, None), (MORE, None), (BAD, None), (GOOD, "no verdict"))
             return VerdictGiven(validation_id, task.id, verdict, error)

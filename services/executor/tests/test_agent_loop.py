@@ -16,8 +16,8 @@ from executor.domain.steps import BeginCalls, MakeCalls, RunTurn
 from executor.ports import NotBegun, ToolFailed
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import a_robot
-from rota_contracts.process import ProcessCall
-from rota_contracts.turns import ToolUse
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.process import ProcessCall
 
 A, B = ("crm__lookup", {"name": "A"}), ("crm__lookup", {"name": "B"})
 

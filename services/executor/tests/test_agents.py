@@ -6,7 +6,7 @@ import pytest
 
 from executor.agent.words import Tool
 from executor.agents import AgentFileError, Agents, parse
-from rota_contracts.robot import ALL_PHASES
+from rota_contracts.robots.robot import ALL_PHASES
 
 
 @pytest.mark.parametrize("name", [*ALL_PHASES, "validation", "dedup"])

@@ -16,12 +16,12 @@ from executor.call_agent import CallAnAgent, FindRobot, Hold, nobody
 from executor.connectors import Connectors
 from executor.perform import Models
 from executor.ports import Prompt
-from rota_common.asking import StillWorking
+from rota_common.bus.rpc import StillWorking
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
-from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import Message
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.trigger import Message
+from rota_contracts.robots.robot import Robot
 
 LEASE = 10.0
 
@@ -94,7 +94,7 @@ async def test_another_replica_waits_for_the_answer(world: Replicas) -> None:  #
     assert (
         await second
         == await first
-        == AgentAnswered(agent_id="rota.learning", content='{"answer": 1}', response={"answer": 1}, model="rehearsal")
+        == AgentReply(agent_id="rota.learning", content='{"answer": 1}', response={"answer": 1}, model="rehearsal")
     )
     assert len(world.model.prompts) == 1
 

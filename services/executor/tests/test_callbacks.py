@@ -28,9 +28,9 @@ from executor.domain.steps import AskAgent, BeginCalls, CheckRules, Finish, Make
 from executor.replay import replayed
 from executor.requests import process_call
 from rota_common.testing.samples import NOON
-from rota_contracts.execution import ExecStatus, TaskStatus
-from rota_contracts.robot import Phase
-from rota_contracts.text import Text
+from rota_contracts.messages.execution import ExecStatus, TaskStatus
+from rota_contracts.messages.text import Text
+from rota_contracts.robots.robot import Phase
 
 LATER = NOON + timedelta(days=6)
 GOING_ON = equipped(continue_on_failure=True)

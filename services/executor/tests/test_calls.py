@@ -20,10 +20,10 @@ from executor.domain.outcomes import CallsBegun, NotCalled, RulesAnswered, StepF
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, CheckRules, MakeCalls, RunTurn
 from rota_common.testing.samples import NOON
-from rota_contracts.execution import Task, TaskStatus
-from rota_contracts.text import Text
-from rota_contracts.turns import ToolStatus, ToolUse
-from rota_contracts.validation import RulesChecked
+from rota_contracts.messages.conversation import ToolStatus, ToolUse
+from rota_contracts.messages.execution import Task, TaskStatus
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import RulesReply
 
 SINGLE = [an_mcp_task(1), a_process_task(1)]
 KINDS = ["mcp", "process"]
@@ -114,7 +114,7 @@ def test_a_single_call_has_nobody_to_reply_to(task: Task) -> None:  # EX-24 VA-1
     step = deciding.next_step(run)
     assert isinstance(step, CheckRules)
     assert step.conversation.max_turns == 1
-    run = taken(run, RulesAnswered("task-1", RulesChecked(verdict=WANTS_REPLY)))
+    run = taken(run, RulesAnswered("task-1", RulesReply(verdict=WANTS_REPLY)))
     (result,) = run.execution.results
     assert (result.status, result.error, len(result.turns)) == ("failed", "too short; no figures", 1)
 

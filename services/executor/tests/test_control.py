@@ -37,10 +37,10 @@ from executor.domain.steps import (
     RunTurn,
 )
 from rota_common.testing.samples import NOON, a_robot
-from rota_contracts.execution import ExecStatus, TaskStatus
-from rota_contracts.robot import Phase
-from rota_contracts.trigger import InterventionAction
-from rota_contracts.validation import RulesChecked
+from rota_contracts.messages.execution import ExecStatus, TaskStatus
+from rota_contracts.messages.trigger import InterventionAction
+from rota_contracts.messages.validation import RulesReply
+from rota_contracts.robots.robot import Phase
 
 HOUR = NOON + timedelta(hours=1)
 POINTS: list[Any] = [*STEPS, Finish]
@@ -257,6 +257,6 @@ def test_all_words_of_an_inbox_are_heard_in_order() -> None:
 
 def test_a_failure_while_it_was_being_paused_is_kept() -> None:
     run = told(well(with_tasks(a_task(1))), "pause")
-    run = taken(run, RulesAnswered("task-1", RulesChecked(verdict=BAD)))
+    run = taken(run, RulesAnswered("task-1", RulesReply(verdict=BAD)))
     assert (run.execution.phase, run.execution.status) == (Phase.LEARNING, ExecStatus.PAUSED)
     assert run.execution.error == "task task-1 (Step 1): too short; no figures"

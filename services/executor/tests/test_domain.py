@@ -28,10 +28,10 @@ from executor.domain.steps import (
     RunTurn,
 )
 from rota_common.testing.samples import NOON, a_robot
-from rota_contracts.execution import ExecStatus, LearningResult, TaskStatus
-from rota_contracts.robot import Phase
-from rota_contracts.trigger import ExecutorMode
-from rota_contracts.validation import RulesChecked
+from rota_contracts.messages.execution import ExecStatus, LearningResult, TaskStatus
+from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.messages.validation import RulesReply
+from rota_contracts.robots.robot import Phase
 
 
 def names(steps: list[Any]) -> list[str]:
@@ -77,7 +77,7 @@ def test_a_result_without_open_rules_and_expectations_needs_no_semantic_verdict(
 
 def test_a_rule_in_words_needs_a_semantic_verdict() -> None:  # EX-21
     run = at(CheckRules)
-    run = taken(run, RulesAnswered("task-1", RulesChecked(verdict=GOOD, open_rules=["Be kind."])))
+    run = taken(run, RulesAnswered("task-1", RulesReply(verdict=GOOD, open_rules=["Be kind."])))
     assert isinstance(deciding.next_step(run), RequestVerdict)
 
 
@@ -182,7 +182,7 @@ def test_a_refused_task_is_the_failed_one() -> None:  # EX-25
 
 
 def test_a_broken_rule_fails_the_task_and_stops_the_run() -> None:  # EX-25, Decision 17
-    run = taken(at(CheckRules), RulesAnswered("task-1", RulesChecked(verdict=BAD, open_rules=["Be kind."])))
+    run = taken(at(CheckRules), RulesAnswered("task-1", RulesReply(verdict=BAD, open_rules=["Be kind."])))
     (result,) = run.execution.results
     assert (result.status, result.error, result.validation) == (TaskStatus.FAILED, "too short; no figures", BAD)
     assert run.execution.error == "task task-1 (Step 1): too short; no figures"
@@ -208,7 +208,7 @@ def test_a_verdict_that_is_not_a_yes_fails_the_run(verdict: Any, error: str | No
 
 
 def test_the_tasks_after_a_failed_one_are_not_begun() -> None:  # EX-25
-    run = taken(at(CheckRules), RulesAnswered("task-1", RulesChecked(verdict=BAD)))
+    run = taken(at(CheckRules), RulesAnswered("task-1", RulesReply(verdict=BAD)))
     run, steps = lived(run)
     assert names(steps) == ["RequestLearning", "Finish"]
     assert [result.task_id for result in run.execution.results] == ["task-1"]

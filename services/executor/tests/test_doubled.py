@@ -25,7 +25,7 @@ from executor.domain.outcomes import (
 )
 from executor.domain.steps import Finish, RequestDelivery, RequestLearning, RequestVerdict
 from rota_common.testing.samples import NOON
-from rota_contracts.execution import ExecStatus
+from rota_contracts.messages.execution import ExecStatus
 
 
 def outcomes() -> list[Outcome]:

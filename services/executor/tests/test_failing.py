@@ -26,9 +26,9 @@ from executor.domain.steps import AskAgent, CheckRules, Finish, MakeCalls, Reque
 from executor.prompts import for_phase
 from executor.requests import delivery_request
 from rota_common.testing.samples import NOON
-from rota_contracts.execution import ExecStatus, TaskStatus
-from rota_contracts.robot import Phase
-from rota_contracts.validation import RulesChecked
+from rota_contracts.messages.execution import ExecStatus, TaskStatus
+from rota_contracts.messages.validation import RulesReply
+from rota_contracts.robots.robot import Phase
 
 GOING_ON = equipped(continue_on_failure=True)
 STOPPING = equipped()
@@ -42,7 +42,7 @@ def failing(run: Run, *numbers: int) -> Run:
     """The run to its end, in which the tasks with these numbers break a rule."""
     while not isinstance(step := deciding.next_step(run), Finish):
         if isinstance(step, CheckRules) and step.task.order in numbers:
-            run = taken(run, RulesAnswered(step.task.id, RulesChecked(verdict=BAD)))
+            run = taken(run, RulesAnswered(step.task.id, RulesReply(verdict=BAD)))
         else:
             run = well(run)
     return deciding.finish(run, step.status, now=NOON)
@@ -88,7 +88,7 @@ def test_a_failed_result_is_told_to_nobody() -> None:  # EX-22 F13
     run = three()
     while not isinstance(step := deciding.next_step(run), AskAgent):
         broken = isinstance(step, CheckRules) and step.task.id == "task-2"
-        run = taken(run, RulesAnswered("task-2", RulesChecked(verdict=BAD))) if broken else well(run)
+        run = taken(run, RulesAnswered("task-2", RulesReply(verdict=BAD))) if broken else well(run)
     agent = Agents().find("rota.delivery")
     assert agent is not None
     text = for_phase(run, Phase.DELIVERY, agent, "rota.delivery", {})[-1].text()
@@ -100,7 +100,7 @@ def test_the_score_of_a_delivery_is_the_lowest_of_what_it_is_made_of() -> None: 
     run = with_tasks(a_task(1), a_task(2), a_task(3), robot=GOING_ON)
     for number, score in ((1, 0.9), (2, 0.7), (3, 0.1)):
         passed = score > 0.5
-        verdict = RulesChecked(verdict=BAD.model_copy(update={"passed": passed, "score": score}))
+        verdict = RulesReply(verdict=BAD.model_copy(update={"passed": passed, "score": score}))
         run = taken(well(run), RulesAnswered(f"task-{number}", verdict))
     assert delivery_request(well(run), "r1").context.score == 0.7
 

@@ -12,7 +12,7 @@ from executor.adapters.fakes import MemoryRuns
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
 from executor.hands import Hands, Interrupted
-from rota_contracts.execution import ExecStatus
+from rota_contracts.messages.execution import ExecStatus
 
 
 class Source:

@@ -13,10 +13,10 @@ from executor.domain.interpret import MAX_DEPTH, Kept, interpret, room
 from executor.domain.outcomes import GoalsCompared, NothingToDo, Outcome, Planned, TaskAnswered, Thought, Unusable
 from executor.domain.run import Run
 from executor.domain.steps import CompareGoals
-from rota_contracts.execution import ExecStatus
-from rota_contracts.learning import DedupDecision, GoalsChecked
-from rota_contracts.robot import Phase
-from rota_contracts.text import INLINE_LIMIT, Text
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.learning import DedupDecision, GoalsReply
+from rota_contracts.messages.text import INLINE_LIMIT, Text
+from rota_contracts.robots.robot import Phase
 
 
 def understood(run: Run, said: Said, kept: Kept | None = None) -> Outcome:
@@ -119,7 +119,7 @@ def comparing() -> Run:
 
 def compared(**answer: Any) -> Run:
     return taken(
-        comparing(), GoalsCompared(GoalsChecked.model_validate({"reason": "at 9", "execution_id": "e0"} | answer))
+        comparing(), GoalsCompared(GoalsReply.model_validate({"reason": "at 9", "execution_id": "e0"} | answer))
     )
 
 

@@ -25,8 +25,8 @@ from executor.domain.run import Run
 from executor.domain.steps import AskAgent, CheckRules, RequestDelivery, RequestLearning, RequestVerdict, RunTurn
 from executor.prompts import for_phase
 from rota_common.testing.samples import NOON, a_robot
-from rota_contracts.execution import ExecStatus, TaskStatus
-from rota_contracts.robot import Phase
+from rota_contracts.messages.execution import ExecStatus, TaskStatus
+from rota_contracts.robots.robot import Phase
 
 HEARS, LATE = "the planner hears it", "too late: the tasks are done"
 BEFORE_ITS_PLAN = [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS]

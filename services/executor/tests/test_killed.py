@@ -33,9 +33,9 @@ from executor.ports import Brought
 from executor.take_result import TakeResult
 from rota_common.errors import Transient
 from rota_common.testing.samples import NOON
-from rota_contracts.callback import CallBack, CalledBack
-from rota_contracts.execution import ExecStatus
-from rota_contracts.robot import Phase
+from rota_contracts.messages.callback import CallBack, CallbackReply
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.robots.robot import Phase
 
 NEVER = NOON + timedelta(days=365)
 WRITES = 16
@@ -128,7 +128,7 @@ class Promising(Life):
     def __init__(self, runs: Deadly, process: str, *, fast: bool) -> None:
         super().__init__(runs, begun(robot=EQUIPPED))
         self._process, self._fast = process, fast
-        self.calls, self.answers = list[tuple[str, str]](), list[CalledBack]()
+        self.calls, self.answers = list[tuple[str, str]](), list[CallbackReply]()
 
     async def step(self, run: Run, step: Step) -> Outcome:
         if isinstance(step, AskAgent) and step.phase is Phase.TASKS:

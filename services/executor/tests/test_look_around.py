@@ -17,17 +17,17 @@ from executor.domain.run import Run, Surroundings
 from executor.domain.steps import AskAgent, RecallLessons, Step, describe
 from executor.facts import facts
 from executor.look_around import ASK_TIMEOUT_S, LookAround
-from rota_common.asking import Unanswered
+from rota_common.bus.rpc import Unanswered
 from rota_common.errors import Permanent
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
 from rota_contracts import catalog
-from rota_contracts.clock import clock_context
-from rota_contracts.execution import ExecStatus
-from rota_contracts.merging import ListWaiting, Waiting, WaitingListed
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.goal_merge import ListWaiting, Waiting, WaitingPage
+from rota_contracts.messages.plan import ListPlans, PlanItem, PlanPage
+from rota_contracts.messages.trigger import TriggerInput, TriggerType
 from rota_contracts.model import Part
-from rota_contracts.plan import ListPlans, PlanItem, PlansListed
-from rota_contracts.robot import Phase
-from rota_contracts.trigger import TriggerInput, TriggerType
+from rota_contracts.robots.clock import clock_context
+from rota_contracts.robots.robot import Phase
 
 OWNER: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER}
 PLAN = PlanItem(**OWNER, plan_id="p1", messages=[{"content": "Call Globex"}], created_at=NOON)
@@ -45,7 +45,7 @@ class Scheduler:
         self.asked.append((request, timeout))
         if question in self._away:
             raise self._error
-        return PlansListed(items=[PLAN]) if question is catalog.LIST_PLANS else WaitingListed(waiting=[QUEUED])
+        return PlanPage(items=[PLAN]) if question is catalog.LIST_PLANS else WaitingPage(waiting=[QUEUED])
 
 
 async def looked(run: Run, *, runs: MemoryRuns | None = None, scheduler: Scheduler | None = None) -> Surroundings:

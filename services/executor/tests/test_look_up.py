@@ -15,10 +15,10 @@ from executor.domain.run import Run
 from executor.domain.steps import AskAgent
 from executor.look_up import OUTPUT_LIMIT, ROUNDS
 from executor.ports import NotBegun, ToolFailed
-from rota_contracts.execution import ExecStatus
-from rota_contracts.robot import Phase
-from rota_contracts.trigger import ExecutorMode
-from rota_contracts.turns import Round, ToolStatus, ToolUse
+from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.robot import Phase
 
 LOOKS = calls(("crm__lookup", {"name": "Initech"}), text="What do they do?")
 REPORT = "## World News\n- Initech grows"

@@ -15,9 +15,9 @@ from executor.domain.run import Merge, Run
 from executor.domain.steps import AskAgent, Finish, GiveGoals, RequestDelivery, RequestLearning, RunTurn, Step
 from executor.summary import run_summary
 from rota_common.testing.samples import NOON
-from rota_contracts.execution import ExecStatus, Goals
-from rota_contracts.learning import DedupDecision, GoalsChecked
-from rota_contracts.robot import Learn, Phase
+from rota_contracts.messages.execution import ExecStatus, Goals
+from rota_contracts.messages.learning import DedupDecision, GoalsReply
+from rota_contracts.robots.robot import Learn, Phase
 
 
 def test_a_run_whose_goals_are_another_runs_ends_as_complete_with_the_reason() -> None:  # SC-13
@@ -60,7 +60,7 @@ def test_a_pause_is_no_reason_to_keep_them(action: str) -> None:
 
 
 def skipped(run: Run) -> Run:
-    return taken(run, GoalsCompared(GoalsChecked(decision=DedupDecision.SKIP, reason="at 9")))
+    return taken(run, GoalsCompared(GoalsReply(decision=DedupDecision.SKIP, reason="at 9")))
 
 
 BOTH = "## Goals\n1. Score it\n\n(added from execution e9) Theirs."

@@ -23,13 +23,13 @@ from executor.domain.steps import (
     RunTurn,
 )
 from executor.merging import Merging
-from rota_common.asking import Unanswered
+from rota_common.bus.rpc import Unanswered
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
-from rota_contracts.execution import ExecStatus, Goals
-from rota_contracts.learning import CheckGoals
-from rota_contracts.merging import ListWaiting, Merged, MergeInto, Waiting, WaitingListed
+from rota_contracts.messages.execution import ExecStatus, Goals
+from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, MergeReply, Waiting, WaitingPage
+from rota_contracts.messages.learning import CheckGoals
+from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Part
-from rota_contracts.trigger import TriggerType
 
 SOON = NOON + timedelta(seconds=10)
 
@@ -41,7 +41,7 @@ class Others:
         self.asked = list[Part]()
         self.waiting: list[Waiting] | Exception = []
         self.answer = MERGE
-        self.merged = Merged(done=True)
+        self.merged = MergeReply(done=True)
         self.lost = 0
 
     async def __call__(self, question: Any, request: Part, *, timeout: float | None = None) -> Part:
@@ -52,7 +52,7 @@ class Others:
             case ListWaiting():
                 if isinstance(self.waiting, Exception):
                     raise self.waiting
-                return WaitingListed(waiting=self.waiting)
+                return WaitingPage(waiting=self.waiting)
             case MergeInto():
                 if self.lost:
                     self.lost -= 1
@@ -184,7 +184,7 @@ async def test_goals_for_a_run_that_waits_for_its_slot_go_to_the_scheduler() -> 
     assert await team.merging.give(run, run.merging) == GoalsGiven("q1", done=True)
     first, again = [request for request in team.others.asked if isinstance(request, MergeInto)]
     assert (first, first.execution_id, first.goals) == (again, "q1", "the rest")
-    team.others.merged = Merged(done=False)
+    team.others.merged = MergeReply(done=False)
     assert await team.merging.give(run, run.merging) == GoalsGiven("q1", done=False)
 
 

@@ -12,9 +12,9 @@ from executor.domain.plan import mended_task, plan
 from executor.domain.turns import single_call
 from executor.prompts import system
 from rota_common.testing.samples import a_robot
-from rota_contracts.execution import ExecutorType, Task
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import TriggerType
+from rota_contracts.messages.execution import ExecutorType, Task
+from rota_contracts.messages.trigger import TriggerType
+from rota_contracts.robots.robot import Robot
 
 
 def robot(*models: str, agents: Sequence[str] = ("writer",), **resources: Any) -> Robot:

@@ -15,8 +15,8 @@ from executor.domain.run import Run
 from executor.domain.steps import AskAgent, Finish, Park, RequestSlot, RunTurn
 from executor.prompts import for_phase, for_task
 from rota_common.testing.samples import NOON
-from rota_contracts.execution import ExecStatus, TaskStatus
-from rota_contracts.robot import Phase
+from rota_contracts.messages.execution import ExecStatus, TaskStatus
+from rota_contracts.robots.robot import Phase
 
 QUESTION = "Which Globex: the German or the French one?"
 LATER = NOON + timedelta(weeks=5)

@@ -9,8 +9,8 @@ from executor.domain.outcomes import NothingToDo, Planned
 from executor.domain.run import Run
 from executor.domain.steps import Finish, RunTurn
 from rota_common.testing.samples import NOON
-from rota_contracts.execution import ExecStatus
-from rota_contracts.robot import ALL_PHASES, Phase
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.robots.robot import ALL_PHASES, Phase
 
 
 def minute(number: int) -> datetime:

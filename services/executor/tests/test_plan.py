@@ -8,9 +8,9 @@ import pytest
 from executor.domain.parsing import UnusableAnswer
 from executor.domain.plan import MAX_TASKS, plan
 from rota_common.testing.samples import a_robot
-from rota_contracts.execution import ExecutorType, Task, TaskSource
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import TriggerType
+from rota_contracts.messages.execution import ExecutorType, Task, TaskSource
+from rota_contracts.messages.trigger import TriggerType
+from rota_contracts.robots.robot import Robot
 
 TWO = ["experts.text-writer", "experts.lead-scorer"]
 

@@ -14,9 +14,9 @@ from executor.domain.run import Run
 from executor.domain.steps import MakeCalls, Park
 from executor.take_result import TakeResult
 from rota_common.testing.samples import NOON, TEAM
-from rota_contracts.callback import CallBack, CalledBack
-from rota_contracts.execution import ExecStatus
-from rota_contracts.process import ProcessCall
+from rota_contracts.messages.callback import CallBack, CallbackReply
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.process import ProcessCall
 
 
 async def later(name: str, call: ProcessCall) -> str | None:
@@ -89,7 +89,7 @@ async def test_a_result_is_kept_as_text_and_its_run_goes_on(output: Any, kept: s
     taking = Taking()
     await taking.keep(waiting())
     answer = await taking.take(CallBack(callback_id=SECRET, output=output))
-    assert answer == CalledBack(team_id=TEAM, execution_id="e1")
+    assert answer == CallbackReply(team_id=TEAM, execution_id="e1")
     run = await taking.settled()
     assert (run.execution.results[0].output, run.inbox) == (run.execution.results[0].turns[0].output, [])
     assert run.execution.results[0].output is not None
@@ -131,7 +131,7 @@ async def test_of_many_results_at_once_one_counts() -> None:
 async def test_a_result_for_nobody_and_one_for_a_run_that_is_over_are_told_so() -> None:
     taking = Taking()
     await taking.keep(deciding.finish(waiting(), ExecStatus.CANCELLED, now=NOON))
-    assert await taking.take(CallBack(callback_id="guessed", output=1)) == CalledBack()
+    assert await taking.take(CallBack(callback_id="guessed", output=1)) == CallbackReply()
     late = await taking.take(CallBack(callback_id=SECRET, output=1))
     assert (late.execution_id, late.over, late.repeated) == ("e1", "cancelled", False)
 

@@ -15,12 +15,12 @@ from executor.domain.steps import RunTurn
 from executor.domain.wording import clock_text, given_input
 from executor.prompts import for_phase, for_task, system
 from rota_common.testing.samples import NOON, a_robot
-from rota_contracts.clock import clock_context
-from rota_contracts.execution import TaskResult, TaskStatus
-from rota_contracts.learning import Lesson, LessonType
-from rota_contracts.robot import Phase
-from rota_contracts.text import Text
-from rota_contracts.trigger import Message, TriggerInput
+from rota_contracts.messages.execution import TaskResult, TaskStatus
+from rota_contracts.messages.learning import Lesson, LessonType
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import Message, TriggerInput
+from rota_contracts.robots.clock import clock_context
+from rota_contracts.robots.robot import Phase
 
 ROBOT = a_robot(
     config={

@@ -23,9 +23,9 @@ from executor.domain.preparing import takes_goals
 from executor.domain.run import DEADLINE, Run
 from executor.domain.steps import describe
 from executor.replay import replayed
-from rota_contracts.execution import ExecStatus
-from rota_contracts.robot import Phase
-from rota_contracts.trigger import InterventionAction
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.trigger import InterventionAction
+from rota_contracts.robots.robot import Phase
 
 MOST = 600
 """Events that a life may have; none comes near."""

@@ -12,10 +12,10 @@ from executor.agent.words import Said, Tool, ToolCall
 from executor.connectors import Connector
 from executor.ports import Prompt
 from rota_common.testing.samples import a_robot
-from rota_contracts.execution import Task
-from rota_contracts.process import ProcessCall
-from rota_contracts.trigger import Message
-from rota_contracts.turns import ToolUse
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.execution import Task
+from rota_contracts.messages.process import ProcessCall
+from rota_contracts.messages.trigger import Message
 
 FACTS: dict[str, Any] = {
     "about": "Globex",

@@ -12,9 +12,9 @@ from executor.domain.parsing import UnusableAnswer
 from executor.domain.plan import plan
 from executor.domain.resources import resources
 from rota_common.testing.samples import a_robot
-from rota_contracts.execution import Task
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import TriggerType
+from rota_contracts.messages.execution import Task
+from rota_contracts.messages.trigger import TriggerType
+from rota_contracts.robots.robot import Robot
 
 HAS = (
     "it has assistant experts.scorer, assistant experts.writer, mcp crm.lookup, mcp crm.note, "

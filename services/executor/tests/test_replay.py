@@ -15,7 +15,7 @@ from executor.domain.outcomes import Outcome
 from executor.domain.run import Run
 from executor.replay import Replay, first_difference, replayed
 from rota_common.testing.samples import NOON, TEAM
-from rota_contracts.replaying import ExecutionReplayed, ReplayExecution
+from rota_contracts.messages.replay import ReplayExecution, ReplayReply
 
 PLAN = '{"tasks": [{"id": "a", "description": "Look", "executor_id": "writer", "expected_output": "a score"}]}'
 WORDS = [
@@ -33,7 +33,7 @@ async def lived() -> Run:
     return await Shop(ScriptedModel(*WORDS)).over(begun(robot=EQUIPPED))
 
 
-def again(run: Run, **instead: str) -> ExecutionReplayed:
+def again(run: Run, **instead: str) -> ReplayReply:
     """The replay of a run; `instead` are other words of the model, by the number of the entry."""
     said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.fresh]
     for number, words in instead.items():

@@ -10,7 +10,7 @@ from executor.report import Report
 from executor.settings import Settings
 from rota_common.testing.samples import NOON, SetClock
 from rota_contracts import catalog
-from rota_contracts.capacity import ExecutorReportedV1
+from rota_contracts.messages.executor_capacity import ExecutorReportedV1
 
 
 class Heard:

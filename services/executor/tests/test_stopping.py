@@ -17,8 +17,8 @@ from executor.stop_robot import StopRobot
 from executor.sweep import Sweep
 from rota_common.errors import Transient
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
-from rota_contracts.execution import ExecStatus
-from rota_contracts.robot_facts import RobotDeletedV1
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.robot_facts import RobotDeletedV1
 
 GONE = RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=2)
 

@@ -8,10 +8,10 @@ import pytest
 
 from executor.domain.surroundings import HAPPENED_LIMIT, PENDING_LIMIT, TEXT_LIMIT, Glimpse, happened, pending
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_trigger
-from rota_contracts.course import Asked, Intervention
-from rota_contracts.merging import Waiting
-from rota_contracts.plan import PlanItem
-from rota_contracts.trigger import TriggerInput, TriggerType
+from rota_contracts.messages.goal_merge import Waiting
+from rota_contracts.messages.plan import PlanItem
+from rota_contracts.messages.run_history import Intervention, PendingQuestion
+from rota_contracts.messages.trigger import TriggerInput, TriggerType
 
 UTC, PARIS = ZoneInfo("UTC"), ZoneInfo("Europe/Paris")
 
@@ -52,7 +52,7 @@ def test_what_waits_for_its_first_slot_is_told() -> None:  # EX-11
     ("fields", "line"),
     [
         (
-            {"status": "waiting", "question": Asked(question="Which Globex?", asked_at=NOON)},
+            {"status": "waiting", "question": PendingQuestion(question="Which Globex?", asked_at=NOON)},
             "waits for a person since Monday 2026-03-02 12:00: lead.created: Globex; it asks: Which Globex?",
         ),
         ({"status": "waiting"}, "waits for a result that was promised: lead.created: Globex"),

@@ -14,10 +14,10 @@ from executor.domain.steps import CheckRules, RequestVerdict, RunTurn
 from executor.prompts import for_task
 from executor.requests import validation_request
 from rota_common.testing.samples import a_robot
-from rota_contracts.execution import TaskStatus
-from rota_contracts.robot import Phase
-from rota_contracts.text import Text
-from rota_contracts.validation import RulesChecked, ValidationResult
+from rota_contracts.messages.execution import TaskStatus
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import RulesReply, ValidationResult
+from rota_contracts.robots.robot import Phase
 
 MORE = ValidationResult(passed=False, score=0.4, issues=["no figures"], need_reply=True, reply_content="Add figures.")
 LAYERS = ["rules", "meaning"]
@@ -28,8 +28,8 @@ def judged(run: Run, verdict: ValidationResult, layer: str = "rules", error: str
     if isinstance(deciding.next_step(run), RunTurn):
         run = well(run)
     if layer == "rules":
-        return taken(run, RulesAnswered("task-1", RulesChecked(verdict=verdict)))
-    run = taken(run, RulesAnswered("task-1", RulesChecked(verdict=GOOD)))
+        return taken(run, RulesAnswered("task-1", RulesReply(verdict=verdict)))
+    run = taken(run, RulesAnswered("task-1", RulesReply(verdict=GOOD)))
     step = deciding.next_step(run)
     assert isinstance(step, RequestVerdict)
     return taken(run, VerdictGiven(step.validation_id, "task-1", verdict, error))

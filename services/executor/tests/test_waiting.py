@@ -11,7 +11,7 @@ from executor.domain.outcomes import StepDelayed
 from executor.domain.run import Run, Waiting
 from executor.domain.steps import RequestDelivery, RequestLearning
 from rota_common.testing.samples import NOON
-from rota_contracts.robot import Phase
+from rota_contracts.robots.robot import Phase
 
 
 def test_asking_again_within_patience_is_the_same_request() -> None:

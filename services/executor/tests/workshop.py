@@ -16,7 +16,7 @@ from executor.domain.steps import AskAgent, BeginCalls, Finish, MakeCalls, RunTu
 from executor.perform import Models, Perform, Workshop
 from executor.ports import Prompt
 from rota_common.testing.samples import SetClock
-from rota_contracts.text import Text
+from rota_contracts.messages.text import Text
 
 LOOKUP = Tool("crm__lookup", "crm", "lookup", "Looks a customer up", idempotent=True)
 NOTE = Tool("crm__note", "crm", "note", "Writes a note")

@@ -13,9 +13,9 @@ from learner.forget_robot import ForgetRobot
 from learner.history import Decided
 from learner.record_run import RecordRun
 from rota_common.errors import Permanent, Transient
-from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.learning import CheckGoals, GoalsChecked, LearningRequestedV1, UnderWay
-from rota_contracts.robot import Robot
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.learning import CheckGoals, GoalsReply, LearningRequestedV1, UnderWay
+from rota_contracts.robots.robot import Robot
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -45,7 +45,7 @@ class Learner:
         given = {"team_id": "acme", "member_id": "leads", "execution_id": execution_id, "summary": told | summary}
         await self._record(LearningRequestedV1.model_validate(given), at)
 
-    async def check(self, execution_id: str = "e2", **fields: Any) -> GoalsChecked:
+    async def check(self, execution_id: str = "e2", **fields: Any) -> GoalsReply:
         given = {"team_id": "acme", "member_id": "leads", "execution_id": execution_id, "goals": GOALS}
         return await self._decide(CheckGoals.model_validate({"window_s": 86400, "asked_at": NOON} | given | fields))
 
@@ -203,11 +203,11 @@ async def test_runs_that_are_compared_at_once_do_not_all_end() -> None:  # SC-13
     class AtOnce(SayingAgents):
         """Each run is told to go into the next one, once all have asked."""
 
-        async def answer(self, call: CallAgent) -> AgentAnswered:
+        async def answer(self, call: CallAgent) -> AgentReply:
             self.calls.append(call)
             await asked.wait() if len(self.calls) < 3 else asked.set()
             into = {"e1": "e2", "e2": "e3", "e3": "e1"}[call.execution_id or ""]
-            return AgentAnswered(agent_id=call.assistant_id, content=json.dumps(INTO | {"into": into}))
+            return AgentReply(agent_id=call.assistant_id, content=json.dumps(INTO | {"into": into}))
 
     asked, learner = asyncio.Event(), Learner()
     learner._decide._agents = AtOnce()
@@ -277,7 +277,7 @@ async def test_without_a_decision_equal_goals_are_done(
 @pytest.mark.parametrize("error", [Transient("executor isn't there"), Permanent("no such agent")])
 async def test_an_agent_that_cannot_be_asked_is_replaced_by_the_rule(error: Exception) -> None:  # SC-13
     class Away(SayingAgents):
-        async def answer(self, call: CallAgent) -> AgentAnswered:
+        async def answer(self, call: CallAgent) -> AgentReply:
             raise error
 
     learner = Learner()

@@ -11,8 +11,8 @@ from learner.domain import Learnt
 from learner.forget_old import ForgetOld
 from learner.history import Decided, Past, proceed
 from rota_common.errors import Transient
-from rota_contracts.learning import Lesson, LessonType
-from rota_contracts.robot import Robot
+from rota_contracts.messages.learning import Lesson, LessonType
+from rota_contracts.robots.robot import Robot
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 DAY, MOMENT = timedelta(days=1), timedelta(milliseconds=1)

@@ -11,8 +11,8 @@ from learner.adapters.fakes import DictHistory, DictKnowledge, DictLessons, Dict
 from learner.domain import Learnt
 from learner.forget_robot import ForgetRobot
 from learner.learn_from_run import LearnFromRun
-from rota_contracts.learning import LearningCompletedV1, LearningRequestedV1, Lesson, LessonType
-from rota_contracts.robot import Robot
+from rota_contracts.messages.learning import LearningCompletedV1, LearningRequestedV1, Lesson, LessonType
+from rota_contracts.robots.robot import Robot
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 WELL = {

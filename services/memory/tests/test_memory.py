@@ -13,9 +13,9 @@ from memory.forget import ForgetEntries
 from memory.ports import Vector
 from memory.recall import RecallEntries
 from memory.remember import RememberEntries
-from rota_contracts.learning import LessonType
-from rota_contracts.memory import Forget, MemoryEntry, Recall, Remember
-from rota_contracts.robot import Robot
+from rota_contracts.messages.learning import LessonType
+from rota_contracts.messages.memory import Forget, MemoryEntry, Recall, Remember
+from rota_contracts.robots.robot import Robot
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 ROBOT = Owner("acme", "writer")

@@ -12,7 +12,7 @@ from memory.search_shared import SearchSharedEntries
 from memory.share import ShareEntries
 from memory.unshare import UnshareEntries
 from rota_common.errors import Permanent
-from rota_contracts.memory import Recall, Recalled, SearchShared, Share, SharedEntry, Unshare
+from rota_contracts.messages.memory import Recall, RecallReply, SearchShared, Share, SharedEntry, Unshare
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -37,7 +37,7 @@ class Team:
         found = await self._search(SearchShared(team_id=team, query=query, **given))
         return [each.entry.content for each in found.entries]
 
-    async def recall(self, query: str, *, team: str = "acme", **given: Any) -> Recalled:
+    async def recall(self, query: str, *, team: str = "acme", **given: Any) -> RecallReply:
         return await self._recall(Recall(team_id=team, member_id="writer", query=query, **given))
 
     async def unshare(self, collection: str, ids: list[str] | None = None, *, team: str = "acme") -> int:

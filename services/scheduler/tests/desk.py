@@ -8,12 +8,12 @@ from typing import Any
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock, a_robot
 from rota_contracts.envelope import Event
-from rota_contracts.execution import ExecStatus, ExecutionFinishedV1, ExecutionStartedV1
 from rota_contracts.ids import execution_id
+from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionStartedV1
+from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.model import Payload
-from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import RejectReason
+from rota_contracts.robots.robot import Robot
 from scheduler.adapters.fake_plans import MemoryPlans
 from scheduler.adapters.fakes import MemoryQueue, MemoryWithdrawals
 from scheduler.aftermath import Aftermath

@@ -6,10 +6,10 @@ import pytest
 from services.scheduler.tests.desk import OWNER
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
-from rota_contracts.execution import ExecStatus, ExecutionFinishedV1
 from rota_contracts.ids import execution_id
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import RejectReason
+from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1
+from rota_contracts.messages.trigger import RejectReason
+from rota_contracts.robots.robot import Robot
 from scheduler.aftermath import Aftermath
 from scheduler.card import Card, Key, card_of
 from scheduler.domain import Board, Refusal, State, consider

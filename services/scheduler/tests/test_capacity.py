@@ -9,9 +9,9 @@ import pytest
 from prometheus_client import REGISTRY
 
 from rota_common.testing.samples import NOON
-from rota_contracts.capacity import ALIVE_S, REPORT_S, ExecutorReportedV1
 from rota_contracts.catalog import EXECUTOR_REPORTED
 from rota_contracts.envelope import Event
+from rota_contracts.messages.executor_capacity import ALIVE_S, REPORT_S, ExecutorReportedV1
 from scheduler.capacity import Capacity
 
 

@@ -8,12 +8,12 @@ from services.scheduler.tests.desk import OWNER
 
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import NOON, SetClock
-from rota_contracts.capacity import CheckSlots, SlotChecked, SlotsChecked
 from rota_contracts.catalog import CHECK_SLOTS
-from rota_contracts.execution import ExecStatus, ExecutionFinishedV1, ExecutionStartedV1
+from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionStartedV1
+from rota_contracts.messages.executor_capacity import CheckSlots, SlotsReply, SlotState
+from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Payload
-from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
-from rota_contracts.trigger import TriggerType
 from scheduler.check_slots import AskAfterSlots
 from scheduler.domain import Board, Entry, State
 
@@ -23,19 +23,17 @@ SLOT = {State.ADMITTED: False, State.RUNNING: True}
 class Asked:
     """An executor that knows this, and how often it was asked about what."""
 
-    def __init__(self, *knows: SlotChecked) -> None:
+    def __init__(self, *knows: SlotState) -> None:
         self.knows = {slot.execution_id: slot for slot in knows}
         self.about: list[list[str]] = []
         self.away: Exception | None = None
 
-    async def __call__(self, question: Any, request: CheckSlots, *, timeout: float) -> SlotsChecked:
+    async def __call__(self, question: Any, request: CheckSlots, *, timeout: float) -> SlotsReply:
         assert question is CHECK_SLOTS
         self.about.append(request.execution_ids)
         if self.away is not None:
             raise self.away
-        return SlotsChecked(
-            slots=[self.knows.get(each, SlotChecked(execution_id=each)) for each in request.execution_ids]
-        )
+        return SlotsReply(slots=[self.knows.get(each, SlotState(execution_id=each)) for each in request.execution_ids])
 
 
 def board(*entries: tuple[str, State, int]) -> Board:
@@ -59,7 +57,7 @@ def board(*entries: tuple[str, State, int]) -> Board:
 
 async def found(state: State, parked: int, /, **knows: Any) -> Payload | None:
     """The report about an entry in this state, from what the executor knows of it."""
-    ask = Asked(SlotChecked(execution_id="e1", **knows))
+    ask = Asked(SlotState(execution_id="e1", **knows))
     news: Sequence[Any] = await AskAfterSlots(ask, SetClock(), patience=0, timeout=1)(board(("e1", state, parked)))  # type: ignore[arg-type]  # a stand-in
     assert ask.about == [["e1"]]
     return news[0].data if news else None
@@ -129,7 +127,7 @@ async def test_a_run_that_was_taken_up_has_started() -> None:
 async def test_nobody_is_asked_before_patience_is_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = [0.0]
     monkeypatch.setattr("scheduler.check_slots.monotonic", lambda: seconds[0])
-    ask = Asked(*(SlotChecked(execution_id=each, status=ExecStatus.RUNNING) for each in ("e1", "e2")))
+    ask = Asked(*(SlotState(execution_id=each, status=ExecStatus.RUNNING) for each in ("e1", "e2")))
     ask_after = AskAfterSlots(ask, SetClock(), patience=10, timeout=1)  # type: ignore[arg-type]  # a stand-in
     one, both = board(("e1", State.RUNNING, 0)), board(("e1", State.RUNNING, 0), ("e2", State.PARKED, 0))
     queued = board(("e3", State.QUEUED, 0))

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
-from rota_contracts.clock_config import Clock
 from rota_contracts.ids import clock_trigger_id, execution_id
-from rota_contracts.recurrence import DAEMON_FLOOR, DAEMON_TIMEOUT
-from rota_contracts.trigger import MissReason
+from rota_contracts.messages.trigger import MissReason
+from rota_contracts.robots.clock_config import Clock
+from rota_contracts.robots.recurrence import DAEMON_FLOOR, DAEMON_TIMEOUT
 from scheduler.card import card_of
 from scheduler.clocks import (
     AT_ONCE,

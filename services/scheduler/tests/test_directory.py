@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from rota_common.testing.samples import MEMBER, TEAM, a_robot
-from rota_contracts.robot import Robot
+from rota_contracts.robots.robot import Robot
 from scheduler.card import Card
 from scheduler.directory import Directory
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rota_common.testing.samples import NOON
-from rota_contracts.trigger import TriggerType
+from rota_contracts.messages.trigger import TriggerType
 from scheduler.domain import Board, Entry, pick
 
 MINUTE = timedelta(minutes=1)

@@ -8,8 +8,8 @@ import pytest
 from services.scheduler.tests.desk import OWNER, Desk
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
-from rota_contracts.plan import ChangePlan, PlanState
-from rota_contracts.trigger import ExecutorMode, InterventionAction, TriggerType
+from rota_contracts.messages.plan import ChangePlan, PlanState
+from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, TriggerType
 from scheduler.domain import State
 from scheduler.plan import LIMIT, Plan, change, plan_key
 from scheduler.ports import PlansChanged

@@ -8,9 +8,9 @@ from services.scheduler.tests.desk import Desk, parked, resumable, started
 
 from rota_common.errors import Transient
 from rota_common.testing.samples import TEAM, a_robot, a_trigger
-from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.ids import execution_id
-from rota_contracts.trigger import RejectReason
+from rota_contracts.messages.control import Withdraw, WithdrawReply
+from rota_contracts.messages.trigger import RejectReason
 from scheduler.domain import State
 
 
@@ -28,7 +28,7 @@ async def test_what_waits_is_taken_back_and_what_has_its_slot_is_named() -> None
         await desk.take(started("t0"))
         answer = await desk.withdraw(scope(member_id="ann"))
         states = [await desk.state(f"t{n}") for n in range(5)]
-    assert answer == Withdrawn(execution_ids=eids("t2", "t3", "t4"), admitted=eids("t1"))
+    assert answer == WithdrawReply(execution_ids=eids("t2", "t3", "t4"), admitted=eids("t1"))
     assert states == ["running", "admitted", "rejected", "rejected", "rejected"]
     assert sorted(desk.told.rejected) == [(each, RejectReason.STOPPED) for each in ("t2", "t3", "t4")]
 
@@ -58,7 +58,7 @@ async def test_a_team_takes_back_its_own_only() -> None:  # TG-23
         assert (await desk.withdraw(scope(member_id="bob"))).execution_ids == eids("t2")
         assert (await desk.withdraw(scope())).execution_ids == eids("t1", "t2")
         assert await desk.state("x1") is State.QUEUED
-        assert (await desk.withdraw(scope(execution_id=execution_id("x1")))) == Withdrawn()
+        assert (await desk.withdraw(scope(execution_id=execution_id("x1")))) == WithdrawReply()
 
 
 async def test_the_same_word_again_has_the_same_answer() -> None:
@@ -87,9 +87,9 @@ async def test_what_has_begun_is_the_executors_to_stop() -> None:
         await desk.take(a_trigger("t0"))
         await desk.take(parked("t0"))
         await desk.take(a_trigger("t1"))
-        assert await desk.withdraw(scope()) == Withdrawn(admitted=eids("t1"))
+        assert await desk.withdraw(scope()) == WithdrawReply(admitted=eids("t1"))
         await desk.take(resumable("t0"))
-        assert await desk.withdraw(scope()) == Withdrawn(admitted=eids("t1"))
+        assert await desk.withdraw(scope()) == WithdrawReply(admitted=eids("t1"))
         assert await desk.state("t0") is State.QUEUED
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from rota_common.errors import Permanent, Transient
-from rota_contracts.agent import AgentAnswered
-from rota_contracts.robot import Robot
+from rota_contracts.messages.agent import AgentReply
+from rota_contracts.robots.robot import Robot
 from trigger_gateway.adapters import fakes
 from trigger_gateway.answer_message import Answered, AnswerMessage
 from trigger_gateway.domain import RobotRecord
@@ -52,7 +52,7 @@ async def test_a_message_is_answered_by_the_robots_agent(desk: Desk) -> None:  #
 
 async def test_a_repeat_gets_the_stored_answer(desk: Desk) -> None:  # TG-31
     await desk()
-    desk.agents.says = AgentAnswered(agent_id="rota.message", content="Something else.", model="m")
+    desk.agents.says = AgentReply(agent_id="rota.message", content="Something else.", model="m")
     assert await desk() == Answered("Hello.", "rehearsal", repeated=True)
     assert await desk(event_id="m2") == Answered("Something else.", "m")
     with pytest.raises(Conflict) as caught:
@@ -70,13 +70,13 @@ async def test_what_is_no_message_is_refused_and_burns_no_id(desk: Desk, message
 
 async def test_a_failure_is_told_without_paths_and_credentials_and_may_be_tried_again(desk: Desk) -> None:  # TG-35
     problem = "connector openai: /etc/rota/openai.yaml says key=sk-abcdef123456 for https://user:pw@proxy:8080/v1"
-    desk.agents.says = AgentAnswered(agent_id="rota.message", error=problem)
+    desk.agents.says = AgentReply(agent_id="rota.message", error=problem)
     with pytest.raises(Failed) as caught:
         await desk()
     assert caught.value.message == (
         "the robot can't answer: connector openai: [REDACTED] says [REDACTED] for [REDACTED]"
     )
-    desk.agents.says = AgentAnswered(agent_id="rota.message", content="Now.", model="m")
+    desk.agents.says = AgentReply(agent_id="rota.message", content="Now.", model="m")
     assert await desk() == Answered("Now.", "m")
     first, second = desk.agents.calls
     assert first.call_id != second.call_id  # or the executor would give its stored failure again

@@ -5,21 +5,29 @@ from collections.abc import Sequence
 import pytest
 
 from rota_common.errors import Transient
-from rota_contracts.control import Control, ControlAction, Controlled, Intervene, Intervened, Withdraw, Withdrawn
-from rota_contracts.execution import ExecStatus, TriggerRead, TriggerState
-from rota_contracts.plan import ChangePlan, PlanChanged
-from rota_contracts.standing import RobotState
+from rota_contracts.messages.control import (
+    Control,
+    ControlAction,
+    ControlReply,
+    Intervene,
+    InterveneReply,
+    Withdraw,
+    WithdrawReply,
+)
+from rota_contracts.messages.execution import ExecStatus, TriggerReply, TriggerState
+from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
+from rota_contracts.messages.robot_state import RobotState
 from trigger_gateway.control_executions import PATIENCE_S, ControlExecutions
 
 
 class NeverThere:
     """An executor that the execution never reaches."""
 
-    async def control(self, word: Control) -> Controlled:
-        return Controlled(execution_ids=[], unknown=word.execution_id is not None)
+    async def control(self, word: Control) -> ControlReply:
+        return ControlReply(execution_ids=[], unknown=word.execution_id is not None)
 
-    async def intervene(self, word: Intervene) -> Intervened:
-        return Intervened()
+    async def intervene(self, word: Intervene) -> InterveneReply:
+        return InterveneReply()
 
     async def status(self, team: str, execution_id: str) -> ExecStatus | None:
         return None
@@ -28,14 +36,14 @@ class NeverThere:
 class Admitted:
     """A scheduler that has given the execution e1 its slot."""
 
-    async def withdraw(self, what: Withdraw) -> Withdrawn:
-        return Withdrawn(admitted=["e1"])
+    async def withdraw(self, what: Withdraw) -> WithdrawReply:
+        return WithdrawReply(admitted=["e1"])
 
-    async def change_plan(self, change: ChangePlan) -> PlanChanged:
-        return PlanChanged()
+    async def change_plan(self, change: ChangePlan) -> ChangePlanReply:
+        return ChangePlanReply()
 
-    async def find(self, team: str, execution_id: str) -> TriggerRead:
-        return TriggerRead(trigger_id="", state=TriggerState.ADMITTED)
+    async def find(self, team: str, execution_id: str) -> TriggerReply:
+        return TriggerReply(trigger_id="", state=TriggerState.ADMITTED)
 
     async def standing(
         self, team: str, members: Sequence[str], *, upcoming: int = 0, within: float | None = None

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rota_contracts.robot import Robot, RobotStatus
+from rota_contracts.robots.robot import Robot, RobotStatus
 from trigger_gateway.api_keys import is_the_key, is_the_secret, make_key, parse_key
 from trigger_gateway.domain import changed, replaced, same, webhook_sources
 from trigger_gateway.domain import definition as definition_of

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from rota_contracts.events import EventSubscription
 from rota_contracts.ids import event_trigger_id
+from rota_contracts.robots.events import EventSubscription
 from trigger_gateway.domain import Subscriber
 from trigger_gateway.inbound_event import InboundEvent, read_event, triggers_of
 from trigger_gateway.problems import Malformed

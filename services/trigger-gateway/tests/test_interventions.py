@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from rota_contracts.control import Intervened, TaskChange
-from rota_contracts.trigger import InterventionAction, Message
+from rota_contracts.messages.control import InterveneReply, TaskChange
+from rota_contracts.messages.trigger import InterventionAction, Message
 from trigger_gateway.interventions import Intervention, given_to, validate_intervention
 from trigger_gateway.problems import Conflict, Invalid, NotFound
 
@@ -87,23 +87,28 @@ def test_a_picture_alone_says_something() -> None:  # TG-08
 
 @pytest.mark.parametrize("action", ["task.add", "goal.add", "instruct"])
 def test_three_actions_start_a_run_when_none_is_under_way(action: str) -> None:  # Decision 35
-    assert given_to(wanted(action), Intervened()) is None
-    assert given_to(wanted(action), Intervened(over="completed")) is None  # the only one ended at this moment
+    assert given_to(wanted(action), InterveneReply()) is None
+    assert given_to(wanted(action), InterveneReply(over="completed")) is None  # the only one ended at this moment
 
 
 @pytest.mark.parametrize(
     ("intervention", "told", "problem", "said"),
     [
-        (wanted("goal.cancel"), Intervened(), Conflict, "no execution of this robot is under way"),
-        (wanted("goal.cancel"), Intervened(over="completed"), Conflict, "no execution of this robot is under way"),
-        (wanted("instruct"), Intervened(candidates=["a", "b"]), Conflict, "say which one, as execution_id: a, b"),
-        (wanted("instruct", execution_id="a"), Intervened(over="failed"), Conflict, "a is failed"),
-        (wanted("instruct", execution_id="a"), Intervened(), NotFound, "this robot has no execution a"),
-        (wanted("instruct", execution_id="a"), Intervened(candidates=["b"]), NotFound, "this robot has no execution a"),
+        (wanted("goal.cancel"), InterveneReply(), Conflict, "no execution of this robot is under way"),
+        (wanted("goal.cancel"), InterveneReply(over="completed"), Conflict, "no execution of this robot is under way"),
+        (wanted("instruct"), InterveneReply(candidates=["a", "b"]), Conflict, "say which one, as execution_id: a, b"),
+        (wanted("instruct", execution_id="a"), InterveneReply(over="failed"), Conflict, "a is failed"),
+        (wanted("instruct", execution_id="a"), InterveneReply(), NotFound, "this robot has no execution a"),
+        (
+            wanted("instruct", execution_id="a"),
+            InterveneReply(candidates=["b"]),
+            NotFound,
+            "this robot has no execution a",
+        ),
     ],
 )
 def test_what_cant_be_given_to_an_execution_says_why(
-    intervention: Intervention, told: Intervened, problem: type[Exception], said: str
+    intervention: Intervention, told: InterveneReply, problem: type[Exception], said: str
 ) -> None:
     with pytest.raises(problem, match=said):
         given_to(intervention, told)

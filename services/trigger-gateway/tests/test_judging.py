@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from rota_common.errors import Transient
-from rota_contracts.robot import Robot, RobotStatus, RunFailure
-from rota_contracts.robot_facts import RobotFailedV1, RobotRecoveredV1
-from rota_contracts.standing import RobotState
+from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
+from rota_contracts.messages.robot_state import RobotState
+from rota_contracts.robots.robot import Robot, RobotStatus, RunFailure
 from trigger_gateway.adapters import fakes
 from trigger_gateway.domain import RobotRecord, as_read, as_told
 from trigger_gateway.judge_robot import TRIES, JudgeRobot

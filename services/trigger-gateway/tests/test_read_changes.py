@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from rota_common.errors import Transient
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import TriggerReceivedV1
+from rota_contracts.messages.trigger import TriggerReceivedV1
+from rota_contracts.robots.robot import Robot
 from trigger_gateway import read_changes
 from trigger_gateway.adapters.fake_changes import MemoryDatabases, MemoryReadings
 from trigger_gateway.adapters.fake_inbound import MemoryInboundLog

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rota_common.errors import Transient
-from rota_contracts.execution import ExecStatus, TriggerRead, TriggerState
-from rota_contracts.trigger import Message, TriggerAdmittedV1, TriggerType
+from rota_contracts.messages.execution import ExecStatus, TriggerReply, TriggerState
+from rota_contracts.messages.trigger import Message, TriggerAdmittedV1, TriggerType
 from trigger_gateway.adapters import fakes
 from trigger_gateway.problems import Conflict, NotFound, StoredNotApplied
 from trigger_gateway.request_run import RequestRun, RunRequest
@@ -196,7 +196,7 @@ async def test_a_request_whose_first_try_was_not_stored_is_stored_by_its_repeat(
     with pytest.raises(Transient):
         await world.run("acme", "leader", request)
     world.triggers.away = False
-    world.outcomes.knows = TriggerRead(trigger_id="x", state=TriggerState.UNKNOWN)
+    world.outcomes.knows = TriggerReply(trigger_id="x", state=TriggerState.UNKNOWN)
     answer = await world.run("acme", "leader", request)
     assert (answer.status, answer.repeated) == (ExecStatus.PENDING, False)
     assert list(world.triggers.published) == [answer.trigger_id]
@@ -217,7 +217,7 @@ async def test_a_repeat_is_answered_with_what_became_of_the_first(
     await world.save.create("acme", DEFINITION)
     request = RunRequest(TriggerType.HUMAN, messages=HELLO.messages, key="k1")
     first = await world.run("acme", "leader", request)
-    world.outcomes.knows = TriggerRead(trigger_id=first.trigger_id, state=state, status=status)
+    world.outcomes.knows = TriggerReply(trigger_id=first.trigger_id, state=state, status=status)
     again = await world.run("acme", "leader", request)
     assert (again.trigger_id, again.status, again.repeated) == (first.trigger_id, expected, True)
     assert again.execution_id == first.execution_id

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from rota_common.errors import Transient
-from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.text import Text
-from rota_contracts.validation import Assertion, Conversation, ValidationCompletedV1, ValidationRequestedV1
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import Assertion, Conversation, ValidationCompletedV1, ValidationRequestedV1
 from validator.adapters.fakes import InlineOutputs, SayingAgents
 from validator.judge_output import JudgeOutput
 from validator.registry import Kinds
@@ -127,11 +127,11 @@ async def test_all_agents_are_heard_before_one_that_is_away_is_reported() -> Non
     heard: list[str] = []
 
     class Partly:
-        async def answer(self, call: CallAgent) -> AgentAnswered:
+        async def answer(self, call: CallAgent) -> AgentReply:
             if call.assistant_id == "experts.away":
                 raise Transient("nobody there")
             heard.append(call.assistant_id)
-            return AgentAnswered(agent_id=call.assistant_id, content=json.dumps({"passed": True}))
+            return AgentReply(agent_id=call.assistant_id, content=json.dumps({"passed": True}))
 
     with pytest.raises(Transient, match="nobody there"):
         await judged(Partly(), rule(use="experts.away"), rule(use="experts.here"))

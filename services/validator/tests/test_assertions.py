@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rota_contracts.text import Text
-from rota_contracts.validation import Assertion, CheckRules, RulesChecked, ValidationResult
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import Assertion, CheckRules, RulesReply, ValidationResult
 from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts
 from validator.check_output import CheckOutput
 from validator.kinds import Said
@@ -27,7 +27,7 @@ SCRIPTS = {
 }
 
 
-async def checked(output: str, *rules: Any) -> RulesChecked:
+async def checked(output: str, *rules: Any) -> RulesReply:
     check = CheckOutput(InlineOutputs(), InlinePatterns(), InlineScripts(SCRIPTS), Kinds())
     return await check(CheckRules(rules=list(rules), output=Text(inline=output)))
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rota_contracts.text import Text
-from rota_contracts.validation import ValidationCompletedV1, ValidationRequestedV1
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import ValidationCompletedV1, ValidationRequestedV1
 from validator.adapters.fakes import InlineOutputs, SayingAgents
 from validator.judge_output import JudgeOutput
 from validator.judging import OUTPUT_LIMIT

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rota_contracts.text import Text
-from rota_contracts.validation import Assertion, CheckRules, ValidationResult
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import Assertion, CheckRules, ValidationResult
 from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts
 from validator.adapters.other_kinds import other_kinds
 from validator.check_output import CheckOutput

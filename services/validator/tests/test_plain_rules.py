@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from rota_contracts.text import Text
-from rota_contracts.validation import CheckRules, RulesChecked
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import CheckRules, RulesReply
 from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts
 from validator.check_output import CheckOutput
 from validator.plain_rules import plainly
@@ -105,7 +105,7 @@ def test_what_may_mean_something_else_is_left_to_a_model(sentence: str) -> None:
     assert plainly(sentence) is None
 
 
-async def checked(output: str, *rules: str) -> RulesChecked:
+async def checked(output: str, *rules: str) -> RulesReply:
     check = CheckOutput(InlineOutputs(), InlinePatterns(), InlineScripts(), Kinds())
     return await check(CheckRules(rules=list(rules), output=Text(inline=output)))
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rota_contracts.text import Text
-from rota_contracts.validation import (
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import (
     CheckRules,
     Conversation,
     ValidationCompletedV1,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rota_contracts.json_values import MISSING, at, shown
-from rota_contracts.text import Text
-from rota_contracts.validation import Assertion, CheckRules, ValidationResult
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import Assertion, CheckRules, ValidationResult
 from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts
 from validator.check_output import CheckOutput
 from validator.registry import Kinds

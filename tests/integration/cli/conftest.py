@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from rota_common.embedded import EmbeddedServer
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from tests.integration.cli.kit import TIMEOUT_S, Rota, Up, start_up
 from tests.integration.cli.world import World, a_world
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from rota_contracts.course import Asked
-from rota_contracts.delivery import AttemptRead, ChannelResult, DeliveryRead, DeliveryType, TargetRead
-from rota_contracts.execution import ExecStatus
-from rota_contracts.replaying import Decision, ExecutionReplayed
+from rota_contracts.messages.delivery import AttemptDetail, ChannelResult, DeliveryReply, DeliveryType, TargetDetail
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.replay import Decision, ReplayReply
+from rota_contracts.messages.run_history import Asked
 from tests.integration.cli.world import World
 from tests.integration.gateway.standins import AT, DeliveryCenter
 
@@ -65,7 +65,7 @@ async def test_a_replay_that_differs_ends_with_1(world: World) -> None:
     world.executor.give("e1", status=ExecStatus.COMPLETED)
     assert (await world.works("replay", "e1")).endswith("and the execution that they lead to\n")
     decided = Decision(at=AT, step="goals", outcome="asked", replayed="failed")
-    world.executor.replayed = ExecutionReplayed(difference="goals: failed", decisions=[decided])
+    world.executor.replayed = ReplayReply(difference="goals: failed", decisions=[decided])
     done = await world.run("replay", "e1")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "not the same: goals: failed")
 
@@ -75,8 +75,8 @@ async def test_a_run_is_shown_with_and_without_its_deliverys_attempts(world: Wor
     (shown,) = [json.loads(await world.works("executions", "show", "e1", "--json"))]
     assert (shown["status"], shown["delivery_attempts"]) == ("running", None)
     result = ChannelResult(type=DeliveryType.EMAIL, target="a@example.com", success=True, delivery_id="d1")
-    target = TargetRead(result=result, attempts=[AttemptRead(at=AT, ok=True, latency_ms=12)])
-    async with DeliveryCenter(DeliveryRead(request_id="d", targets=[target])).running(world.nats.url):
+    target = TargetDetail(result=result, attempts=[AttemptDetail(at=AT, ok=True, latency_ms=12)])
+    async with DeliveryCenter(DeliveryReply(request_id="d", targets=[target])).running(world.nats.url):
         told = await world.works("executions", "show", "e1")
         assert "✓ email a@example.com, attempts 1" in told
         assert "2026-03-02 09:00:00  reached after 12 ms" in told

@@ -7,8 +7,8 @@ import pytest
 
 from rota.errors import CliError
 from rota.stack import Stack
-from rota_common import embedded
-from rota_common.embedded import EmbeddedServer
+from rota_common.runtime import embedded_servers
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from tests.integration.cli.kit import processes_of
 
 pytestmark = pytest.mark.integration
@@ -46,9 +46,9 @@ async def test_a_start_without_mongod_stops_the_nats_it_had_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def nothing(*_: object) -> None:
-        raise embedded.EmbeddedError("found no mongod")
+        raise embedded_servers.EmbeddedError("found no mongod")
 
-    monkeypatch.setattr(embedded, "find_mongod", nothing)
+    monkeypatch.setattr(embedded_servers, "find_mongod", nothing)
     with pytest.raises(CliError, match="found no mongod"):
         async with Stack(tmp_path):
             raise AssertionError("without mongod it must not start")

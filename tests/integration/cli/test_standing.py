@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rota_contracts.robot import RobotStatus
-from rota_contracts.standing import RobotState
+from rota_contracts.messages.robot_state import RobotState
+from rota_contracts.robots.robot import RobotStatus
 from tests.integration.cli.world import World
 from tests.integration.gateway.standins import DeliveryCenter
 

@@ -10,8 +10,8 @@ from subprocess import CompletedProcess
 import httpx
 
 from rota.http import listening, serving
-from rota_common.embedded import EmbeddedServer
-from rota_common.service import Runtime
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime
 from tests.integration.cli.kit import Rota
 from tests.integration.gateway.kit import ENVIRON, Gateway, Scheduler, settings
 from tests.integration.gateway.standins import Executor

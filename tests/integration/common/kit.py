@@ -8,14 +8,14 @@ from typing import Any
 import nats
 from nats.js import JetStreamContext
 
+from rota_common.bus.router import Router
 from rota_common.clock import now
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
+from rota_common.runtime.service import Runtime, Service
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, NOON, TEAM
 from rota_contracts import catalog
 from rota_contracts.envelope import Event
-from rota_contracts.execution import ExecutionStartedV1
+from rota_contracts.messages.execution import ExecutionStartedV1
 
 Started = Event[ExecutionStartedV1]
 Handler = Callable[[Started], Awaitable[None]]

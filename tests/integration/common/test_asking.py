@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus.router import Router
 from rota_common.errors import Permanent, Transient
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime, Service
 from rota_contracts.catalog import READ_TRIGGER
-from rota_contracts.execution import ReadTrigger, TriggerRead, TriggerState
+from rota_contracts.messages.execution import ReadTrigger, TriggerReply, TriggerState
 from tests.integration.common.kit import running
 
-Answer = Callable[[ReadTrigger], Awaitable[TriggerRead]]
+Answer = Callable[[ReadTrigger], Awaitable[TriggerReply]]
 QUESTION = ReadTrigger(team_id="acme", trigger_id="t1")
 
 
@@ -32,12 +32,12 @@ async def asked(url: str, *answers: Answer, outages: tuple[type[Exception], ...]
         yield asker
 
 
-async def echo(question: ReadTrigger) -> TriggerRead:
-    return TriggerRead(trigger_id=question.trigger_id, state=TriggerState.QUEUED)
+async def echo(question: ReadTrigger) -> TriggerReply:
+    return TriggerReply(trigger_id=question.trigger_id, state=TriggerState.QUEUED)
 
 
 def raising(error: Exception) -> Answer:
-    async def answer(_: ReadTrigger) -> TriggerRead:
+    async def answer(_: ReadTrigger) -> TriggerReply:
         raise error
 
     return answer
@@ -45,7 +45,7 @@ def raising(error: Exception) -> Answer:
 
 async def test_a_question_gets_its_answer(nats: EmbeddedServer) -> None:
     async with asked(nats.url, echo) as service:
-        assert await service.ask(READ_TRIGGER, QUESTION) == TriggerRead(trigger_id="t1", state=TriggerState.QUEUED)
+        assert await service.ask(READ_TRIGGER, QUESTION) == TriggerReply(trigger_id="t1", state=TriggerState.QUEUED)
 
 
 async def test_with_nobody_there_the_answer_is_quick_and_plain(nats: EmbeddedServer) -> None:
@@ -61,7 +61,7 @@ async def test_with_nobody_there_the_answer_is_quick_and_plain(nats: EmbeddedSer
 async def test_an_answer_that_takes_too_long_is_not_waited_for(nats: EmbeddedServer) -> None:
     never = asyncio.Event()
 
-    async def slow(question: ReadTrigger) -> TriggerRead:
+    async def slow(question: ReadTrigger) -> TriggerReply:
         await never.wait()
         return await echo(question)
 
@@ -93,7 +93,7 @@ async def test_each_question_is_answered_by_one_replica(nats: EmbeddedServer) ->
     counts = [0, 0]
 
     def counting(number: int) -> Answer:
-        async def answer(question: ReadTrigger) -> TriggerRead:
+        async def answer(question: ReadTrigger) -> TriggerReply:
             counts[number] += 1
             return await echo(question)
 
@@ -110,7 +110,7 @@ async def test_each_question_is_answered_by_one_replica(nats: EmbeddedServer) ->
 async def test_an_answer_in_hand_is_given_before_a_service_stops(nats: EmbeddedServer) -> None:
     reached, go = asyncio.Event(), asyncio.Event()
 
-    async def slow(question: ReadTrigger) -> TriggerRead:
+    async def slow(question: ReadTrigger) -> TriggerReply:
         reached.set()
         await go.wait()
         return await echo(question)

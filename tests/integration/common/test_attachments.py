@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from rota_common.attachments import CHUNK, STREAM, Attachments
-from rota_common.bus import Bus
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus.connection import Bus
 from rota_common.errors import Permanent, Transient
-from rota_contracts.attachment import StoredAttachment, object_name
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.stores.attachments import CHUNK, STREAM, Attachments
+from rota_contracts.messages.attachment import StoredAttachment, object_name
 from rota_contracts.streams import ATTACHMENTS_BUCKET
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import structlog
 
-from rota_common import dead
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus import dead_letters
 from rota_common.errors import Permanent, Transient
-from rota_common.service import Service
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Service
 from rota_common.testing.bus import stored
 from rota_common.testing.crash import crash
 from rota_common.testing.patience import PATIENCE_S
@@ -43,9 +43,9 @@ def failing(*errors: Exception | None) -> Any:
     return fail
 
 
-async def letters(url: str) -> list[dead.DeadLetter]:
+async def letters(url: str) -> list[dead_letters.DeadLetter]:
     async with jetstream(url) as js:
-        return await dead.listed(js)
+        return await dead_letters.listed(js)
 
 
 async def test_a_message_is_handled_once_and_settled(nats: EmbeddedServer) -> None:
@@ -92,7 +92,7 @@ async def test_what_will_never_work_is_buried_with_all_that_is_known(nats: Embed
 
 
 async def test_a_bug_is_tried_five_times_and_then_buried(nats: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rota_common.delivery.RETRY_CAP_S", 0.05)
+    monkeypatch.setattr("rota_common.bus.failure_policy.RETRY_CAP_S", 0.05)
     seen = Seen(failing(*[KeyError("x")] * 9))
     async with reading(nats.url, seen):
         await publish(nats.url, "e1")
@@ -103,7 +103,7 @@ async def test_a_bug_is_tried_five_times_and_then_buried(nats: EmbeddedServer, m
 
 
 async def test_an_outage_of_the_store_is_waited_out(nats: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rota_common.delivery.RETRY_CAP_S", 0.02)
+    monkeypatch.setattr("rota_common.bus.failure_policy.RETRY_CAP_S", 0.02)
     seen = Seen(failing(*[ConnectionResetError("mongo")] * 8))
     async with reading(nats.url, seen, outages=(ConnectionResetError,)):
         await publish(nats.url, "e1")
@@ -160,9 +160,9 @@ async def test_a_dead_letter_can_be_sent_back_once(nats: EmbeddedServer) -> None
         await settled(nats.url)
         (letter,) = await letters(nats.url)
         async with jetstream(nats.url) as js:
-            assert await dead.find(js, letter.seq) == letter
-            assert await dead.redrive(js, letter.seq) == letter
-            assert await dead.redrive(js, letter.seq) is None
+            assert await dead_letters.find(js, letter.seq) == letter
+            assert await dead_letters.redrive(js, letter.seq) == letter
+            assert await dead_letters.redrive(js, letter.seq) is None
         await seen.times(2)
         await settled(nats.url)
     assert (seen.ids, await letters(nats.url)) == (["e1", "e1"], [])
@@ -176,7 +176,7 @@ async def test_a_dead_letter_that_fails_again_is_buried_again(nats: EmbeddedServ
         await publish(nats.url, "e1")
         await settled_after(nats.url, seen, 1)
         async with jetstream(nats.url) as js:
-            await dead.redrive(js, (await letters(nats.url))[0].seq)
+            await dead_letters.redrive(js, (await letters(nats.url))[0].seq)
         await settled_after(nats.url, seen, 2)
     assert [letter.reason for letter in await letters(nats.url)] == ["refused again"]
 

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from nats.js.errors import APIError, ServerError
 
+from rota_common.bus.feed import Feed
+from rota_common.bus.publishing import NotInCatalog
 from rota_common.clock import now
-from rota_common.embedded import EmbeddedServer
 from rota_common.errors import Transient
-from rota_common.feed import Feed
-from rota_common.publishing import NotInCatalog
-from rota_common.service import Service
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Service
 from rota_common.testing.bus import forgets_ids, stored
 from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts.catalog import DELIVERY_SETTLED, FEED
-from rota_contracts.delivery import DeliveryContext, DeliverySettledV1
-from rota_contracts.trigger import TriggerType
+from rota_contracts.messages.delivery import DeliveryContext, DeliverySettledV1
+from rota_contracts.messages.trigger import TriggerType
 from tests.integration.common.kit import jetstream
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
@@ -244,7 +244,7 @@ async def test_what_the_stream_refuses_is_raised_and_counted_anew(nats: Embedded
 
 
 async def test_whoever_never_gets_through_says_so(nats: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rota_common.feed.PATIENCE_S", 0.05)
+    monkeypatch.setattr("rota_common.bus.feed.PATIENCE_S", 0.05)
     async with publishing(nats.url) as replica:
 
         async def late(*_: Any, **__: Any) -> Any:

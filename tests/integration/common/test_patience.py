@@ -6,22 +6,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from rota_common.asking import StillWorking, Unanswered
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus.router import Router
+from rota_common.bus.rpc import StillWorking, Unanswered
 from rota_common.errors import Permanent, Transient
 from rota_common.patience import ask_patiently, call_agent
-from rota_common.router import Router
-from rota_common.service import Service
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Service
 from rota_common.testing.crash import crash
-from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.catalog import CALL_AGENT
-from rota_contracts.trigger import Message
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.trigger import Message
 from tests.integration.common.kit import running
 
 CALL = CallAgent(
     call_id="c1", team_id="acme", member_id="ann", assistant_id="rota.learning", messages=[Message(content="Learn.")]
 )
-Answer = Callable[[CallAgent], Awaitable[AgentAnswered]]
+Answer = Callable[[CallAgent], Awaitable[AgentReply]]
 
 
 def replica(url: str, answer: Answer) -> Service:
@@ -39,14 +39,14 @@ async def learner(nats: EmbeddedServer) -> AsyncIterator[Service]:
         yield service
 
 
-async def said(call: CallAgent) -> AgentAnswered:
-    return AgentAnswered(agent_id=call.assistant_id, content=call.call_id)
+async def said(call: CallAgent) -> AgentReply:
+    return AgentReply(agent_id=call.assistant_id, content=call.call_id)
 
 
 async def test_an_answerer_that_dies_costs_a_slice(nats: EmbeddedServer, learner: Service) -> None:
     reached, never = asyncio.Event(), asyncio.Event()
 
-    async def hangs(call: CallAgent) -> AgentAnswered:
+    async def hangs(call: CallAgent) -> AgentReply:
         reached.set()
         await never.wait()
         return await said(call)
@@ -74,7 +74,7 @@ async def test_whoever_is_not_there_yet_is_waited_for(nats: EmbeddedServer, lear
 async def test_whoever_is_still_at_it_is_asked_the_same_again(nats: EmbeddedServer, learner: Service) -> None:
     calls: list[CallAgent] = []
 
-    async def slowly(call: CallAgent) -> AgentAnswered:
+    async def slowly(call: CallAgent) -> AgentReply:
         calls.append(call)
         if len(calls) < 3:
             raise StillWorking("no answer yet")
@@ -99,7 +99,7 @@ async def test_an_answer_that_is_no_is_not_asked_for_again(
 ) -> None:
     calls: list[CallAgent] = []
 
-    async def refuses(call: CallAgent) -> AgentAnswered:
+    async def refuses(call: CallAgent) -> AgentReply:
         calls.append(call)
         raise error
 

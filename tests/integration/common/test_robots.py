@@ -7,9 +7,9 @@ import pytest
 import pytest_asyncio
 from nats.errors import Error as NatsError
 
-from rota_common.bus import Bus
-from rota_common.embedded import EmbeddedServer
-from rota_common.robots import AT_ONCE, Robots
+from rota_common.bus.connection import Bus
+from rota_common.bus.robots import AT_ONCE, Robots
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.streams import ROBOTS_BUCKET
 
 MANY = 2 * AT_ONCE + 1

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from rota_common import topology
-from rota_common.embedded import EmbeddedServer, nats_server
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
+from rota_common.bus.router import Router
+from rota_common.runtime.embedded_servers import EmbeddedServer, nats_server
+from rota_common.runtime.service import Runtime, Service
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import READ_TRIGGER
-from rota_contracts.execution import ReadTrigger, TriggerRead, TriggerState
+from rota_contracts.messages.execution import ReadTrigger, TriggerReply, TriggerState
 from tests.integration.common.kit import CHANNEL, Seen, a_fact, publish, reader, reading, running, settled
 
 
@@ -85,8 +85,8 @@ async def test_a_message_in_hand_survives_a_restart_of_the_server(nats: Embedded
 async def test_questions_are_answered_again_after_a_restart(nats: EmbeddedServer) -> None:
     service, asker = reader(nats.url, Seen()), Service("trigger-gateway", nats.url)
 
-    async def answer(question: ReadTrigger) -> TriggerRead:
-        return TriggerRead(trigger_id=question.trigger_id, state=TriggerState.QUEUED)
+    async def answer(question: ReadTrigger) -> TriggerReply:
+        return TriggerReply(trigger_id=question.trigger_id, state=TriggerState.QUEUED)
 
     router = Router()
     router.answer(READ_TRIGGER)(answer)

@@ -5,11 +5,11 @@ from typing import Any
 from nats.js import JetStreamContext
 
 from rota_common import topology
-from rota_common.blobs import Blobs
-from rota_common.bus import Bus
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus.connection import Bus
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.stores.blobs import Blobs
+from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.streams import ATTACHMENTS_BUCKET, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, consumers
-from rota_contracts.text import INLINE_LIMIT, Text
 from tests.integration.common.kit import CHANNEL, DURABLE, Seen, jetstream, publish, reading
 
 

@@ -9,25 +9,25 @@ import pytest
 
 from delivery_center.app import build
 from delivery_center.settings import Settings
+from rota_common.bus.robots import robot_key
+from rota_common.bus.router import Router
 from rota_common.clock import now
-from rota_common.embedded import EmbeddedServer
-from rota_common.robots import robot_key
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime, Service
 from rota_common.testing.bus import Listener, stored
 from rota_contracts.catalog import CONTROL_GIVEN, DELIVERY_REQUESTED, MAY_DELIVER, ROBOT_DELETED, Channel
-from rota_contracts.control import ControlGivenV1
-from rota_contracts.delivery import DeliveryLeave, DeliveryRequestedV1, Leave, MayDeliver
 from rota_contracts.envelope import Event, parse_event
-from rota_contracts.robot import Robot
-from rota_contracts.robot_facts import RobotDeletedV1
+from rota_contracts.messages.control import ControlGivenV1
+from rota_contracts.messages.delivery import DeliveryPermission, DeliveryRequestedV1, MayDeliver, Permission
+from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 from tests.integration.delivery.receivers import HttpReceiver, Mailbox, http_receiver, mailbox
 
-GO = DeliveryLeave(leave=Leave.GO)
+GO = DeliveryPermission(leave=Permission.ALLOW)
 
 
-async def go(question: MayDeliver) -> DeliveryLeave:
+async def go(question: MayDeliver) -> DeliveryPermission:
     return GO
 
 
@@ -50,7 +50,7 @@ class World:
         }
         self.executor = Service("executor", nats_url)
         self.gateway = Service("trigger-gateway", nats_url)
-        self.leave: Callable[[MayDeliver], Awaitable[DeliveryLeave]] = go
+        self.leave: Callable[[MayDeliver], Awaitable[DeliveryPermission]] = go
         self.asked: list[str] = []
         self._listeners: dict[str, Listener] = {}
         router = Router()
@@ -101,7 +101,7 @@ class World:
         request = DeliveryRequestedV1.model_validate(given | {"context": context} | fields)
         await self.executor.publish(DELIVERY_REQUESTED, request, caused_by=request_id, again=again)
 
-    async def _may_deliver(self, question: MayDeliver) -> DeliveryLeave:
+    async def _may_deliver(self, question: MayDeliver) -> DeliveryPermission:
         self.asked.append(question.execution_id)
         return await self.leave(question)
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from rota_common.attachments import STREAM, Attachments
 from rota_common.clock import now
-from rota_contracts.attachment import StoredAttachment
+from rota_common.stores.attachments import STREAM, Attachments
 from rota_contracts.catalog import DELIVERY_ACCEPTED
-from rota_contracts.delivery import ChannelResult
+from rota_contracts.messages.attachment import StoredAttachment
+from rota_contracts.messages.delivery import ChannelResult
 from tests.integration.delivery.conftest import World
 from tests.integration.delivery.mailservers import PASSWORD, USER, MailServer, certificate, mail_server
 from tests.integration.delivery.receivers import HttpReceiver

@@ -15,8 +15,8 @@ from standardwebhooks.webhooks import Webhook
 
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
 from delivery_center.ports import Parcel
-from rota_common.embedded import free_port
 from rota_common.errors import Transient
+from rota_common.runtime.embedded_servers import free_port
 from rota_common.urls import networks
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
@@ -28,11 +28,11 @@ from rota_contracts.catalog import (
     UNSUBSCRIBE,
     process_subject,
 )
-from rota_contracts.delivery import ChannelResult, DeliveryContent, DeliveryContext, DeliveryType
-from rota_contracts.notification import ListSubscriptions, Subscribe, Unsubscribe
-from rota_contracts.preferences import WebhookTarget
-from rota_contracts.robot import Robot
-from rota_contracts.text import Text
+from rota_contracts.messages.delivery import ChannelResult, DeliveryContent, DeliveryContext, DeliveryType
+from rota_contracts.messages.notification import ListSubscriptions, Subscribe, Unsubscribe
+from rota_contracts.messages.text import Text
+from rota_contracts.robots.preferences import WebhookTarget
+from rota_contracts.robots.robot import Robot
 from tests.integration.delivery.conftest import World
 from tests.integration.delivery.receivers import HttpReceiver, Mailbox, http_receiver
 

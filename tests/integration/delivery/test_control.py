@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from rota_common.bus import barrier
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus.connection import barrier
 from rota_common.errors import Transient
-from rota_common.service import Service
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Service
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import SetClock
 from rota_contracts.catalog import (
@@ -22,7 +22,7 @@ from rota_contracts.catalog import (
     DELIVERY_SETTLED,
     READ_DELIVERY,
 )
-from rota_contracts.delivery import DeliveryLeave, DeliveryRead, Leave, MayDeliver, ReadDelivery
+from rota_contracts.messages.delivery import DeliveryPermission, DeliveryReply, MayDeliver, Permission, ReadDelivery
 from tests.integration.delivery.conftest import World, go
 from tests.integration.delivery.receivers import HttpReceiver
 
@@ -33,12 +33,12 @@ def hooks(*urls: str) -> dict[str, Any]:
     return {"preferences": {"webhook": {"targets": [{"url": url} for url in urls]}}}
 
 
-async def stop(question: MayDeliver) -> DeliveryLeave:
-    return DeliveryLeave(leave=Leave.STOP, reason="stopped by ann")
+async def stop(question: MayDeliver) -> DeliveryPermission:
+    return DeliveryPermission(leave=Permission.DENY, reason="stopped by ann")
 
 
-async def hold(question: MayDeliver) -> DeliveryLeave:
-    return DeliveryLeave(leave=Leave.HOLD, reason="paused by ann")
+async def hold(question: MayDeliver) -> DeliveryPermission:
+    return DeliveryPermission(leave=Permission.HOLD, reason="paused by ann")
 
 
 async def heard_by(world: World, *services: Service) -> None:
@@ -47,7 +47,7 @@ async def heard_by(world: World, *services: Service) -> None:
         await barrier(service.bus.client)
 
 
-async def reading(world: World, team: str = "acme", execution_id: str = "e1") -> DeliveryRead:
+async def reading(world: World, team: str = "acme", execution_id: str = "e1") -> DeliveryReply:
     return await world.gateway.ask(READ_DELIVERY, ReadDelivery(team_id=team, execution_id=execution_id))
 
 
@@ -76,7 +76,7 @@ async def test_the_result_of_a_paused_execution_waits_until_it_is_resumed(  # F1
 ) -> None:
     asked = asyncio.Event()
 
-    async def hold_once(question: MayDeliver) -> DeliveryLeave:
+    async def hold_once(question: MayDeliver) -> DeliveryPermission:
         asked.set()
         world.leave = go
         return await hold(question)
@@ -94,7 +94,7 @@ async def test_the_result_of_a_paused_execution_waits_until_it_is_resumed(  # F1
 
 
 async def test_while_no_executor_answers_the_request_waits(world: World, receiver: HttpReceiver) -> None:
-    async def away(question: MayDeliver) -> DeliveryLeave:
+    async def away(question: MayDeliver) -> DeliveryPermission:
         world.leave = go
         raise Transient("its store is away")
 
@@ -242,7 +242,7 @@ async def test_how_a_delivery_fares_can_be_asked(world: World, receiver: HttpRec
     (target,) = (await reading(world)).targets
     assert [(each.at, each.ok) for each in target.attempts] == [(at - timedelta(seconds=1), False), (at, True)]
     assert (target.result.target, target.result.success, target.next_attempt_at) == (receiver.url("/a"), True, None)
-    assert await reading(world, team="other") == await reading(world, execution_id="e2") == DeliveryRead()
+    assert await reading(world, team="other") == await reading(world, execution_id="e2") == DeliveryReply()
 
 
 async def test_the_score_travels_to_the_webhook_and_to_everybody(world: World, receiver: HttpReceiver) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
-from rota_common.service import Service
+from rota_common.runtime.service import Service
 from rota_common.testing.bus import short_ack_wait
 from rota_common.testing.crash import crash
 from rota_common.testing.patience import PATIENCE_S
@@ -20,7 +20,7 @@ from rota_contracts.catalog import (
     DELIVERY_SETTLED,
     Channel,
 )
-from rota_contracts.delivery import DeliveryLeave, MayDeliver
+from rota_contracts.messages.delivery import DeliveryPermission, MayDeliver
 from tests.integration.delivery.conftest import GO, World, go
 from tests.integration.delivery.receivers import HttpReceiver, Mailbox
 
@@ -78,7 +78,7 @@ async def each_fact_once(world: World, **expected: int) -> None:
 async def test_killed_before_sending_it_is_sent_once(world: World, receiver: HttpReceiver) -> None:
     asked, released = asyncio.Event(), asyncio.Event()
 
-    async def later(question: MayDeliver) -> DeliveryLeave:
+    async def later(question: MayDeliver) -> DeliveryPermission:
         asked.set()
         await released.wait()
         return GO
@@ -177,7 +177,7 @@ async def test_killed_before_the_request_is_acknowledged_the_same_is_said_again(
     await world.robot({"preferences": hooks(receiver.url())})
     await world.hear(DELIVERY_ACCEPTED)
     with monkeypatch.context() as patch:
-        patch.setattr("rota_common.consuming.acknowledge", stuck := Stuck())
+        patch.setattr("rota_common.bus.consuming.acknowledge", stuck := Stuck())
         first = await world.start()
         await world.request()
         await killed_at(stuck.reached, first, world)

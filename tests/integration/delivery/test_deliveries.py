@@ -10,7 +10,7 @@ from motor.motor_asyncio import AsyncIOMotorClient
 
 from delivery_center.adapters.fakes import MemoryDeliveries
 from delivery_center.domain import Delivery
-from rota_common.blobs import Blobs
+from rota_common.stores.blobs import Blobs
 from rota_common.testing.chaos import twice
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
@@ -21,7 +21,7 @@ from rota_contracts.catalog import (
     Channel,
 )
 from rota_contracts.ids import fact_id
-from rota_contracts.text import BlobRef, Text
+from rota_contracts.messages.text import BlobRef, Text
 from tests.integration.delivery.conftest import World
 from tests.integration.delivery.receivers import HttpReceiver
 

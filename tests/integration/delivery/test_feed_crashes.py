@@ -9,7 +9,7 @@ import pytest
 
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.domain import Delivery
-from rota_common.service import Service
+from rota_common.runtime.service import Service
 from rota_common.testing.bus import forgets_ids
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
@@ -90,7 +90,7 @@ async def test_killed_before_the_request_is_acknowledged_nothing_is_said_twice(
 ) -> None:
     await start_with(world, receiver)
     with monkeypatch.context() as patch:
-        patch.setattr("rota_common.consuming.acknowledge", stuck := Stuck())
+        patch.setattr("rota_common.bus.consuming.acknowledge", stuck := Stuck())
         first = await world.start()
         await world.request()
         await killed_at(stuck.reached, first, world)

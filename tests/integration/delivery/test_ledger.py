@@ -19,10 +19,10 @@ from rota_contracts.catalog import (
     REPLAY_DELIVERIES,
     SWITCH_TARGET,
 )
-from rota_contracts.delivery import ReadDelivery
 from rota_contracts.envelope import Event
-from rota_contracts.ledger import ListDeliveries, ReplayDeliveries, Replayed
-from rota_contracts.targets import SwitchTarget
+from rota_contracts.messages.delivery import ReadDelivery
+from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries, ReplayedDelivery
+from rota_contracts.messages.targets import SwitchTarget
 from tests.integration.delivery.conftest import World
 from tests.integration.delivery.receivers import HttpReceiver
 
@@ -43,9 +43,9 @@ async def no_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
     """How a receiver is that is down."""
 
 
-async def replayed(world: World, **fields: Any) -> list[Replayed]:
+async def replayed(world: World, **fields: Any) -> list[ReplayedDelivery]:
     """All pages."""
-    found: list[Replayed] = []
+    found: list[ReplayedDelivery] = []
     after = ""
     while True:
         asked = ReplayDeliveries.model_validate({"team_id": "acme", "replay_id": "p1", "after": after} | fields)

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from rota_contracts.catalog import DELIVERY_ACCEPTED, LIST_SUPPRESSIONS, SUPPRESS, UNSUPPRESS
-from rota_contracts.delivery import ChannelResult
-from rota_contracts.targets import ListSuppressions, Suppress, Suppression, Unsuppress
+from rota_contracts.messages.delivery import ChannelResult
+from rota_contracts.messages.targets import ListSuppressions, Suppress, Suppression, Unsuppress
 from tests.integration.delivery.conftest import World
 from tests.integration.delivery.mailservers import MailServer, mail_server
 from tests.integration.delivery.test_channels import to

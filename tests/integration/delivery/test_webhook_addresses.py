@@ -8,10 +8,10 @@ from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
 from delivery_center.ports import Parcel
 from rota_common.errors import Permanent
 from rota_common.urls import Resolver, checked_target, networks
-from rota_contracts.delivery import DeliveryContent, DeliveryContext
-from rota_contracts.preferences import WebhookTarget
-from rota_contracts.robot import Robot
-from rota_contracts.text import Text
+from rota_contracts.messages.delivery import DeliveryContent, DeliveryContext
+from rota_contracts.messages.text import Text
+from rota_contracts.robots.preferences import WebhookTarget
+from rota_contracts.robots.robot import Robot
 from tests.integration.delivery.receivers import HttpReceiver
 
 WRITTEN = ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "[::ffff:7f00:1]", "0", "localhost", "x@127.0.0.1"]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from delivery_center.settings import Settings
-from rota_common.embedded import free_port
-from rota_common.mongo import Mongo
+from rota_common.runtime.embedded_servers import free_port
+from rota_common.stores.mongo import Mongo
 from rota_contracts.catalog import DELIVERY_ACCEPTED, DELIVERY_COMPLETED, DELIVERY_FAILED, DELIVERY_SETTLED
-from rota_contracts.ledger import TargetState
+from rota_contracts.messages.delivery_log import TargetState
 from tests.integration.delivery.conftest import World
 from tests.integration.delivery.days import Calendar, WatchedDeliveries
 from tests.integration.delivery.receivers import HttpReceiver, Manner, for_ever, hang, http_receiver

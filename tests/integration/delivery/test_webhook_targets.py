@@ -9,7 +9,7 @@ import pytest
 from delivery_center.adapters.mongo_targets import MongoTargets
 from delivery_center.target_health import Place
 from rota_common.clock import now
-from rota_common.mongo import Mongo
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
@@ -18,8 +18,8 @@ from rota_contracts.catalog import (
     TARGET_DISABLED,
     TARGET_ENABLED,
 )
-from rota_contracts.delivery import ChannelResult
-from rota_contracts.targets import ListTargets, SwitchTarget, TargetCondition, TargetHealth
+from rota_contracts.messages.delivery import ChannelResult
+from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetCondition, TargetHealth
 from tests.integration.delivery.conftest import World
 from tests.integration.delivery.days import Calendar
 from tests.integration.delivery.receivers import HttpReceiver, http_receiver

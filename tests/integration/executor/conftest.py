@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from executor.adapters.litellm_model import LitellmModel
-from rota_common.embedded import EmbeddedServer
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.samples import a_robot
 from tests.integration.executor.world import World
 

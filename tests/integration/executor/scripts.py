@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from rota_common.testing.openai_server import Answer, Asked
+from rota_common.testing.openai_server import Answer, ModelRequest
 from tests.integration.executor.world import kind
 
 PLAN = [
@@ -29,7 +29,7 @@ class Script:
         self.replies = {name: list(answers) for name, answers in replies.items()}
         self.reached, self.go = asyncio.Event(), asyncio.Event()
 
-    async def __call__(self, asked: Asked) -> Answer:
+    async def __call__(self, asked: ModelRequest) -> Answer:
         what = kind(asked)
         if what in self.holds:
             self.holds.discard(what)

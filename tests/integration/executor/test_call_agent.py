@@ -9,12 +9,12 @@ import pytest
 
 from rota_common.errors import Permanent, Transient
 from rota_common.patience import ask_patiently
-from rota_common.testing.openai_server import Asked, OpenAIServer, Reply, openai_server
+from rota_common.testing.openai_server import ModelRequest, OpenAIServer, Reply, openai_server
 from rota_common.testing.processes import Processes
 from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts import catalog
-from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.trigger import Message
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.trigger import Message
 from tests.integration.executor.world import KEY, World, scripted
 
 
@@ -34,7 +34,7 @@ def a_call(call_id: str = "c1", assistant_id: str = "rota.validation", **fields:
     return CallAgent.model_validate(given | {"messages": [Message(content="Judge this.")]} | fields)
 
 
-async def ask(world: World, call: CallAgent) -> AgentAnswered:
+async def ask(world: World, call: CallAgent) -> AgentReply:
     return await world.services["validator"].ask(catalog.CALL_AGENT, call)
 
 
@@ -66,7 +66,7 @@ async def test_a_call_that_comes_twice_at_once_asks_the_model_once(
 ) -> None:
     go = asyncio.Event()
 
-    async def slowly(asked: Asked) -> str:
+    async def slowly(asked: ModelRequest) -> str:
         await go.wait()
         return "at last"
 
@@ -86,7 +86,7 @@ async def test_of_two_replicas_that_are_asked_the_same_one_asks_the_model(
 ) -> None:  # EX-88
     go = asyncio.Event()
 
-    async def slowly(asked: Asked) -> str:
+    async def slowly(asked: ModelRequest) -> str:
         await go.wait()
         return "at last"
 
@@ -105,7 +105,7 @@ async def test_an_executor_that_is_killed_over_a_call_costs_its_lease(
 ) -> None:  # EX-88
     never = asyncio.Event()
 
-    async def dies_over_the_first(asked: Asked) -> str:
+    async def dies_over_the_first(asked: ModelRequest) -> str:
         if len(model.asked) == 1:
             await never.wait()
         return "at last"
@@ -162,7 +162,7 @@ async def test_an_agent_that_takes_too_long_is_given_up(
 ) -> None:  # EX-91
     never = asyncio.Event()
 
-    async def waits(asked: Asked) -> str:
+    async def waits(asked: ModelRequest) -> str:
         await never.wait()
         return ""
 

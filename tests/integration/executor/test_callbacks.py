@@ -11,16 +11,16 @@ import nats.micro
 import pytest
 from nats.micro.request import Request
 
-from rota_common.bus import barrier
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus.connection import barrier
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.bus import short_ack_wait, stored
 from rota_common.testing.crash import crash
 from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
-from rota_contracts.callback import PENDING, STATUS
 from rota_contracts.catalog import Channel, process_subject
-from rota_contracts.execution import ExecStatus, Execution
-from rota_contracts.process import ProcessCall
+from rota_contracts.messages.callback import PENDING, STATUS
+from rota_contracts.messages.execution import ExecStatus, Execution
+from rota_contracts.messages.process import ProcessCall
 from tests.integration.executor.test_crashes import QUICK, stuck
 from tests.integration.executor.world import World
 

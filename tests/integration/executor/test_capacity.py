@@ -4,8 +4,8 @@ import json
 
 from rota_common.testing.bus import Listener
 from rota_contracts import catalog
-from rota_contracts.capacity import ExecutorReportedV1
-from rota_contracts.execution import ExecStatus
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.executor_capacity import ExecutorReportedV1
 from tests.integration.executor.world import World
 
 

@@ -12,9 +12,9 @@ from rota_common.testing.openai_server import OpenAIServer, openai_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
-from rota_contracts.delivery import Leave
-from rota_contracts.execution import ExecStatus, Execution
-from rota_contracts.robot import Phase
+from rota_contracts.messages.delivery import Leave
+from rota_contracts.messages.execution import ExecStatus, Execution
+from rota_contracts.robots.robot import Phase
 from tests.integration.executor.scripts import ANSWERS, Script
 from tests.integration.executor.world import World, kinds, scripted
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from rota_common.clock import now
-from rota_common.embedded import EmbeddedServer
-from rota_common.service import Service
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Service
 from rota_common.testing.bus import short_ack_wait, stored
 from rota_common.testing.crash import crash
-from rota_common.testing.openai_server import Answer, Asked, OpenAIServer, openai_server
+from rota_common.testing.openai_server import Answer, ModelRequest, OpenAIServer, openai_server
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
-from rota_contracts.execution import ExecStatus
+from rota_contracts.messages.execution import ExecStatus
 from tests.integration.executor.test_models import ANSWERS
 from tests.integration.executor.world import World, kind, kinds, scripted
 
@@ -29,7 +29,7 @@ class Blocking:
     def __init__(self, what: str) -> None:
         self.what, self.reached, self.go = what, asyncio.Event(), asyncio.Event()
 
-    async def __call__(self, asked: Asked) -> Answer:
+    async def __call__(self, asked: ModelRequest) -> Answer:
         if kind(asked) == self.what and not self.reached.is_set():
             self.reached.set()
             await self.go.wait()

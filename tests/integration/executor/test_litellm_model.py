@@ -13,7 +13,7 @@ from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.openai_server import Calls, OpenAIServer, Reply, openai_server
 from rota_common.testing.patience import PATIENCE_S
-from rota_contracts.trigger import Message
+from rota_contracts.messages.trigger import Message
 
 KEY = "sk-a-secret"
 

@@ -10,15 +10,15 @@ import pytest
 from executor import app
 from executor.adapters.tool_fakes import FakeTools
 from executor.agent.words import Tool
-from rota_common.embedded import EmbeddedServer
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.bus import short_ack_wait
 from rota_common.testing.crash import crash
-from rota_common.testing.openai_server import Asked, Calls, OpenAIServer, openai_server
+from rota_common.testing.openai_server import Calls, ModelRequest, OpenAIServer, openai_server
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
-from rota_contracts.execution import ExecStatus
-from rota_contracts.merging import Waiting
-from rota_contracts.plan import ListPlans, PlanItem, PlansListed
-from rota_contracts.trigger import TriggerType
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.goal_merge import Waiting
+from rota_contracts.messages.plan import ListPlans, PlanItem, PlanPage
+from rota_contracts.messages.trigger import TriggerType
 from tests.integration.executor.scripts import ANSWERS, ASKS, Script
 from tests.integration.executor.world import World, kind, kinds, scripted
 
@@ -47,13 +47,13 @@ class Plans:
         if not holds:
             self.go.set()
 
-    async def __call__(self, asked: ListPlans) -> PlansListed:
+    async def __call__(self, asked: ListPlans) -> PlanPage:
         self.asked.append(asked)
         text = f"Call number {len(self.asked)}"
         self.reached.set()
         await self.go.wait()
         owner: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER, "created_at": NOON}
-        return PlansListed(items=[PlanItem(**owner, plan_id="p1", messages=[{"content": text}])])
+        return PlanPage(items=[PlanItem(**owner, plan_id="p1", messages=[{"content": text}])])
 
 
 class Web(FakeTools):
@@ -65,7 +65,7 @@ class Web(FakeTools):
     async def close(self) -> None: ...
 
 
-def reports(model: OpenAIServer) -> list[Asked]:
+def reports(model: OpenAIServer) -> list[ModelRequest]:
     """How the inspiration agent was asked."""
     return [asked for asked in model.asked if kind(asked) == "inspiration"]
 

@@ -2,25 +2,25 @@
 
 import asyncio
 
-from rota_common.embedded import EmbeddedServer
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.bus import short_ack_wait, stored
 from rota_common.testing.crash import crash
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
 from rota_contracts import catalog
-from rota_contracts.execution import ExecStatus, Execution
-from rota_contracts.learning import CheckGoals, DedupDecision, GoalsChecked
-from rota_contracts.merging import Merged, MergeInto, Waiting
-from rota_contracts.trigger import TriggerType
+from rota_contracts.messages.execution import ExecStatus, Execution
+from rota_contracts.messages.goal_merge import MergeInto, MergeReply, Waiting
+from rota_contracts.messages.learning import CheckGoals, DedupDecision, GoalsReply
+from rota_contracts.messages.trigger import TriggerType
 from tests.integration.executor.test_crashes import QUICK, stuck
 from tests.integration.executor.world import World
 
-PROCEED = GoalsChecked(decision=DedupDecision.PROCEED)
+PROCEED = GoalsReply(decision=DedupDecision.PROCEED)
 WANTED = "## Goals\n1. Deal with lead.created: Globex"
 
 
-def into(execution_id: str) -> GoalsChecked:
-    return GoalsChecked(decision=DedupDecision.MERGE, reason="it is at it", into=execution_id)
+def into(execution_id: str) -> GoalsReply:
+    return GoalsReply(decision=DedupDecision.MERGE, reason="it is at it", into=execution_id)
 
 
 class Learner:
@@ -31,7 +31,7 @@ class Learner:
         self._target, self._merging = target, merging
         world.compare = self._compare
 
-    def _compare(self, asked: CheckGoals) -> GoalsChecked:
+    def _compare(self, asked: CheckGoals) -> GoalsReply:
         self.asked[asked.execution_id] = asked
         return into(self._target) if asked.execution_id in self._merging else PROCEED
 
@@ -84,9 +84,9 @@ async def test_goals_go_to_a_run_that_waits_for_its_slot(world: World) -> None: 
     learner, asked = Learner(world, "q1", "e1"), list[MergeInto]()
     world.waiting = [Waiting(execution_id="q1", type=TriggerType.CLOCK, about="the clock", queued_at=NOON)]
 
-    def merge(question: MergeInto) -> Merged:
+    def merge(question: MergeInto) -> MergeReply:
         asked.append(question)
-        return Merged(done=True)
+        return MergeReply(done=True)
 
     world.merge = merge
     async with world.executor():

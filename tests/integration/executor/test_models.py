@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import structlog
 
-from rota_common.blobs import Blobs
+from rota_common.stores.blobs import Blobs
 from rota_common.testing.bus import Listener, stored
-from rota_common.testing.openai_server import Answer, Asked, OpenAIServer, Reply, openai_server
+from rota_common.testing.openai_server import Answer, ModelRequest, OpenAIServer, Reply, openai_server
 from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts import catalog
-from rota_contracts.execution import ExecStatus, TaskStatus
-from rota_contracts.text import INLINE_LIMIT
+from rota_contracts.messages.execution import ExecStatus, TaskStatus
+from rota_contracts.messages.text import INLINE_LIMIT
 from tests.integration.executor.world import KEY, World, kind, kinds, scripted
 
 PLAN = [
@@ -31,7 +31,7 @@ ANSWERS: dict[str, str] = {
 }
 
 
-def answers(asked: Asked) -> Answer:
+def answers(asked: ModelRequest) -> Answer:
     return ANSWERS[kind(asked)]
 
 
@@ -46,7 +46,7 @@ def settings(tmp_path: Path, model: OpenAIServer) -> dict[str, Any]:
     return scripted(tmp_path / "connectors", model.url)
 
 
-def instead(what: str, *replies: Answer) -> Callable[[Asked], Answer]:
+def instead(what: str, *replies: Answer) -> Callable[[ModelRequest], Answer]:
     """A script that gives these answers to the first requests of one kind, and the usual ones to all others."""
     left = list(replies)
     return lambda asked: left.pop(0) if left and kind(asked) == what else answers(asked)

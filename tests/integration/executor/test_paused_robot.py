@@ -6,9 +6,9 @@ from rota_common.testing.bus import Listener
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, a_robot
 from rota_contracts import catalog
-from rota_contracts.control import Control, ControlAction
-from rota_contracts.execution import ExecStatus
-from rota_contracts.robot import RobotStatus
+from rota_contracts.messages.control import Control, ControlAction
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.robots.robot import RobotStatus
 from tests.integration.executor.world import World
 
 

@@ -13,11 +13,11 @@ from nats.micro.request import Request
 
 from executor.adapters.nats_processes import NatsProcesses
 from executor.ports import NotBegun, ToolFailed
-from rota_common.bus import Bus, barrier
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus.connection import Bus, barrier
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import process_subject
-from rota_contracts.process import ProcessCall
+from rota_contracts.messages.process import ProcessCall
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "process.py"
 CALL = ProcessCall(

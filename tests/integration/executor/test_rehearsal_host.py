@@ -15,8 +15,8 @@ from executor.agent.words import ChatMessage, Said, Tool, ToolCall
 from executor.connectors import Connector
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
-from rota_common.serving_beside import serve_beside
-from rota_contracts.trigger import Message
+from rota_common.runtime.embedded_http import serve_beside
+from rota_contracts.messages.trigger import Message
 
 CALL = ToolCall(id="1", name="web__now", arguments={"zone": "UTC"})
 

@@ -6,11 +6,11 @@ import structlog
 from rota_common.testing.bus import Listener, stored
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
 from rota_contracts import catalog
-from rota_contracts.execution import ExecStatus, ListExecutions, TaskStatus
-from rota_contracts.learning import LessonType
-from rota_contracts.memory import MemoryEntry, Recalled, RecalledEntry
-from rota_contracts.robot import Phase
-from rota_contracts.validation import RulesChecked, ValidationResult
+from rota_contracts.messages.execution import ExecStatus, ListExecutions, TaskStatus
+from rota_contracts.messages.learning import LessonType
+from rota_contracts.messages.memory import MemoryEntry, Recalled, RecalledEntry
+from rota_contracts.messages.validation import RulesReply, ValidationResult
+from rota_contracts.robots.robot import Phase
 from tests.integration.executor.world import World
 
 BAD = ValidationResult(passed=False, score=0.1, issues=["no figures"])
@@ -94,7 +94,7 @@ async def test_a_team_sees_its_own_runs_only(world: World) -> None:  # TG-23
 
 
 async def test_a_broken_rule_ends_the_run_without_a_delivery(world: World) -> None:  # EX-25, Decision 33
-    world.rules = lambda asked: RulesChecked(verdict=BAD)
+    world.rules = lambda asked: RulesReply(verdict=BAD)
     async with world.executor():
         await world.request()
         done = await world.over()

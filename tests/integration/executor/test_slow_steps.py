@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from rota_common.embedded import EmbeddedServer, free_port
+from rota_common.runtime.embedded_servers import EmbeddedServer, free_port
 from rota_common.testing.bus import short_ack_wait, stored
 from rota_common.testing.openai_server import OpenAIServer, openai_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts import catalog
-from rota_contracts.execution import ExecStatus
+from rota_contracts.messages.execution import ExecStatus
 from tests.integration.executor.scripts import ANSWERS, Script
 from tests.integration.executor.world import KEY, World, kinds, scripted
 

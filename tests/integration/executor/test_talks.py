@@ -10,9 +10,9 @@ from rota_common.testing.bus import stored
 from rota_common.testing.openai_server import OpenAIServer, openai_server
 from rota_common.testing.samples import MEMBER, a_robot
 from rota_contracts import catalog
-from rota_contracts.execution import ExecStatus, Execution
-from rota_contracts.learning import CheckGoals, DedupDecision, GoalsChecked
-from rota_contracts.validation import RulesChecked, ValidationRequestedV1, ValidationResult
+from rota_contracts.messages.execution import ExecStatus, Execution
+from rota_contracts.messages.learning import CheckGoals, DedupDecision, GoalsReply
+from rota_contracts.messages.validation import RulesReply, ValidationRequestedV1, ValidationResult
 from tests.integration.executor.scripts import ANSWERS, ASKS, Script
 from tests.integration.executor.world import GOOD, World, kind, kinds, scripted
 
@@ -49,7 +49,7 @@ async def test_a_verdict_that_wants_a_reply_makes_the_assistant_answer_it(
     if layer == "meaning":
         world.verdict = verdict
     else:
-        world.rules = lambda asked: RulesChecked(
+        world.rules = lambda asked: RulesReply(
             verdict=MORE if asked.conversation.turn == 1 and asked.output.inline == "87 of 100" else GOOD
         )
     model.script = Script(**{"run: Score it": ["87 of 100", "87, for it grows."]})
@@ -155,10 +155,10 @@ async def test_the_learner_says_whether_the_goals_were_reached_before(
 ) -> None:  # SC-13
     asked = list[CheckGoals]()
 
-    def compare(question: CheckGoals) -> GoalsChecked:
+    def compare(question: CheckGoals) -> GoalsReply:
         asked.append(question)
         left = "## Goals\n1. Only the rest" if decision is DedupDecision.MERGE else None
-        return GoalsChecked(decision=decision, reason="scored at 9", execution_id="e0", goals=left)
+        return GoalsReply(decision=decision, reason="scored at 9", execution_id="e0", goals=left)
 
     world.compare = compare
     await _switch_dedup_on(world)

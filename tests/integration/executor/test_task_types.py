@@ -20,9 +20,9 @@ from rota_common.testing.openai_server import Calls, OpenAIServer, openai_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import TEAM, a_robot
 from rota_contracts.catalog import process_subject
-from rota_contracts.execution import ExecStatus
-from rota_contracts.process import ProcessCall
-from rota_contracts.turns import ToolUse
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.process import ProcessCall
 from tests.integration.executor.scripts import Script
 from tests.integration.executor.world import World, kind, scripted
 

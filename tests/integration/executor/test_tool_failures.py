@@ -21,7 +21,7 @@ from starlette.routing import Route
 from executor.adapters import mcp_session
 from executor.mcp_servers import Server, Stdio
 from executor.ports import NotBegun, ToolFailed
-from rota_common.serving_beside import serve_beside
+from rota_common.runtime.embedded_http import serve_beside
 from rota_common.testing.mcp_server import ScriptedTool, mcp_server
 from rota_common.testing.patience import PATIENCE_S
 from tests.integration.executor.test_tools import ECHO, Gate, at, failure, robot, tools_of, use

@@ -17,8 +17,8 @@ from executor.ports import NotBegun, ToolFailed
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.mcp_server import MCPServer, ScriptedTool, mcp_server
 from rota_common.testing.samples import a_robot
-from rota_contracts.robot import Robot
-from rota_contracts.turns import ToolUse
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.robots.robot import Robot
 
 SECRET = "s3cret"
 

@@ -9,38 +9,50 @@ from typing import Any
 
 from executor.app import build
 from executor.settings import Settings
+from rota_common.bus.router import Router
 from rota_common.clock import Clock, now
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
-from rota_common.serving import App
+from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.serving import App
 from rota_common.testing.bus import Listener, stored
-from rota_common.testing.openai_server import Asked, OpenAIServer
+from rota_common.testing.openai_server import ModelRequest, OpenAIServer
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, a_trigger
 from rota_contracts import catalog
-from rota_contracts.callback import CallBack, CalledBack
-from rota_contracts.capacity import CheckSlots, SlotChecked
-from rota_contracts.control import Control, Controlled, Intervene, Intervened
-from rota_contracts.delivery import DeliveryAcceptedV1, DeliveryLeave, DeliveryRequestedV1, DeliveryResult, MayDeliver
 from rota_contracts.envelope import Event
-from rota_contracts.execution import Execution, ExecutionFinishedV1, ExecutionRequestedV1, ReadExecution
-from rota_contracts.learning import CheckGoals, DedupDecision, GoalsChecked, LearningCompletedV1, LearningRequestedV1
-from rota_contracts.memory import Recall, Recalled
-from rota_contracts.merging import ListWaiting, Merged, MergeInto, Waiting, WaitingListed
-from rota_contracts.parking import ExecutionResumableV1
-from rota_contracts.plan import ListPlans, PlansListed
-from rota_contracts.replaying import ExecutionReplayed, ReplayExecution
-from rota_contracts.robot import Robot
-from rota_contracts.robot_facts import RobotDeletedV1
-from rota_contracts.streams import ROBOTS_BUCKET
-from rota_contracts.trigger import TriggerReceivedV1
-from rota_contracts.validation import (
+from rota_contracts.messages.callback import CallBack, CallbackReply
+from rota_contracts.messages.control import Control, ControlReply, Intervene, InterveneReply
+from rota_contracts.messages.delivery import (
+    DeliveryAcceptedV1,
+    DeliveryPermission,
+    DeliveryRequestedV1,
+    DeliveryResult,
+    MayDeliver,
+)
+from rota_contracts.messages.execution import Execution, ExecutionFinishedV1, ExecutionRequestedV1, ReadExecution
+from rota_contracts.messages.executor_capacity import CheckSlots, SlotState
+from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, MergeReply, Waiting, WaitingPage
+from rota_contracts.messages.learning import (
+    CheckGoals,
+    DedupDecision,
+    GoalsReply,
+    LearningCompletedV1,
+    LearningRequestedV1,
+)
+from rota_contracts.messages.memory import Recall, Recalled
+from rota_contracts.messages.parking import ExecutionResumableV1
+from rota_contracts.messages.plan import ListPlans, PlanPage
+from rota_contracts.messages.replay import ReplayExecution, ReplayReply
+from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.messages.trigger import TriggerReceivedV1
+from rota_contracts.messages.validation import (
     CheckRules,
-    RulesChecked,
+    RulesReply,
     ValidationCompletedV1,
     ValidationRequestedV1,
     ValidationResult,
 )
+from rota_contracts.robots.robot import Robot
+from rota_contracts.streams import ROBOTS_BUCKET
 
 GOOD = ValidationResult(passed=True, score=0.9)
 KEY = "sk-a-secret-that-nobody-may-see"
@@ -55,7 +67,7 @@ ENDINGS = {
 }
 
 
-def kind(asked: Asked) -> str:
+def kind(asked: ModelRequest) -> str:
     """Which step a request to the model is: a phase, or `run: <the task>`."""
     if "## Task\n" in asked.words:
         return "run: " + asked.words.split("## Task\n")[1].splitlines()[0]
@@ -78,13 +90,13 @@ class World:
         del self.services["executor"]
         self.silent: set[str] = set()
         self.ignored: asyncio.Queue[str] = asyncio.Queue()
-        self.rules: Callable[[CheckRules], RulesChecked] = lambda asked: RulesChecked(verdict=GOOD)
+        self.rules: Callable[[CheckRules], RulesReply] = lambda asked: RulesReply(verdict=GOOD)
         self.verdict: Callable[[ValidationRequestedV1], ValidationResult] = lambda asked: GOOD
         self.recall: Callable[[Recall], Recalled] = lambda asked: Recalled()
-        self.compare: Callable[[CheckGoals], GoalsChecked] = lambda asked: GoalsChecked(decision=DedupDecision.PROCEED)
+        self.compare: Callable[[CheckGoals], GoalsReply] = lambda asked: GoalsReply(decision=DedupDecision.PROCEED)
         self.waiting: list[Waiting] = []
-        self.plans: Callable[[ListPlans], Awaitable[PlansListed]] = _no_plans
-        self.merge: Callable[[MergeInto], Merged] = lambda asked: Merged(done=False)
+        self.plans: Callable[[ListPlans], Awaitable[PlanPage]] = _no_plans
+        self.merge: Callable[[MergeInto], MergeReply] = lambda asked: MergeReply(done=False)
         self.triggers: dict[str, TriggerReceivedV1] = {}
 
     @contextlib.asynccontextmanager
@@ -140,23 +152,23 @@ class World:
     async def _recall(self, asked: Recall) -> Recalled:
         return self.recall(asked)
 
-    async def _compare(self, asked: CheckGoals) -> GoalsChecked:
+    async def _compare(self, asked: CheckGoals) -> GoalsReply:
         return self.compare(asked)
 
-    async def _list_waiting(self, asked: ListWaiting) -> WaitingListed:
-        return WaitingListed(waiting=self.waiting)
+    async def _list_waiting(self, asked: ListWaiting) -> WaitingPage:
+        return WaitingPage(waiting=self.waiting)
 
-    async def _list_plans(self, asked: ListPlans) -> PlansListed:
+    async def _list_plans(self, asked: ListPlans) -> PlanPage:
         return await self.plans(asked)
 
-    async def _merge(self, asked: MergeInto) -> Merged:
+    async def _merge(self, asked: MergeInto) -> MergeReply:
         return self.merge(asked)
 
     async def _grant(self, event: Event[ExecutionResumableV1]) -> None:
         if not self._ignores("scheduler"):
             await self._give_slot(event.data.execution_id, grant=event.data.parks)
 
-    async def _check(self, asked: CheckRules) -> RulesChecked:
+    async def _check(self, asked: CheckRules) -> RulesReply:
         return self.rules(asked)
 
     async def _validate(self, event: Event[ValidationRequestedV1]) -> None:
@@ -213,32 +225,32 @@ class World:
             catalog.EXECUTION_REQUESTED, fact, caused_by=given.trigger_id, step=step, trace=trace
         )
 
-    async def control(self, action: str, execution_id: str | None = "e1", **fields: Any) -> Controlled:
+    async def control(self, action: str, execution_id: str | None = "e1", **fields: Any) -> ControlReply:
         """Pause, resume or stop, as the gateway asks for it."""
         given = {"request_id": f"{action}-{execution_id}", "team_id": TEAM, "execution_id": execution_id}
         question = Control.model_validate(given | {"action": action} | fields)
         return await self.services["trigger-gateway"].ask(catalog.CONTROL, question)
 
-    async def intervene(self, action: str, text: str = "", **fields: Any) -> Intervened:
+    async def intervene(self, action: str, text: str = "", **fields: Any) -> InterveneReply:
         given: dict[str, Any] = {"intervention_id": f"i-{action}", "team_id": TEAM, "member_id": MEMBER}
         said = {"action": action, "messages": [{"content": text}] if text else []}
         question = Intervene.model_validate(given | said | fields)
         return await self.services["trigger-gateway"].ask(catalog.INTERVENE, question)
 
-    async def call_back(self, callback_id: str, output: Any = None, *, error: str | None = None) -> CalledBack:
+    async def call_back(self, callback_id: str, output: Any = None, *, error: str | None = None) -> CallbackReply:
         """A result that was promised, as the gateway passes it on."""
         question = CallBack(callback_id=callback_id, output=output, error=error)
         return await self.services["trigger-gateway"].ask(catalog.CALL_BACK, question)
 
-    async def slots(self, *execution_ids: str) -> list[SlotChecked]:
+    async def slots(self, *execution_ids: str) -> list[SlotState]:
         question = CheckSlots(execution_ids=[*execution_ids])
         return (await self.services["scheduler"].ask(catalog.CHECK_SLOTS, question)).slots
 
-    async def may_deliver(self, execution_id: str = "e1", *, team: str = TEAM) -> DeliveryLeave:
+    async def may_deliver(self, execution_id: str = "e1", *, team: str = TEAM) -> DeliveryPermission:
         question = MayDeliver(team_id=team, execution_id=execution_id)
         return await self.services["delivery-center"].ask(catalog.MAY_DELIVER, question)
 
-    async def replay(self, execution_id: str = "e1", *, team: str = TEAM) -> ExecutionReplayed:
+    async def replay(self, execution_id: str = "e1", *, team: str = TEAM) -> ReplayReply:
         question = ReplayExecution(team_id=team, execution_id=execution_id)
         return await self.services["trigger-gateway"].ask(catalog.REPLAY, question)
 
@@ -273,8 +285,8 @@ class World:
         return execution
 
 
-async def _no_plans(asked: ListPlans) -> PlansListed:
-    return PlansListed()
+async def _no_plans(asked: ListPlans) -> PlanPage:
+    return PlanPage()
 
 
 def scripted(folder: Path, host: str) -> dict[str, Any]:

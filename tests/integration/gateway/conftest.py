@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from rota_common.embedded import EmbeddedServer
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from tests.integration.gateway.databases import Crm
 from tests.integration.gateway.kit import Gateway, Scheduler, gateway, settings
 from tests.integration.gateway.standins import Executor

@@ -10,10 +10,10 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from rota_common.mongo import Document, Mongo
-from rota_common.service import Runtime
+from rota_common.runtime.service import Runtime
+from rota_common.stores.mongo import Document, Mongo
 from rota_common.testing.patience import PATIENCE_S
-from rota_contracts.trigger import TriggerReceivedV1
+from rota_contracts.messages.trigger import TriggerReceivedV1
 from tests.integration.gateway.kit import Gateway, messages, robot, settings, started, triggers
 from trigger_gateway.app import build
 

@@ -16,10 +16,10 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 from standardwebhooks.webhooks import Webhook
 
-from rota_common.embedded import free_port
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
-from rota_common.serving import App
+from rota_common.bus.router import Router
+from rota_common.runtime.embedded_servers import free_port
+from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.serving import App
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import (
     CHANGE_PLAN,
@@ -31,13 +31,21 @@ from rota_contracts.catalog import (
     TRIGGER_REJECTED,
     WITHDRAW,
 )
-from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.envelope import Event, parse_event
-from rota_contracts.execution import ReadTrigger, TriggerRead, TriggerState
 from rota_contracts.ids import execution_id
-from rota_contracts.plan import ChangePlan, ListPlans, PlanAction, PlanChanged, PlanItem, PlansListed, PlanState
-from rota_contracts.standing import ReadRobots, RobotsRead, RobotState
-from rota_contracts.trigger import RejectReason, TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
+from rota_contracts.messages.control import Withdraw, WithdrawReply
+from rota_contracts.messages.execution import ReadTrigger, TriggerReply, TriggerState
+from rota_contracts.messages.plan import (
+    ChangePlan,
+    ChangePlanReply,
+    ListPlans,
+    PlanAction,
+    PlanItem,
+    PlanPage,
+    PlanState,
+)
+from rota_contracts.messages.robot_state import ReadRobots, RobotsReply, RobotState
+from rota_contracts.messages.trigger import RejectReason, TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
 from trigger_gateway.app import build
 from trigger_gateway.settings import Settings
 
@@ -209,32 +217,32 @@ class Scheduler:
             no = TriggerRejectedV1.model_validate(whose | why)
             await self.service.publish(TRIGGER_REJECTED, no, caused_by=event)
 
-    async def _read(self, question: ReadTrigger) -> TriggerRead:
+    async def _read(self, question: ReadTrigger) -> TriggerReply:
         if question.execution_id is not None:
             states = dict.fromkeys(self.admitted, TriggerState.ADMITTED) | dict.fromkeys(
                 self.queued, TriggerState.QUEUED
             )
-            return TriggerRead(trigger_id="", state=states.get(question.execution_id, TriggerState.UNKNOWN))
+            return TriggerReply(trigger_id="", state=states.get(question.execution_id, TriggerState.UNKNOWN))
         known = any(trigger.trigger_id == question.trigger_id for trigger in self.seen)
         if not known:
-            return TriggerRead(trigger_id=question.trigger_id, state=TriggerState.UNKNOWN)
+            return TriggerReply(trigger_id=question.trigger_id, state=TriggerState.UNKNOWN)
         if self.refuses is not None:
             text = f"no: {self.refuses}"
-            return TriggerRead(trigger_id=question.trigger_id, state=TriggerState.REJECTED, message=text)
+            return TriggerReply(trigger_id=question.trigger_id, state=TriggerState.REJECTED, message=text)
         run = execution_id(question.trigger_id)
-        return TriggerRead(trigger_id=question.trigger_id, state=TriggerState.RUNNING, execution_id=run)
+        return TriggerReply(trigger_id=question.trigger_id, state=TriggerState.RUNNING, execution_id=run)
 
-    async def _withdraw(self, what: Withdraw) -> Withdrawn:
+    async def _withdraw(self, what: Withdraw) -> WithdrawReply:
         self.withdrawals.append(what)
         wanted = (self.queued + self.admitted) if what.execution_id is None else [what.execution_id]
         gone = [each for each in self.queued if each in wanted]
         self.queued = [each for each in self.queued if each not in gone]
-        return Withdrawn(execution_ids=gone, admitted=[each for each in self.admitted if each in wanted])
+        return WithdrawReply(execution_ids=gone, admitted=[each for each in self.admitted if each in wanted])
 
-    async def _change_plan(self, change: ChangePlan) -> PlanChanged:
+    async def _change_plan(self, change: ChangePlan) -> ChangePlanReply:
         self.changes.append(change)
         if self.refuses_plans:
-            return PlanChanged(item=self.plans.get(change.plan_id), refused=self.refuses_plans)
+            return ChangePlanReply(item=self.plans.get(change.plan_id), refused=self.refuses_plans)
         there = self.plans.get(change.plan_id)
         if change.action is PlanAction.ADD and there is None:
             given = change.model_dump(exclude={"action"})
@@ -244,16 +252,16 @@ class Scheduler:
             there = there.model_copy(update={"state": PlanState.REMOVED} if gone else {"plan_time": change.plan_time})
         if there is not None:
             self.plans[change.plan_id] = there
-        return PlanChanged(item=there)
+        return ChangePlanReply(item=there)
 
-    async def _read_robots(self, question: ReadRobots) -> RobotsRead:
+    async def _read_robots(self, question: ReadRobots) -> RobotsReply:
         self.looked.append(question)
         found = [self.states[name] for name in question.member_ids if name in self.states]
-        return RobotsRead(robots=[each for each in found if each.team_id == question.team_id])
+        return RobotsReply(robots=[each for each in found if each.team_id == question.team_id])
 
-    async def _list_plans(self, question: ListPlans) -> PlansListed:
+    async def _list_plans(self, question: ListPlans) -> PlanPage:
         mine = [one for one in self.plans.values() if question.member_id in (None, one.member_id)]
-        return PlansListed(items=mine[: question.limit])
+        return PlanPage(items=mine[: question.limit])
 
 
 async def triggers(url: str) -> list[Event[TriggerReceivedV1]]:

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from rota_common.bus.router import Router
 from rota_common.errors import Permanent
-from rota_common.router import Router
 from rota_contracts.catalog import (
     LIST_DELIVERIES,
     LIST_SUPPRESSIONS,
@@ -16,42 +16,49 @@ from rota_contracts.catalog import (
     SWITCH_TARGET,
     UNSUPPRESS,
 )
-from rota_contracts.delivery import AttemptRead, ChannelResult, DeliveryRead, DeliveryType, ReadDelivery, TargetRead
-from rota_contracts.ledger import (
-    DeliveriesListed,
-    DeliveriesReplayed,
+from rota_contracts.messages.delivery import (
+    AttemptDetail,
+    ChannelResult,
+    DeliveryReply,
+    DeliveryType,
+    ReadDelivery,
+    TargetDetail,
+)
+from rota_contracts.messages.delivery_log import (
+    DeliveryPage,
     DeliveryState,
     DeliverySummary,
     ListDeliveries,
     ReplayDeliveries,
-    Replayed,
+    ReplayDeliveriesReply,
+    ReplayedDelivery,
 )
-from rota_contracts.model import Part
-from rota_contracts.targets import (
+from rota_contracts.messages.targets import (
     ListSuppressions,
     ListTargets,
     Suppress,
     Suppression,
-    SuppressionsListed,
+    SuppressionPage,
     SwitchTarget,
     TargetCondition,
     TargetHealth,
-    TargetsListed,
+    TargetPage,
     Unsuppress,
 )
+from rota_contracts.model import Part
 from tests.integration.gateway.standins import AT, answering
 
 HOOK = "https://crm.example/in"
 
 
-def delivery(request_id: str = "d1", *, success: bool = False, final: bool = True, targets: int = 1) -> DeliveryRead:
+def delivery(request_id: str = "d1", *, success: bool = False, final: bool = True, targets: int = 1) -> DeliveryReply:
     result = ChannelResult(
         type=DeliveryType.WEBHOOK, target=HOOK, success=success, delivery_id="x1", final=final, target_id="t1"
     )
-    attempt = AttemptRead(at=AT, ok=success, latency_ms=12, details={"status": 500, "body": "out of order"})
+    attempt = AttemptDetail(at=AT, ok=success, latency_ms=12, details={"status": 500, "body": "out of order"})
     settled = final or not targets
-    read = [TargetRead(result=result, attempts=[attempt])] * targets
-    return DeliveryRead(request_id=request_id, accepted_at=AT, settled=settled, targets=read)
+    read = [TargetDetail(result=result, attempts=[attempt])] * targets
+    return DeliveryReply(request_id=request_id, accepted_at=AT, settled=settled, targets=read)
 
 
 def summary(request_id: str) -> DeliverySummary:
@@ -69,7 +76,7 @@ def summary(request_id: str) -> DeliverySummary:
 class Ledger:
     """The team acme has `deliveries`; a page holds one. `given_up` of them are replayed. `refuses` is why it won't."""
 
-    deliveries: list[DeliveryRead] = field(default_factory=list)
+    deliveries: list[DeliveryReply] = field(default_factory=list)
     given_up: list[str] = field(default_factory=list)
     targets: list[TargetHealth] = field(default_factory=list)
     suppressions: list[Suppression] = field(default_factory=list)
@@ -90,18 +97,18 @@ class Ledger:
         async with answering("delivery-center", url, router):
             yield self
 
-    async def _read(self, question: ReadDelivery) -> DeliveryRead:
+    async def _read(self, question: ReadDelivery) -> DeliveryReply:
         mine = self.deliveries if question.team_id == "acme" else []
-        return next((each for each in mine if each.request_id == question.request_id), DeliveryRead())
+        return next((each for each in mine if each.request_id == question.request_id), DeliveryReply())
 
-    async def _list(self, question: ListDeliveries) -> DeliveriesListed:
+    async def _list(self, question: ListDeliveries) -> DeliveryPage:
         self.asked.append(question)
         ids = sorted(each.request_id or "" for each in self.deliveries if question.team_id == "acme")
         page = [each for each in ids if each > question.after][:1]
         more = page[-1] if page and page[-1] != ids[-1] else ""
-        return DeliveriesListed(deliveries=[summary(each) for each in page], next=more)
+        return DeliveryPage(deliveries=[summary(each) for each in page], next=more)
 
-    async def _replay(self, question: ReplayDeliveries) -> DeliveriesReplayed:
+    async def _replay(self, question: ReplayDeliveries) -> ReplayDeliveriesReply:
         self.asked.append(question)
         if self.refuses:
             raise Permanent(self.refuses)
@@ -111,16 +118,16 @@ class Ledger:
             page = []
         more = page[-1] if question.request_id is None and len(left) > question.limit else ""
         ids = [(f"{question.replay_id}-{each}", each) for each in page]
-        sent = [Replayed(request_id=made, replay_of=each or "", targets=1) for made, each in ids]
-        return DeliveriesReplayed(replayed=sent, next=more)
+        sent = [ReplayedDelivery(request_id=made, replay_of=each or "", targets=1) for made, each in ids]
+        return ReplayDeliveriesReply(replayed=sent, next=more)
 
-    async def _list_targets(self, question: ListTargets) -> TargetsListed:
-        return TargetsListed(targets=self.targets if question.team_id == "acme" else [])
+    async def _list_targets(self, question: ListTargets) -> TargetPage:
+        return TargetPage(targets=self.targets if question.team_id == "acme" else [])
 
-    async def _switch(self, word: SwitchTarget) -> TargetsListed:
+    async def _switch(self, word: SwitchTarget) -> TargetPage:
         self.asked.append(word)
         if self.refuses:
-            return TargetsListed(refused=self.refuses)
+            return TargetPage(refused=self.refuses)
         healthy = [each for each in self.targets if each.target_id != word.target_id]
         sick = TargetHealth(
             target_id=word.target_id,
@@ -131,22 +138,22 @@ class Ledger:
             reason=word.reason,
         )
         self.targets = healthy if word.enabled else [*healthy, sick]
-        return TargetsListed(targets=self.targets)
+        return TargetPage(targets=self.targets)
 
-    async def _suppress(self, word: Suppress) -> SuppressionsListed:
+    async def _suppress(self, word: Suppress) -> SuppressionPage:
         self.asked.append(word)
         if self.refuses:
-            return SuppressionsListed(refused=self.refuses)
+            return SuppressionPage(refused=self.refuses)
         made = Suppression(created_at=AT, **word.model_dump())
         self.suppressions.append(made)
-        return SuppressionsListed(suppressions=[made])
+        return SuppressionPage(suppressions=[made])
 
-    async def _unsuppress(self, word: Unsuppress) -> SuppressionsListed:
+    async def _unsuppress(self, word: Unsuppress) -> SuppressionPage:
         self.asked.append(word)
         self.suppressions = [each for each in self.suppressions if each.address != word.address]
-        return SuppressionsListed()
+        return SuppressionPage()
 
-    async def _list_suppressions(self, question: ListSuppressions) -> SuppressionsListed:
+    async def _list_suppressions(self, question: ListSuppressions) -> SuppressionPage:
         self.asked.append(question)
         page = [each for each in self.suppressions if each.address > question.after][: question.limit]
-        return SuppressionsListed(suppressions=page, next=page[-1].address if page else "")
+        return SuppressionPage(suppressions=page, next=page[-1].address if page else "")

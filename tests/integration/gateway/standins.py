@@ -5,9 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
-from rota_contracts.callback import CallBack, CalledBack
+from rota_common.bus.router import Router
+from rota_common.runtime.service import Runtime, Service
 from rota_contracts.catalog import (
     CALL_BACK,
     CONTROL,
@@ -19,19 +18,20 @@ from rota_contracts.catalog import (
     SUBSCRIBE,
     UNSUBSCRIBE,
 )
-from rota_contracts.control import Control, Controlled, Intervene, Intervened
-from rota_contracts.delivery import DeliveryRead, ReadDelivery
-from rota_contracts.execution import ExecStatus, Execution, ExecutionRead, ReadExecution
-from rota_contracts.notification import (
+from rota_contracts.messages.callback import CallBack, CallbackReply
+from rota_contracts.messages.control import Control, ControlReply, Intervene, InterveneReply
+from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
+from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionReply, ReadExecution
+from rota_contracts.messages.notification import (
     ListSubscriptions,
     Subscribe,
     Subscription,
-    SubscriptionsListed,
+    SubscriptionPage,
     Unsubscribe,
 )
-from rota_contracts.replaying import Decision, ExecutionReplayed, ReplayExecution
-from rota_contracts.robot import Phase
-from rota_contracts.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.replay import Decision, ReplayExecution, ReplayReply
+from rota_contracts.messages.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
+from rota_contracts.robots.robot import Phase
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -83,8 +83,8 @@ class Executor:
     words: list[Intervene] = field(default_factory=list)
     awaited: dict[str, str] = field(default_factory=dict)
     results: dict[str, CallBack] = field(default_factory=dict)
-    replayed: ExecutionReplayed = field(
-        default_factory=lambda: ExecutionReplayed(same=True, decisions=[Decision(at=AT, step="goals", outcome="asked")])
+    replayed: ReplayReply = field(
+        default_factory=lambda: ReplayReply(same=True, decisions=[Decision(at=AT, step="goals", outcome="asked")])
     )
 
     def give(self, *ids: str, member: str = "leader", status: ExecStatus = ExecStatus.RUNNING) -> None:
@@ -101,47 +101,49 @@ class Executor:
         async with answering("executor", url, router):
             yield self
 
-    async def _control(self, word: Control) -> Controlled:
+    async def _control(self, word: Control) -> ControlReply:
         self.controls.append(word)
         named = word.execution_id
         if named is None:
-            return Controlled(execution_ids=self._under_way(word.team_id, word.member_id))
+            return ControlReply(execution_ids=self._under_way(word.team_id, word.member_id))
         if self.arriving.get(named, 0) > 0:
             self.arriving[named] -= 1
-            return Controlled(execution_ids=[], unknown=True)
+            return ControlReply(execution_ids=[], unknown=True)
         found = self._find(word.team_id, named)
         if found is None:
-            return Controlled(execution_ids=[], unknown=True)
+            return ControlReply(execution_ids=[], unknown=True)
         return (
-            Controlled(execution_ids=[], over=found.status) if found.status.over else Controlled(execution_ids=[named])
+            ControlReply(execution_ids=[], over=found.status)
+            if found.status.over
+            else ControlReply(execution_ids=[named])
         )
 
-    async def _intervene(self, word: Intervene) -> Intervened:
+    async def _intervene(self, word: Intervene) -> InterveneReply:
         """Like the real one, it drops what it has had before."""
         under_way = self._under_way(word.team_id, word.member_id)
         found = self._find(word.team_id, word.execution_id or (under_way[0] if len(under_way) == 1 else ""))
         if found is None:
-            return Intervened(candidates=under_way)
+            return InterveneReply(candidates=under_way)
         if found.status.over:
-            return Intervened(over=found.status)
+            return InterveneReply(over=found.status)
         if word.intervention_id not in {each.intervention_id for each in self.words}:
             self.words.append(word)
-        return Intervened(execution_id=found.execution_id)
+        return InterveneReply(execution_id=found.execution_id)
 
-    async def _read(self, question: ReadExecution) -> ExecutionRead:
-        return ExecutionRead(execution=self._find(question.team_id, question.execution_id))
+    async def _read(self, question: ReadExecution) -> ExecutionReply:
+        return ExecutionReply(execution=self._find(question.team_id, question.execution_id))
 
-    async def _call_back(self, result: CallBack) -> CalledBack:
+    async def _call_back(self, result: CallBack) -> CallbackReply:
         found = self._find("acme", self.awaited.get(result.callback_id, ""))
         if found is None:
-            return CalledBack()
+            return CallbackReply()
         repeated = self.results.setdefault(result.callback_id, result) is not result
         over = found.status if found.status.over else None
-        return CalledBack(team_id="acme", execution_id=found.execution_id, repeated=repeated, over=over)
+        return CallbackReply(team_id="acme", execution_id=found.execution_id, repeated=repeated, over=over)
 
-    async def _replay(self, question: ReplayExecution) -> ExecutionReplayed:
+    async def _replay(self, question: ReplayExecution) -> ReplayReply:
         known = self._find(question.team_id, question.execution_id) is not None
-        return self.replayed if known else ExecutionReplayed(found=False)
+        return self.replayed if known else ReplayReply(found=False)
 
     def _find(self, team: str, execution_id: str) -> Execution | None:
         return next((each for each in self.has if (each.team_id, each.execution_id) == (team, execution_id)), None)
@@ -155,7 +157,7 @@ class Executor:
 class DeliveryCenter:
     """Has the delivery of the execution e1 of the team acme, and its subscriptions."""
 
-    has: DeliveryRead = field(default_factory=DeliveryRead)
+    has: DeliveryReply = field(default_factory=DeliveryReply)
     subscriptions: list[Subscription] = field(default_factory=list)
     refuses: str = ""
 
@@ -169,22 +171,22 @@ class DeliveryCenter:
         async with answering("delivery-center", url, router):
             yield self
 
-    async def _read(self, question: ReadDelivery) -> DeliveryRead:
-        return self.has if (question.team_id, question.execution_id) == ("acme", "e1") else DeliveryRead()
+    async def _read(self, question: ReadDelivery) -> DeliveryReply:
+        return self.has if (question.team_id, question.execution_id) == ("acme", "e1") else DeliveryReply()
 
-    async def _subscribe(self, wanted: Subscribe) -> SubscriptionsListed:
+    async def _subscribe(self, wanted: Subscribe) -> SubscriptionPage:
         if self.refuses:
-            return SubscriptionsListed(refused=self.refuses)
+            return SubscriptionPage(refused=self.refuses)
         made = Subscription(created_at=AT, **wanted.model_dump())
         if made not in self.subscriptions:
             self.subscriptions.append(made)
         return await self._list(ListSubscriptions(team_id=wanted.team_id, channel=wanted.channel))
 
-    async def _unsubscribe(self, wanted: Unsubscribe) -> SubscriptionsListed:
+    async def _unsubscribe(self, wanted: Unsubscribe) -> SubscriptionPage:
         gone = Subscription(created_at=AT, **wanted.model_dump())
         self.subscriptions = [each for each in self.subscriptions if each != gone]
         return await self._list(ListSubscriptions(team_id=wanted.team_id, channel=wanted.channel))
 
-    async def _list(self, question: ListSubscriptions) -> SubscriptionsListed:
+    async def _list(self, question: ListSubscriptions) -> SubscriptionPage:
         mine = [each for each in self.subscriptions if each.team_id == question.team_id]
-        return SubscriptionsListed(subscriptions=[each for each in mine if question.channel in (None, each.channel)])
+        return SubscriptionPage(subscriptions=[each for each in mine if question.channel in (None, each.channel)])

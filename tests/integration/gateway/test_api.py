@@ -7,20 +7,20 @@ import httpx
 import nats as nats_py
 import pytest
 
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
+from rota_common.bus.router import Router
+from rota_common.runtime.service import Runtime, Service
 from rota_contracts.catalog import LIST_EXECUTIONS, READ_EXECUTION
-from rota_contracts.execution import (
+from rota_contracts.messages.execution import (
     ExecStatus,
     Execution,
-    ExecutionRead,
-    ExecutionsListed,
+    ExecutionPage,
+    ExecutionReply,
     ExecutionSummary,
     ListExecutions,
     ReadExecution,
 )
-from rota_contracts.robot import Phase
-from rota_contracts.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
+from rota_contracts.robots.robot import Phase
 from tests.integration.gateway.kit import ADMIN, HOOK, Gateway, fastapi_of, messages, signed
 from tests.integration.gateway.test_teams import fields_of
 from tests.integration.gateway.test_webhooks import error_of
@@ -77,14 +77,14 @@ class Executor:
     def __init__(self) -> None:
         self.asked: list[ListExecutions] = []
 
-    async def read(self, question: ReadExecution) -> ExecutionRead:
+    async def read(self, question: ReadExecution) -> ExecutionReply:
         known = question.team_id == "acme" and question.execution_id == "e1"
-        return ExecutionRead(execution=execution() if known else None)
+        return ExecutionReply(execution=execution() if known else None)
 
-    async def list(self, question: ListExecutions) -> ExecutionsListed:
+    async def list(self, question: ListExecutions) -> ExecutionPage:
         self.asked.append(question)
         mine = [summary()] if question.team_id == "acme" else []
-        return ExecutionsListed(executions=mine, total=len(mine), page=question.page, page_size=question.page_size)
+        return ExecutionPage(executions=mine, total=len(mine), page=question.page, page_size=question.page_size)
 
 
 def execution() -> Execution:
@@ -135,7 +135,7 @@ async def executor(acme: Gateway) -> Any:
 async def test_executions_are_read_from_the_executor(acme: Gateway, executor: Executor) -> None:  # TG-21
     query = {"member_id": "leader", "status": "completed", "page": 2, "page_size": 5}
     listed = await acme.call("GET", "/v1/teams/acme/executions", params=query)
-    assert ExecutionsListed.model_validate(listed.json()).executions == [summary()]
+    assert ExecutionPage.model_validate(listed.json()).executions == [summary()]
     [asked] = executor.asked
     assert asked.model_dump(mode="json") == {"team_id": "acme"} | query
     read = await acme.call("GET", "/v1/teams/acme/executions/e1")

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from rota_common.attachments import STREAM
-from rota_common.embedded import EmbeddedServer
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.stores.attachments import STREAM
 from tests.integration.gateway.kit import ADMIN, Gateway, gateway, settings
 from tests.integration.gateway.test_teams import fields_of
 from tests.integration.gateway.test_webhooks import error_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rota_contracts.execution import ExecStatus
+from rota_contracts.messages.execution import ExecStatus
 from tests.integration.gateway.kit import Gateway
 from tests.integration.gateway.standins import Executor
 from tests.integration.gateway.test_teams import fields_of

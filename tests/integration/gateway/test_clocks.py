@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from rota_contracts.ids import execution_id
-from rota_contracts.trigger import TriggerType
+from rota_contracts.messages.trigger import TriggerType
 from tests.integration.gateway.kit import Gateway, messages, robot, triggers
 from tests.integration.gateway.test_robots import LEADER, ROBOTS
 from tests.integration.gateway.test_teams import fields_of

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from rota_common.embedded import EmbeddedServer
-from rota_contracts.control import ControlAction
-from rota_contracts.delivery import AttemptRead, ChannelResult, DeliveryRead, TargetRead
-from rota_contracts.execution import ExecStatus
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_contracts.messages.control import ControlAction
+from rota_contracts.messages.delivery import AttemptDetail, ChannelResult, DeliveryReply, TargetDetail
+from rota_contracts.messages.execution import ExecStatus
 from tests.integration.gateway.kit import Gateway, Scheduler
 from tests.integration.gateway.standins import AT, DeliveryCenter, Executor
 from tests.integration.gateway.test_webhooks import error_of
@@ -211,12 +211,12 @@ async def test_an_execution_is_replayed(acme: Gateway, executor: Executor) -> No
 
 async def test_every_attempt_at_a_delivery_can_be_read(acme: Gateway, nats: EmbeddedServer) -> None:  # DC-14
     given: dict[str, Any] = {"type": "webhook", "target": "https://x", "success": False, "delivery_id": "d1"}
-    tried = AttemptRead(at=AT, ok=False, latency_ms=12, error="503")
-    target = TargetRead(result=ChannelResult.model_validate(given), attempts=[tried], next_attempt_at=AT)
-    read = DeliveryRead(request_id="d", accepted_at=AT, targets=[target])
+    tried = AttemptDetail(at=AT, ok=False, latency_ms=12, error="503")
+    target = TargetDetail(result=ChannelResult.model_validate(given), attempts=[tried], next_attempt_at=AT)
+    read = DeliveryReply(request_id="d", accepted_at=AT, targets=[target])
     async with DeliveryCenter(read).running(nats.url):
         answer = await acme.call("GET", f"{E1}/delivery")
-        assert DeliveryRead.model_validate(answer.json()) == read
+        assert DeliveryReply.model_validate(answer.json()) == read
         missing = await acme.call("GET", f"{TEAM}/executions/e2/delivery")
         assert error_of(missing) == (404, "delivery_not_found")
 

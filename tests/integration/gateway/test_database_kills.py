@@ -15,10 +15,10 @@ import nats as nats_py
 import pytest
 from pymongo import monitoring
 
-from rota_common import logs
-from rota_common.embedded import EmbeddedServer
-from rota_common.mongo import Mongo
-from rota_common.service import Runtime
+from rota_common.runtime import logs
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime
+from rota_common.stores.mongo import Mongo
 from rota_contracts.catalog import TRIGGER_RECEIVED
 from rota_contracts.envelope import MSG_ID, parse_event
 from tests.integration.gateway.databases import IGNORES_CUT_OFF_SOCKETS, Crm, add_robot, add_source, reading, subscribed

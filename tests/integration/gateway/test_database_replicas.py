@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest_asyncio
 
-from rota_common.embedded import EmbeddedServer
-from rota_common.mongo import Document, Mongo
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.stores.mongo import Document, Mongo
 from rota_common.testing.crash import crash
 from rota_common.testing.patience import PATIENCE_S
 from tests.integration.gateway.databases import (

@@ -8,10 +8,10 @@ from typing import Any
 import pytest_asyncio
 from bson import Decimal128, ObjectId
 
-from rota_common.embedded import EmbeddedServer
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.ids import event_trigger_id
-from rota_contracts.trigger import TriggerType
+from rota_contracts.messages.trigger import TriggerType
 from tests.integration.gateway.databases import (
     IGNORES_CUT_OFF_SOCKETS,
     Crm,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from rota_common.embedded import EmbeddedServer
 from rota_common.errors import Transient
-from rota_common.mongo import Mongo
-from rota_common.service import Runtime
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
 from tests.integration.gateway.databases import (
     IGNORES_CUT_OFF_SOCKETS,

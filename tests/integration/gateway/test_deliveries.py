@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from rota_common.embedded import EmbeddedServer
-from rota_contracts.delivery import DeliveryRead
-from rota_contracts.ledger import ListDeliveries, ReplayDeliveries
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_contracts.messages.delivery import DeliveryReply
+from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries
 from tests.integration.gateway.kit import Gateway
 from tests.integration.gateway.ledger_standin import Ledger, delivery
 from tests.integration.gateway.test_teams import fields_of
@@ -59,7 +59,7 @@ async def test_a_wrong_question_is_refused_with_its_fields(acme: Gateway, ledger
 
 async def test_a_delivery_is_read_with_every_attempt(acme: Gateway, ledger: Ledger) -> None:  # DC-14
     read = await acme.call("GET", f"{PATH}/d1")
-    assert DeliveryRead.model_validate(read.json()) == delivery("d1")
+    assert DeliveryReply.model_validate(read.json()) == delivery("d1")
     assert read.json()["targets"][0]["attempts"][0] == {
         "at": "2026-03-02T09:00:00Z",
         "ok": False,
@@ -107,7 +107,7 @@ async def test_a_delivery_is_sent_once_more_under_the_senders_id(acme: Gateway, 
     ],
 )
 async def test_where_nothing_was_given_up_nothing_is_replayed_and_it_says_why(
-    acme: Gateway, ledger: Ledger, read: DeliveryRead, why: str
+    acme: Gateway, ledger: Ledger, read: DeliveryReply, why: str
 ) -> None:
     ledger.deliveries.append(read)
     answer = await acme.call("POST", f"{PATH}/d3/replay")

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 
 import httpx
 
-from rota_common.embedded import EmbeddedServer
-from rota_common.mongo import Mongo
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.bus import stored
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import EXECUTION_REQUESTED

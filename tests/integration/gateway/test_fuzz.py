@@ -27,12 +27,12 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from rota_common.embedded import EmbeddedServer
-from rota_common.router import Router
+from rota_common.bus.router import Router
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.catalog import QUESTIONS
+from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Part
-from rota_contracts.robot import RobotStatus
-from rota_contracts.standing import RobotState
+from rota_contracts.robots.robot import RobotStatus
 from tests.integration.gateway.kit import ADMIN, HOOK, SECRET, Gateway, Scheduler, serving, signed
 from tests.integration.gateway.standins import answering
 

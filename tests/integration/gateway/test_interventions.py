@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from rota_contracts.execution import ExecStatus
-from rota_contracts.plan import PlanState
-from rota_contracts.trigger import InterventionAction
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.plan import PlanState
+from rota_contracts.messages.trigger import InterventionAction
 from tests.integration.gateway.kit import Gateway, Scheduler, messages
 from tests.integration.gateway.standins import Executor
 from tests.integration.gateway.test_runs import INTERVENE

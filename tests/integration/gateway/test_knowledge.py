@@ -9,18 +9,18 @@ from urllib.parse import quote
 import pytest
 import pytest_asyncio
 
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus.router import Router
 from rota_common.errors import Permanent
-from rota_common.router import Router
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.catalog import SEARCH_SHARED, SHARE, UNSHARE
-from rota_contracts.memory import (
-    Forgotten,
+from rota_contracts.messages.memory import (
+    ForgetReply,
     SearchShared,
+    SearchSharedReply,
     Share,
-    Shared,
     SharedEntry,
-    SharedFound,
-    SharedSearched,
+    SharedMatch,
+    ShareReply,
     Unshare,
 )
 from tests.integration.gateway.kit import ADMIN, Gateway
@@ -43,24 +43,24 @@ class Memory:
     def ids(self, team: str = "acme") -> list[tuple[str, str]]:
         return [(collection, name) for whose, collection, name in self.has if whose == team]
 
-    async def share(self, question: Share) -> Shared:
+    async def share(self, question: Share) -> ShareReply:
         if self.refuses:
             raise Permanent(self.refuses)
         self.has |= {(question.team_id, entry.collection, entry.id): entry for entry in question.entries}
-        return Shared(count=len(question.entries))
+        return ShareReply(count=len(question.entries))
 
-    async def unshare(self, question: Unshare) -> Forgotten:
+    async def unshare(self, question: Unshare) -> ForgetReply:
         shelf = (question.team_id, question.collection)
         gone = [key for key in self.has if key[:2] == shelf and (question.ids is None or key[2] in question.ids)]
         for key in gone:
             del self.has[key]
-        return Forgotten(count=len(gone))
+        return ForgetReply(count=len(gone))
 
-    async def search(self, question: SearchShared) -> SharedSearched:
+    async def search(self, question: SearchShared) -> SearchSharedReply:
         self.searches.append(question)
         found = [entry for key, entry in self.has.items() if key[0] == question.team_id]
-        return SharedSearched(
-            entries=[SharedFound(entry=each, score=0.5) for each in found if question.query in each.content]
+        return SearchSharedReply(
+            entries=[SharedMatch(entry=each, score=0.5) for each in found if question.query in each.content]
         )
 
 

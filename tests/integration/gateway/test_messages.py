@@ -7,11 +7,11 @@ from typing import Any
 import httpx
 import pytest_asyncio
 
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus.router import Router
 from rota_common.errors import Permanent
-from rota_common.router import Router
-from rota_contracts.agent import AgentAnswered, CallAgent
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.catalog import CALL_AGENT
+from rota_contracts.messages.agent import AgentReply, CallAgent
 from tests.integration.gateway.kit import ENVIRON, Gateway, gateway, messages, settings
 from tests.integration.gateway.standins import answering
 from tests.integration.gateway.test_webhooks import error_of
@@ -34,11 +34,11 @@ class Chat:
         content = {"content": body} if isinstance(body, bytes) else {"json": body or {"message": "Hello?"}}
         return await self.made.http.post("/v1/hooks/acme/chat", headers=BEARER | named, **content)
 
-    async def answer(self, call: CallAgent) -> AgentAnswered:
+    async def answer(self, call: CallAgent) -> AgentReply:
         self.calls.append(call)
         if self.fails == "refuses":
             raise Permanent("no file /etc/rota/agents/rota.message.md")
-        return AgentAnswered(agent_id=call.assistant_id, content="Hello.", model="gpt-x", error=self.fails)
+        return AgentReply(agent_id=call.assistant_id, content="Hello.", model="gpt-x", error=self.fails)
 
 
 @pytest_asyncio.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from rota_common.embedded import EmbeddedServer, mongod
+from rota_common.runtime.embedded_servers import EmbeddedServer, mongod
 from rota_common.testing.patience import PATIENCE_S
 from tests.integration.gateway.kit import ADMIN, Gateway, Scheduler, gateway, messages, robot, settings
 from tests.integration.gateway.test_runs import INTERVENE, TASK

@@ -4,10 +4,10 @@ import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
-from rota_contracts.asyncapi import asyncapi
 from rota_contracts.catalog import FEED
-from rota_contracts.schemas import schemas
 from rota_contracts.streams import DAY
+from rota_contracts.tooling.asyncapi import asyncapi
+from rota_contracts.tooling.schemas import schemas
 from tests.integration.gateway.kit import Gateway
 from tests.integration.gateway.test_webhooks import error_of
 

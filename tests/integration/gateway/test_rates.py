@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rota_common.clock import now
-from rota_common.embedded import EmbeddedServer
-from rota_common.service import Runtime
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime
 from tests.integration.gateway.kit import HOOK, Gateway, gateway, messages, settings
 from tests.integration.gateway.test_webhooks import error_of
 

@@ -6,13 +6,13 @@ from typing import Any
 import nats as nats_py
 import pytest
 
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus.robots import robot_key
 from rota_common.errors import Transient
-from rota_common.robots import robot_key
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.bus import stored
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
-from rota_contracts.robot import Robot, RobotStatus
+from rota_contracts.robots.robot import Robot, RobotStatus
 from rota_contracts.streams import ROBOTS_BUCKET
 from tests.integration.gateway.kit import Gateway, gateway, messages, robot, settings
 from tests.integration.gateway.test_teams import fields_of

@@ -15,8 +15,8 @@ import pytest_asyncio
 import stripe
 from svix.webhooks import Webhook as SvixWebhook
 
-from rota_common.embedded import EmbeddedServer
-from rota_common.service import Runtime
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime
 from tests.integration.gateway.kit import Gateway, gateway, messages, settings, triggers
 from tests.integration.gateway.test_webhooks import error_of
 

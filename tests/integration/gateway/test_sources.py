@@ -9,7 +9,7 @@ from cryptography.fernet import Fernet
 from motor.motor_asyncio import AsyncIOMotorClient
 from pydantic import SecretStr
 
-from rota_common.embedded import EmbeddedServer
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from tests.integration.gateway.kit import ENVIRON, SECRET, Gateway, gateway, settings, signed
 from tests.integration.gateway.test_teams import fields_of
 from tests.integration.gateway.test_webhooks import error_of

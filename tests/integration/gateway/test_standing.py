@@ -10,9 +10,9 @@ import pytest
 from rota_common.testing.bus import stored
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_FAILED, ROBOT_RECOVERED, Channel
-from rota_contracts.robot import RobotStatus, RunFailure
-from rota_contracts.robot_facts import RobotFailedV1, RobotRecoveredV1
-from rota_contracts.standing import RobotState
+from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
+from rota_contracts.messages.robot_state import RobotState
+from rota_contracts.robots.robot import RobotStatus, RunFailure
 from tests.integration.gateway.kit import Gateway, Scheduler
 from tests.integration.gateway.standins import Executor
 from tests.integration.gateway.test_control import TEAM

@@ -11,11 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from rota_common.embedded import EmbeddedServer
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
+from rota_common.bus.router import Router
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime, Service
 from rota_common.testing.patience import PATIENCE_S
-from rota_contracts.activity import ActivityKind, ActivityV1
 from rota_contracts.catalog import (
     ACTIVITY,
     EXECUTION_INTERVENED,
@@ -31,17 +30,18 @@ from rota_contracts.catalog import (
     TARGET_ENABLED,
     TRIGGER_MISSED,
 )
-from rota_contracts.control import ExecutionIntervenedV1
-from rota_contracts.delivery import DeliveryType
-from rota_contracts.execution import ExecStatus, ExecutionStartedV1
 from rota_contracts.ids import event_trigger_id, execution_id
-from rota_contracts.learning import LearningRequestedV1, RunSummary
-from rota_contracts.notification import NotificationPostedV1
-from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
-from rota_contracts.plan import PlanChangedV1
-from rota_contracts.robot_facts import RobotFailedV1, RobotRecoveredV1
-from rota_contracts.targets import TargetDisabledV1, TargetEnabledV1
-from rota_contracts.trigger import MissReason, TriggerMissedV1
+from rota_contracts.messages.activity import ActivityKind, ActivityV1
+from rota_contracts.messages.control import ExecutionIntervenedV1
+from rota_contracts.messages.delivery import DeliveryType
+from rota_contracts.messages.execution import ExecStatus, ExecutionStartedV1
+from rota_contracts.messages.learning import LearningRequestedV1, RunSummary
+from rota_contracts.messages.notification import NotificationPostedV1
+from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.plan import PlanChangedV1
+from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
+from rota_contracts.messages.targets import TargetDisabledV1, TargetEnabledV1
+from rota_contracts.messages.trigger import MissReason, TriggerMissedV1
 from tests.integration.gateway.kit import Gateway, fastapi_of, messages, serving, signed
 from tests.integration.gateway.standins import answering
 from tests.integration.gateway.test_webhooks import error_of

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from rota_common.embedded import EmbeddedServer
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from tests.integration.gateway.kit import ADMIN, Gateway
 from tests.integration.gateway.standins import DeliveryCenter
 from tests.integration.gateway.test_teams import fields_of

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from rota_common.embedded import EmbeddedServer
-from rota_contracts.targets import ListSuppressions, Suppress, SwitchTarget, Unsuppress
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_contracts.messages.targets import ListSuppressions, Suppress, SwitchTarget, Unsuppress
 from tests.integration.gateway.kit import ADMIN, Gateway
 from tests.integration.gateway.ledger_standin import HOOK, Ledger
 from tests.integration.gateway.test_teams import fields_of

@@ -4,8 +4,8 @@ import httpx
 import pytest
 from motor.motor_asyncio import AsyncIOMotorClient
 
-from rota_common.embedded import EmbeddedServer
-from rota_contracts.control import ControlAction
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_contracts.messages.control import ControlAction
 from tests.integration.gateway.kit import ADMIN, SECRET, Gateway, gateway, messages, robot, settings
 from tests.integration.gateway.test_webhooks import error_of
 

@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from rota_common.clock import now
-from rota_common.service import Runtime
+from rota_common.runtime.service import Runtime
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.ids import event_trigger_id, execution_id
-from rota_contracts.trigger import TriggerType
+from rota_contracts.messages.trigger import TriggerType
 from tests.integration.gateway.kit import HOOK, LEAD, Gateway, Scheduler, gateway, messages, settings, signed, triggers
 
 

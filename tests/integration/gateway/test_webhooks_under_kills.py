@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator
 
-from rota_common.embedded import EmbeddedServer
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from tests.integration.gateway.kit import Gateway, messages, triggers
 from tests.integration.gateway.test_outages import until_ready
 

@@ -13,11 +13,11 @@ from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 
 from rota_common import topology
-from rota_common.bus import Bus, barrier, identity
-from rota_common.embedded import EmbeddedServer, isolated_nats_server
-from rota_common.nats_config import Folder
-from rota_common.nats_permissions import OPERATOR, TOPOLOGY
-from rota_common.subscribers_admin import Subscribers
+from rota_common.bus.connection import Bus, barrier, identity
+from rota_common.nats_admin.config import Folder
+from rota_common.nats_admin.feed_client_admin import Subscribers
+from rota_common.nats_admin.permissions import OPERATOR, TOPOLOGY
+from rota_common.runtime.embedded_servers import EmbeddedServer, isolated_nats_server
 from rota_contracts.catalog import FEED
 
 ANSWER_S = 0.5

@@ -10,7 +10,7 @@ from subprocess import run
 import nats
 import pytest
 
-from rota_common.nats_config import Folder
+from rota_common.nats_admin.config import Folder
 from rota_contracts.catalog import FEED
 from rota_contracts.feed import API_PREFIX
 from tests.integration.cli.kit import TIMEOUT_S, Rota, Up, start_up
@@ -82,7 +82,7 @@ def test_the_configuration_is_written_for_nats_and_for_kubernetes(rota: Rota) ->
 
 def test_the_module_does_the_same_where_there_is_no_cli(bus: IsolatedNats) -> None:
     def module(*words: str) -> str:
-        command = [sys.executable, "-m", "rota_common.subscribers", *words]
+        command = [sys.executable, "-m", "rota_common.nats_admin.feed_clients", *words]
         options = ["--config", str(bus.folder.path), "--nats-url", bus.url]
         environ = {"PYTHONPATH": ":".join(sys.path)}
         done = run([*command, *options], env=environ, capture_output=True, text=True, timeout=TIMEOUT_S)

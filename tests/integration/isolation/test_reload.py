@@ -9,9 +9,9 @@ from nats.aio.msg import Msg
 
 from rota_common import topology
 from rota_common.clock import now
-from rota_common.embedded import nats_server
-from rota_common.nats_config import Server, write
-from rota_common.subscribers_admin import Subscriber, SubscriberError
+from rota_common.nats_admin.config import Server, write
+from rota_common.nats_admin.feed_client_admin import Subscriber, SubscriberError
+from rota_common.runtime.embedded_servers import nats_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import FEED
 from rota_contracts.feed import API_PREFIX

@@ -4,13 +4,13 @@ import pytest
 from nats.aio.msg import Msg
 from structlog.testing import capture_logs
 
-from rota_common.blobs import Blobs
-from rota_common.bus import barrier
-from rota_common.robots import Robots
+from rota_common.bus.connection import barrier
+from rota_common.bus.robots import Robots
+from rota_common.stores.blobs import Blobs
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES, dead_subject
+from rota_contracts.messages.text import INLINE_LIMIT
 from rota_contracts.streams import STREAMS, Consumer, consumers
-from rota_contracts.text import INLINE_LIMIT
 from tests.integration.isolation.kit import IsolatedNats
 from trigger_gateway.follow_activity import shown_channels
 

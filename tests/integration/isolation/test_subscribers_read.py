@@ -8,7 +8,7 @@ from faststream.nats import JStream, NatsBroker, NatsMessage, PullSub
 from faststream.nats.security import NatsNKey
 from nats.aio.msg import Msg
 
-from rota_common.bus import barrier
+from rota_common.bus.connection import barrier
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import FEED
 from rota_contracts.feed import API_PREFIX, feed_subject, subscriber_durable, team_subjects

@@ -13,16 +13,15 @@ from learner.settings import Settings
 from memory import app as memory_app
 from memory.adapters.fakes import HashingEmbedder
 from memory.settings import Settings as MemorySettings
+from rota_common.bus.robots import robot_key
+from rota_common.bus.router import Router
 from rota_common.clock import now
-from rota_common.embedded import EmbeddedServer
 from rota_common.errors import Permanent
-from rota_common.mongo import Mongo
-from rota_common.robots import robot_key
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime, Service
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.bus import Listener, stored
 from rota_common.testing.chaos import twice
-from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.catalog import (
     CALL_AGENT,
     CHECK_GOALS,
@@ -31,10 +30,11 @@ from rota_contracts.catalog import (
     RECALL,
     ROBOT_DELETED,
 )
-from rota_contracts.learning import CheckGoals, GoalsChecked, LearningCompletedV1, LearningRequestedV1
-from rota_contracts.memory import Recall
-from rota_contracts.robot import Robot
-from rota_contracts.robot_facts import RobotDeletedV1
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.learning import CheckGoals, GoalsReply, LearningCompletedV1, LearningRequestedV1
+from rota_contracts.messages.memory import Recall
+from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 
 ANSWER = (
@@ -56,13 +56,13 @@ class Others:
         router.answer(CALL_AGENT)(self._answer)
         self.executor.include(router)
 
-    async def _answer(self, call: CallAgent) -> AgentAnswered:
+    async def _answer(self, call: CallAgent) -> AgentReply:
         self.calls.append(call)
         if self.hold is not None:
             await self.hold.wait()
         if self.refusal:
             raise Permanent(self.refusal)
-        return AgentAnswered(
+        return AgentReply(
             agent_id=call.assistant_id, content=self.dedup if call.call_id.startswith("dedup:") else ANSWER
         )
 
@@ -72,7 +72,7 @@ class Others:
         fact = LearningRequestedV1.model_validate(given | fields)
         await self.executor.publish(LEARNING_REQUESTED, fact, caused_by=execution_id)
 
-    async def check(self, execution_id: str, *under_way: str, goals: str = "Sell more") -> GoalsChecked:
+    async def check(self, execution_id: str, *under_way: str, goals: str = "Sell more") -> GoalsReply:
         others = [{"execution_id": run, "status": "running", "goals": "Sell"} for run in under_way]
         names = {"team_id": "acme", "member_id": "leads"}
         given = {**names, "execution_id": execution_id, "goals": goals, "window_s": 3600, "asked_at": now()}

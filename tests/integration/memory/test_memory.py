@@ -11,11 +11,11 @@ import pytest
 
 from memory.app import build
 from memory.settings import Settings
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus.robots import robot_key
 from rota_common.errors import Permanent
-from rota_common.mongo import Mongo
-from rota_common.robots import robot_key
-from rota_common.service import Runtime, Service
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime, Service
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.chaos import twice
 from rota_contracts.catalog import (
     FORGET,
@@ -27,10 +27,19 @@ from rota_contracts.catalog import (
     SHARE,
     UNSHARE,
 )
-from rota_contracts.learning import LessonType
-from rota_contracts.memory import Forget, MemoryEntry, Recall, Remember, SearchShared, Share, SharedEntry, Unshare
-from rota_contracts.robot import Robot
-from rota_contracts.robot_facts import RobotChangedV1, RobotDeletedV1
+from rota_contracts.messages.learning import LessonType
+from rota_contracts.messages.memory import (
+    Forget,
+    MemoryEntry,
+    Recall,
+    Remember,
+    SearchShared,
+    Share,
+    SharedEntry,
+    Unshare,
+)
+from rota_contracts.messages.robot_facts import RobotChangedV1, RobotDeletedV1
+from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 
 LONG_AGO, FAR_AHEAD = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from rota_common.embedded import EmbeddedServer
-from rota_common.service import Runtime
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime
 from rota_common.testing.chaos import twice
 from tests.integration.path.whole import Whole, whole
 

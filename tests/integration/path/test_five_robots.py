@@ -7,8 +7,8 @@ import pytest
 
 from rota_common.clock import now
 from rota_common.testing.patience import PATIENCE_S
-from rota_contracts.execution import ExecStatus, Execution, TaskStatus
-from rota_contracts.robot import Phase
+from rota_contracts.messages.execution import ExecStatus, Execution, TaskStatus
+from rota_contracts.robots.robot import Phase
 from tests.integration.path.whole import TEAM, Whole, example
 
 

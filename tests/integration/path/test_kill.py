@@ -15,14 +15,14 @@ from rota.client import Api
 from rota.demo.parties import Hook, Inbox, webhook_receiver
 from rota.signing import signed_event
 from rota.waiting import until_over
-from rota_common.bus import barrier
+from rota_common.bus.connection import barrier
 from rota_common.clock import now
-from rota_common.embedded import EmbeddedServer
-from rota_common.mongo import Mongo
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.processes import Processes
-from rota_contracts.activity import ActivityKind, ActivityV1
-from rota_contracts.execution import ExecStatus, Execution
-from rota_contracts.robot import Phase
+from rota_contracts.messages.activity import ActivityKind, ActivityV1
+from rota_contracts.messages.execution import ExecStatus, Execution
+from rota_contracts.robots.robot import Phase
 from tests.integration.path.whole import LEAD, SOURCE, TEAM, example, new_secret
 
 SLOW = """label: Rehearsal at a model's pace

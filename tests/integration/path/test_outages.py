@@ -10,10 +10,10 @@ import pytest_asyncio
 
 from rota.client import ApiError
 from rota_common import topology
-from rota_common.embedded import EmbeddedServer, mongod, nats_server
-from rota_common.service import Runtime
+from rota_common.runtime.embedded_servers import EmbeddedServer, mongod, nats_server
+from rota_common.runtime.service import Runtime
 from rota_common.testing.patience import PATIENCE_S
-from rota_contracts.execution import ExecStatus
+from rota_contracts.messages.execution import ExecStatus
 from tests.integration.path.whole import Whole, example, whole
 
 ROBOT = "lead-processor"

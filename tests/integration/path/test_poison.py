@@ -10,13 +10,13 @@ import pytest
 
 from rota.client import Api
 from rota_common.clock import now
-from rota_common.embedded import EmbeddedServer
-from rota_common.service import Runtime
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime
 from rota_contracts.catalog import TRIGGER_RECEIVED
 from rota_contracts.envelope import Event
-from rota_contracts.execution import ExecStatus
 from rota_contracts.ids import execution_id
-from rota_contracts.trigger import TriggerInput, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.trigger import TriggerInput, TriggerReceivedV1, TriggerType
 from tests.integration.path.whole import TEAM, Whole, example, whole
 
 ROBOT = "lead-processor"

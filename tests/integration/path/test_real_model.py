@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from rota_common.embedded import EmbeddedServer
-from rota_common.service import Runtime
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime
 from rota_common.testing.openai_server import Asked, openai_server
-from rota_contracts.execution import ExecStatus
+from rota_contracts.messages.execution import ExecStatus
 from tests.integration.path.whole import example, whole
 
 PLAN = {

@@ -18,8 +18,8 @@ from rota.signing import signed_event
 from rota.stack import Stack
 from rota.waiting import until_over
 from rota_common.clock import now
-from rota_common.service import Runtime
-from rota_contracts.execution import Execution
+from rota_common.runtime.service import Runtime
+from rota_contracts.messages.execution import Execution
 
 TEAM, SOURCE = "acme", "leads"
 LEAD = {

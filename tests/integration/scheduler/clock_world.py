@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from rota_common.service import Service
+from rota_common.runtime.service import Service
 from rota_common.testing.bus import stored
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, a_robot
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
 from rota_contracts.ids import clock_trigger_id
-from rota_contracts.robot import Robot
-from rota_contracts.standing import ReadRobots, RobotState
-from rota_contracts.trigger import TriggerReceivedV1
+from rota_contracts.messages.robot_state import ReadRobots, RobotState
+from rota_contracts.messages.trigger import TriggerReceivedV1
+from rota_contracts.robots.robot import Robot
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_queue import MongoQueue
 from tests.integration.scheduler.world import World

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from rota_common.embedded import EmbeddedServer
-from rota_common.mongo import Mongo
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import a_robot
 from tests.integration.scheduler.clock_world import Stores
 from tests.integration.scheduler.world import World

@@ -11,8 +11,8 @@ from typing import Any
 from nats.aio.client import Client
 from pymongo import monitoring
 
-from rota_common import logs
-from rota_common.service import Runtime
+from rota_common.runtime import logs
+from rota_common.runtime.service import Runtime
 from scheduler.app import build
 from scheduler.settings import Settings
 

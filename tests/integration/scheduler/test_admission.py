@@ -6,10 +6,10 @@ from rota_common.testing.bus import stored
 from rota_common.testing.chaos import twice
 from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
-from rota_contracts.execution import ExecStatus, TriggerState
 from rota_contracts.ids import execution_id
+from rota_contracts.messages.execution import ExecStatus, TriggerState
+from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.streams import ROBOTS_BUCKET
-from rota_contracts.trigger import RejectReason
 from tests.integration.scheduler.world import World
 
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from rota_common.testing.samples import a_robot
-from rota_contracts.execution import TriggerState
+from rota_contracts.messages.execution import TriggerState
 from tests.integration.scheduler.clock_world import once
 from tests.integration.scheduler.world import World
 

@@ -6,12 +6,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from rota_common.mongo import Mongo
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import SetClock, a_robot
 from rota_contracts import catalog
-from rota_contracts.execution import TriggerState
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import RejectReason, TriggerType
+from rota_contracts.messages.execution import TriggerState
+from rota_contracts.messages.trigger import RejectReason, TriggerType
+from rota_contracts.robots.robot import Robot
 from scheduler.adapters.mongo_queue import MongoQueue
 from tests.integration.scheduler.clock_world import (
     HALF_HOURLY,

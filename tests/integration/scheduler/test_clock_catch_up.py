@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 
 from rota_common.testing.samples import SetClock
 from rota_contracts import catalog
-from rota_contracts.trigger import TriggerMissedV1
+from rota_contracts.messages.trigger import TriggerMissedV1
 from tests.integration.scheduler.clock_world import (
     HALF_HOURLY,
     QUICK,

@@ -7,8 +7,8 @@ from rota_common.testing.crash import crash
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import SetClock, a_robot
 from rota_contracts import catalog
-from rota_contracts.execution import ExecStatus
-from rota_contracts.trigger import RejectReason
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.trigger import RejectReason
 from tests.integration.scheduler.clock_world import (
     DAEMON,
     QUICK,

@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from rota_common.embedded import EmbeddedServer
-from rota_common.robots import Robots
+from rota_common.bus.robots import Robots
+from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
 from rota_contracts import catalog
+from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.streams import ROBOTS_BUCKET
-from rota_contracts.trigger import RejectReason
 from tests.integration.scheduler.clock_world import (
     HALF_HOURLY,
     QUICK,

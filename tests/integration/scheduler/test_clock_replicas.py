@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rota_common.mongo import Mongo
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.bus import stored
 from rota_common.testing.crash import crash
 from rota_common.testing.samples import SetClock

@@ -6,12 +6,12 @@ import threading
 
 from pymongo import monitoring
 
-from rota_common.mongo import Mongo
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import NOON
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.domain import State
 from scheduler.ports import Batch
-from tests.contract.test_scheduler_ports import accepted, eid
+from tests.conformance.test_scheduler_ports import accepted, eid
 
 
 class Between(monitoring.CommandListener):

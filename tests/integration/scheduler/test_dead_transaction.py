@@ -2,7 +2,7 @@
 
 import asyncio
 
-from rota_common.mongo import Mongo
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
 from scheduler.adapters.mongo_queue import LEASE, MongoQueue
 

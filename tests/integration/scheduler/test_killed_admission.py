@@ -14,15 +14,15 @@ import pytest
 
 from rota_common import topology
 from rota_common.clock import now
-from rota_common.embedded import nats_server
-from rota_common.mongo import Mongo
+from rota_common.runtime.embedded_servers import nats_server
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.bus import short_ack_wait
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import TEAM, a_robot
 from rota_contracts import catalog
 from rota_contracts.envelope import Event
-from rota_contracts.execution import ExecutionRequestedV1
 from rota_contracts.ids import clock_trigger_id, execution_id
+from rota_contracts.messages.execution import ExecutionRequestedV1
 from rota_contracts.streams import consumers
 from tests.integration.scheduler.killing import Mortal
 from tests.integration.scheduler.world import World

@@ -4,8 +4,8 @@ from rota_common.testing.crash import crash
 from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
 from rota_contracts import catalog
 from rota_contracts.ids import execution_id
-from rota_contracts.merging import ListWaiting, MergeInto, Waiting
-from rota_contracts.trigger import Message
+from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
+from rota_contracts.messages.trigger import Message
 from tests.integration.scheduler.clock_world import HALF_HOURLY, QUICK, START, a_clocked, armed, minutes, requests, tid
 from tests.integration.scheduler.world import World
 

@@ -7,10 +7,10 @@ from rota_common.testing.chaos import twice
 from rota_common.testing.crash import crash
 from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
-from rota_contracts.control import Withdrawn
-from rota_contracts.execution import TriggerState
 from rota_contracts.ids import execution_id
-from rota_contracts.trigger import RejectReason
+from rota_contracts.messages.control import WithdrawReply
+from rota_contracts.messages.execution import TriggerState
+from rota_contracts.messages.trigger import RejectReason
 from tests.integration.scheduler.world import World
 
 ONE = {"quota": {"max": 1, "queue": 3}}
@@ -82,7 +82,7 @@ async def test_what_waits_is_taken_back_for_all_to_see(world: World) -> None:  #
             await world.trigger(f"t{number}")
             await world.admitted(number + 1)
         one = await world.withdraw(execution_id=execution_id("t1"))
-        assert one == Withdrawn(execution_ids=[execution_id("t1")])
+        assert one == WithdrawReply(execution_ids=[execution_id("t1")])
         answer = await world.withdraw(member_id="ann")
         assert set(answer.execution_ids) == {execution_id(f"t{number}") for number in (1, 2, 3)}
         assert answer.admitted == [execution_id("t0")]

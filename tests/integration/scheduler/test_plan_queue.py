@@ -9,9 +9,9 @@ from rota_common.testing.chaos import twice
 from rota_common.testing.crash import crash
 from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
-from rota_contracts.execution import TriggerState
 from rota_contracts.ids import execution_id
-from rota_contracts.plan import PlanState
+from rota_contracts.messages.execution import TriggerState
+from rota_contracts.messages.plan import PlanState
 from scheduler.plan import plan_key
 from tests.integration.scheduler.world import World
 

@@ -12,17 +12,17 @@ import pytest
 import structlog
 from nats.aio.msg import Msg
 
-from rota_common.bus import barrier
+from rota_common.bus.connection import barrier
 from rota_common.clock import now
-from rota_common.embedded import EmbeddedServer
-from rota_common.mongo import Mongo
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.bus import short_ack_wait
 from rota_common.testing.samples import TEAM, a_robot, a_trigger
 from rota_contracts import catalog
 from rota_contracts.envelope import Event
-from rota_contracts.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1, ExecutionStartedV1
 from rota_contracts.ids import execution_id
-from rota_contracts.trigger import TriggerRejectedV1
+from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1, ExecutionStartedV1
+from rota_contracts.messages.trigger import TriggerRejectedV1
 from scheduler.domain import State
 from tests.integration.scheduler.history import History
 from tests.integration.scheduler.wandering import Replicas

@@ -5,14 +5,14 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from rota_common.router import Router
-from rota_common.service import Service
+from rota_common.bus.router import Router
+from rota_common.runtime.service import Service
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
-from rota_contracts.capacity import CheckSlots, SlotChecked, SlotsChecked
-from rota_contracts.execution import ExecStatus
 from rota_contracts.ids import execution_id
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.executor_capacity import CheckSlots, SlotsReply, SlotState
 from tests.integration.scheduler.clock_world import told
 from tests.integration.scheduler.world import RUNTIME, World
 
@@ -32,15 +32,15 @@ class Executor:
         router.answer(catalog.CHECK_SLOTS)(self._on_check_slots)
         self._service.include(router)
 
-    async def _on_check_slots(self, question: CheckSlots) -> SlotsChecked:
+    async def _on_check_slots(self, question: CheckSlots) -> SlotsReply:
         found = {execution_id(name): slot for name, slot in self.knows.items()}
         slots = [
-            SlotChecked.model_validate({"execution_id": each} | found.get(each, {})) for each in question.execution_ids
+            SlotState.model_validate({"execution_id": each} | found.get(each, {})) for each in question.execution_ids
         ]
         async with self._more:
             self.asked += 1
             self._more.notify_all()
-        return SlotsChecked(slots=slots)
+        return SlotsReply(slots=slots)
 
     async def until_asked_again(self, times: int = 2) -> None:
         async with self._more:

@@ -10,9 +10,9 @@ from rota_common.testing.bus import short_ack_wait, stored
 from rota_common.testing.crash import crash
 from rota_common.testing.samples import MEMBER, SetClock, a_robot
 from rota_contracts import catalog
-from rota_contracts.execution import ExecStatus
 from rota_contracts.ids import execution_id
-from rota_contracts.robot import RobotStatus
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.robots.robot import RobotStatus
 from tests.integration.scheduler.clock_world import (
     HALF_HOURLY,
     QUICK,

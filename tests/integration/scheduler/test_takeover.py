@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from rota_common.embedded import EmbeddedServer, mongod
-from rota_common.service import Service
+from rota_common.runtime.embedded_servers import EmbeddedServer, mongod
+from rota_common.runtime.service import Service
 from rota_common.testing.crash import crash
 from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
-from rota_contracts.execution import TriggerState
+from rota_contracts.messages.execution import TriggerState
 from tests.integration.scheduler.world import World
 
 PATIENT = 45

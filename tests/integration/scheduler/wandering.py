@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from random import Random
 from typing import Any
 
-from rota_common.mongo import Mongo
-from rota_common.serving import App
+from rota_common.runtime.serving import App
+from rota_common.stores.mongo import Mongo
 from rota_common.testing.crash import crash
 from scheduler.adapters.mongo_queue import LEASE
 from scheduler.dispatch import Dispatcher

@@ -6,31 +6,31 @@ import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from rota_common.bus.router import Router
 from rota_common.clock import Clock, now
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
-from rota_common.serving import App
+from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.serving import App
 from rota_common.testing.bus import Listener, stored
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, a_trigger
 from rota_contracts import catalog
-from rota_contracts.capacity import ExecutorReportedV1
 from rota_contracts.catalog import Channel
-from rota_contracts.control import Withdraw, Withdrawn
 from rota_contracts.envelope import Event
-from rota_contracts.execution import (
+from rota_contracts.ids import execution_id
+from rota_contracts.messages.control import Withdraw, WithdrawReply
+from rota_contracts.messages.execution import (
     ExecStatus,
     ExecutionFinishedV1,
     ExecutionRequestedV1,
     ExecutionStartedV1,
     ReadTrigger,
-    TriggerRead,
+    TriggerReply,
 )
-from rota_contracts.ids import execution_id
-from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
-from rota_contracts.plan import ChangePlan, ListPlans, PlanChanged, PlanItem
-from rota_contracts.robot import Robot
-from rota_contracts.robot_facts import RobotDeletedV1
+from rota_contracts.messages.executor_capacity import ExecutorReportedV1
+from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.plan import ChangePlan, ChangePlanReply, ListPlans, PlanItem
+from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 from scheduler.app import build
 from scheduler.settings import Settings
@@ -153,14 +153,14 @@ class World:
         fact = RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=rev)
         await self.gateway.publish(catalog.ROBOT_DELETED, fact, caused_by=f"delete-{rev}")
 
-    async def read(self, trigger_id: str = "t1", *, team: str = TEAM, execution_id: str | None = None) -> TriggerRead:
+    async def read(self, trigger_id: str = "t1", *, team: str = TEAM, execution_id: str | None = None) -> TriggerReply:
         question = ReadTrigger(team_id=team, trigger_id=trigger_id, execution_id=execution_id)
         return await self.gateway.ask(catalog.READ_TRIGGER, question)
 
-    async def withdraw(self, **fields: Any) -> Withdrawn:
+    async def withdraw(self, **fields: Any) -> WithdrawReply:
         return await self.gateway.ask(catalog.WITHDRAW, Withdraw(**{"team_id": TEAM, "reason": "enough"} | fields))
 
-    async def plan(self, plan_id: str = "p1", action: str = "plan.add", **fields: Any) -> PlanChanged:
+    async def plan(self, plan_id: str = "p1", action: str = "plan.add", **fields: Any) -> ChangePlanReply:
         base: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER, "plan_id": plan_id, "action": action}
         if action == "plan.add":
             base["messages"] = [{"content": "Look at Globex"}]
@@ -169,7 +169,7 @@ class World:
     async def plans(self) -> list[PlanItem]:
         return (await self.gateway.ask(catalog.LIST_PLANS, ListPlans(team_id=TEAM))).items
 
-    async def until(self, state: str, trigger_id: str) -> TriggerRead:
+    async def until(self, state: str, trigger_id: str) -> TriggerReply:
         """What became of a trigger, once it is so far."""
         while (read := await self.read(trigger_id)).state != state:
             await asyncio.sleep(0.05)

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from rota_common.bus.feed import Feed
+from rota_common.bus.publishing import Publish
 from rota_common.clock import now
-from rota_common.feed import Feed
-from rota_common.publishing import Publish
 from rota_contracts.catalog import CHANNELS
 from tests.integration.isolation.kit import IsolatedNats, isolated_nats
 

@@ -9,24 +9,24 @@ from typing import Any
 import nats as nats_py
 import pytest
 
-from rota_common.asking import Ask
-from rota_common.blobs import Blobs
-from rota_common.embedded import EmbeddedServer
+from rota_common.bus.middlewares import AnyHandler
+from rota_common.bus.router import Router
+from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent
-from rota_common.middlewares import AnyHandler
-from rota_common.router import Router
-from rota_common.service import Runtime, Service
+from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.runtime.service import Runtime, Service
+from rota_common.stores.blobs import Blobs
 from rota_common.testing.bus import Listener, stored
 from rota_common.testing.chaos import twice
 from rota_common.testing.patience import PATIENCE_S
-from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.catalog import CALL_AGENT, CHECK_RULES, VALIDATION_COMPLETED, VALIDATION_REQUESTED
-from rota_contracts.text import Text
-from rota_contracts.validation import Assertion, AssertionType, CheckRules, Conversation, ValidationRequestedV1
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import Assertion, AssertionType, CheckRules, Conversation, ValidationRequestedV1
 from validator.app import build
 from validator.settings import Settings
 
-Answer = Callable[[CallAgent], AgentAnswered]
+Answer = Callable[[CallAgent], AgentReply]
 
 
 class Executor:
@@ -34,7 +34,7 @@ class Executor:
 
     def __init__(self, url: str) -> None:
         self.calls: list[CallAgent] = []
-        self.says: Answer = lambda call: AgentAnswered(
+        self.says: Answer = lambda call: AgentReply(
             agent_id=call.assistant_id, content='{"passed": true, "score": 0.8}'
         )
         self.service = Service("executor", url, runtime=Runtime(fetch_timeout=0.3))
@@ -42,7 +42,7 @@ class Executor:
         router.answer(CALL_AGENT)(self._answer)
         self.service.include(router)
 
-    async def _answer(self, call: CallAgent) -> AgentAnswered:
+    async def _answer(self, call: CallAgent) -> AgentReply:
         self.calls.append(call)
         return self.says(call)
 
@@ -154,7 +154,7 @@ async def test_a_verdict_waits_for_an_executor_that_is_away(nats: EmbeddedServer
 async def test_a_refused_call_still_gets_an_answer(
     nats: EmbeddedServer, executor: AbstractAsyncContextManager[Executor]
 ) -> None:
-    def refuse(call: CallAgent) -> AgentAnswered:
+    def refuse(call: CallAgent) -> AgentReply:
         raise Permanent(f"there is no agent {call.assistant_id}")
 
     async with executor as asker, validator(nats.url):
@@ -209,9 +209,9 @@ async def test_every_kind_of_rule_in_one_question(
 async def test_an_agents_assertion_goes_both_ways(
     nats: EmbeddedServer, executor: AbstractAsyncContextManager[Executor]
 ) -> None:  # VA-09, Decision 13
-    def say(call: CallAgent) -> AgentAnswered:
+    def say(call: CallAgent) -> AgentReply:
         content = '{"passed": false, "issues": ["rude"]}' if call.assistant_id == "experts.tone" else '{"passed": true}'
-        return AgentAnswered(agent_id=call.assistant_id, content=content)
+        return AgentReply(agent_id=call.assistant_id, content=content)
 
     rules = [
         Assertion(type="agent", use="agents:validator", value="Is it true?"),
@@ -244,7 +244,7 @@ async def test_half_a_character_in_an_agents_answer_stops_nothing(
     nats: EmbeddedServer, executor: AbstractAsyncContextManager[Executor]
 ) -> None:
     async with executor as asker, validator(nats.url):
-        asker.says = lambda call: AgentAnswered(agent_id="a", content=r'{"passed": false, "issues": ["\ud83d no"]}')
+        asker.says = lambda call: AgentReply(agent_id="a", content=r'{"passed": false, "issues": ["\ud83d no"]}')
         await asker.request()
         (fact,) = await completed(nats.url)
     assert fact.verdict.issues == ["\ufffd no"]

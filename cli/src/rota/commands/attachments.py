@@ -15,7 +15,7 @@ from rota.client import Api, Json
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
-from rota_contracts.attachment import parse
+from rota_contracts.messages.attachment import parse
 
 CHUNK = 64 * 1024
 UNKNOWN_TYPE = "application/octet-stream"

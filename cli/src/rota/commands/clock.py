@@ -18,8 +18,8 @@ from rota.moments import wall_time
 from rota.output import JsonFlag, say, say_json
 from rota.schedule import shifts, show_schedule
 from rota_common.clock import now
-from rota_contracts.clock_config import DAYS, Clock, ClockMode
-from rota_contracts.recurrence import due_instants, in_words
+from rota_contracts.robots.clock_config import DAYS, Clock, ClockMode
+from rota_contracts.robots.recurrence import due_instants, in_words
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import typer
 
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
-from rota_contracts.control import ControlAction
+from rota_contracts.messages.control import ControlAction
 
 HELP = {
     ControlAction.PAUSE: "Pause a run, a robot, or the team: what runs holds after its step, nothing new begins.",

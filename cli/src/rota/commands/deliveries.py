@@ -10,8 +10,8 @@ from rota.moments import ago, moment
 from rota.output import JsonFlag, say, say_json, table
 from rota.report_delivery import deliveries as report
 from rota.running import with_api
-from rota_contracts.delivery import DeliveryRead
-from rota_contracts.ledger import DeliveriesListed, DeliveryState, DeliverySummary, TargetState
+from rota_contracts.messages.delivery import DeliveryReply
+from rota_contracts.messages.delivery_log import DeliveryPage, DeliveryState, DeliverySummary, TargetState
 
 MARKS = {TargetState.DELIVERED: "✓", TargetState.FAILED: "✗", TargetState.RETRYING: "…"}
 WHEN = "How long ago, like 1h or 2d, or a time with its offset."
@@ -47,7 +47,7 @@ def listed(
     if json:
         say_json(found)
         return
-    page = DeliveriesListed.model_validate(found)
+    page = DeliveryPage.model_validate(found)
     if not page.deliveries:
         say("There are no such deliveries.")
         return
@@ -63,7 +63,7 @@ def show(request_id: RequestId, json: JsonFlag = False) -> None:
     if json:
         say_json(found)
         return
-    delivery = DeliveryRead.model_validate(found)
+    delivery = DeliveryReply.model_validate(found)
     for line in [*_head(delivery), *report(None, delivery)]:
         say(line)
     for target in delivery.targets:
@@ -88,7 +88,7 @@ def _row(delivery: DeliverySummary) -> tuple[object, ...]:
     return moment(delivery.created_at), delivery.request_id, delivery.member_id, state, ", ".join(marked) or "none"
 
 
-def _head(delivery: DeliveryRead) -> list[str]:
+def _head(delivery: DeliveryReply) -> list[str]:
     context = delivery.context
     told = {
         "delivery": delivery.request_id,

@@ -14,7 +14,7 @@ from rota.errors import CliError
 from rota.logfile import LogFile, reasons_in
 from rota.output import JsonFlag, warn
 from rota.running import run
-from rota_common import logs
+from rota_common.runtime import logs
 
 DEADLINE_S = 60
 REAL_MODEL_DEADLINE_S = 300

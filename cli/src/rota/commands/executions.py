@@ -8,8 +8,8 @@ from rota.client import Api, ApiError, Json
 from rota.output import JsonFlag, say, say_json, table
 from rota.report import report
 from rota.running import with_api
-from rota_contracts.delivery import DeliveryRead
-from rota_contracts.execution import ExecStatus, Execution
+from rota_contracts.messages.delivery import DeliveryReply
+from rota_contracts.messages.execution import ExecStatus, Execution
 
 app = typer.Typer(help="List the team's runs, or show one.", invoke_without_command=True)
 
@@ -53,7 +53,7 @@ def show(execution_id: Annotated[str, typer.Argument(help="As in `rota execution
     if json:
         say_json(found | {"delivery_attempts": delivery})
         return
-    told = None if delivery is None else DeliveryRead.model_validate(delivery)
+    told = None if delivery is None else DeliveryReply.model_validate(delivery)
     for line in report(Execution.model_validate(found), told):
         say(line)
 

@@ -9,8 +9,8 @@ from rota.client import Api, Json
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
-from rota_contracts.control import TaskChange
-from rota_contracts.trigger import InterventionAction
+from rota_contracts.messages.control import TaskChange
+from rota_contracts.messages.trigger import InterventionAction
 
 FIELDS = tuple(name for name in TaskChange.model_fields if name != "id")
 LISTS = ("args", "validation_rules")

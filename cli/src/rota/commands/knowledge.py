@@ -10,7 +10,7 @@ from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 from rota.texts import Text, read_text
-from rota_contracts.memory import MAX_PARTS
+from rota_contracts.messages.memory import MAX_PARTS
 
 AT_ONCE = 25
 """Parts in one request: the gateway takes 768 KB, and a part of 4,000 characters may have 16 KB."""

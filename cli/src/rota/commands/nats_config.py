@@ -35,8 +35,8 @@ def nats_config(
     again, and a minute later, when the pods see it, `rota subscribers reload`.
     """
     # It takes a moment to import, and the other commands don't need it.
-    from rota_common import nats_config as config
-    from rota_common.nats_accounts import USERS
+    from rota_common.nats_admin import config as config
+    from rota_common.nats_admin.accounts import USERS
 
     folder = config.Folder(out)
     try:

@@ -10,8 +10,8 @@ from rota.commands.intervene import tell, words
 from rota.moments import instant
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
-from rota_contracts.plan import PlanItem
-from rota_contracts.trigger import ExecutorMode, InterventionAction
+from rota_contracts.messages.plan import PlanItem
+from rota_contracts.messages.trigger import ExecutorMode, InterventionAction
 
 EXCERPT = 80
 AT = "When, with its offset, like 2026-03-02T09:00:00+01:00."

@@ -7,7 +7,7 @@ import typer
 from rota.moments import moment
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
-from rota_contracts.replaying import Decision, ExecutionReplayed
+from rota_contracts.messages.replay import Decision, ReplayReply
 
 DIFFERS = 1
 
@@ -21,7 +21,7 @@ def replay(
 ) -> None:
     """Run it again on what was recorded: nothing leaves, nothing is changed. Exit 1 if a decision differs."""
     found = with_api(lambda api: api.replay(execution_id))
-    replayed = ExecutionReplayed.model_validate(found)
+    replayed = ReplayReply.model_validate(found)
     if json:
         say_json(found)
     else:
@@ -36,7 +36,7 @@ def _row(decision: Decision) -> tuple[object, ...]:
     return "≠" if differs else "=", moment(decision.at), decision.step, decision.outcome, decision.replayed
 
 
-def _verdict(replayed: ExecutionReplayed) -> str:
+def _verdict(replayed: ReplayReply) -> str:
     count = len(replayed.decisions)
     if replayed.same:
         return f"the same: {count} decisions, and the execution that they lead to"

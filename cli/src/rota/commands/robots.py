@@ -12,9 +12,9 @@ from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 from rota.schedule import show_schedule
 from rota.standing import row_of, state_lines
-from rota_contracts.clock_config import ClockMode
-from rota_contracts.robot import RobotDefinition
-from rota_contracts.standing import RobotState
+from rota_contracts.messages.robot_state import RobotState
+from rota_contracts.robots.clock_config import ClockMode
+from rota_contracts.robots.robot import RobotDefinition
 
 app = typer.Typer(help="List the team's robots, show one, or delete one.", invoke_without_command=True)
 

@@ -15,7 +15,7 @@ from rota.output import JsonFlag, say, say_json, table
 from rota.running import run
 
 if TYPE_CHECKING:
-    from rota_common.subscribers_admin import Subscribers
+    from rota_common.nats_admin.feed_client_admin import Subscribers
 
 T = TypeVar("T")
 app = typer.Typer(help="Let programs of a team read its deliveries from NATS.", no_args_is_help=True)
@@ -102,8 +102,8 @@ def _with(folder: str, use: Callable[["Subscribers"], Coroutine[Any, Any, T]]) -
     # nats-py takes half a second to import, and the other commands don't need it.
     from nats.errors import Error as NatsError
 
-    from rota_common.nats_config import Folder
-    from rota_common.subscribers_admin import Subscribers
+    from rota_common.nats_admin.config import Folder
+    from rota_common.nats_admin.feed_client_admin import Subscribers
 
     given = context.load()
     given.need("nats_url") if folder else given.need("nats_url", "nats_config")

@@ -9,7 +9,7 @@ from rota.client import Api
 from rota.moments import moment
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
-from rota_contracts.targets import TargetCondition, TargetHealth, TargetsListed
+from rota_contracts.messages.targets import TargetCondition, TargetHealth, TargetPage
 
 app = typer.Typer(help="List the places that are unwell, switch one off or on.", invoke_without_command=True)
 
@@ -26,7 +26,7 @@ def listed(context: typer.Context, json: JsonFlag = False) -> None:
     if json:
         say_json(found["targets"])
         return
-    targets = TargetsListed.model_validate(found).targets
+    targets = TargetPage.model_validate(found).targets
     if not targets:
         say("All places that results go to are well.")
     else:

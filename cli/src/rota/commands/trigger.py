@@ -12,7 +12,7 @@ from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
 from rota.waiting import until_over
-from rota_contracts.trigger import InterventionAction
+from rota_contracts.messages.trigger import InterventionAction
 
 
 class Kind(StrEnum):

@@ -16,7 +16,7 @@ from rota.firsttime import admin_key_of, first_team
 from rota.logfile import LogFile
 from rota.output import JsonFlag, say, say_json, warn
 from rota.running import run
-from rota_common import logs
+from rota_common.runtime import logs
 
 if TYPE_CHECKING:
     from rota.stack import Stack

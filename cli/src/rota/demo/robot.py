@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rota.definitions import read_definitions
 from rota.errors import CliError
-from rota_contracts.preferences import (
+from rota_contracts.robots.preferences import (
     Channels,
     DeliveryPreferences,
     EmailPreference,
@@ -12,7 +12,7 @@ from rota_contracts.preferences import (
     WebhookPreference,
     WebhookTarget,
 )
-from rota_contracts.robot import RobotDefinition
+from rota_contracts.robots.robot import RobotDefinition
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "robots" / "lead-processor.yaml"
 WEBHOOK_SECRET = "SALES_WEBHOOK_SECRET"  # noqa: S105  # the variable's name, as the example names it

@@ -22,9 +22,9 @@ from rota.signing import signed_event
 from rota.stack import Stack
 from rota.waiting import until_over
 from rota_common.clock import now
-from rota_common.subscribers_admin import Subscribers
+from rota_common.nats_admin.feed_client_admin import Subscribers
 from rota_contracts.catalog import DELIVERY_COMPLETED
-from rota_contracts.execution import ExecStatus, Execution
+from rota_contracts.messages.execution import ExecStatus, Execution
 
 TEAM, SOURCE, SUBSCRIBER = "demo", "leads", "crm"
 EVENT_TYPE = "lead.created"

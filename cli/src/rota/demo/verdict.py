@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from email.message import EmailMessage
 
 from rota.demo.parties import Fact, Hook
-from rota_contracts.delivery import DeliveryCompletedV1
-from rota_contracts.execution import Execution
+from rota_contracts.messages.delivery import DeliveryCompletedV1
+from rota_contracts.messages.execution import Execution
 
 LEADS = 2
 EXCERPT_LINES = 6

@@ -1,4 +1,4 @@
-"""The two kinds of failure a handler can name. What becomes of them is decided in `rota_common.delivery`."""
+"""The two kinds of failure a handler can name. What becomes of them is decided in `rota_common.bus.failure_policy`."""
 
 
 class Transient(Exception):

@@ -3,9 +3,9 @@
 import asyncio
 from typing import TypeVar
 
-from rota_common.asking import Ask, Unanswered
-from rota_contracts.agent import AgentAnswered, CallAgent
+from rota_common.bus.rpc import Ask, Unanswered
 from rota_contracts.catalog import CALL_AGENT, Question
+from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.model import Part
 
 Q = TypeVar("Q", bound=Part)
@@ -43,6 +43,6 @@ async def ask_patiently(ask: Ask, question: Question[Q, A], request: Q, *, timeo
         await asyncio.sleep(again_at - time())
 
 
-async def call_agent(ask: Ask, call: CallAgent) -> AgentAnswered:
+async def call_agent(ask: Ask, call: CallAgent) -> AgentReply:
     """An agent's answer by way of the executor, whichever of its replicas lives to give it."""
     return await ask_patiently(ask, CALL_AGENT, call, timeout=call.timeout + MARGIN_S)

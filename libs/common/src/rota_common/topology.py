@@ -10,9 +10,9 @@ from nats.js import JetStreamContext
 from nats.js.api import ConsumerConfig, DiscardPolicy, KeyValueConfig, RetentionPolicy, StorageType, StreamConfig
 from nats.js.errors import BucketNotFoundError, NotFoundError
 
-from rota_common.bus import identity
-from rota_common.nats_permissions import TOPOLOGY
-from rota_common.settings import ServiceSettings
+from rota_common.bus.connection import identity
+from rota_common.nats_admin.permissions import TOPOLOGY
+from rota_common.runtime.settings import ServiceSettings
 from rota_contracts.streams import (
     ATTACHMENTS_BUCKET,
     ATTACHMENTS_KEPT_S,

@@ -2,7 +2,7 @@
 
 from delivery_center.app import build
 from delivery_center.settings import Settings
-from rota_common.serving import serve
+from rota_common.runtime.serving import serve
 
 
 def main() -> None:

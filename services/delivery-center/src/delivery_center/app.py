@@ -25,6 +25,7 @@ from delivery_center.attempt_targets import AttemptTargets
 from delivery_center.controls import Controls
 from delivery_center.deliver import Deliver
 from delivery_center.domain import Schedule
+from delivery_center.handlers import build_router, hearing
 from delivery_center.ledger_questions import ledger_router
 from delivery_center.manage_targets import ManageTargets
 from delivery_center.places import Places
@@ -33,24 +34,23 @@ from delivery_center.replay import Replay
 from delivery_center.retry import Finish, Retry
 from delivery_center.settings import Settings
 from delivery_center.stop_retries import StopRetries
-from delivery_center.subscribers import build_router, hearing
 from delivery_center.subscriptions import ManageSubscriptions
 from delivery_center.suppression_questions import suppressions_router
 from delivery_center.suppressions import ManageSuppressions
 from delivery_center.sweep import Sweep
 from delivery_center.target_questions import targets_router
 from delivery_center.unwell import REFRESH_S, Unwell, refreshing
-from rota_common import mongo
-from rota_common.attachments import Attachments
-from rota_common.blobs import Blobs
-from rota_common.feed import Feed
-from rota_common.mongo import Mongo
-from rota_common.robots import Robots
-from rota_common.service import Runtime, Service
-from rota_common.serving import App, plain_app
+from rota_common.bus.feed import Feed
+from rota_common.bus.live import Watch
+from rota_common.bus.robots import Robots
+from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.serving import App, plain_app
+from rota_common.stores import mongo
+from rota_common.stores.attachments import Attachments
+from rota_common.stores.blobs import Blobs
+from rota_common.stores.mongo import Mongo
 from rota_common.urls import networks
-from rota_common.watching import Watch
-from rota_contracts.delivery import DeliveryType
+from rota_contracts.messages.delivery import DeliveryType
 
 SERVICE = "delivery-center"
 OWN_VARIABLES = "ROTA_"

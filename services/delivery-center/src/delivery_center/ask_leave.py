@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from delivery_center.controls import Controls
 from delivery_center.domain import GO, Delivery, barred
 from delivery_center.ports import Executions
-from rota_contracts.delivery import DeliveryLeave, Leave
-from rota_contracts.trigger import ExecutorMode
+from rota_contracts.messages.delivery import DeliveryPermission, Permission
+from rota_contracts.messages.trigger import ExecutorMode
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class AskLeave:
     executions: Executions
     controls: Controls
 
-    async def __call__(self, delivery: Delivery) -> DeliveryLeave:
+    async def __call__(self, delivery: Delivery) -> DeliveryPermission:
         """Raise Transient if nobody can say. Outside of standard mode nothing is sent, so nobody is asked.
 
         Nor for a replay: a person asked for it, who may know that the execution was stopped or is paused. Deleting the
@@ -25,7 +25,7 @@ class AskLeave:
         context = delivery.context
         heard = self.controls.of(context.execution_id)
         said = await self.executions.may_deliver(context.team_id, context.execution_id)
-        if said.leave is not Leave.GO:
+        if said.leave is not Permission.ALLOW:
             return barred(said.leave, said.reason)
         if heard is not None:  # it was resumed and we didn't hear of it
             self.controls.forget(context.execution_id, heard)

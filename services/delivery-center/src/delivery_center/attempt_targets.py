@@ -29,11 +29,11 @@ from delivery_center.target_health import Rest, instant
 from delivery_center.unwell import Unwell
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
-from rota_common.logs import logger
-from rota_contracts.delivery import DeliveryLeave, DeliveryType, Leave
-from rota_contracts.execution import excerpt
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import ExecutorMode
+from rota_common.runtime.logs import logger
+from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType, Permission
+from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.robot import Robot
 
 LABEL_LIMIT = 200
 
@@ -89,14 +89,14 @@ class AttemptTargets:
 
         return list(await asyncio.gather(*(one(target) for target in targets)))
 
-    def heard(self, delivery: Delivery) -> DeliveryLeave | None:
+    def heard(self, delivery: Delivery) -> DeliveryPermission | None:
         """What was heard that keeps it back; None if nothing was, or doesn't matter to it."""
         if delivery.mode is not ExecutorMode.STANDARD or delivery.replay_of is not None:
             return None
         return self.controls.of(delivery.context.execution_id)
 
-    def _kept_back(self, target: Target, said: DeliveryLeave) -> Target:
-        if said.leave is Leave.STOP:
+    def _kept_back(self, target: Target, said: DeliveryPermission) -> Target:
+        if said.leave is Permission.DENY:
             return drop(target, said.reason)
         return put_off(target, self.clock(), said.reason)
 

@@ -13,9 +13,9 @@ from delivery_center.facts import of_first_attempts
 from delivery_center.ports import Bulletin, Deliveries, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_contracts.delivery import DeliveryRequestedV1, Leave
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import ExecutorMode
+from rota_contracts.messages.delivery import DeliveryRequestedV1, Permission
+from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.robot import Robot
 
 WHILE_PAUSED_S = 2.0
 HELD_FOR = timedelta(minutes=15)
@@ -88,13 +88,13 @@ class Deliver:
         it has been paused for long."""
         said = await self.leave(planned)
         match said.leave:
-            case Leave.STOP:
+            case Permission.DENY:
                 return give_up(planned, said.reason).model_copy(update={"error": said.reason})
-            case Leave.HOLD if self.clock() - planned.created_at > HELD_FOR:
+            case Permission.HOLD if self.clock() - planned.created_at > HELD_FOR:
                 raise LetGo
-            case Leave.HOLD:
+            case Permission.HOLD:
                 raise Transient(said.reason, after=WHILE_PAUSED_S)
-            case Leave.GO:
+            case Permission.ALLOW:
                 attempted = await self.attempt(planned, planned.targets, robot)
                 if all(target.put_off for target in attempted) and self.attempt.heard(planned):
                     # Paused since it was asked, and nothing has left.

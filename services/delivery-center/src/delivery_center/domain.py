@@ -7,10 +7,16 @@ from random import Random
 from typing import assert_never
 
 from rota_common.retries import JITTER
-from rota_contracts.delivery import DeliveryContent, DeliveryContext, DeliveryLeave, DeliveryType, Leave
-from rota_contracts.ledger import DeliveryState, TargetState
+from rota_contracts.messages.delivery import (
+    DeliveryContent,
+    DeliveryContext,
+    DeliveryPermission,
+    DeliveryType,
+    Permission,
+)
+from rota_contracts.messages.delivery_log import DeliveryState, TargetState
+from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.model import Instant, Json, Part
-from rota_contracts.trigger import ExecutorMode
 
 AT_ONCE = 8
 """Attempts that one delivery makes at the same time."""
@@ -18,8 +24,8 @@ AT_ONCE = 8
 HELD_FOR = timedelta(seconds=5)
 """How long a target rests while its execution is paused, or nobody can say whether it is."""
 
-GO = DeliveryLeave(leave=Leave.GO)
-REASONS = {Leave.STOP: "the execution was stopped", Leave.HOLD: "the execution is paused"}
+GO = DeliveryPermission(leave=Permission.ALLOW)
+REASONS = {Permission.DENY: "the execution was stopped", Permission.HOLD: "the execution is paused"}
 REASON_LIMIT = 500
 
 
@@ -212,9 +218,9 @@ def put_off(target: Target, now: datetime, reason: str, *, until: datetime | Non
     return target.model_copy(update=update)
 
 
-def barred(leave: Leave, reason: str) -> DeliveryLeave:
+def barred(leave: Permission, reason: str) -> DeliveryPermission:
     """`hold` or `stop` with a reason to show: the one given, as far as it isn't too long, or a plain one."""
-    return DeliveryLeave(leave=leave, reason=reason[:REASON_LIMIT] or REASONS[leave])
+    return DeliveryPermission(leave=leave, reason=reason[:REASON_LIMIT] or REASONS[leave])
 
 
 def told(delivery: Delivery) -> Delivery:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from delivery_center.ports import Enclosure, Files, Parcel
-from rota_contracts.attachment import ALIASES, attachment_path, parse
-from rota_contracts.delivery import Attachment
+from rota_contracts.messages.attachment import ALIASES, attachment_path, parse
+from rota_contracts.messages.delivery import Attachment
 
 TOLD = {"name", "content_type", "size", "sha256"}
 

@@ -6,9 +6,15 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from delivery_center.domain import Target
-from rota_contracts.delivery import DeliveryType
 from rota_contracts.ids import derived_id
-from rota_contracts.preferences import DeliveryPreferences, EmailTarget, NotifyTarget, ProcessTarget, WebhookTarget
+from rota_contracts.messages.delivery import DeliveryType
+from rota_contracts.robots.preferences import (
+    DeliveryPreferences,
+    EmailTarget,
+    NotifyTarget,
+    ProcessTarget,
+    WebhookTarget,
+)
 
 TargetConfig = EmailTarget | WebhookTarget | ProcessTarget | NotifyTarget
 

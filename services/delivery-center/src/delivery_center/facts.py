@@ -14,7 +14,7 @@ from rota_contracts.catalog import (
     DELIVERY_SETTLED,
     Channel,
 )
-from rota_contracts.delivery import (
+from rota_contracts.messages.delivery import (
     ChannelResult,
     DeliveryAcceptedV1,
     DeliveryAttemptedV1,
@@ -24,7 +24,7 @@ from rota_contracts.delivery import (
     DeliveryResult,
     DeliverySettledV1,
 )
-from rota_contracts.ledger import TargetState
+from rota_contracts.messages.delivery_log import TargetState
 from rota_contracts.model import Payload
 
 ERROR_LIMIT = 1000

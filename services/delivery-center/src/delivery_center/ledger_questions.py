@@ -4,25 +4,25 @@ from delivery_center.list_deliveries import list_deliveries
 from delivery_center.ports import Ledger
 from delivery_center.read_delivery import read_delivery
 from delivery_center.replay import Replay
-from rota_common.router import Router
+from rota_common.bus.router import Router
 from rota_contracts.catalog import LIST_DELIVERIES, READ_DELIVERY, REPLAY_DELIVERIES
-from rota_contracts.delivery import DeliveryRead, ReadDelivery
-from rota_contracts.ledger import DeliveriesListed, DeliveriesReplayed, ListDeliveries, ReplayDeliveries
+from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
+from rota_contracts.messages.delivery_log import DeliveryPage, ListDeliveries, ReplayDeliveries, ReplayDeliveriesReply
 
 
 def ledger_router(ledger: Ledger, replay: Replay) -> Router:
     router = Router()
 
     @router.answer(READ_DELIVERY)
-    async def on_read_delivery(question: ReadDelivery) -> DeliveryRead:
+    async def on_read_delivery(question: ReadDelivery) -> DeliveryReply:
         return await read_delivery(question, ledger)
 
     @router.answer(LIST_DELIVERIES)
-    async def on_list_deliveries(question: ListDeliveries) -> DeliveriesListed:
+    async def on_list_deliveries(question: ListDeliveries) -> DeliveryPage:
         return await list_deliveries(question, ledger)
 
     @router.answer(REPLAY_DELIVERIES)
-    async def on_replay_deliveries(question: ReplayDeliveries) -> DeliveriesReplayed:
+    async def on_replay_deliveries(question: ReplayDeliveries) -> ReplayDeliveriesReply:
         return await replay(question)
 
     return router

@@ -4,14 +4,14 @@ from delivery_center.domain import Delivery, Target
 from delivery_center.facts import result_of
 from delivery_center.page_mark import mark_of, read_mark
 from delivery_center.ports import Ledger
-from rota_contracts.ledger import DeliveriesListed, DeliverySummary, ListDeliveries, TargetSummary
+from rota_contracts.messages.delivery_log import DeliveryPage, DeliverySummary, ListDeliveries, TargetSummary
 
 
-async def list_deliveries(asked: ListDeliveries, ledger: Ledger) -> DeliveriesListed:
+async def list_deliveries(asked: ListDeliveries, ledger: Ledger) -> DeliveryPage:
     """Raise Permanent if `after` is not the end of a page."""
     page = await ledger.page(asked, after=read_mark(asked.after))
     more = len(page) == asked.limit
-    return DeliveriesListed(
+    return DeliveryPage(
         deliveries=[_summary(delivery) for delivery in page], next=mark_of(page[-1]).text() if more else ""
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from delivery_center.ports import UnwellTargets
 from delivery_center.target_health import Place, UnwellTarget, health_of
 from delivery_center.unwell import Unwell
-from rota_contracts.targets import ListTargets, SwitchTarget, TargetsListed
+from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetPage
 
 MOST = 500
 """Listed at once: the answer is one message."""
@@ -20,21 +20,21 @@ class ManageTargets:
     store: UnwellTargets
     unwell: Unwell
 
-    async def list(self, asked: ListTargets) -> TargetsListed:
+    async def list(self, asked: ListTargets) -> TargetPage:
         unwell = await self.store.of(asked.team_id)
-        return TargetsListed(targets=[health_of(target) for target in unwell[:MOST]])
+        return TargetPage(targets=[health_of(target) for target in unwell[:MOST]])
 
-    async def switch(self, asked: SwitchTarget) -> TargetsListed:
+    async def switch(self, asked: SwitchTarget) -> TargetPage:
         """Any place that a result of the team went to, or that is known to fail."""
         known = next((t for t in await self.store.of(asked.team_id) if t.target_id == asked.target_id), None)
         place = known or await self.store.seen(asked.team_id, asked.target_id)
         if place is None:
-            return TargetsListed(
+            return TargetPage(
                 refused=f"expected the id of a place that results of {asked.team_id} went to, not {asked.target_id!r}: "
                 "the ledger of deliveries and the list of targets have them"
             )
         switched = await self._switched(place, asked)
-        return TargetsListed(targets=[health_of(switched or known or UnwellTarget(**place.named()))])
+        return TargetPage(targets=[health_of(switched or known or UnwellTarget(**place.named()))])
 
     async def _switched(self, place: Place, asked: SwitchTarget) -> UnwellTarget | None:
         if asked.enabled:

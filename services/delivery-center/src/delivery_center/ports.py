@@ -10,14 +10,14 @@ from delivery_center.facts import Fact
 from delivery_center.page_mark import Mark
 from delivery_center.target_health import Place, UnwellTarget
 from rota_common.errors import Permanent, Transient
-from rota_contracts.attachment import StoredAttachment
-from rota_contracts.delivery import Attachment, DeliveryContent, DeliveryContext, DeliveryLeave
-from rota_contracts.ledger import ListDeliveries, ReplayDeliveries
+from rota_contracts.messages.attachment import StoredAttachment
+from rota_contracts.messages.delivery import Attachment, DeliveryContent, DeliveryContext, DeliveryPermission
+from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries
+from rota_contracts.messages.notification import Subscription
+from rota_contracts.messages.targets import Suppression
+from rota_contracts.messages.text import Text
 from rota_contracts.model import Json
-from rota_contracts.notification import Subscription
-from rota_contracts.robot import Robot
-from rota_contracts.targets import Suppression
-from rota_contracts.text import Text
+from rota_contracts.robots.robot import Robot
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ class Robots(Protocol):
 
 
 class Executions(Protocol):
-    async def may_deliver(self, team: str, execution_id: str) -> DeliveryLeave:
+    async def may_deliver(self, team: str, execution_id: str) -> DeliveryPermission:
         """May the result of this execution go out now? Raise Transient if nobody can say."""
         ...
 

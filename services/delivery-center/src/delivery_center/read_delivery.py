@@ -3,14 +3,14 @@
 from delivery_center.domain import Attempt, Delivery, Target
 from delivery_center.facts import result_of
 from delivery_center.ports import Ledger
-from rota_contracts.delivery import AttemptRead, DeliveryRead, ReadDelivery, TargetRead
+from rota_contracts.messages.delivery import AttemptDetail, DeliveryReply, ReadDelivery, TargetDetail
 
 
-async def read_delivery(question: ReadDelivery, ledger: Ledger) -> DeliveryRead:
+async def read_delivery(question: ReadDelivery, ledger: Ledger) -> DeliveryReply:
     delivery = await _asked_for(question, ledger)
     if delivery is None:
-        return DeliveryRead()
-    return DeliveryRead(
+        return DeliveryReply()
+    return DeliveryReply(
         request_id=delivery.request_id,
         accepted_at=delivery.accepted_at,
         settled=delivery.settled,
@@ -30,16 +30,16 @@ async def _asked_for(question: ReadDelivery, ledger: Ledger) -> Delivery | None:
     return found if found is not None and found.context.team_id == question.team_id else None
 
 
-def _target(target: Target) -> TargetRead:
-    return TargetRead(
+def _target(target: Target) -> TargetDetail:
+    return TargetDetail(
         result=result_of(target),
         attempts=[_attempt(attempt) for attempt in target.attempts],
         next_attempt_at=target.next_attempt_at,
     )
 
 
-def _attempt(attempt: Attempt) -> AttemptRead:
-    return AttemptRead(
+def _attempt(attempt: Attempt) -> AttemptDetail:
+    return AttemptDetail(
         at=attempt.at,
         ok=attempt.ok,
         latency_ms=attempt.latency_ms,

@@ -13,7 +13,7 @@ from delivery_center.ports import Ledger, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Permanent
 from rota_contracts.ids import derived_id
-from rota_contracts.ledger import DeliveriesReplayed, ReplayDeliveries, Replayed, TargetState
+from rota_contracts.messages.delivery_log import ReplayDeliveries, ReplayDeliveriesReply, ReplayedDelivery, TargetState
 
 ONE_BY_ONE = timedelta(milliseconds=1)
 """Between two replays of a page: they are sent in the order of what they replay."""
@@ -36,7 +36,7 @@ class Replay:
     robots: Robots
     clock: Clock
 
-    async def __call__(self, asked: ReplayDeliveries) -> DeliveriesReplayed:
+    async def __call__(self, asked: ReplayDeliveries) -> ReplayDeliveriesReply:
         """One page. Raise Permanent if the robot that is asked for was deleted, or `after` is not the end of a page."""
         page = await self.ledger.replayable(asked, after=read_mark(asked.after))
         members = {delivery.context.member_id for delivery in page} | ({asked.member_id} - {None})
@@ -47,9 +47,9 @@ class Replay:
         replays = await self._replays([each for each in page if each.context.member_id not in gone], asked)
         stored = replays if asked.dry_run else await asyncio.gather(*map(self.ledger.insert, replays))
         more = len(page) == asked.limit and not asked.request_id
-        return DeliveriesReplayed(
+        return ReplayDeliveriesReply(
             replayed=[
-                Replayed(request_id=each.request_id, replay_of=each.replay_of or "", targets=len(each.targets))
+                ReplayedDelivery(request_id=each.request_id, replay_of=each.replay_of or "", targets=len(each.targets))
                 for each in stored
             ],
             next=mark_of(page[-1]).text() if more else "",

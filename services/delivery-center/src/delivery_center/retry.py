@@ -16,9 +16,9 @@ from delivery_center.facts import of_last_changes
 from delivery_center.ports import Bulletin, Deliveries, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
-from rota_common.logs import logger
-from rota_contracts.delivery import DeliveryLeave, Leave
-from rota_contracts.robot import Robot
+from rota_common.runtime.logs import logger
+from rota_contracts.messages.delivery import DeliveryPermission, Permission
+from rota_contracts.robots.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,17 @@ class Retry:
         """After an attempt at what is due, if the execution may still deliver."""
         said = await self._leave(delivery)
         match said.leave:
-            case Leave.GO:
+            case Permission.ALLOW:
                 return with_targets(delivery, await self.attempt(delivery, due(delivery, self.clock()), robot))
-            case Leave.HOLD:
+            case Permission.HOLD:
                 return hold(delivery, self.clock(), said.reason)
-            case Leave.STOP:
+            case Permission.DENY:
                 return give_up(delivery, said.reason)
             case other:
                 assert_never(other)
 
-    async def _leave(self, delivery: Delivery) -> DeliveryLeave:
+    async def _leave(self, delivery: Delivery) -> DeliveryPermission:
         try:
             return await self.leave(delivery)
         except Transient as error:  # nobody can say: as if it were paused
-            return barred(Leave.HOLD, str(error))
+            return barred(Permission.HOLD, str(error))

@@ -2,7 +2,13 @@
 
 from delivery_center.ports import Subscriptions
 from rota_common.clock import Clock
-from rota_contracts.notification import ListSubscriptions, Subscribe, Subscription, SubscriptionsListed, Unsubscribe
+from rota_contracts.messages.notification import (
+    ListSubscriptions,
+    Subscribe,
+    Subscription,
+    SubscriptionPage,
+    Unsubscribe,
+)
 
 MOST = 1000
 """Subscriptions of one team: each notification is posted once for each, and the list of them is one message."""
@@ -14,24 +20,24 @@ class ManageSubscriptions:
     def __init__(self, subscriptions: Subscriptions, clock: Clock) -> None:
         self._subscriptions, self._clock = subscriptions, clock
 
-    async def add(self, asked: Subscribe) -> SubscriptionsListed:
+    async def add(self, asked: Subscribe) -> SubscriptionPage:
         """Two that come at once may both find the last place free: that is one more, and does no harm."""
         known = await self._subscriptions.of(asked.team_id)
         theirs = [one for one in known if one.channel == asked.channel]
         if any(one.subscriber == asked.subscriber for one in theirs):
-            return SubscriptionsListed(subscriptions=theirs)
+            return SubscriptionPage(subscriptions=theirs)
         if len(known) >= MOST:
             refused = (
                 f"expected at most {MOST} subscriptions of one team, {asked.team_id} has {len(known)}: remove some"
             )
-            return SubscriptionsListed(subscriptions=theirs, refused=refused)
+            return SubscriptionPage(subscriptions=theirs, refused=refused)
         names = {"team_id": asked.team_id, "channel": asked.channel, "subscriber": asked.subscriber}
         await self._subscriptions.add(Subscription(**names, created_at=self._clock()))
         return await self.list(ListSubscriptions(team_id=asked.team_id, channel=asked.channel))
 
-    async def remove(self, asked: Unsubscribe) -> SubscriptionsListed:
+    async def remove(self, asked: Unsubscribe) -> SubscriptionPage:
         await self._subscriptions.remove(asked.team_id, asked.channel, asked.subscriber)
         return await self.list(ListSubscriptions(team_id=asked.team_id, channel=asked.channel))
 
-    async def list(self, asked: ListSubscriptions) -> SubscriptionsListed:
-        return SubscriptionsListed(subscriptions=await self._subscriptions.of(asked.team_id, asked.channel))
+    async def list(self, asked: ListSubscriptions) -> SubscriptionPage:
+        return SubscriptionPage(subscriptions=await self._subscriptions.of(asked.team_id, asked.channel))

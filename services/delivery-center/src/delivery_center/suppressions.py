@@ -4,7 +4,7 @@ import re
 
 from delivery_center.ports import Suppressions
 from rota_common.clock import Clock
-from rota_contracts.targets import ListSuppressions, Suppress, Suppression, SuppressionsListed, Unsuppress
+from rota_contracts.messages.targets import ListSuppressions, Suppress, Suppression, SuppressionPage, Unsuppress
 
 ROOM = 512 * 1024
 """Bytes of one answer: a message of the bus holds 1 MB."""
@@ -18,22 +18,22 @@ class ManageSuppressions:
     def __init__(self, suppressions: Suppressions, clock: Clock) -> None:
         self._suppressions, self._clock = suppressions, clock
 
-    async def add(self, asked: Suppress) -> SuppressionsListed:
+    async def add(self, asked: Suppress) -> SuppressionPage:
         """The answer is what is on the list then: an address that was there stays as it was."""
         address = normal(asked.address)
         if not _ADDRESS.fullmatch(address):
-            return SuppressionsListed(refused=f"expected one address like ann@example.org, not {asked.address!r}")
+            return SuppressionPage(refused=f"expected one address like ann@example.org, not {asked.address!r}")
         wanted = Suppression(
             team_id=asked.team_id, address=address, reason=asked.reason, by=asked.by, created_at=self._clock()
         )
-        return SuppressionsListed(suppressions=[await self._suppressions.add(wanted)])
+        return SuppressionPage(suppressions=[await self._suppressions.add(wanted)])
 
-    async def remove(self, asked: Unsuppress) -> SuppressionsListed:
+    async def remove(self, asked: Unsuppress) -> SuppressionPage:
         """One that isn't there is none to remove."""
         await self._suppressions.remove(asked.team_id, normal(asked.address))
-        return SuppressionsListed()
+        return SuppressionPage()
 
-    async def list(self, asked: ListSuppressions) -> SuppressionsListed:
+    async def list(self, asked: ListSuppressions) -> SuppressionPage:
         """As many as fit into one answer."""
         found = await self._suppressions.page(asked.team_id, normal(asked.after), asked.limit + 1)
         listed: list[Suppression] = []
@@ -44,7 +44,7 @@ class ManageSuppressions:
                 break
             listed.append(each)
         more = len(found) > len(listed)
-        return SuppressionsListed(suppressions=listed, next=listed[-1].address if more and listed else "")
+        return SuppressionPage(suppressions=listed, next=listed[-1].address if more and listed else "")
 
 
 def normal(address: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from delivery_center.domain import Delivery
 from delivery_center.retry import Retry
-from rota_common.logs import logger
+from rota_common.runtime.logs import logger
 
 WORKERS = 32
 """Deliveries retried at once: a slow receiver takes a place of these for no longer than its timeout."""

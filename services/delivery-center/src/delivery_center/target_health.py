@@ -7,9 +7,9 @@ from typing import Any, assert_never
 
 from delivery_center.domain import Outcome, Reached, Refused, Target, Unreached
 from rota_common.retries import backoff
-from rota_contracts.delivery import DeliveryType
+from rota_contracts.messages.delivery import DeliveryType
+from rota_contracts.messages.targets import TargetCondition, TargetHealth
 from rota_contracts.model import Instant, Name, Part
-from rota_contracts.targets import TargetCondition, TargetHealth
 
 IN_A_ROW = 5
 """So many attempts in vain, with none between that worked, say that a place doesn't work, and not one result."""

@@ -23,7 +23,7 @@ from delivery_center.target_health import (
 )
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_common.logs import logger
+from rota_common.runtime.logs import logger
 
 REFRESH_S = 2.0
 """Between two looks at what the other replicas found out."""

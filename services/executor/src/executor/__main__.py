@@ -2,7 +2,7 @@
 
 from executor.app import build
 from executor.settings import Settings
-from rota_common.serving import serve
+from rota_common.runtime.serving import serve
 
 
 def main() -> None:

@@ -20,17 +20,17 @@ from executor.domain.steps import (
 )
 from executor.requests import delivery_request, validation_request
 from executor.summary import run_summary
-from rota_common.blobs import Blobs
+from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
-from rota_common.logs import logger
-from rota_common.publishing import Publish
+from rota_common.runtime.logs import logger
+from rota_common.stores.blobs import Blobs
 from rota_contracts import catalog
-from rota_contracts.activity import ActivityKind, ActivityV1
-from rota_contracts.control import ControlGivenV1, ExecutionIntervenedV1
-from rota_contracts.execution import ExecutionFinishedV1, ExecutionStartedV1, excerpt
-from rota_contracts.learning import LearningRequestedV1
+from rota_contracts.messages.activity import ActivityKind, ActivityV1
+from rota_contracts.messages.control import ControlGivenV1, ExecutionIntervenedV1
+from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, excerpt
+from rota_contracts.messages.learning import LearningRequestedV1
+from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.model import Payload
-from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
 
 EVERYBODY = "_all_"
 """In the place of a member's name: all robots of the team."""

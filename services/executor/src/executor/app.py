@@ -19,6 +19,7 @@ from executor.call_agent import CallAnAgent, Hold
 from executor.connectors import Connectors
 from executor.drive import Drive, Pace
 from executor.give_word import GiveWord
+from executor.handlers import build_answers, build_control, build_router
 from executor.hear_broadcast import HearBroadcast
 from executor.look_around import LookAround
 from executor.may_deliver import DecideLeave
@@ -31,15 +32,14 @@ from executor.report import Report
 from executor.settings import Settings
 from executor.start_execution import StartExecution
 from executor.stop_robot import StopRobot
-from executor.subscribers import build_answers, build_control, build_router
 from executor.sweep import Sweep
 from executor.take_result import TakeResult
-from rota_common.blobs import Blobs
-from rota_common.mongo import OUTAGES, Mongo
-from rota_common.robots import Robots
-from rota_common.service import Runtime, Service
-from rota_common.serving import App, plain_app
-from rota_common.watching import Watch
+from rota_common.bus.live import Watch
+from rota_common.bus.robots import Robots
+from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.serving import App, plain_app
+from rota_common.stores.blobs import Blobs
+from rota_common.stores.mongo import OUTAGES, Mongo
 
 NAME = "executor"
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from executor.domain.outcomes import Outcome, Recalled, RulesAnswered
 from executor.domain.run import Run
 from executor.domain.steps import CheckRules
-from rota_common.asking import Ask
+from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient
-from rota_contracts import catalog, validation
-from rota_contracts.learning import Lesson
-from rota_contracts.memory import Recall
+from rota_contracts import catalog
+from rota_contracts.messages import validation
+from rota_contracts.messages.learning import Lesson
+from rota_contracts.messages.memory import Recall
 from rota_contracts.model import NAME_PATTERN
-from rota_contracts.robot import SharedKB
+from rota_contracts.robots.robot import SharedKB
 
 RECALL_TIMEOUT_S = 5
 RECALL_LIMIT = 5

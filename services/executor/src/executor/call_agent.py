@@ -13,14 +13,14 @@ from executor.facts import facts
 from executor.perform import Models
 from executor.ports import Calls, Prompt, Runs
 from executor.prompts import DEFAULT_LOCALE, locale_of, system
-from rota_common.asking import StillWorking
+from rota_common.bus.rpc import StillWorking
 from rota_common.clock import Clock
 from rota_common.errors import Permanent
 from rota_common.json_text import extract_json
 from rota_common.patience import STILL_WORKING_S
-from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import ExecutorMode, Message
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.trigger import ExecutorMode, Message
+from rota_contracts.robots.robot import Robot
 
 POLL_S = 0.3
 """How often to look for the answer that another replica is at work on."""
@@ -77,9 +77,9 @@ class CallAnAgent:
         """`robot` finds the one that a call without an execution is for."""
         self._calls, self._runs, self._models, self._agents = calls, runs, models, agents
         self._clock, self._hold, self._robot, self._patience = clock, hold, robot, patience
-        self._under_way: dict[str, asyncio.Task[AgentAnswered]] = {}
+        self._under_way: dict[str, asyncio.Task[AgentReply]] = {}
 
-    async def __call__(self, call: CallAgent) -> AgentAnswered:
+    async def __call__(self, call: CallAgent) -> AgentReply:
         """Errors of the agent or the model are in the answer (EX-90); Transient when it may work later, StillWorking
         when there is no answer yet: the work goes on."""
         task = self._under_way.get(call.call_id)
@@ -99,19 +99,19 @@ class CallAnAgent:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _over(self, call_id: str, task: asyncio.Task[AgentAnswered]) -> None:
+    def _over(self, call_id: str, task: asyncio.Task[AgentReply]) -> None:
         self._under_way.pop(call_id, None)
         if not task.cancelled():
             task.exception()  # whoever still waits for it gets it; if nobody does, the next who asks begins anew
 
-    async def _answered(self, call: CallAgent) -> AgentAnswered:
+    async def _answered(self, call: CallAgent) -> AgentReply:
         """The stored answer, or a new one: ours, or that of the replica which claimed the call before."""
         give_up = self._clock() + timedelta(seconds=call.timeout)
         while True:
             now = self._clock()
             until = now + timedelta(seconds=self._hold.lease)
             known = await self._calls.claim(call.call_id, owner=self._hold.owner, until=until, now=now)
-            if isinstance(known, AgentAnswered):
+            if isinstance(known, AgentReply):
                 return known
             if known:
                 return await self._answer(call)
@@ -119,7 +119,7 @@ class CallAnAgent:
                 raise StillWorking(f"another replica works on call {call.call_id} for more than {call.timeout:g} s")
             await asyncio.sleep(POLL_S)
 
-    async def _answer(self, call: CallAgent) -> AgentAnswered:
+    async def _answer(self, call: CallAgent) -> AgentReply:
         """The model is asked, and the answer stored, while the claim is renewed."""
         renewing = asyncio.create_task(self._renew(call.call_id))
         try:
@@ -140,14 +140,14 @@ class CallAnAgent:
             with contextlib.suppress(Exception):  # a claim that is lost costs a second call of the model, no answer
                 await self._calls.renew(call_id, owner=self._hold.owner, until=until)
 
-    async def _said(self, call: CallAgent) -> AgentAnswered:
+    async def _said(self, call: CallAgent) -> AgentReply:
         try:
             text, model = await asyncio.wait_for(self._complete(call), call.timeout)
         except Permanent as error:
-            return AgentAnswered(agent_id=call.assistant_id, error=str(error))
+            return AgentReply(agent_id=call.assistant_id, error=str(error))
         except TimeoutError:
-            return AgentAnswered(agent_id=call.assistant_id, error=f"no answer within {call.timeout:g} s")
-        return AgentAnswered(agent_id=call.assistant_id, content=text, response=extract_json(text), model=model)
+            return AgentReply(agent_id=call.assistant_id, error=f"no answer within {call.timeout:g} s")
+        return AgentReply(agent_id=call.assistant_id, content=text, response=extract_json(text), model=model)
 
     async def _complete(self, call: CallAgent) -> tuple[str, str]:
         """The answer, and which model gave it."""

@@ -31,7 +31,7 @@ from executor.ports import Fenced, Runs
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.retries import backoff
-from rota_contracts.trigger import ExecutorMode
+from rota_contracts.messages.trigger import ExecutorMode
 
 BUSY_S = 1.0
 """How soon to come back to a run that another worker holds."""

@@ -7,7 +7,7 @@ from executor.agent.words import Tool
 from executor.domain.resources import assistants
 from executor.domain.run import Run
 from executor.domain.wording import about
-from rota_contracts.execution import Task
+from rota_contracts.messages.execution import Task
 
 
 def facts(run: Run, kind: str, *, task: Task | None = None, tools: Sequence[Tool] = ()) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from executor.drive import Drive
 from executor.ports import Runs, Scope
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
-from rota_common.logs import logger
-from rota_contracts.control import Control, ControlAction, Controlled, Intervene, Intervened
+from rota_common.runtime.logs import logger
+from rota_contracts.messages.control import Control, ControlAction, ControlReply, Intervene, InterveneReply
 
 AT_ONCE = 16
 """Runs that are gone on with at once, after a word to many."""
@@ -32,19 +32,19 @@ class GiveWord:
         self._going: set[asyncio.Task[None]] = set()
         self._log = logger(service="executor")
 
-    async def control(self, asked: Control) -> Controlled:
+    async def control(self, asked: Control) -> ControlReply:
         """Pause, resume or stop. Asked twice with one request id, it is said once."""
         scope = Scope(asked.team_id, asked.member_id, asked.execution_id)
         word = Word(id=asked.request_id, action=asked.action, reason=asked.reason, at=self._clock())
         told = await self(scope, word)
         if asked.execution_id is None or told:
-            return Controlled(execution_ids=[run.id for run in told])
+            return ControlReply(execution_ids=[run.id for run in told])
         run = await self._runs.find(asked.execution_id)
         if run is None or run.execution.team_id != asked.team_id:
-            return Controlled(execution_ids=[], unknown=True)
-        return Controlled(execution_ids=[], over=run.execution.status)
+            return ControlReply(execution_ids=[], unknown=True)
+        return ControlReply(execution_ids=[], over=run.execution.status)
 
-    async def intervene(self, asked: Intervene) -> Intervened:
+    async def intervene(self, asked: Intervene) -> InterveneReply:
         """Into the run that is named, or the robot's only one (Decision 35). Permanent: it can't be kept."""
         if problem := unstorable(asked.model_dump(mode="json")):
             raise Permanent(problem)
@@ -52,7 +52,7 @@ class GiveWord:
         if run_id is None:
             candidates = await self._runs.under_way(asked.team_id, asked.member_id, limit=MANY)
             if len(candidates) != 1:
-                return Intervened(candidates=candidates)
+                return InterveneReply(candidates=candidates)
             run_id = candidates[0]
         word = Word(
             id=asked.intervention_id,
@@ -63,10 +63,10 @@ class GiveWord:
             at=self._clock(),
         )
         if await self(Scope(asked.team_id, asked.member_id, run_id), word):
-            return Intervened(execution_id=run_id)
+            return InterveneReply(execution_id=run_id)
         run = await self._runs.find(run_id)
         mine = run is not None and (run.execution.team_id, run.execution.member_id) == (asked.team_id, asked.member_id)
-        return Intervened(over=run.execution.status if run is not None and mine else None)
+        return InterveneReply(over=run.execution.status if run is not None and mine else None)
 
     async def __call__(self, scope: Scope, word: Word) -> list[Run]:
         """The runs that the word was given to."""

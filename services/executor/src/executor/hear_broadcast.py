@@ -1,7 +1,7 @@
 """What another replica was told about a run that this one has in hand: a stop ends the step at once (F11)."""
 
 from executor.give_word import GiveWord
-from rota_common.watching import Watch
+from rota_common.bus.live import Watch
 from rota_contracts.catalog import CONTROL_GIVEN
 
 HEARD_LIMIT = 10_000

@@ -8,13 +8,13 @@ from typing import TypeVar
 from executor.domain.run import Run, Surroundings
 from executor.domain.surroundings import happened, pending, zone_of
 from executor.ports import Runs
-from rota_common.asking import Ask
+from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient
 from rota_contracts import catalog
 from rota_contracts.catalog import Question
-from rota_contracts.merging import ListWaiting, WaitingListed
+from rota_contracts.messages.goal_merge import ListWaiting, WaitingPage
+from rota_contracts.messages.plan import ListPlans, PlanPage
 from rota_contracts.model import Part
-from rota_contracts.plan import ListPlans, PlansListed
 
 MOST = 20
 """Of each kind: plans, executions that wait, executions under way, executions that ended."""
@@ -45,9 +45,7 @@ class LookAround:
         )
         zone = zone_of(run)
         return Surroundings(
-            pending=pending(
-                (plans or PlansListed()).items, (waiting or WaitingListed()).waiting, lately.under_way, zone
-            ),
+            pending=pending((plans or PlanPage()).items, (waiting or WaitingPage()).waiting, lately.under_way, zone),
             since=lately.since.astimezone(zone),
             happened=happened(lately.ended, zone),
             missing=sorted(missing),

@@ -16,10 +16,10 @@ from executor.domain.interpret import TOO_DEEP, unstorable
 from executor.domain.outcomes import LookedUp, Outcome, Unusable
 from executor.ports import ToolFailed, Tools
 from rota_common.errors import Permanent, Transient
-from rota_contracts.execution import excerpt
-from rota_contracts.robot import Robot
-from rota_contracts.text import Text
-from rota_contracts.turns import Round, ToolStatus, ToolUse
+from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse
+from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.text import Text
+from rota_contracts.robots.robot import Robot
 
 ROUNDS = 5
 """How often it may use tools, unless its file says another number."""

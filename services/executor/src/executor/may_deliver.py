@@ -3,24 +3,24 @@
 from executor.domain import control
 from executor.ports import Runs
 from rota_common.clock import Clock
-from rota_contracts.delivery import DeliveryLeave, Leave, MayDeliver
-from rota_contracts.execution import ExecStatus
+from rota_contracts.messages.delivery import DeliveryPermission, MayDeliver, Permission
+from rota_contracts.messages.execution import ExecStatus
 
 
 class DecideLeave:
     def __init__(self, runs: Runs, clock: Clock) -> None:
         self._runs, self._clock = runs, clock
 
-    async def __call__(self, asked: MayDeliver) -> DeliveryLeave:
+    async def __call__(self, asked: MayDeliver) -> DeliveryPermission:
         """Words that nobody has heeded yet count already. An execution that failed has nothing to deliver."""
         run = await self._runs.find(asked.execution_id)
         if run is None or run.execution.team_id != asked.team_id:
-            return DeliveryLeave(leave=Leave.STOP, reason=f"there is no execution {asked.execution_id}")
+            return DeliveryPermission(leave=Permission.DENY, reason=f"there is no execution {asked.execution_id}")
         run = control.hear(run, now=self._clock())
         if run.cancelled is not None or run.execution.status is ExecStatus.CANCELLED:
-            return DeliveryLeave(leave=Leave.STOP, reason=run.cancelled or run.execution.error or "cancelled")
+            return DeliveryPermission(leave=Permission.DENY, reason=run.cancelled or run.execution.error or "cancelled")
         if run.execution.error is not None and run.execution.delivery is None:
-            return DeliveryLeave(leave=Leave.STOP, reason=f"the execution failed: {run.execution.error}")
+            return DeliveryPermission(leave=Permission.DENY, reason=f"the execution failed: {run.execution.error}")
         if run.paused:
-            return DeliveryLeave(leave=Leave.HOLD, reason="the execution is paused")
-        return DeliveryLeave(leave=Leave.GO)
+            return DeliveryPermission(leave=Permission.HOLD, reason="the execution is paused")
+        return DeliveryPermission(leave=Permission.ALLOW)

@@ -8,16 +8,16 @@ from executor.domain.outcomes import GoalsCompared, GoalsGiven, Outcome
 from executor.domain.run import Merge, Run, Word
 from executor.domain.wording import about
 from executor.ports import Runs
-from rota_common.asking import Ask
+from rota_common.bus.rpc import Ask
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_contracts import catalog
-from rota_contracts.clock_config import duration
-from rota_contracts.execution import Goals, excerpt
 from rota_contracts.ids import derived_id
-from rota_contracts.learning import CheckGoals, UnderWay
-from rota_contracts.merging import ListWaiting, MergeInto
-from rota_contracts.trigger import ExecutorMode, InterventionAction, Message
+from rota_contracts.messages.execution import Goals, excerpt
+from rota_contracts.messages.goal_merge import ListWaiting, MergeInto
+from rota_contracts.messages.learning import CheckGoals, UnderWay
+from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message
+from rota_contracts.robots.clock_config import duration
 
 MOST = 10
 """Runs under way that the learner is told about, and as many that wait for their first slot."""

@@ -34,15 +34,15 @@ from executor.merging import Merging
 from executor.ports import Model, NotBegun, Processes, Prompt, ToolFailed, Tools
 from executor.prompts import for_phase, for_task
 from executor.requests import process_call
-from rota_common.blobs import Blobs
 from rota_common.errors import Permanent, Transient
-from rota_contracts.agent import DEFAULT_TIMEOUT_S
-from rota_contracts.clock_config import duration
-from rota_contracts.execution import Task
-from rota_contracts.robot import Phase
-from rota_contracts.text import Text
-from rota_contracts.trigger import ExecutorMode
-from rota_contracts.turns import ToolUse
+from rota_common.stores.blobs import Blobs
+from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.execution import Task
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.clock_config import duration
+from rota_contracts.robots.robot import Phase
 
 SAID_LIMIT, ALL_SAID_LIMIT = 16 * 1024, 4 * 1024 * 1024
 """Bytes of one model answer, and of all answers of a run, that its trail keeps inline."""

@@ -12,14 +12,14 @@ from executor.domain.run import Run, Word
 from executor.domain.surroundings import Lately
 from executor.domain.trail import Entry
 from rota_common.errors import Transient
-from rota_contracts.agent import AgentAnswered
-from rota_contracts.capacity import SlotChecked
-from rota_contracts.execution import ExecutionsListed, ListExecutions
-from rota_contracts.learning import UnderWay
-from rota_contracts.process import ProcessCall
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import Message
-from rota_contracts.turns import ToolUse
+from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.execution import ExecutionPage, ListExecutions
+from rota_contracts.messages.executor_capacity import SlotState
+from rota_contracts.messages.learning import UnderWay
+from rota_contracts.messages.process import ProcessCall
+from rota_contracts.messages.trigger import Message
+from rota_contracts.robots.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Runs(Protocol):
         there before."""
         ...
 
-    async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotChecked]:
+    async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotState]:
         """What has become of these runs, in this order; without a status if there is none."""
         ...
 
@@ -181,13 +181,13 @@ class Runs(Protocol):
         """All that was decided in a run, oldest first."""
         ...
 
-    async def list(self, wanted: ListExecutions) -> ExecutionsListed: ...
+    async def list(self, wanted: ListExecutions) -> ExecutionPage: ...
 
 
 class Calls(Protocol):
     """Answers of agent calls by call id, kept for a while, and who is at work on those that have none yet."""
 
-    async def claim(self, call_id: str, *, owner: str, until: datetime, now: datetime) -> AgentAnswered | bool:
+    async def claim(self, call_id: str, *, owner: str, until: datetime, now: datetime) -> AgentReply | bool:
         """The answer, if there is one. Else whether the call is `owner`'s to answer until then: False while another
         claim lives, be it the owner's own."""
         ...
@@ -200,6 +200,6 @@ class Calls(Protocol):
         """Let go of a call that can't be answered now: whoever asks next claims it at once."""
         ...
 
-    async def remember(self, call_id: str, answer: AgentAnswered, *, at: datetime) -> AgentAnswered:
+    async def remember(self, call_id: str, answer: AgentReply, *, at: datetime) -> AgentReply:
         """The first answer wins, whoever claims the call by now: returns the one that is stored."""
         ...

@@ -17,9 +17,9 @@ from executor.domain.wording import (
     previous_results,
     surroundings_text,
 )
-from rota_contracts.execution import Task
-from rota_contracts.robot import Phase, Robot
-from rota_contracts.trigger import Message, TriggerReceivedV1
+from rota_contracts.messages.execution import Task
+from rota_contracts.messages.trigger import Message, TriggerReceivedV1
+from rota_contracts.robots.robot import Phase, Robot
 
 DEFAULT_LOCALE = "en-US"
 

@@ -13,9 +13,9 @@ from executor.domain.run import Run, Word
 from executor.domain.steps import AskAgent, RunTurn, describe
 from executor.domain.trail import Entry
 from executor.ports import Runs
-from rota_common.blobs import Blobs
-from rota_contracts.execution import ExecStatus, Execution
-from rota_contracts.replaying import Decision, ExecutionReplayed, ReplayExecution
+from rota_common.stores.blobs import Blobs
+from rota_contracts.messages.execution import ExecStatus, Execution
+from rota_contracts.messages.replay import Decision, ReplayExecution, ReplayReply
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class Replay:
     runs: Runs
     blobs: Blobs
 
-    async def __call__(self, asked: ReplayExecution) -> ExecutionReplayed:
+    async def __call__(self, asked: ReplayExecution) -> ReplayReply:
         stored = await self.runs.find(asked.execution_id)
         if stored is None or stored.execution.team_id != asked.team_id:
-            return ExecutionReplayed(found=False)
+            return ReplayReply(found=False)
         trail = await self.runs.trail(asked.execution_id)
         said = [await self.blobs.read(entry.said) if entry.said else "" for entry in trail]
         return replayed(stored, trail, said)
 
 
-def replayed(stored: Run, trail: list[Entry], said: list[str]) -> ExecutionReplayed:
+def replayed(stored: Run, trail: list[Entry], said: list[str]) -> ReplayReply:
     """`said`: for each entry of the trail the whole of the model's answer, or nothing."""
     execution = stored.execution
     run = phases.begin(
@@ -55,14 +55,14 @@ def replayed(stored: Run, trail: list[Entry], said: list[str]) -> ExecutionRepla
             return _differs(decisions, entry, f"{step}: {kind}")
         decisions.append(Decision(at=entry.at, step=entry.step, outcome=entry.kind))
     if difference := first_difference(execution, run.execution):
-        return ExecutionReplayed(difference=difference, decisions=decisions)
-    return ExecutionReplayed(same=True, decisions=decisions)
+        return ReplayReply(difference=difference, decisions=decisions)
+    return ReplayReply(same=True, decisions=decisions)
 
 
-def _differs(decisions: list[Decision], entry: Entry, replayed: str) -> ExecutionReplayed:
+def _differs(decisions: list[Decision], entry: Entry, replayed: str) -> ReplayReply:
     decided = Decision(at=entry.at, step=entry.step, outcome=entry.kind, replayed=replayed)
     text = f"it was decided: {entry.step}: {entry.kind}; the replay decides: {replayed}"
-    return ExecutionReplayed(difference=text, decisions=[*decisions, decided])
+    return ReplayReply(difference=text, decisions=[*decisions, decided])
 
 
 def _repeated(run: Run, entry: Entry, words: str) -> tuple[Run, str]:

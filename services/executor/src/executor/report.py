@@ -2,10 +2,10 @@
 
 import asyncio
 
+from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
-from rota_common.publishing import Publish
 from rota_contracts import catalog
-from rota_contracts.capacity import REPORT_S, ExecutorReportedV1
+from rota_contracts.messages.executor_capacity import REPORT_S, ExecutorReportedV1
 
 EVERYBODY = "_all_"
 

@@ -3,12 +3,12 @@
 from executor.domain.callbacks import callback_of
 from executor.domain.run import Run
 from executor.domain.steps import RequestVerdict
-from rota_contracts.callback import callback_path
-from rota_contracts.delivery import DeliveryContext, DeliveryRequestedV1
-from rota_contracts.execution import Task, TaskStatus
-from rota_contracts.process import ProcessCall
-from rota_contracts.turns import ToolUse
-from rota_contracts.validation import ValidationRequestedV1
+from rota_contracts.messages.callback import callback_path
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.delivery import DeliveryContext, DeliveryRequestedV1
+from rota_contracts.messages.execution import Task, TaskStatus
+from rota_contracts.messages.process import ProcessCall
+from rota_contracts.messages.validation import ValidationRequestedV1
 
 
 def validation_request(run: Run, question: RequestVerdict) -> ValidationRequestedV1:

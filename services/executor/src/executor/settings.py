@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from rota_common.settings import ServiceSettings
+from rota_common.runtime.settings import ServiceSettings
 
 
 class Settings(ServiceSettings):

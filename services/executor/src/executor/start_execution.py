@@ -4,15 +4,15 @@ from executor.domain import phases
 from executor.domain.run import Run, Word
 from executor.drive import Drive
 from executor.ports import Runs
+from rota_common.bus.publishing import Publish
+from rota_common.bus.robots import Robots
 from rota_common.clock import Clock
-from rota_common.publishing import Publish
-from rota_common.robots import Robots
 from rota_contracts import catalog
-from rota_contracts.control import ControlAction
 from rota_contracts.envelope import Event
-from rota_contracts.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1
 from rota_contracts.ids import derived_id
-from rota_contracts.robot import RobotStatus
+from rota_contracts.messages.control import ControlAction
+from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1
+from rota_contracts.robots.robot import RobotStatus
 
 
 class StartExecution:

@@ -8,9 +8,9 @@ from executor.give_word import GiveWord
 from executor.ports import Runs, Scope
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_contracts.control import ControlAction
 from rota_contracts.ids import derived_id
-from rota_contracts.robot_facts import RobotDeletedV1
+from rota_contracts.messages.control import ControlAction
+from rota_contracts.messages.robot_facts import RobotDeletedV1
 
 AGAIN_S = 1.0
 

@@ -3,9 +3,9 @@
 from executor.domain.run import Run
 from executor.domain.tasks import result_of
 from executor.domain.wording import about
-from rota_common.blobs import Blobs
-from rota_contracts.execution import Task, excerpt
-from rota_contracts.learning import RunSummary, TaskSummary
+from rota_common.stores.blobs import Blobs
+from rota_contracts.messages.execution import Task, excerpt
+from rota_contracts.messages.learning import RunSummary, TaskSummary
 
 OUTPUT_LIMIT = 2000
 

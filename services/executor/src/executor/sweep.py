@@ -7,7 +7,7 @@ from executor.give_word import GiveWord, deadline_word
 from executor.ports import Runs, Scope
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_common.logs import logger
+from rota_common.runtime.logs import logger
 
 BATCH = 100
 AT_ONCE = 32

@@ -6,23 +6,23 @@ from executor.domain.interpret import room
 from executor.domain.run import CALLBACK, Word
 from executor.give_word import GiveWord
 from executor.ports import Brought, Runs
-from rota_common.blobs import Blobs
 from rota_common.clock import Clock
-from rota_contracts.callback import CallBack, CalledBack
+from rota_common.stores.blobs import Blobs
 from rota_contracts.ids import derived_id
-from rota_contracts.text import Text
+from rota_contracts.messages.callback import CallBack, CallbackReply
+from rota_contracts.messages.text import Text
 
 
 class TakeResult:
     def __init__(self, runs: Runs, blobs: Blobs, give: GiveWord, clock: Clock) -> None:
         self._runs, self._blobs, self._give, self._clock = runs, blobs, give, clock
 
-    async def __call__(self, asked: CallBack) -> CalledBack:
+    async def __call__(self, asked: CallBack) -> CallbackReply:
         """The first result counts; it may be here before the process's own answer is."""
         run = await self._runs.caller(asked.callback_id)
         if run is None:
-            return CalledBack()
-        whose = CalledBack(team_id=run.execution.team_id, execution_id=run.id)
+            return CallbackReply()
+        whose = CallbackReply(team_id=run.execution.team_id, execution_id=run.id)
         if run.over:  # nothing needs to be kept; had it been here before?
             return await self._answer(whose, Word(id=_id(asked), action=CALLBACK, at=self._clock()))
         output = None if asked.error is not None else await self._text(asked, room(run))
@@ -36,7 +36,7 @@ class TakeResult:
         )
         return await self._answer(whose, word)
 
-    async def _answer(self, whose: CalledBack, word: Word) -> CalledBack:
+    async def _answer(self, whose: CallbackReply, word: Word) -> CallbackReply:
         run_id = whose.execution_id or ""
         match await self._runs.bring(run_id, word):
             case Brought.BEFORE:

@@ -2,7 +2,7 @@
 
 from learner.app import build
 from learner.settings import Settings
-from rota_common.serving import serve
+from rota_common.runtime.serving import serve
 
 if __name__ == "__main__":
     settings = Settings()

@@ -7,14 +7,14 @@ from learner.adapters.mongo_lessons import MongoLessons
 from learner.decide_on_goals import DecideOnGoals
 from learner.forget_old import ForgetOld, repeating
 from learner.forget_robot import ForgetRobot
+from learner.handlers import build_router
 from learner.learn_from_run import LearnFromRun
 from learner.record_run import RecordRun
 from learner.settings import Settings
-from learner.subscribers import build_router
-from rota_common import mongo
-from rota_common.robots import Robots
-from rota_common.service import Runtime, Service
-from rota_common.serving import App, plain_app
+from rota_common.bus.robots import Robots
+from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.serving import App, plain_app
+from rota_common.stores import mongo
 
 
 def build(settings: Settings, *, runtime: Runtime | None = None) -> App:

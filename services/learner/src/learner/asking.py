@@ -4,10 +4,17 @@ import json
 from collections.abc import Sequence
 
 from learner.history import Past, others_under_way
-from rota_contracts.agent import CallAgent
-from rota_contracts.execution import excerpt
-from rota_contracts.learning import CheckGoals, LearningRequestedV1, LessonType, RunSummary, TaskSummary, UnderWay
-from rota_contracts.trigger import Message
+from rota_contracts.messages.agent import CallAgent
+from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.learning import (
+    CheckGoals,
+    LearningRequestedV1,
+    LessonType,
+    RunSummary,
+    TaskSummary,
+    UnderWay,
+)
+from rota_contracts.messages.trigger import Message
 
 SUMMARY_LIMIT = 60_000
 """Characters of the run's summary that the agent is shown."""

@@ -19,7 +19,7 @@ from learner.history import (
 from learner.ports import Agents, History, Robots
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import extract_json
-from rota_contracts.learning import CheckGoals, GoalsChecked
+from rota_contracts.messages.learning import CheckGoals, GoalsReply
 
 
 class DecideOnGoals:
@@ -29,7 +29,7 @@ class DecideOnGoals:
         self._agents, self._history, self._robots = agents, history, robots
         self._timeout = timeout
 
-    async def __call__(self, asked: CheckGoals) -> GoalsChecked:
+    async def __call__(self, asked: CheckGoals) -> GoalsReply:
         known = await self._history.decided(asked.execution_id) or await self._decide(asked)
         if known is None:
             return proceed(DELETED)  # whatever is decided, it won't go on
@@ -54,7 +54,7 @@ class DecideOnGoals:
             return known
         return await self._history.settle(made_sure(known, await self._history.decided(known.checked.into)))
 
-    async def _check(self, asked: CheckGoals) -> GoalsChecked:
+    async def _check(self, asked: CheckGoals) -> GoalsReply:
         since = asked.asked_at - timedelta(seconds=asked.window_s)
         history = await self._history.completed(
             asked.team_id, asked.member_id, since=since, limit=NEWEST, without=asked.execution_id
@@ -63,7 +63,7 @@ class DecideOnGoals:
             return await self._ask(asked, history)
         return proceed("this robot has completed nothing of late, and nothing else is under way")
 
-    async def _ask(self, asked: CheckGoals, history: Sequence[Past]) -> GoalsChecked:
+    async def _ask(self, asked: CheckGoals, history: Sequence[Past]) -> GoalsReply:
         """A decision in any case: without the agent's, the rule's."""
         try:
             answer = await self._agents.answer(dedup_question(asked, history, timeout=self._timeout))

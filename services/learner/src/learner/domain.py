@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from rota_contracts.agent import AgentAnswered
 from rota_contracts.ids import derived_id
-from rota_contracts.learning import LearningCompletedV1, LearningRequestedV1, Lesson, LessonType, RunSummary
+from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.learning import LearningCompletedV1, LearningRequestedV1, Lesson, LessonType, RunSummary
 from rota_contracts.model import Json
-from rota_contracts.robot import Robot
+from rota_contracts.robots.robot import Robot
 
 MAX_LESSONS, CONTENT_LIMIT = 10, 2000
 DELETED = "the robot was deleted"
@@ -52,7 +52,7 @@ def revision(robot: Robot | None) -> int | None:
     return None if robot.deleted else robot.rev
 
 
-def learnt(request: LearningRequestedV1, answer: AgentAnswered, found: Json, *, rev: int, at: datetime) -> Learnt:
+def learnt(request: LearningRequestedV1, answer: AgentReply, found: Json, *, rev: int, at: datetime) -> Learnt:
     """What the agent's answer teaches; `found` is the JSON in it."""
     drafts, error = _drafts(request, answer, found)
     lessons = [
@@ -68,7 +68,7 @@ def learnt(request: LearningRequestedV1, answer: AgentAnswered, found: Json, *, 
     return Learnt(request.execution_id, request.team_id, request.member_id, rev, at, tuple(lessons), error)
 
 
-def _drafts(request: LearningRequestedV1, answer: AgentAnswered, found: Json) -> tuple[list[Draft], str | None]:
+def _drafts(request: LearningRequestedV1, answer: AgentReply, found: Json) -> tuple[list[Draft], str | None]:
     """The lessons, and what went wrong with the asking."""
     if answer.error:
         return [], f"the learning agent {answer.agent_id} failed: {answer.error}"

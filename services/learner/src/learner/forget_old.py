@@ -8,10 +8,10 @@ from pydantic import ValidationError
 
 from learner.domain import SHORTEST_KEEP, Aged
 from learner.ports import History, Knowledge, Lessons, Robots
-from rota_common import metrics
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
-from rota_common.logs import logger
+from rota_common.runtime import metrics
+from rota_common.runtime.logs import logger
 
 Forgetting = Callable[[Aged, datetime], Awaitable[None]]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from rota_contracts.execution import excerpt
-from rota_contracts.learning import CheckGoals, DedupDecision, GoalsChecked, LearningRequestedV1, UnderWay
+from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.learning import CheckGoals, DedupDecision, GoalsReply, LearningRequestedV1, UnderWay
 from rota_contracts.model import Json
 
 KEEP_DAYS = 30
@@ -44,7 +44,7 @@ class Decided:
     team: str
     member: str
     rev: int
-    checked: GoalsChecked
+    checked: GoalsReply
     at: datetime
     sure: bool = True
 
@@ -64,8 +64,8 @@ def past(request: LearningRequestedV1, *, rev: int, at: datetime) -> Past:
     )
 
 
-def proceed(reason: str) -> GoalsChecked:
-    return GoalsChecked(decision=DedupDecision.PROCEED, reason=reason)
+def proceed(reason: str) -> GoalsReply:
+    return GoalsReply(decision=DedupDecision.PROCEED, reason=reason)
 
 
 def others_under_way(asked: CheckGoals) -> list[UnderWay]:
@@ -73,13 +73,13 @@ def others_under_way(asked: CheckGoals) -> list[UnderWay]:
     return [one for one in asked.under_way if one.execution_id != asked.execution_id and asked.goals.strip()]
 
 
-def by_rule(asked: CheckGoals, history: Sequence[Past], why: str) -> GoalsChecked:
+def by_rule(asked: CheckGoals, history: Sequence[Past], why: str) -> GoalsReply:
     """Without an agent only equal goals are the same; `why` there is no agent's answer is part of the reason."""
     goals = _plain(asked.goals)
     done = next((run for run in history if _plain(run.goals) == goals), None)
     if done is not None:
         reason = f"a run of {done.at.isoformat(timespec='minutes')} had the same goals; decided by rule, because {why}"
-        return GoalsChecked(decision=DedupDecision.SKIP, reason=reason, execution_id=done.execution_id)
+        return GoalsReply(decision=DedupDecision.SKIP, reason=reason, execution_id=done.execution_id)
     others = (one for one in others_under_way(asked) if one.status in GOING_ON)
     same = next((one for one in others if _plain(one.goals) == goals), None)
     if same is None:
@@ -88,7 +88,7 @@ def by_rule(asked: CheckGoals, history: Sequence[Past], why: str) -> GoalsChecke
     return _merge(asked, same.execution_id, reason)
 
 
-def understood(found: Json, asked: CheckGoals, history: Sequence[Past]) -> GoalsChecked | None:
+def understood(found: Json, asked: CheckGoals, history: Sequence[Past]) -> GoalsReply | None:
     """The decision in an agent's answer; None if there is none that can be carried out."""
     if not isinstance(found, dict):
         return None
@@ -102,7 +102,7 @@ def understood(found: Json, asked: CheckGoals, history: Sequence[Past]) -> Goals
         return _merge(asked, str(found["into"]), reason, goals=goals)
     if not usable.get(decision, False):
         return None
-    return GoalsChecked(
+    return GoalsReply(
         decision=DedupDecision(decision),
         reason=reason,
         execution_id=next((run.execution_id for run in history if run.execution_id == named), None),
@@ -110,7 +110,7 @@ def understood(found: Json, asked: CheckGoals, history: Sequence[Past]) -> Goals
     )
 
 
-def decided(asked: CheckGoals, rev: int, checked: GoalsChecked) -> Decided:
+def decided(asked: CheckGoals, rev: int, checked: GoalsReply) -> Decided:
     names = (asked.execution_id, asked.team_id, asked.member_id)
     return Decided(*names, rev, checked, asked.asked_at, sure=checked.into is None)
 
@@ -123,15 +123,15 @@ def made_sure(unsure: Decided, target: Decided | None) -> Decided:
     return replace(unsure, checked=proceed(reason), sure=True)
 
 
-def ends(checked: GoalsChecked) -> bool:
+def ends(checked: GoalsReply) -> bool:
     """Does the run that this was decided about end here, with its goals left to another?"""
     return checked.decision is DedupDecision.SKIP or checked.into is not None
 
 
-def _merge(asked: CheckGoals, into: str, reason: str, *, goals: str = "") -> GoalsChecked:
+def _merge(asked: CheckGoals, into: str, reason: str, *, goals: str = "") -> GoalsReply:
     """Into an execution that is under way: with `goals`, else with all that were asked about."""
     goals = goals or asked.goals[:GOALS_LIMIT]
-    return GoalsChecked(decision=DedupDecision.MERGE, reason=reason, execution_id=into, goals=goals, into=into)
+    return GoalsReply(decision=DedupDecision.MERGE, reason=reason, execution_id=into, goals=goals, into=into)
 
 
 def _text(given: Json) -> str:

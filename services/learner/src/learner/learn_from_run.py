@@ -6,7 +6,7 @@ from learner.asking import question
 from learner.domain import DELETED, Learnt, completed, learnt, reason_to_skip, revision, skipped
 from learner.ports import Agents, Knowledge, Lessons, Robots
 from rota_common.json_text import extract_json
-from rota_contracts.learning import LearningCompletedV1, LearningRequestedV1
+from rota_contracts.messages.learning import LearningCompletedV1, LearningRequestedV1
 
 
 class LearnFromRun:

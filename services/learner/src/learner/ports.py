@@ -6,15 +6,15 @@ from typing import Protocol
 
 from learner.domain import Aged, Learnt
 from learner.history import Decided, Past
-from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.learning import Lesson
-from rota_contracts.robot import Robot
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.learning import Lesson
+from rota_contracts.robots.robot import Robot
 
 
 class Agents(Protocol):
     """The agents, which live in the executor."""
 
-    async def answer(self, call: CallAgent) -> AgentAnswered:
+    async def answer(self, call: CallAgent) -> AgentReply:
         """Raises Transient when the executor can't be reached, Permanent when it refuses the call."""
         ...
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from learner.domain import revision
 from learner.history import ends, past
 from learner.ports import History, Robots
-from rota_contracts.learning import LearningRequestedV1
+from rota_contracts.messages.learning import LearningRequestedV1
 
 
 class RecordRun:

@@ -2,7 +2,7 @@
 
 from memory.app import build
 from memory.settings import Settings
-from rota_common.serving import serve
+from rota_common.runtime.serving import serve
 
 if __name__ == "__main__":
     settings = Settings()

@@ -7,18 +7,18 @@ from memory.adapters.qdrant_shared import QdrantShared
 from memory.adapters.wordllama_embedder import WordllamaEmbedder
 from memory.follow_robots import FollowRobots
 from memory.forget import ForgetEntries
+from memory.handlers import Uses, build_router
 from memory.ports import Embedder
 from memory.recall import RecallEntries
 from memory.remember import RememberEntries
 from memory.search_shared import SearchSharedEntries
 from memory.settings import Settings
 from memory.share import ShareEntries
-from memory.subscribers import Uses, build_router
 from memory.unshare import UnshareEntries
-from rota_common import mongo
-from rota_common.robots import Robots
-from rota_common.service import Runtime, Service
-from rota_common.serving import App, plain_app
+from rota_common.bus.robots import Robots
+from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.serving import App, plain_app
+from rota_common.stores import mongo
 
 
 def build(settings: Settings, *, runtime: Runtime | None = None, embedder: Embedder | None = None) -> App:

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import TypeVar
 
 from rota_common.errors import Permanent
-from rota_contracts.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedFound, private_kb
-from rota_contracts.robot import Robot
+from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedMatch, private_kb
+from rota_contracts.robots.robot import Robot
 
-Found = TypeVar("Found", RecalledEntry, SharedFound)
+Found = TypeVar("Found", RecalledEntry, SharedMatch)
 
 ANSWER_LIMIT = 400_000
 """Bytes of one list of an answer: a message of the bus holds 1 MB, and an answer may have two lists."""

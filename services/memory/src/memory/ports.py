@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Protocol
 
 from memory.domain import KnowledgeBase, Owner, Shelf
-from rota_contracts.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedFound
-from rota_contracts.robot import Robot
+from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedMatch
+from rota_contracts.robots.robot import Robot
 
 Vector = list[float]
 
@@ -56,7 +56,7 @@ class SharedKnowledge(Protocol):
 
     async def nearest(
         self, team: str, vector: Vector, limit: int, *, collections: Sequence[str] | None = None
-    ) -> list[SharedFound]:
+    ) -> list[SharedMatch]:
         """The entries closest to `vector` by cosine, best first: of these collections, or with None of all."""
         ...
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from memory.domain import Owner, fitting, searchable
 from memory.ports import Embedder, Knowledge, Robots, SharedKnowledge
 from rota_common.clock import Clock
-from rota_contracts.memory import Recall, Recalled
+from rota_contracts.messages.memory import Recall, RecallReply
 
 
 class RecallEntries:
@@ -15,15 +15,15 @@ class RecallEntries:
         self._knowledge, self._shared, self._robots = knowledge, shared, robots
         self._embedder, self._clock = embedder, clock
 
-    async def __call__(self, asked: Recall) -> Recalled:
+    async def __call__(self, asked: Recall) -> RecallReply:
         collections = searchable(asked.collections)
         if not asked.query.strip():
-            return Recalled()
+            return RecallReply()
         (vector,) = await self._embedder.embed([asked.query])
         owner = Owner(asked.team_id, asked.member_id)
         entries = await self._knowledge.nearest(owner, vector, asked.limit, since=await self._kept_since(owner))
         shared = await self._shared.nearest(owner.team, vector, asked.shared_limit, collections=collections)
-        return Recalled(entries=fitting(entries), shared=fitting(shared))
+        return RecallReply(entries=fitting(entries), shared=fitting(shared))
 
     async def _kept_since(self, owner: Owner) -> datetime | None:
         """What is older is kept no longer (LE-06), also before anybody removes it."""

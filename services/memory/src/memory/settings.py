@@ -1,6 +1,6 @@
 """The memory's settings."""
 
-from rota_common.settings import ServiceSettings
+from rota_common.runtime.settings import ServiceSettings
 
 
 class Settings(ServiceSettings):

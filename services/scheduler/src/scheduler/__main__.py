@@ -1,6 +1,6 @@
 """`python -m scheduler`."""
 
-from rota_common.serving import serve
+from rota_common.runtime.serving import serve
 from scheduler.app import build
 from scheduler.settings import Settings
 

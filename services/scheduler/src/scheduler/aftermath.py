@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from rota_contracts.execution import ExecStatus, ExecutionFinishedV1
-from rota_contracts.trigger import TriggerReceivedV1, TriggerType
+from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1
+from rota_contracts.messages.trigger import TriggerReceivedV1, TriggerType
 from scheduler.announce import Announce
 from scheduler.card import Card, Key
 from scheduler.ports import Batch, Known, Robots

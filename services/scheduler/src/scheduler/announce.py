@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 
+from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
-from rota_common.publishing import Publish
 from rota_contracts import catalog
-from rota_contracts.execution import ExecutionFinishedV1, ExecutionRequestedV1
 from rota_contracts.ids import derived_id
-from rota_contracts.robot_facts import RobotFailedV1, RobotRecoveredV1
-from rota_contracts.trigger import TriggerAdmittedV1, TriggerMissedV1, TriggerRejectedV1
+from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionRequestedV1
+from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
+from rota_contracts.messages.trigger import TriggerAdmittedV1, TriggerMissedV1, TriggerRejectedV1
 from scheduler.clock_store import Untold
 from scheduler.domain import Refusal, State
 from scheduler.plan import Plan

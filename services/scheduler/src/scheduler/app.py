@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from uuid import uuid4
 
-from rota_common.mongo import OUTAGES, Mongo
-from rota_common.robots import Robots
-from rota_common.service import Runtime, Service
-from rota_common.serving import App, plain_app
-from rota_common.watching import Watch
+from rota_common.bus.live import Watch
+from rota_common.bus.robots import Robots
+from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.serving import App, plain_app
+from rota_common.stores.mongo import OUTAGES, Mongo
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
@@ -20,11 +20,11 @@ from scheduler.change_plan import ChangePlans
 from scheduler.check_slots import AskAfterSlots
 from scheduler.directory import Directory
 from scheduler.dispatch import Dispatcher, Pace
+from scheduler.handlers import merging_router, questions_router, reports_router
 from scheduler.keep_clocks import KeepClocks
 from scheduler.read_robots import ReadStates
 from scheduler.settings import Settings
 from scheduler.start_plans import StartPlans
-from scheduler.subscribers import merging_router, questions_router, reports_router
 from scheduler.tick import RearmDaemon, Tick
 from scheduler.withdraw import AskDispatcher
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from time import monotonic
 
-from rota_common.metrics import CAPACITY
-from rota_common.watching import Watch
-from rota_contracts.capacity import ALIVE_S, ExecutorReportedV1
+from rota_common.bus.live import Watch
+from rota_common.runtime.metrics import CAPACITY
 from rota_contracts.catalog import EXECUTOR_REPORTED
+from rota_contracts.messages.executor_capacity import ALIVE_S, ExecutorReportedV1
 
 
 class Capacity:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rota_contracts.clock_config import Clock, ClockMode
+from rota_contracts.messages.trigger import InterventionAction, TriggerType
 from rota_contracts.model import Name, Part
-from rota_contracts.robot import InterveneTrigger, Quota, Robot, RobotStatus, RunFailure, Trigger, Triggers
-from rota_contracts.trigger import InterventionAction, TriggerType
+from rota_contracts.robots.clock_config import Clock, ClockMode
+from rota_contracts.robots.robot import InterveneTrigger, Quota, Robot, RobotStatus, RunFailure, Trigger, Triggers
 
 Key = tuple[str, str]
 """A robot: team, member."""

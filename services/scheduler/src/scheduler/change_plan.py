@@ -1,7 +1,7 @@
 """Adding to the plan queue, changing and removing what is in it (SC-16, TG-09)."""
 
 from rota_common.clock import Clock
-from rota_contracts.plan import ChangePlan, PlanChanged
+from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
 from scheduler.announce import Announce
 from scheduler.plan import Plan, barred, change, plan_key, removed
 from scheduler.ports import Plans, Robots
@@ -15,7 +15,7 @@ class ChangePlans:
     def __init__(self, plans: Plans, robots: Robots, announce: Announce, clock: Clock) -> None:
         self._plans, self._robots, self._announce, self._clock = plans, robots, announce, clock
 
-    async def __call__(self, question: ChangePlan) -> PlanChanged:
+    async def __call__(self, question: ChangePlan) -> ChangePlanReply:
         """Add, update or remove; done twice it is done once. Whoever changes it at the same moment comes before."""
         key = plan_key(question.team_id, question.member_id, question.plan_id)
         problem = barred(await self._robots.find(question.team_id, question.member_id), question)
@@ -23,12 +23,12 @@ class ChangePlans:
             plan = await self._plans.find(key)
             wanted = problem or change(plan, question, self._clock())
             if isinstance(wanted, str):
-                return PlanChanged(item=plan.item if plan else None, refused=wanted)
+                return ChangePlanReply(item=plan.item if plan else None, refused=wanted)
             if wanted is None or await self._stored(wanted):
                 stored = wanted or plan
                 if stored is not None and stored.untold:
                     await self.tell(stored)
-                return PlanChanged(item=stored.item if stored else None)
+                return ChangePlanReply(item=stored.item if stored else None)
 
     async def drop(self, team: str, member: str) -> None:
         """The robot is gone, and what it had planned with it."""

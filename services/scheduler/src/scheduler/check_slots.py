@@ -8,14 +8,14 @@ from datetime import datetime
 from time import monotonic
 from typing import Any
 
-from rota_common.asking import Ask
+from rota_common.bus.rpc import Ask
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
-from rota_contracts.capacity import CheckSlots, SlotChecked
 from rota_contracts.catalog import CHECK_SLOTS
 from rota_contracts.envelope import Event
-from rota_contracts.execution import ExecStatus, ExecutionFinishedV1, ExecutionStartedV1
-from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionStartedV1
+from rota_contracts.messages.executor_capacity import CheckSlots, SlotState
+from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from scheduler.decide import News, Report
 from scheduler.domain import Board, Entry
 
@@ -46,7 +46,7 @@ class AskAfterSlots:
         reports = [self._report(entries[slot.execution_id], slot, board) for slot in checked.slots]
         return self._events([report for report in reports if report is not None])
 
-    def _report(self, entry: Entry, slot: SlotChecked, board: Board) -> Report | None:
+    def _report(self, entry: Entry, slot: SlotState, board: Board) -> Report | None:
         """The report that must have been lost; None if there is none."""
         whose: dict[str, Any] = {
             "team_id": entry.team,

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice, takewhile
 
-from rota_contracts.clock import clock_context
-from rota_contracts.clock_config import CatchUpPolicy, Clock, ClockMode, duration
 from rota_contracts.ids import clock_trigger_id, execution_id
-from rota_contracts.recurrence import daemon_pause, daemon_timeout, due_after, due_instants
-from rota_contracts.trigger import MissReason, TriggerInput, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.trigger import MissReason, TriggerInput, TriggerReceivedV1, TriggerType
+from rota_contracts.robots.clock import clock_context
+from rota_contracts.robots.clock_config import CatchUpPolicy, Clock, ClockMode, duration
+from rota_contracts.robots.recurrence import daemon_pause, daemon_timeout, due_after, due_instants
 from scheduler.card import Card, Key
 
 ON_TIME = timedelta(minutes=1)

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from rota_contracts.control import Withdraw
 from rota_contracts.envelope import Event
-from rota_contracts.execution import ExecutionFinishedV1, ExecutionStartedV1, excerpt
 from rota_contracts.ids import execution_id
-from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
-from rota_contracts.robot_facts import RobotDeletedV1
-from rota_contracts.trigger import RejectReason, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.control import Withdraw
+from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, excerpt
+from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
 from scheduler.card import Card, Key
 from scheduler.domain import Board, Entry, Refusal, State, consider, pick
-from scheduler.ports import Asked, Batch, Decided, Ended, Known, Moved, Queue, Robots, TakenBack
+from scheduler.ports import Batch, Decided, Ended, Known, Moved, Queue, Robots, TakenBack, WithdrawRequest
 
 Report = ExecutionStartedV1 | ExecutionParkedV1 | ExecutionResumableV1 | ExecutionFinishedV1
 News = (
@@ -32,7 +32,7 @@ class Intake:
     """What one turn decides about: messages, people's word to take something back, and what is due by the clock."""
 
     events: Sequence[News] = ()
-    asks: Sequence[Asked] = ()
+    asks: Sequence[WithdrawRequest] = ()
     due: Sequence[Known] = ()
 
     def __bool__(self) -> bool:

@@ -6,9 +6,9 @@ from time import monotonic
 
 from pydantic import ValidationError
 
-from rota_common.logs import logger
-from rota_common.metrics import ROBOTS
-from rota_common.robots import Robots
+from rota_common.bus.robots import Robots
+from rota_common.runtime.logs import logger
+from rota_common.runtime.metrics import ROBOTS
 from scheduler.card import Card, Definition, Key, card_of, read_definition
 from scheduler.keep_clocks import KeepClocks
 

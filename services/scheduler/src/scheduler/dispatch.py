@@ -9,11 +9,11 @@ from time import monotonic
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_common.logs import logger
-from rota_common.metrics import QUEUE
-from rota_contracts.execution import ExecutionFinishedV1
-from rota_contracts.parking import ExecutionParkedV1, ExecutionResumableV1
-from rota_contracts.trigger import TriggerReceivedV1
+from rota_common.runtime.logs import logger
+from rota_common.runtime.metrics import QUEUE
+from rota_contracts.messages.execution import ExecutionFinishedV1
+from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.trigger import TriggerReceivedV1
 from scheduler.aftermath import Aftermath
 from scheduler.announce import Announce
 from scheduler.check_slots import AskAfterSlots

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from rota_contracts.ids import execution_id
-from rota_contracts.robot import InterveneTrigger, Trigger
-from rota_contracts.trigger import InterventionAction, RejectReason, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.trigger import InterventionAction, RejectReason, TriggerReceivedV1, TriggerType
+from rota_contracts.robots.robot import InterveneTrigger, Trigger
 from scheduler.card import STOPPED, Card, Key
 
 TYPE_ORDER = {TriggerType.HUMAN: 0, TriggerType.CALLBACK: 1, TriggerType.EVENT: 1, TriggerType.CLOCK: 2}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from rota_common.clock import Clock
-from rota_contracts import clock_config
+from rota_contracts.robots import clock_config
 from scheduler.card import Card, Key
 from scheduler.clock_store import Change, Clocks
 from scheduler.clocks import set_clock

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from rota_contracts.control import says_something
 from rota_contracts.ids import derived_id, execution_id
-from rota_contracts.plan import ChangePlan, PlanAction, PlanChangedV1, PlanItem, PlanState
-from rota_contracts.trigger import InterventionAction, TriggerInput, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.control import says_something
+from rota_contracts.messages.plan import ChangePlan, PlanAction, PlanChangedV1, PlanItem, PlanState
+from rota_contracts.messages.trigger import InterventionAction, TriggerInput, TriggerReceivedV1, TriggerType
 from scheduler.card import Card
 from scheduler.domain import action_refused
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from rota_contracts.control import Withdraw, Withdrawn
-from rota_contracts.execution import ExecStatus
 from rota_contracts.ids import execution_id
-from rota_contracts.merging import ListWaiting, MergeInto, Waiting
-from rota_contracts.plan import PlanItem
-from rota_contracts.trigger import TriggerReceivedV1
+from rota_contracts.messages.control import Withdraw, WithdrawReply
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
+from rota_contracts.messages.plan import PlanItem
+from rota_contracts.messages.trigger import TriggerReceivedV1
 from scheduler.card import Card, Key
 from scheduler.domain import Board, Entry, Refusal, State
 from scheduler.plan import Plan
@@ -67,7 +67,7 @@ class TakenBack:
 
 
 @dataclass(frozen=True)
-class Asked:
+class WithdrawRequest:
     """A person's word to take back what waits."""
 
     ask_id: str
@@ -197,7 +197,7 @@ class Withdrawals(Protocol):
         """Keep the question for the dispatcher; its id."""
         ...
 
-    async def asked(self) -> list[Asked]:
+    async def asked(self) -> list[WithdrawRequest]:
         """The questions that somebody may still wait for, oldest first."""
         ...
 
@@ -205,7 +205,7 @@ class Withdrawals(Protocol):
         """Has the dispatcher not dealt with it yet?"""
         ...
 
-    async def outcome(self, question: Withdraw, since: datetime) -> Withdrawn:
+    async def outcome(self, question: Withdraw, since: datetime) -> WithdrawReply:
         """What a person's word stopped before it began: the execution that is named, or all in question that were
         stopped after `since`; and what has its slot and hasn't begun."""
         ...

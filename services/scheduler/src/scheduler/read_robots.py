@@ -5,9 +5,9 @@ from datetime import datetime
 from itertools import islice
 
 from rota_common.clock import Clock
-from rota_contracts.recurrence import due_instants, in_words
-from rota_contracts.robot import RobotStatus
-from rota_contracts.standing import ReadRobots, RobotsRead, RobotState
+from rota_contracts.messages.robot_state import ReadRobots, RobotsReply, RobotState
+from rota_contracts.robots.recurrence import due_instants, in_words
+from rota_contracts.robots.robot import RobotStatus
 from scheduler.card import Card, Key
 from scheduler.clock_store import Clocks
 from scheduler.clocks import ClockState
@@ -18,12 +18,12 @@ class ReadStates:
     def __init__(self, robots: Robots, clocks: Clocks, standings: Standings, clock: Clock) -> None:
         self._robots, self._clocks, self._standings, self._clock = robots, clocks, standings, clock
 
-    async def __call__(self, question: ReadRobots) -> RobotsRead:
+    async def __call__(self, question: ReadRobots) -> RobotsReply:
         """Those that there are, in the order of the question."""
         keys = [(question.team_id, member) for member in dict.fromkeys(question.member_ids)]
         cards = {key: card for key in keys if (card := await self._card(key)) and not card.deleted}
         clocks, standings = await self._clocks.find(list(cards)), await self._standings.read(list(cards))
-        return RobotsRead(
+        return RobotsReply(
             robots=[self._state(cards[key], clocks.get(key), standings[key], question.upcoming) for key in cards]
         )
 

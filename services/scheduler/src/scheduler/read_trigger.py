@@ -1,7 +1,7 @@
 """How far a trigger has come."""
 
-from rota_contracts.execution import ReadTrigger, TriggerRead, TriggerState
 from rota_contracts.ids import execution_id
+from rota_contracts.messages.execution import ReadTrigger, TriggerReply, TriggerState
 from scheduler.domain import State
 from scheduler.ports import Known, Queue
 
@@ -14,15 +14,15 @@ WORDS = {
 }
 
 
-async def read_trigger(question: ReadTrigger, queue: Queue) -> TriggerRead:
+async def read_trigger(question: ReadTrigger, queue: Queue) -> TriggerReply:
     """Its state and execution; `unknown` if it hasn't been seen yet, or is another team's."""
     wanted = question.execution_id or execution_id(question.trigger_id)
     known = (await queue.known([wanted])).get(wanted)
     if known is None or known.trigger.team_id != question.team_id:
-        return TriggerRead(
+        return TriggerReply(
             trigger_id=question.trigger_id, state=TriggerState.UNKNOWN, message="not seen by the scheduler (yet)"
         )
-    return TriggerRead(
+    return TriggerReply(
         trigger_id=known.trigger.trigger_id,
         state=TriggerState.QUEUED if known.state is State.DUE else TriggerState(known.state),
         execution_id=None if known.refusal else wanted,

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from rota_common.settings import ServiceSettings
+from rota_common.runtime.settings import ServiceSettings
 
 
 class Settings(ServiceSettings):

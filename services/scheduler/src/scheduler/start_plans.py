@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from rota_common.clock import Clock
-from rota_common.logs import logger
+from rota_common.runtime.logs import logger
 from scheduler.change_plan import ChangePlans
 from scheduler.decide import give_slots
 from scheduler.domain import Board, Refusal, State, consider

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from time import monotonic
 
 from rota_common.clock import Clock
-from rota_common.metrics import CLOCK_LATENESS, MISSED_RUNS, TICK_SECONDS
-from rota_contracts.clock_config import CatchUpPolicy
+from rota_common.runtime.metrics import CLOCK_LATENESS, MISSED_RUNS, TICK_SECONDS
 from rota_contracts.ids import clock_trigger_id, execution_id
+from rota_contracts.robots.clock_config import CatchUpPolicy
 from scheduler.announce import Announce
 from scheduler.card import Key
 from scheduler.clock_store import Change, Clocks

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_contracts.control import Withdraw, Withdrawn
+from rota_contracts.messages.control import Withdraw, WithdrawReply
 from scheduler.ports import Withdrawals
 
-TakeBack = Callable[[Withdraw], Awaitable[Withdrawn]]
+TakeBack = Callable[[Withdraw], Awaitable[WithdrawReply]]
 
 WAIT_S = 4.0
 """Shorter than the question's own timeout, so that the asker hears why."""
@@ -28,7 +28,7 @@ class AskDispatcher:
     ) -> None:
         self._withdrawals, self._wake, self._clock, self._wait = withdrawals, wake, clock, wait
 
-    async def __call__(self, question: Withdraw) -> Withdrawn:
+    async def __call__(self, question: Withdraw) -> WithdrawReply:
         since = self._clock() - RECENT
         ask_id = await self._withdrawals.ask(question)
         self._wake()

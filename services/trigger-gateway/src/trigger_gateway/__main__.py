@@ -1,6 +1,6 @@
 """`python -m trigger_gateway`: run the gateway until SIGTERM."""
 
-from rota_common.serving import serve
+from rota_common.runtime.serving import serve
 from trigger_gateway.app import build
 from trigger_gateway.settings import Settings
 

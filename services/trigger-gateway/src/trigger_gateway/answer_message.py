@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from rota_common.errors import Permanent
-from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.ids import derived_id
-from rota_contracts.robot import Robot, RobotStatus
-from rota_contracts.trigger import Message
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.trigger import Message
+from rota_contracts.robots.robot import Robot, RobotStatus
 from trigger_gateway.inbound_event import InboundEvent
 from trigger_gateway.ports import Agents, Requests, RobotRecords
 from trigger_gateway.problems import Conflict, Failed, Malformed, no_robot
@@ -81,7 +81,7 @@ class AnswerMessage:
             raise Conflict("event_id_reused", "this id came with another message before: an id names one for 30 days")
         return _Noted.model_validate_json(first.answer) if first and first.answer else _Noted()
 
-    async def _ask(self, robot: Robot, call_id: str, words: str) -> AgentAnswered:
+    async def _ask(self, robot: Robot, call_id: str, words: str) -> AgentReply:
         call = CallAgent(
             call_id=call_id,
             team_id=robot.team_id,
@@ -93,4 +93,4 @@ class AnswerMessage:
         try:
             return await self._agents.answer(call)
         except Permanent as error:
-            return AgentAnswered(agent_id=AGENT, error=str(error))
+            return AgentReply(agent_id=AGENT, error=str(error))

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import uuid4
 
-from rota_common import mongo
-from rota_common.attachments import Attachments
+from rota_common.bus.live import Watch
 from rota_common.clock import Clock
-from rota_common.mongo import Mongo
-from rota_common.service import Runtime, Service
-from rota_common.serving import App, health_routes, lifespan
+from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.serving import App, health_routes, lifespan
+from rota_common.stores import mongo
+from rota_common.stores.attachments import Attachments
+from rota_common.stores.mongo import Mongo
 from rota_common.urls import networks
-from rota_common.watching import Watch
 from trigger_gateway.adapters.bus_questions import BusAgents, BusExecutions, BusSchedule
 from trigger_gateway.adapters.mongo_changes import MongoChanges
 from trigger_gateway.adapters.mongo_inbound import MongoInboundLog
@@ -32,6 +32,7 @@ from trigger_gateway.answer_message import AnswerMessage
 from trigger_gateway.authenticate import Authenticate
 from trigger_gateway.control_executions import ControlExecutions
 from trigger_gateway.control_robots import ControlRobots
+from trigger_gateway.handlers import build_router
 from trigger_gateway.http.api import build_api
 from trigger_gateway.http.parts import Parts
 from trigger_gateway.inbound import Recognise
@@ -47,7 +48,6 @@ from trigger_gateway.request_run import RequestRun
 from trigger_gateway.routes import Routes
 from trigger_gateway.save_robot import SaveRobot
 from trigger_gateway.settings import Settings, own_variables
-from trigger_gateway.subscribers import build_router
 from trigger_gateway.sweeping import forgetting, sweeping
 from trigger_gateway.sync_robots import SyncRobots
 from trigger_gateway.view_robots import ViewRobots

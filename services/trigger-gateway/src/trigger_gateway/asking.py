@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar
 
-from rota_common.asking import Ask
+from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient
 from rota_contracts.catalog import Question
 from rota_contracts.model import Part

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rota_contracts.clock_config import Clock, ClockMode
-from rota_contracts.recurrence import due_instants, in_words
+from rota_contracts.robots.clock_config import Clock, ClockMode
+from rota_contracts.robots.recurrence import due_instants, in_words
 from trigger_gateway.domain import invalid
 
 COUNT = 5

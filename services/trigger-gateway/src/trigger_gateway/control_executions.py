@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from rota_common.errors import Transient
-from rota_contracts.control import Control, ControlAction, Controlled, Withdraw, Withdrawn
-from rota_contracts.execution import TriggerState
+from rota_contracts.messages.control import Control, ControlAction, ControlReply, Withdraw, WithdrawReply
+from rota_contracts.messages.execution import TriggerState
 from trigger_gateway.ports import Executions, Schedule
 from trigger_gateway.problems import Conflict, NotFound
 
@@ -73,7 +73,7 @@ class ControlExecutions:
         return Told((*told.execution_ids, *late, *back.execution_ids), withdrawn=tuple(back.execution_ids))
 
     async def _late(
-        self, team: str, action: ControlAction, reason: str, told: Controlled, back: Withdrawn
+        self, team: str, action: ControlAction, reason: str, told: ControlReply, back: WithdrawReply
     ) -> list[str]:
         """Those that had their slot, and had not arrived at an executor when all of them were told."""
         missed = [each for each in back.admitted if each not in told.execution_ids]
@@ -102,7 +102,7 @@ class ControlExecutions:
             case _:
                 return
 
-    async def _once_taken_up(self, word: Control) -> Controlled:
+    async def _once_taken_up(self, word: Control) -> ControlReply:
         for _ in range(round(PATIENCE_S / STEP_S)):
             told = await self._executions.control(word)
             if not told.unknown:

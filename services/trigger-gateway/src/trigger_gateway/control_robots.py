@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from rota_contracts.control import ControlAction
-from rota_contracts.robot import RobotStatus
+from rota_contracts.messages.control import ControlAction
+from rota_contracts.robots.robot import RobotStatus
 from trigger_gateway.control_executions import ControlExecutions, Told
 from trigger_gateway.ports import RobotRecords, Teams
 from trigger_gateway.problems import NotFound, no_robot

@@ -7,16 +7,16 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from rota_contracts.events import EventSubscription
+from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Name
-from rota_contracts.robot import (
+from rota_contracts.robots.events import EventSubscription
+from rota_contracts.robots.robot import (
     Robot,
     RobotDefinition,
     RobotStatus,
     RunFailure,
     parse_definition,
 )
-from rota_contracts.standing import RobotState
 from trigger_gateway.problems import FieldProblem, Invalid
 from trigger_gateway.sources import OPERATIONS
 

@@ -9,12 +9,12 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter
 
-from rota_contracts.control import Intervene
-from rota_contracts.execution import ExecStatus
 from rota_contracts.ids import derived_id
+from rota_contracts.messages.control import Intervene
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.plan import ChangePlan, PlanAction, PlanItem
+from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Part
-from rota_contracts.plan import ChangePlan, PlanAction, PlanItem
-from rota_contracts.trigger import TriggerType
 from trigger_gateway.idempotency import seen_before
 from trigger_gateway.interventions import (
     PLANNING,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from rota_contracts.control import Intervened, TaskChange, missing, says_something
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import ExecutorMode, InterventionAction, Message, RejectReason, TriggerType
+from rota_contracts.messages.control import InterveneReply, TaskChange, missing, says_something
+from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message, RejectReason, TriggerType
+from rota_contracts.robots.robot import Robot
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
 
 Action = InterventionAction
@@ -77,7 +77,7 @@ def check_allowed(robot: Robot, action: InterventionAction) -> None:
         raise Conflict(RejectReason.ACTION_NOT_ALLOWED, text)
 
 
-def given_to(wanted: Intervention, told: Intervened) -> str | None:
+def given_to(wanted: Intervention, told: InterveneReply) -> str | None:
     """The execution that has it now; None when a run of its own shall start. Raises NotFound or Conflict otherwise."""
     if told.execution_id is not None:
         return told.execution_id

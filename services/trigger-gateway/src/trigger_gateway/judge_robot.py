@@ -8,8 +8,8 @@ from datetime import datetime
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_contracts.robot import RunFailure
-from rota_contracts.robot_facts import RobotFailedV1, RobotRecoveredV1
+from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
+from rota_contracts.robots.robot import RunFailure
 from trigger_gateway.domain import judged
 from trigger_gateway.ports import RobotRecords
 from trigger_gateway.sync_robots import SyncRobots

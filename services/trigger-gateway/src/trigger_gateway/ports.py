@@ -7,13 +7,13 @@ from datetime import datetime
 from enum import Enum
 from typing import Protocol
 
-from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.control import Control, Controlled, Intervene, Intervened, Withdraw, Withdrawn
-from rota_contracts.execution import ExecStatus, TriggerRead
-from rota_contracts.plan import ChangePlan, PlanChanged
-from rota_contracts.robot import Robot
-from rota_contracts.standing import RobotState
-from rota_contracts.trigger import TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.control import Control, ControlReply, Intervene, InterveneReply, Withdraw, WithdrawReply
+from rota_contracts.messages.execution import ExecStatus, TriggerReply
+from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
+from rota_contracts.messages.robot_state import RobotState
+from rota_contracts.messages.trigger import TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
+from rota_contracts.robots.robot import Robot
 from trigger_gateway.api_keys import ApiKey
 from trigger_gateway.domain import RobotRecord, Subscriber
 from trigger_gateway.sources import SealedSecret, Source
@@ -153,7 +153,7 @@ class Outcomes(Protocol):
         """Hear what becomes of triggers from now on."""
         ...
 
-    async def read(self, team: str, trigger_id: str) -> TriggerRead | None:
+    async def read(self, team: str, trigger_id: str) -> TriggerReply | None:
         """Ask the scheduler; None if it doesn't answer."""
         ...
 
@@ -161,9 +161,9 @@ class Outcomes(Protocol):
 class Executions(Protocol):
     """Whoever runs executions. Raises Transient when it doesn't answer."""
 
-    async def control(self, word: Control) -> Controlled: ...
+    async def control(self, word: Control) -> ControlReply: ...
 
-    async def intervene(self, word: Intervene) -> Intervened: ...
+    async def intervene(self, word: Intervene) -> InterveneReply: ...
 
     async def status(self, team: str, execution_id: str) -> ExecStatus | None:
         """None if there is none, or if that can't be told now."""
@@ -173,11 +173,11 @@ class Executions(Protocol):
 class Schedule(Protocol):
     """Whoever decides what runs when. Raises Transient when it doesn't answer."""
 
-    async def withdraw(self, what: Withdraw) -> Withdrawn: ...
+    async def withdraw(self, what: Withdraw) -> WithdrawReply: ...
 
-    async def change_plan(self, change: ChangePlan) -> PlanChanged: ...
+    async def change_plan(self, change: ChangePlan) -> ChangePlanReply: ...
 
-    async def find(self, team: str, execution_id: str) -> TriggerRead:
+    async def find(self, team: str, execution_id: str) -> TriggerReply:
         """How far the execution has come; state `unknown` if there is none."""
         ...
 
@@ -189,7 +189,7 @@ class Schedule(Protocol):
 
 
 class Agents(Protocol):
-    async def answer(self, call: CallAgent) -> AgentAnswered:
+    async def answer(self, call: CallAgent) -> AgentReply:
         """Raise Transient if there is no answer in time, Permanent if the call is refused."""
         ...
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from random import Random
 from time import monotonic
 
-from rota_common import metrics
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_common.logs import logger
 from rota_common.retries import backoff
-from rota_contracts.trigger import TriggerReceivedV1
+from rota_common.runtime import metrics
+from rota_common.runtime.logs import logger
+from rota_contracts.messages.trigger import TriggerReceivedV1
 from trigger_gateway.change_event import Change, event_id_of, event_of, is_wanted
 from trigger_gateway.inbound_event import InboundEvent, Woken, triggers_of
 from trigger_gateway.inbound_log import InboundLog, Logged, Refusal

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_contracts.trigger import TriggerReceivedV1
+from rota_contracts.messages.trigger import TriggerReceivedV1
 from trigger_gateway.answer_message import Answered, AnswerMessage
 from trigger_gateway.inbound import Received, Recognise, Taken
 from trigger_gateway.inbound_event import InboundEvent, Woken, read_event, standard_header, triggers_of

@@ -6,11 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from rota_common.clock import Clock
-from rota_contracts.clock import clock_context
-from rota_contracts.execution import ExecStatus, TriggerRead, TriggerState
 from rota_contracts.ids import derived_id, execution_id
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import (
+from rota_contracts.messages.execution import ExecStatus, TriggerReply, TriggerState
+from rota_contracts.messages.trigger import (
     ExecutorMode,
     InterventionAction,
     Message,
@@ -19,6 +17,8 @@ from rota_contracts.trigger import (
     TriggerReceivedV1,
     TriggerType,
 )
+from rota_contracts.robots.clock import clock_context
+from rota_contracts.robots.robot import Robot
 from trigger_gateway.domain import RobotRecord
 from trigger_gateway.idempotency import seen_before
 from trigger_gateway.ports import Outcome, Outcomes, Requests, RobotRecords, Triggers
@@ -134,7 +134,7 @@ def answer(trigger_id: str, outcome: Outcome | None) -> RunAnswer:
     raise Conflict(outcome.reason, outcome.message)
 
 
-def answer_again(trigger_id: str, read: TriggerRead) -> RunAnswer:
+def answer_again(trigger_id: str, read: TriggerReply) -> RunAnswer:
     """The answer to a repeat, from what the scheduler knows; raises Conflict when it had said no."""
     if read.state is TriggerState.REJECTED:
         raise Conflict("rejected", read.message)

@@ -13,7 +13,7 @@ from typing import Any
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.ids import derived_id
-from rota_contracts.robot import Robot, RobotStatus
+from rota_contracts.robots.robot import Robot, RobotStatus
 from trigger_gateway.domain import RobotRecord, changed, definition, next_record, replaced, same
 from trigger_gateway.ports import RobotRecords
 from trigger_gateway.problems import Conflict, StoredNotApplied, no_robot

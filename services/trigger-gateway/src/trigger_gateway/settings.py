@@ -2,7 +2,7 @@
 
 from pydantic import Field, SecretStr
 
-from rota_common.settings import ServiceSettings
+from rota_common.runtime.settings import ServiceSettings
 from rota_contracts.streams import MIB
 
 

@@ -7,9 +7,9 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from rota_contracts.events import Conditions, Patterns
 from rota_contracts.model import Name, Part
-from rota_contracts.preferences import SecretRef
+from rota_contracts.robots.events import Conditions, Patterns
+from rota_contracts.robots.preferences import SecretRef
 
 
 class SourceKind(StrEnum):

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from rota_common.watching import Watch
+from rota_common.bus.live import Watch
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
 from trigger_gateway.routes import Routes
 from trigger_gateway.sync_robots import SyncRobots

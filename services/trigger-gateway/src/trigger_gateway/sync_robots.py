@@ -1,6 +1,6 @@
 """Tells everybody else what a robot is now: into the bucket they read, then the fact, then a note that it is done."""
 
-from rota_contracts.robot import Robot
+from rota_contracts.robots.robot import Robot
 from trigger_gateway.domain import RobotRecord
 from trigger_gateway.ports import Definitions, RobotRecords
 

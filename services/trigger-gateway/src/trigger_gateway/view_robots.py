@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rota_common.errors import Transient
-from rota_contracts.robot import Robot
-from rota_contracts.standing import RobotState
+from rota_contracts.messages.robot_state import RobotState
+from rota_contracts.robots.robot import Robot
 from trigger_gateway.domain import RobotView, as_read
 from trigger_gateway.ports import RobotRecords, Schedule
 from trigger_gateway.problems import Invalid, no_robot

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from rota_common import metrics
 from rota_common.errors import Transient
-from rota_common.logs import logger
+from rota_common.runtime import metrics
+from rota_common.runtime.logs import logger
 from trigger_gateway.ports import Sources
 from trigger_gateway.readings import Claim, Readings, key_of
 from trigger_gateway.sources import Source

@@ -1,6 +1,6 @@
 """`python -m validator` runs the service."""
 
-from rota_common.serving import serve
+from rota_common.runtime.serving import serve
 from validator.app import build
 from validator.settings import Settings
 

@@ -1,17 +1,17 @@
 """Puts the validator together."""
 
-from rota_common.blobs import Blobs
-from rota_common.service import Runtime, Service
-from rota_common.serving import App, plain_app
+from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.serving import App, plain_app
+from rota_common.stores.blobs import Blobs
 from validator.adapters.bus_agents import BusAgents
 from validator.adapters.other_kinds import other_kinds
 from validator.adapters.pattern_process import PatternProcess
 from validator.adapters.script_process import ScriptProcess
 from validator.check_output import CheckOutput
+from validator.handlers import build_router
 from validator.judge_output import JudgeOutput
 from validator.registry import Kinds
 from validator.settings import Settings
-from validator.subscribers import build_router
 
 
 def build(settings: Settings, *, runtime: Runtime | None = None) -> App:

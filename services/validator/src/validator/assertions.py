@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rota_contracts.json_values import MISSING, compact, kind, same, shown
-from rota_contracts.validation import Assertion, AssertionType
+from rota_contracts.messages.validation import Assertion, AssertionType
 from validator.kinds import NO_JSON, Faulty, Finding, Kind, Output, RunScript, Said, Search, Unusable
 
 TYPE_NAMES = ("string", "number", "boolean", "array", "object", "null")

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from rota_contracts.validation import Assertion, CheckRules, RulesChecked
+from rota_contracts.messages.validation import Assertion, CheckRules, RulesReply
 from validator.domain import Outcome, judged, sort_rules, unusable, verdict
 from validator.kinds import Errand, Finding, Output, RunScript, Said, Search, Unusable
 from validator.ports import Outputs, Patterns, Scripts
@@ -27,7 +27,7 @@ class CheckOutput:
         self._seconds = seconds
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    async def __call__(self, question: CheckRules) -> RulesChecked:
+    async def __call__(self, question: CheckRules) -> RulesReply:
         rules = sort_rules(question.rules, self._kinds)
         output = Output(await self._outputs.read(question.output) if rules.assertions else "")
         found = [self._tried(assertion, output) for assertion in rules.assertions]
@@ -38,7 +38,7 @@ class CheckOutput:
         judgement = verdict(outcomes)
         if not any(outcome.faulty for outcome in outcomes):  # else no further turn could mend it
             judgement = with_reply(judgement, question.conversation)
-        return RulesChecked(verdict=judgement, open_rules=rules.open_rules)
+        return RulesReply(verdict=judgement, open_rules=rules.open_rules)
 
     def _tried(self, assertion: Assertion, output: Output) -> Finding | Unusable:
         try:

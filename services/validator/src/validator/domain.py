@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rota_common.json_text import parse_json
 from rota_contracts.json_values import shown
-from rota_contracts.validation import Assertion, AssertionType, ValidationResult, ValidationRule
+from rota_contracts.messages.validation import Assertion, AssertionType, ValidationResult, ValidationRule
 from validator.kinds import Faulty, Output, Said, Unusable
 from validator.plain_rules import plainly
 from validator.registry import Kinds

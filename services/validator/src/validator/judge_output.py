@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from rota_contracts.agent import AgentAnswered
-from rota_contracts.validation import ValidationCompletedV1, ValidationRequestedV1, ValidationResult
+from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.validation import ValidationCompletedV1, ValidationRequestedV1, ValidationResult
 from validator.domain import unusable, verdict
 from validator.judging import Look, NoLook, looks
 from validator.kinds import Output
@@ -30,7 +30,7 @@ class JudgeOutput:
         rules = [request.rules_verdict] if request.rules_verdict else []
         return _fact(request, merged([*rules, *found], request.threshold, request.conversation))
 
-    async def _answers(self, asked: Sequence[Look]) -> dict[str, AgentAnswered]:
+    async def _answers(self, asked: Sequence[Look]) -> dict[str, AgentReply]:
         """Call id → answer. All are waited for, also when one can't be had, so that none is left running."""
         said = await asyncio.gather(*(self._agents.answer(look.call) for look in asked), return_exceptions=True)
         answers = {}
@@ -40,7 +40,7 @@ class JudgeOutput:
             answers[look.call.call_id] = answer
         return answers
 
-    def _verdict(self, look: Look | NoLook, answers: dict[str, AgentAnswered], threshold: float) -> ValidationResult:
+    def _verdict(self, look: Look | NoLook, answers: dict[str, AgentReply], threshold: float) -> ValidationResult:
         match look:
             case NoLook(assertion, reason):
                 return verdict([unusable(assertion, reason, self._kinds)])

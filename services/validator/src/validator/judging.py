@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rota_common.json_text import parse_json
-from rota_contracts.agent import CallAgent
 from rota_contracts.ids import derived_id
 from rota_contracts.json_values import compact
-from rota_contracts.trigger import Message
-from rota_contracts.validation import Assertion, AssertionType, ValidationRequestedV1
+from rota_contracts.messages.agent import CallAgent
+from rota_contracts.messages.trigger import Message
+from rota_contracts.messages.validation import Assertion, AssertionType, ValidationRequestedV1
 from validator.kinds import Output, Unusable
 
 OUTPUT_LIMIT = 60_000

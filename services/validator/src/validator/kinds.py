@@ -7,8 +7,8 @@ from typing import Protocol
 
 from rota_common.json_text import extract_json, parse_json
 from rota_contracts.json_values import MISSING, at, compact
+from rota_contracts.messages.validation import Assertion
 from rota_contracts.model import Json
-from rota_contracts.validation import Assertion
 
 NO_JSON = object()
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rota_common.json_text import parse_json
+from rota_contracts.messages.validation import Assertion, AssertionType
 from rota_contracts.model import Json
-from rota_contracts.validation import Assertion, AssertionType
 from validator.assertions import JSON_KIND, LENGTH_KIND
 
 Found = re.Match[str]

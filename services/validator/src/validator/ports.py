@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.text import Text
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.text import Text
 from validator.kinds import Said
 
 
@@ -35,6 +35,6 @@ class Scripts(Protocol):
 class Agents(Protocol):
     """The agents, which live in the executor."""
 
-    async def answer(self, call: CallAgent) -> AgentAnswered:
+    async def answer(self, call: CallAgent) -> AgentReply:
         """Raises Transient when the executor can't be reached, Permanent when it refuses the call."""
         ...

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from rota_contracts.validation import Assertion
+from rota_contracts.messages.validation import Assertion
 from validator.assertions import BUILT_IN
 from validator.kinds import Faulty, Finding, Kind, Output, Unusable
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rota_contracts.validation import Conversation, ValidationResult
+from rota_contracts.messages.validation import Conversation, ValidationResult
 
 LISTED = 20
 """How many issues and suggestions a reply lists."""

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from rota_common.json_text import extract_json
-from rota_contracts.agent import AgentAnswered
+from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.validation import Assertion, Conversation, ValidationResult
 from rota_contracts.model import Json
-from rota_contracts.validation import Assertion, Conversation, ValidationResult
 from validator.domain import wished_of
 from validator.registry import Kinds
 from validator.replying import with_reply
@@ -18,7 +18,7 @@ class NoVerdict(Exception):
     """An agent gave none; the reason is in words."""
 
 
-def verdict_of(answer: AgentAnswered, threshold: float) -> ValidationResult:
+def verdict_of(answer: AgentReply, threshold: float) -> ValidationResult:
     """The agent's verdict. To pass it takes `passed` true and a score of `threshold` or more. Raises NoVerdict."""
     if answer.error:
         raise NoVerdict(f"the validation agent {answer.agent_id} failed: {answer.error}")

@@ -4,7 +4,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from rota_common.middlewares import AnyHandler
+from rota_common.bus.middlewares import AnyHandler
 from rota_contracts.envelope import Event
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from rota_common.service import Service, _cancel
+from rota_common.runtime.service import Service, _cancel
 
 
 async def crash(service: Service) -> None:

@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 
 from rota_common import topology
-from rota_common.embedded import EmbeddedServer, mongod, nats_server
-from rota_common.middlewares import AnyHandler, Middleware, wrap
-from rota_common.mongo import Mongo
+from rota_common.bus.middlewares import AnyHandler, Middleware, wrap
+from rota_common.runtime.embedded_servers import EmbeddedServer, mongod, nats_server
+from rota_common.stores.mongo import Mongo
 from rota_common.testing import chaos
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--twice"):
-        pytest.MonkeyPatch().setattr("rota_common.service.wrap", _wrap_twice)
+        pytest.MonkeyPatch().setattr("rota_common.runtime.service.wrap", _wrap_twice)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

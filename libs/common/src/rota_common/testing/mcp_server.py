@@ -14,9 +14,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from rota_common.serving_beside import serve_beside
+from rota_common.runtime.embedded_http import serve_beside
 from rota_common.testing.patience import PATIENCE_S
-from rota_contracts.process import STEP_ID
+from rota_contracts.messages.process import STEP_ID
 
 Answer = str | types.CallToolResult
 Handler = Callable[[dict[str, Any]], Awaitable[Answer]]

@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from rota_common.serving_beside import serve_beside
+from rota_common.runtime.embedded_http import serve_beside
 from rota_common.testing.patience import PATIENCE_S
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelRequest:
     """A request as it arrived; the names of its headers in lower case."""
 
     body: dict[str, Any]
@@ -64,7 +64,7 @@ class Calls:
 
 
 Answer = str | Reply | Calls
-Script = Callable[[Asked], Answer | Awaitable[Answer]]
+Script = Callable[[ModelRequest], Answer | Awaitable[Answer]]
 
 
 class OpenAIServer:
@@ -72,10 +72,10 @@ class OpenAIServer:
 
     def __init__(self, script: Script) -> None:
         self.script, self.url = script, ""
-        self.asked: list[Asked] = []
+        self.asked: list[ModelRequest] = []
         self._more = asyncio.Condition()
 
-    async def heard(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[Asked]:
+    async def heard(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[ModelRequest]:
         """The requests, once there are at least `count`; TimeoutError says how many came."""
         try:
             async with self._more:
@@ -85,7 +85,7 @@ class OpenAIServer:
         return self.asked
 
     async def complete(self, request: Request) -> Response:
-        asked = Asked(await request.json(), dict(request.headers))
+        asked = ModelRequest(await request.json(), dict(request.headers))
         async with self._more:
             self.asked.append(asked)
             self._more.notify_all()

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 
-from rota_common.embedded import free_port
+from rota_common.runtime.embedded_servers import free_port
 from rota_contracts.catalog import SERVICES
 
 READY_S = 60.0

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from rota_contracts.clock import clock_context
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import TriggerInput, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.trigger import TriggerInput, TriggerReceivedV1, TriggerType
+from rota_contracts.robots.clock import clock_context
+from rota_contracts.robots.robot import Robot
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 """A Monday."""

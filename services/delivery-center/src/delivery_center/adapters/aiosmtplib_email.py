@@ -15,10 +15,10 @@ from delivery_center.adapters.mail_files import Packed
 from delivery_center.adapters.mail_message import Composer, Mail, recipients_of
 from delivery_center.ports import Parcel, Rejected, Sent, Suppressions, TriedInVain
 from rota_common.errors import Permanent, Transient
-from rota_common.logs import logger
+from rota_common.runtime.logs import logger
 from rota_common.secrets import resolve
-from rota_contracts.preferences import EmailTarget
-from rota_contracts.targets import Suppression
+from rota_contracts.messages.targets import Suppression
+from rota_contracts.robots.preferences import EmailTarget
 
 STARTTLS: Mapping[str, bool | None] = {"": None, "starttls": True, "none": False}
 ANSWER_LIMIT = 500

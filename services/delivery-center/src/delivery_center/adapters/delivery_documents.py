@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from delivery_center.domain import Attempt, Delivery, Target
-from rota_common.mongo import Document
+from rota_common.stores.mongo import Document
 
 
 def document_of(delivery: Delivery) -> Document:

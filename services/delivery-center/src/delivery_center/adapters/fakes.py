@@ -8,14 +8,14 @@ from delivery_center.facts import Fact
 from delivery_center.page_mark import Mark, mark_of
 from delivery_center.ports import Parcel, Sent
 from rota_common.errors import Permanent
-from rota_contracts.attachment import StoredAttachment
-from rota_contracts.delivery import DeliveryLeave
-from rota_contracts.ledger import DeliveryFilter, ListDeliveries, ReplayDeliveries, TargetState
-from rota_contracts.notification import Subscription
-from rota_contracts.robot import Robot
-from rota_contracts.targets import Suppression
-from rota_contracts.text import Text
-from rota_contracts.trigger import ExecutorMode
+from rota_contracts.messages.attachment import StoredAttachment
+from rota_contracts.messages.delivery import DeliveryPermission
+from rota_contracts.messages.delivery_log import DeliveryFilter, ListDeliveries, ReplayDeliveries, TargetState
+from rota_contracts.messages.notification import Subscription
+from rota_contracts.messages.targets import Suppression
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.robot import Robot
 
 
 class MemoryDeliveries:
@@ -160,10 +160,10 @@ class ScriptedExecutions:
     """Answers what `script` says, one entry per question; after its end everything may go out."""
 
     def __init__(self) -> None:
-        self.script: list[DeliveryLeave | Exception] = []
+        self.script: list[DeliveryPermission | Exception] = []
         self.asked: list[tuple[str, str]] = []
 
-    async def may_deliver(self, team: str, execution_id: str) -> DeliveryLeave:
+    async def may_deliver(self, team: str, execution_id: str) -> DeliveryPermission:
         self.asked.append((team, execution_id))
         answer = self.script.pop(0) if self.script else GO
         if isinstance(answer, Exception):

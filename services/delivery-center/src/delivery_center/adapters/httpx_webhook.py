@@ -20,7 +20,7 @@ from rota_common.errors import Permanent, Transient
 from rota_common.secrets import MissingSecret, resolve
 from rota_common.urls import Network, Resolver, Target, checked_target
 from rota_common.urls import resolve as system_resolver
-from rota_contracts.preferences import WebhookTarget
+from rota_contracts.robots.preferences import WebhookTarget
 
 EXCERPT_BYTES = 2048
 EXCERPT_S = 1.0

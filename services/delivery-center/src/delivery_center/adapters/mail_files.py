@@ -7,8 +7,8 @@ from email.policy import default
 
 from delivery_center.ports import Enclosure, Files
 from rota_common.errors import Permanent
-from rota_contracts.attachment import StoredAttachment
-from rota_contracts.delivery import Attachment
+from rota_contracts.messages.attachment import StoredAttachment
+from rota_contracts.messages.delivery import Attachment
 
 MB = 1_000_000
 OTHER = ("application", "octet-stream")

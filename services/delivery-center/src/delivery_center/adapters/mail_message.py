@@ -14,7 +14,7 @@ from delivery_center.adapters.mail_files import Packed, attach, pack
 from delivery_center.adapters.mail_text import mail_template, page, plain, subject
 from delivery_center.ports import Files, Parcel
 from rota_common.errors import Permanent
-from rota_contracts.preferences import EmailTarget
+from rota_contracts.robots.preferences import EmailTarget
 
 MIB = 1024 * 1024
 DEFAULT_LIMIT = 20 * MIB

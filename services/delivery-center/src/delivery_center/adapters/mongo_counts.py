@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pymongo import UpdateOne
 
-from rota_common.mongo import Database
+from rota_common.stores.mongo import Database
 
 
 class MongoCounts:

@@ -9,9 +9,15 @@ from pymongo.errors import DuplicateKeyError, OperationFailure
 from delivery_center.adapters.delivery_documents import changing, delivery_of, document_of
 from delivery_center.domain import Delivery
 from delivery_center.page_mark import Mark
-from rota_common.mongo import Database, Document
-from rota_contracts.ledger import DeliveryFilter, DeliveryState, ListDeliveries, ReplayDeliveries, TargetState
-from rota_contracts.trigger import ExecutorMode
+from rota_common.stores.mongo import Database, Document
+from rota_contracts.messages.delivery_log import (
+    DeliveryFilter,
+    DeliveryState,
+    ListDeliveries,
+    ReplayDeliveries,
+    TargetState,
+)
+from rota_contracts.messages.trigger import ExecutorMode
 
 STAYS = {"$exists": True}
 NO_BODY = {"content.body": 0}

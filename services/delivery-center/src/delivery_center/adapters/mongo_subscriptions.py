@@ -1,9 +1,9 @@
 """Subscriptions in MongoDB, a document each: `{_id: <derived>, team_id, channel, subscriber, created_at}`."""
 
 from rota_common.errors import Transient
-from rota_common.mongo import OUTAGES, Database, Document
+from rota_common.stores.mongo import OUTAGES, Database, Document
 from rota_contracts.ids import derived_id
-from rota_contracts.notification import Subscription
+from rota_contracts.messages.notification import Subscription
 
 
 class MongoSubscriptions:

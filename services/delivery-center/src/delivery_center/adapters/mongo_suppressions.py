@@ -5,9 +5,9 @@ from collections.abc import Collection
 from pymongo import ReturnDocument
 
 from rota_common.errors import Transient
-from rota_common.mongo import OUTAGES, Database
+from rota_common.stores.mongo import OUTAGES, Database
 from rota_contracts.ids import derived_id
-from rota_contracts.targets import Suppression
+from rota_contracts.messages.targets import Suppression
 
 
 class MongoSuppressions:

@@ -10,7 +10,7 @@ from pymongo.errors import DuplicateKeyError
 
 from delivery_center.target_health import Place, UnwellTarget
 from rota_common.errors import Transient
-from rota_common.mongo import OUTAGES, Database, Document
+from rota_common.stores.mongo import OUTAGES, Database, Document
 
 NO_FAILURES: Document = {"failures": 0, "failing_since": None, "last_error": "", "last_at": None}
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from delivery_center.domain import Delivery
 from delivery_center.facts import Fact
-from rota_common.feed import Feed
-from rota_common.publishing import Publish
+from rota_common.bus.feed import Feed
+from rota_common.bus.publishing import Publish
 
 
 class NatsBulletin:

@@ -1,13 +1,13 @@
 """The executor, asked over NATS."""
 
-from rota_common.asking import Ask
+from rota_common.bus.rpc import Ask
 from rota_contracts.catalog import MAY_DELIVER
-from rota_contracts.delivery import DeliveryLeave, MayDeliver
+from rota_contracts.messages.delivery import DeliveryPermission, MayDeliver
 
 
 class NatsExecutions:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
-    async def may_deliver(self, team: str, execution_id: str) -> DeliveryLeave:
+    async def may_deliver(self, team: str, execution_id: str) -> DeliveryPermission:
         return await self._ask(MAY_DELIVER, MayDeliver(team_id=team, execution_id=execution_id))

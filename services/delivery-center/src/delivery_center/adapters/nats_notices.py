@@ -5,10 +5,10 @@ from datetime import datetime
 from nats.errors import Error as NatsError
 
 from delivery_center.target_health import UnwellTarget
+from rota_common.bus.publishing import Publish
 from rota_common.errors import Transient
-from rota_common.publishing import Publish
 from rota_contracts.catalog import TARGET_DISABLED, TARGET_ENABLED
-from rota_contracts.targets import TargetDisabledV1, TargetEnabledV1
+from rota_contracts.messages.targets import TargetDisabledV1, TargetEnabledV1
 
 
 class NatsNotices:

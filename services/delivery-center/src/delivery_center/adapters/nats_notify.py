@@ -5,13 +5,13 @@ import asyncio
 from nats.errors import Error as NatsError
 
 from delivery_center.ports import Parcel, Sent, Subscriptions
+from rota_common.bus.publishing import Publish
 from rota_common.errors import Transient
-from rota_common.publishing import Publish
 from rota_contracts.catalog import NOTIFICATION_POSTED
 from rota_contracts.envelope import Event
-from rota_contracts.execution import excerpt
-from rota_contracts.notification import NotificationPostedV1
-from rota_contracts.preferences import NotifyTarget
+from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.notification import NotificationPostedV1
+from rota_contracts.robots.preferences import NotifyTarget
 
 BODY_LIMIT = 64 * 1024
 """Characters; the whole text is in `delivery.completed`."""

@@ -10,12 +10,12 @@ from pydantic_core import from_json
 
 from delivery_center.enclosures import named
 from delivery_center.ports import Parcel, Rejected, Sent
-from rota_common.bus import Bus
+from rota_common.bus.connection import Bus
 from rota_common.errors import Permanent, Transient
 from rota_contracts.catalog import process_subject
 from rota_contracts.envelope import MSG_ID
-from rota_contracts.preferences import ProcessTarget
-from rota_contracts.process import ERROR, ERROR_CODE, IDEMPOTENCY_KEY
+from rota_contracts.messages.process import ERROR, ERROR_CODE, IDEMPOTENCY_KEY
+from rota_contracts.robots.preferences import ProcessTarget
 
 REPLY_BYTES = 2048
 

@@ -10,11 +10,11 @@ from executor.domain.surroundings import Glimpse, Lately
 from executor.domain.trail import Entry
 from executor.domain.wording import about
 from executor.ports import Brought, Fenced, Scope
-from rota_contracts.agent import AgentAnswered
-from rota_contracts.capacity import SlotChecked
-from rota_contracts.execution import ExecStatus, Execution, ExecutionsListed, ExecutionSummary, ListExecutions
-from rota_contracts.learning import UnderWay
-from rota_contracts.trigger import ExecutorMode
+from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ExecutionSummary, ListExecutions
+from rota_contracts.messages.executor_capacity import SlotState
+from rota_contracts.messages.learning import UnderWay
+from rota_contracts.messages.trigger import ExecutorMode
 
 QUIET = (ExecStatus.WAITING, ExecStatus.PAUSED)
 
@@ -158,7 +158,7 @@ class MemoryRuns:
             return True
         return _takes(row.run, giver) and await self.bring(run_id, word) is Brought.NOW
 
-    async def slots(self, run_ids: Sequence[str]) -> list[SlotChecked]:
+    async def slots(self, run_ids: Sequence[str]) -> list[SlotState]:
         return [_slot(run_id, self._rows.get(run_id)) for run_id in run_ids]
 
     async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
@@ -179,12 +179,12 @@ class MemoryRuns:
         row = self._rows.get(run_id)
         return [] if row is None else list(row.trail)
 
-    async def list(self, wanted: ListExecutions) -> ExecutionsListed:
+    async def list(self, wanted: ListExecutions) -> ExecutionPage:
         found = [row.run.execution for row in self._rows.values() if _wanted(row.run.execution, wanted)]
         found.sort(key=lambda execution: execution.execution_id)
         found.sort(key=lambda execution: execution.created_at, reverse=True)
         first = (wanted.page - 1) * wanted.page_size
-        return ExecutionsListed(
+        return ExecutionPage(
             executions=[_summary(execution) for execution in found[first : first + wanted.page_size]],
             total=len(found),
             page=wanted.page,
@@ -200,10 +200,10 @@ class MemoryRuns:
 
 class MemoryCalls:
     def __init__(self) -> None:
-        self._answers: dict[str, AgentAnswered] = {}
+        self._answers: dict[str, AgentReply] = {}
         self._claims: dict[str, tuple[str, datetime]] = {}
 
-    async def claim(self, call_id: str, *, owner: str, until: datetime, now: datetime) -> AgentAnswered | bool:
+    async def claim(self, call_id: str, *, owner: str, until: datetime, now: datetime) -> AgentReply | bool:
         if call_id in self._answers:
             return self._answers[call_id]
         if call_id in self._claims and self._claims[call_id][1] > now:
@@ -219,7 +219,7 @@ class MemoryCalls:
         if call_id in self._claims and self._claims[call_id][0] == owner:
             del self._claims[call_id]
 
-    async def remember(self, call_id: str, answer: AgentAnswered, *, at: datetime) -> AgentAnswered:
+    async def remember(self, call_id: str, answer: AgentReply, *, at: datetime) -> AgentReply:
         return self._answers.setdefault(call_id, answer)
 
 
@@ -253,12 +253,12 @@ def _glimpses(runs: Sequence[Run]) -> list[Glimpse]:
     return [Glimpse.model_validate(run.execution.model_dump()) for run in runs]
 
 
-def _slot(run_id: str, row: Row | None) -> SlotChecked:
+def _slot(run_id: str, row: Row | None) -> SlotState:
     if row is None:
-        return SlotChecked(execution_id=run_id)
+        return SlotState(execution_id=run_id)
     run = row.run
     status, error = run.execution.status, run.execution.error
-    return SlotChecked(execution_id=run_id, status=status, error=error, parks=run.parks, granted=run.granted)
+    return SlotState(execution_id=run_id, status=status, error=error, parks=run.parks, granted=run.granted)
 
 
 def _wanted(execution: Execution, wanted: ListExecutions) -> bool:

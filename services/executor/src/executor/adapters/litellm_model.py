@@ -12,8 +12,8 @@ from executor.agent.words import ChatMessage, Said, Tool, ToolCall, whole_charac
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import parse_json
-from rota_common.logs import logger
-from rota_contracts.trigger import Message
+from rota_common.runtime.logs import logger
+from rota_contracts.messages.trigger import Message
 
 STEP_HEADER = "x-rota-step-id"
 

@@ -9,7 +9,7 @@ from executor.adapters.mcp_session import OPEN_S, Session
 from executor.mcp_servers import Server
 from executor.ports import NotBegun, ToolFailed
 from rota_common.errors import Permanent
-from rota_contracts.turns import ToolUse
+from rota_contracts.messages.conversation import ToolUse
 
 CACHE_S = 300.0
 

@@ -19,7 +19,7 @@ from executor.adapters.mcp_content import ERROR_LIMIT, bounded, error_of, text_o
 from executor.adapters.mcp_http import Fault, fault_of, http_client
 from executor.mcp_servers import Http, Server, Stdio
 from executor.ports import NotBegun, ToolFailed
-from rota_contracts.process import STEP_ID
+from rota_contracts.messages.process import STEP_ID
 
 T = TypeVar("T")
 

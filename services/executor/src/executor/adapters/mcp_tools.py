@@ -10,8 +10,8 @@ from executor.agent.words import Tool
 from executor.mcp_servers import Server
 from executor.ports import ToolFailed
 from executor.tool_names import model_names
-from rota_contracts.robot import Robot
-from rota_contracts.turns import ToolUse
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.robots.robot import Robot
 
 if TYPE_CHECKING:
     from mcp import types

@@ -40,10 +40,10 @@ from executor.domain.run import Run, Word
 from executor.domain.surroundings import Glimpse, Lately
 from executor.domain.trail import Entry
 from executor.ports import Brought, Fenced, Scope
-from rota_common.mongo import OUTAGES, Database, Document
-from rota_contracts.capacity import SlotChecked
-from rota_contracts.execution import ExecStatus, ExecutionsListed, ListExecutions
-from rota_contracts.learning import UnderWay
+from rota_common.stores.mongo import OUTAGES, Database, Document
+from rota_contracts.messages.execution import ExecStatus, ExecutionPage, ListExecutions
+from rota_contracts.messages.executor_capacity import SlotState
+from rota_contracts.messages.learning import UnderWay
 
 INBOX = {"inbox": 1}
 HOLD_OUT_S, AGAIN_S = 30.0, 0.2
@@ -173,7 +173,7 @@ class MongoRuns:
     async def give(self, run_id: str, word: Word, *, giver: Run) -> bool:
         return await self._put(word, {"_id": run_id, **takers_of(giver)}) or await self._has(run_id, word)
 
-    async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotChecked]:
+    async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotState]:
         found = self._runs.find({"_id": {"$in": [*run_ids]}}, SLOT)
         known = {document["_id"]: document async for document in found}
         return [slot(run_id, known.get(run_id)) for run_id in run_ids]
@@ -203,7 +203,7 @@ class MongoRuns:
         document = await self._runs.find_one({"_id": run_id}, {"trail": 1})
         return [Entry.model_validate(entry) for entry in (document or {}).get("trail") or []]
 
-    async def list(self, wanted: ListExecutions) -> ExecutionsListed:
+    async def list(self, wanted: ListExecutions) -> ExecutionPage:
         query: Document = {"team_id": wanted.team_id}
         if wanted.member_id is not None:
             query["member_id"] = wanted.member_id
@@ -211,7 +211,7 @@ class MongoRuns:
             query["status"] = wanted.status
         cursor = self._runs.find(query, SUMMARY).sort([("created_at", DESCENDING), ("_id", ASCENDING)])
         page = cursor.skip((wanted.page - 1) * wanted.page_size).limit(wanted.page_size)
-        return ExecutionsListed(
+        return ExecutionPage(
             executions=[summary(document["run"]["execution"]) async for document in page],
             total=await self._runs.count_documents(query),
             page=wanted.page,

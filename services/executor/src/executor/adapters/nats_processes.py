@@ -11,11 +11,11 @@ from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeout
 
 from executor.ports import NotBegun, ToolFailed
-from rota_common.bus import Bus
-from rota_contracts.callback import PENDING, STATUS
+from rota_common.bus.connection import Bus
 from rota_contracts.catalog import process_subject
 from rota_contracts.envelope import MSG_ID
-from rota_contracts.process import ERROR, ERROR_CODE, IDEMPOTENCY_KEY, ProcessCall
+from rota_contracts.messages.callback import PENDING, STATUS
+from rota_contracts.messages.process import ERROR, ERROR_CODE, IDEMPOTENCY_KEY, ProcessCall
 
 UNSENT = (NoRespondersError, ConnectionClosedError, ConnectionDrainingError, OutboundBufferLimitError)
 

@@ -7,8 +7,8 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from executor.domain.run import Run, Word
-from rota_common.mongo import Document
-from rota_contracts.execution import Execution
+from rota_common.stores.mongo import Document
+from rota_contracts.messages.execution import Execution
 
 KEPT = tuple(name for name, field in Run.model_fields.items() if not field.exclude and name != "execution")
 SEEN = tuple(Execution.model_fields)

@@ -5,12 +5,12 @@ from typing import Any
 
 from executor.domain.run import Run, Word, deadline_id
 from executor.domain.wording import about
-from rota_common.mongo import Document
-from rota_contracts.capacity import SlotChecked
-from rota_contracts.execution import ExecStatus, ExecutionSummary, excerpt
-from rota_contracts.learning import UnderWay
-from rota_contracts.robot import Phase
-from rota_contracts.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
+from rota_common.stores.mongo import Document
+from rota_contracts.messages.execution import ExecStatus, ExecutionSummary, excerpt
+from rota_contracts.messages.executor_capacity import SlotState
+from rota_contracts.messages.learning import UnderWay
+from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
+from rota_contracts.robots.robot import Phase
 
 OVER = [str(status) for status in ExecStatus if status.over]
 UNDER_WAY = [str(status) for status in ExecStatus if not status.over]
@@ -123,11 +123,11 @@ def late(now: datetime) -> Document:
     }
 
 
-def slot(run_id: str, document: Document | None) -> SlotChecked:
+def slot(run_id: str, document: Document | None) -> SlotState:
     if document is None:
-        return SlotChecked(execution_id=run_id)
+        return SlotState(execution_id=run_id)
     run = document["run"]
-    return SlotChecked(
+    return SlotState(
         execution_id=run_id,
         status=document["status"],
         error=run["execution"].get("error"),

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from executor.agent.words import Tool
-from rota_contracts.process import ProcessCall
-from rota_contracts.robot import Robot
-from rota_contracts.turns import ToolUse
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.process import ProcessCall
+from rota_contracts.robots.robot import Robot
 
 
 class FakeTools:

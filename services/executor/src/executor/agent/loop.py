@@ -6,8 +6,8 @@ from datetime import datetime
 
 from executor.agent.words import Said, Tool
 from rota_contracts.ids import derived_id
-from rota_contracts.text import Text
-from rota_contracts.turns import Round, ToolStatus, ToolUse, Turn
+from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
+from rota_contracts.messages.text import Text
 
 CAP = 20
 """Times that an assistant may use tools in one turn (EX-32); its file may say another number."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from executor.agent.words import ChatMessage, ToolCall
-from rota_contracts.execution import excerpt
-from rota_contracts.text import Text
-from rota_contracts.trigger import Message
-from rota_contracts.turns import Round, ToolStatus, ToolUse, Turn
+from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
+from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import Message
 
 TOOL_LIMIT = 20_000
 """Characters of a tool's answer that a model is shown."""

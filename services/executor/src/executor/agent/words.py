@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
+from rota_contracts.messages.trigger import Message
 from rota_contracts.model import Json, Part
-from rota_contracts.trigger import Message
 
 
 def whole_characters(text: str) -> str:

@@ -8,10 +8,10 @@ from executor.domain import tasks
 from executor.domain.parsing import UnusableAnswer
 from executor.domain.plan import mended_task
 from executor.domain.run import Run, Word
-from rota_contracts.control import TaskChange
-from rota_contracts.execution import Goals, Task, TaskSource, TaskStatus
-from rota_contracts.robot import Phase
-from rota_contracts.trigger import InterventionAction
+from rota_contracts.messages.control import TaskChange
+from rota_contracts.messages.execution import Goals, Task, TaskSource, TaskStatus
+from rota_contracts.messages.trigger import InterventionAction
+from rota_contracts.robots.robot import Phase
 
 Heeded = tuple[Run, str]
 

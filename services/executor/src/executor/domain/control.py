@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from executor.domain import changes, later, preparing, tasks
 from executor.domain.phases import time_limit, timed
 from executor.domain.run import CALLBACK, DEADLINE, Run, Waiting, Word
-from rota_contracts.control import ControlAction
-from rota_contracts.course import Intervention
-from rota_contracts.execution import ExecStatus, excerpt
-from rota_contracts.robot import Phase
-from rota_contracts.trigger import InterventionAction
+from rota_contracts.messages.control import ControlAction
+from rota_contracts.messages.execution import ExecStatus, excerpt
+from rota_contracts.messages.run_history import Intervention
+from rota_contracts.messages.trigger import InterventionAction
+from rota_contracts.robots.robot import Phase
 
 TEXT_LIMIT = 4000
 

@@ -48,12 +48,12 @@ from executor.domain.steps import (
     Step,
 )
 from executor.domain.wording import about
-from rota_contracts.course import Asked
-from rota_contracts.execution import ExecStatus, Execution, LearningResult
 from rota_contracts.ids import derived_id
-from rota_contracts.robot import Phase
-from rota_contracts.text import Text
-from rota_contracts.trigger import ExecutorMode
+from rota_contracts.messages.execution import ExecStatus, Execution, LearningResult
+from rota_contracts.messages.run_history import PendingQuestion
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.robot import Phase
 
 MAX_ATTEMPTS = 3
 """Answers of one step that may be unusable before the step fails."""
@@ -220,7 +220,7 @@ def _without_what_failed(run: Run, outcome: Progressed) -> Run:
 def _asks_a_person(run: Run, question: str, now: datetime) -> Run:
     """In a task the question is what its assistant said in this turn; the answer is what it is told in the next."""
     step = next_step(run)
-    asked = Asked(question=question, asked_at=now)
+    asked = PendingQuestion(question=question, asked_at=now)
     if isinstance(step, RunTurn):
         run = tasks.answered_by_asking(run, step.task, Text(inline=question), now=now)
         asked = asked.model_copy(update={"task_id": step.task.id})

@@ -25,13 +25,13 @@ from executor.domain.plan import nothing_to_do, plan
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
 from executor.domain.tasks import staying
-from rota_common.blobs import text_of
 from rota_common.json_text import extract_json
-from rota_contracts.clock import clock_context
-from rota_contracts.delivery import DeliveryContent
-from rota_contracts.execution import InspirationReport
-from rota_contracts.robot import Phase
-from rota_contracts.text import INLINE_LIMIT, Text
+from rota_common.stores.blobs import text_of
+from rota_contracts.messages.delivery import DeliveryContent
+from rota_contracts.messages.execution import InspirationReport
+from rota_contracts.messages.text import INLINE_LIMIT, Text
+from rota_contracts.robots.clock import clock_context
+from rota_contracts.robots.robot import Phase
 
 MAX_DEPTH = 64
 TOO_DEEP = f"expected JSON that is nested at most {MAX_DEPTH} levels deep"

@@ -5,8 +5,8 @@ from datetime import datetime
 from executor.domain import callbacks, tasks, turns
 from executor.domain.outcomes import Used
 from executor.domain.run import Callback, Run, Word
-from rota_contracts.robot import Phase
-from rota_contracts.text import Text
+from rota_contracts.messages.text import Text
+from rota_contracts.robots.robot import Phase
 
 
 def came(run: Run, word: Word, now: datetime) -> tuple[Run, str]:

@@ -12,8 +12,8 @@ from executor.domain.outcomes import Outcome
 from executor.domain.run import Run
 from executor.domain.steps import describe
 from executor.domain.trail import Entry
-from rota_contracts.execution import ExecStatus
-from rota_contracts.text import Text
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.text import Text
 
 WORD, PARKED, GRANTED, TAKEN_OVER, FINISHED = "word", "parked", "granted", "taken over", "finished"
 EXPIRED = "expired"

@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from executor.domain.run import Surroundings
-from rota_contracts.delivery import DeliveryContent, DeliveryResult
-from rota_contracts.execution import Goals, InspirationReport, LearningResult, Task
-from rota_contracts.learning import GoalsChecked, Lesson
-from rota_contracts.memory import SharedEntry
-from rota_contracts.text import Text
-from rota_contracts.turns import Round, ToolUse
-from rota_contracts.validation import RulesChecked, ValidationResult
+from rota_contracts.messages.conversation import Round, ToolUse
+from rota_contracts.messages.delivery import DeliveryContent, DeliveryResult
+from rota_contracts.messages.execution import Goals, InspirationReport, LearningResult, Task
+from rota_contracts.messages.learning import GoalsReply, Lesson
+from rota_contracts.messages.memory import SharedEntry
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import RulesReply, ValidationResult
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class GoalsSet:
 class GoalsCompared:
     """`queued`: the run that `answer` wants them to be merged into waits for its first slot."""
 
-    answer: GoalsChecked
+    answer: GoalsReply
     queued: bool = False
 
 
@@ -141,7 +141,7 @@ class TaskAnswered:
 @dataclass(frozen=True)
 class RulesAnswered:
     task_id: str
-    checked: RulesChecked
+    checked: RulesReply
 
 
 @dataclass(frozen=True)

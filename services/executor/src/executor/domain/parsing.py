@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from rota_common.json_text import extract_json
-from rota_contracts.delivery import Attachment
-from rota_contracts.execution import DeliveryTarget, Goals
+from rota_contracts.messages.delivery import Attachment
+from rota_contracts.messages.execution import DeliveryTarget, Goals
 
 
 class UnusableAnswer(ValueError):

@@ -3,11 +3,11 @@
 from datetime import datetime, timedelta
 
 from executor.domain.run import Run
-from rota_contracts.clock_config import duration
-from rota_contracts.course import PhaseTime
-from rota_contracts.execution import ExecStatus, Execution
-from rota_contracts.robot import Phase, Robot
-from rota_contracts.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.execution import ExecStatus, Execution
+from rota_contracts.messages.run_history import PhaseTime
+from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
+from rota_contracts.robots.clock_config import duration
+from rota_contracts.robots.robot import Phase, Robot
 
 
 def begin(execution_id: str, trigger: TriggerReceivedV1, robot: Robot, *, now: datetime, traceparent: str) -> Run:

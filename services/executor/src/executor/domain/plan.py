@@ -10,9 +10,9 @@ from executor.domain.parsing import UnusableAnswer
 from executor.domain.repair import find_means
 from executor.domain.resources import Resources, resources
 from rota_common.json_text import extract_json
-from rota_contracts.execution import ExecutorType, Task, TaskSource
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import TriggerType
+from rota_contracts.messages.execution import ExecutorType, Task, TaskSource
+from rota_contracts.messages.trigger import TriggerType
+from rota_contracts.robots.robot import Robot
 
 MAX_TASKS = 100
 SHAPE = '{"tasks": [{"id": "task-1", "description": "…", "executor_type": "assistant", "executor_id": "…"}]}'

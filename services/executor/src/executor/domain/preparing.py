@@ -3,10 +3,10 @@
 from executor.domain import tasks
 from executor.domain.outcomes import GoalsCompared, GoalsGiven, LookedUp, NothingToDo, Planned, Recalled
 from executor.domain.run import Merge, Run
-from rota_contracts.execution import Goals, Progress
-from rota_contracts.learning import DedupDecision
-from rota_contracts.robot import Phase
-from rota_contracts.trigger import ExecutorMode
+from rota_contracts.messages.execution import Goals, Progress
+from rota_contracts.messages.learning import DedupDecision
+from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.robot import Phase
 
 Prepared = Recalled | LookedUp | Planned | GoalsCompared | GoalsGiven | NothingToDo
 

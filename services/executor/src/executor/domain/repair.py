@@ -5,8 +5,8 @@ from typing import Any
 
 from executor.domain.parsing import UnusableAnswer
 from executor.domain.resources import Means, Resources
-from rota_contracts.execution import ExecutorType
-from rota_contracts.robot import MODELS, model_process
+from rota_contracts.messages.execution import ExecutorType
+from rota_contracts.robots.robot import MODELS, model_process
 
 ALIASES = {
     "agent": ExecutorType.ASSISTANT,

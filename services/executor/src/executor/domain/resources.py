@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from executor.agent.words import Tool
-from rota_contracts.execution import ExecutorType
-from rota_contracts.robot import MODELS, Robot
+from rota_contracts.messages.execution import ExecutorType
+from rota_contracts.robots.robot import MODELS, Robot
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from enum import StrEnum
 from pydantic import Field
 
 from executor.domain.trail import Entry
-from rota_contracts.control import TaskChange
-from rota_contracts.execution import Execution
+from rota_contracts.messages.control import TaskChange
+from rota_contracts.messages.conversation import Round
+from rota_contracts.messages.execution import Execution
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import Message
+from rota_contracts.messages.validation import RulesReply
 from rota_contracts.model import Instant, Part
-from rota_contracts.robot import Robot
-from rota_contracts.text import Text
-from rota_contracts.trigger import Message
-from rota_contracts.turns import Round
-from rota_contracts.validation import RulesChecked
+from rota_contracts.robots.robot import Robot
 
 DEADLINE, CALLBACK = "deadline", "callback"
 
@@ -100,7 +100,7 @@ class Run(Part):
     recalled: bool = Field(default=False, description="the memory has been asked")
     surroundings: Surroundings | None = Field(default=None, description="what the inspiration agent is told")
     looked_up: list[Round] = Field(default=[], description="tools that the inspiration agent has used")
-    checked: RulesChecked | None = Field(default=None, description="of the current turn: verdict of the rules")
+    checked: RulesReply | None = Field(default=None, description="of the current turn: verdict of the rules")
     goals_checked: bool = Field(default=False, description="the learner has been asked about the goals")
     merging: Merge | None = Field(default=None, description="its goals are about to be another run's")
     callbacks: list[Callback] = Field(default=[], description="of all calls of processes so far")

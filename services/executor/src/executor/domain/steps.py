@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from executor.domain.run import Merge
-from rota_contracts.execution import ExecStatus, Goals, Task
-from rota_contracts.robot import Phase
-from rota_contracts.text import Text
-from rota_contracts.turns import ToolUse
-from rota_contracts.validation import Conversation
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.execution import ExecStatus, Goals, Task
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import Conversation
+from rota_contracts.robots.robot import Phase
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 
 from executor.domain.run import Run
 from executor.domain.wording import about
-from rota_contracts.course import Asked, Intervention
-from rota_contracts.execution import ExecStatus, excerpt
-from rota_contracts.merging import Waiting
+from rota_contracts.messages.execution import ExecStatus, excerpt
+from rota_contracts.messages.goal_merge import Waiting
+from rota_contracts.messages.plan import PlanItem
+from rota_contracts.messages.run_history import Intervention, PendingQuestion
+from rota_contracts.messages.trigger import InterventionAction, TriggerReceivedV1, TriggerType
 from rota_contracts.model import Instant, Part
-from rota_contracts.plan import PlanItem
-from rota_contracts.trigger import InterventionAction, TriggerReceivedV1, TriggerType
 
 PENDING_LIMIT, HAPPENED_LIMIT = 6_000, 14_000
 """Characters of all that is pending, and of all that has happened."""
@@ -45,7 +45,7 @@ class Glimpse(Part):
     delivery: _Delivery | None = None
     error: str | None = None
     skipped: str | None = None
-    question: Asked | None = None
+    question: PendingQuestion | None = None
     interventions: list[Intervention] = []
 
 

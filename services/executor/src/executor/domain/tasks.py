@@ -19,12 +19,12 @@ from executor.domain.outcomes import (
 from executor.domain.phases import timed
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, CheckRules, MakeCalls, RequestVerdict, RunTurn
-from rota_contracts.execution import ExecutorType, Progress, Task, TaskResult, TaskStatus
 from rota_contracts.ids import derived_id
-from rota_contracts.robot import Phase
-from rota_contracts.text import Text
-from rota_contracts.turns import Turn
-from rota_contracts.validation import Conversation, ValidationResult
+from rota_contracts.messages.conversation import Turn
+from rota_contracts.messages.execution import ExecutorType, Progress, Task, TaskResult, TaskStatus
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import Conversation, ValidationResult
+from rota_contracts.robots.robot import Phase
 
 FINAL = (TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.SKIPPED)
 

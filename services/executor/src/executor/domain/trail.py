@@ -1,7 +1,7 @@
 """The decision trail: all that happened to a run, in order, as it was said: enough to run it again (F24)."""
 
+from rota_contracts.messages.text import Text
 from rota_contracts.model import Instant, Json, Part
-from rota_contracts.text import Text
 
 
 class Entry(Part):

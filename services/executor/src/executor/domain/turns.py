@@ -3,10 +3,10 @@
 from collections.abc import Collection
 
 from executor.agent.loop import OPEN
-from rota_contracts.execution import ExecutorType, Task
 from rota_contracts.ids import derived_id
-from rota_contracts.robot import Robot
-from rota_contracts.turns import ToolStatus, ToolUse, Turn
+from rota_contracts.messages.conversation import ToolStatus, ToolUse, Turn
+from rota_contracts.messages.execution import ExecutorType, Task
+from rota_contracts.robots.robot import Robot
 
 
 def single_call(task: Task, robot: Robot, step_id: str) -> ToolUse:

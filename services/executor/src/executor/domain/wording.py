@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 
 from executor.agent.messages import Texts, read
 from executor.domain.run import Run
-from rota_contracts.clock import ClockContext
-from rota_contracts.execution import excerpt
-from rota_contracts.trigger import InterventionAction, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.trigger import InterventionAction, TriggerReceivedV1, TriggerType
+from rota_contracts.robots.clock import ClockContext
 
 DATA_LIMIT = 20_000
 RESULT_LIMIT = 8_000

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from rota_common.asking import Ask
+from rota_common.bus.rpc import Ask
 from rota_contracts.catalog import FORGET, REMEMBER
-from rota_contracts.learning import Lesson
-from rota_contracts.memory import Forget, MemoryEntry, Remember
+from rota_contracts.messages.learning import Lesson
+from rota_contracts.messages.memory import Forget, MemoryEntry, Remember
 
 
 class BusKnowledge:

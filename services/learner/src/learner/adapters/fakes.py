@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from learner.domain import Aged, Learnt
 from learner.history import Decided, Past
-from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.learning import Lesson
-from rota_contracts.robot import Robot
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.learning import Lesson
+from rota_contracts.robots.robot import Robot
 
 Kept = TypeVar("Kept", Learnt, Past, Decided)
 
@@ -20,9 +20,9 @@ class SayingAgents:
         self.content, self.error = content, error
         self.calls: list[CallAgent] = []
 
-    async def answer(self, call: CallAgent) -> AgentAnswered:
+    async def answer(self, call: CallAgent) -> AgentReply:
         self.calls.append(call)
-        return AgentAnswered(agent_id=call.assistant_id, content=self.content, error=self.error)
+        return AgentReply(agent_id=call.assistant_id, content=self.content, error=self.error)
 
 
 class DictLessons:

@@ -6,7 +6,7 @@ from datetime import datetime
 from motor.motor_asyncio import AsyncIOMotorCollection
 
 from learner.domain import Aged
-from rota_common.mongo import Document
+from rota_common.stores.mongo import Document
 
 Collection = AsyncIOMotorCollection[Document]
 

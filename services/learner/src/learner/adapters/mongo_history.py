@@ -9,8 +9,8 @@ from pymongo.errors import DuplicateKeyError
 from learner.adapters.mongo_ageing import INDEX, remove_before, robots_with_old
 from learner.domain import Aged
 from learner.history import KEEP_DAYS, Decided, Past
-from rota_common.mongo import Database, Document
-from rota_contracts.learning import GoalsChecked
+from rota_common.stores.mongo import Database, Document
+from rota_contracts.messages.learning import GoalsReply
 
 KEEP_S = KEEP_DAYS * 86400
 
@@ -88,6 +88,6 @@ def _past(document: Document) -> Past:
 
 
 def _decided(document: Document) -> Decided:
-    checked = GoalsChecked.model_validate(document["checked"])
+    checked = GoalsReply.model_validate(document["checked"])
     names = (document["_id"], document["team"], document["member"])
     return Decided(*names, document["rev"], checked, document["at"], document.get("sure", True))

@@ -7,8 +7,8 @@ from pymongo.errors import DuplicateKeyError
 
 from learner.adapters.mongo_ageing import INDEX, remove_before, robots_with_old
 from learner.domain import Aged, Learnt
-from rota_common.mongo import Database, Document
-from rota_contracts.learning import Lesson
+from rota_common.stores.mongo import Database, Document
+from rota_contracts.messages.learning import Lesson
 
 
 class MongoLessons:

@@ -8,8 +8,8 @@ from math import sqrt
 
 from memory.domain import KnowledgeBase, Owner, Shelf
 from memory.ports import Vector
-from rota_contracts.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedFound
-from rota_contracts.robot import Robot
+from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedMatch
+from rota_contracts.robots.robot import Robot
 
 
 class HashingEmbedder:
@@ -66,9 +66,9 @@ class DictShared:
 
     async def nearest(
         self, team: str, vector: Vector, limit: int, *, collections: Sequence[str] | None = None
-    ) -> list[SharedFound]:
+    ) -> list[SharedMatch]:
         scored = [
-            SharedFound(entry=entry, score=_cosine(vector, its))
+            SharedMatch(entry=entry, score=_cosine(vector, its))
             for shelf, entries in self._shelves.items()
             for entry, its in entries.values()
             if shelf.team == team and (collections is None or shelf.collection in collections)

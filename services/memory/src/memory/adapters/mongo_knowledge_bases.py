@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from memory.domain import KnowledgeBase, Owner
-from rota_common.mongo import Database
+from rota_common.stores.mongo import Database
 
 
 class MongoKnowledgeBases:

@@ -24,7 +24,7 @@ from qdrant_client.models import (
 
 from memory.ports import Vector
 from rota_common.errors import Permanent, Transient
-from rota_common.logs import logger
+from rota_common.runtime.logs import logger
 
 TIMEOUT_S = 5
 CONFLICT, TOO_MANY, SERVER_FAULT = 409, 429, 500

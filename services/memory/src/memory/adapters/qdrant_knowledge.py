@@ -17,7 +17,7 @@ from memory.adapters.qdrant import Qdrant, is_tenant
 from memory.domain import Owner
 from memory.ports import Vector
 from rota_contracts.ids import derived_id
-from rota_contracts.memory import MemoryEntry, RecalledEntry
+from rota_contracts.messages.memory import MemoryEntry, RecalledEntry
 
 COLLECTION, TENANT, AGE = "lessons", "tenant", "created_at"
 

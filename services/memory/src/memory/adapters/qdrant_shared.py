@@ -8,7 +8,7 @@ from memory.adapters.qdrant import Qdrant, is_tenant
 from memory.domain import Shelf
 from memory.ports import Vector
 from rota_contracts.ids import derived_id
-from rota_contracts.memory import SharedEntry, SharedFound
+from rota_contracts.messages.memory import SharedEntry, SharedMatch
 
 COLLECTION, TEAM, SHELF = "shared", "team", "shelf"
 
@@ -36,13 +36,13 @@ class QdrantShared:
 
     async def nearest(
         self, team: str, vector: Vector, limit: int, *, collections: Sequence[str] | None = None
-    ) -> list[SharedFound]:
+    ) -> list[SharedMatch]:
         if collections is None:
             tenants = [is_tenant(TEAM, team)]
         else:
             tenants = [is_tenant(SHELF, Shelf(team, name).tenant) for name in dict.fromkeys(collections)]
         found = await self._qdrant.nearest(COLLECTION, vector, limit, tenants) if tenants else []
-        return [SharedFound(entry=SharedEntry.model_validate(point.payload), score=point.score) for point in found]
+        return [SharedMatch(entry=SharedEntry.model_validate(point.payload), score=point.score) for point in found]
 
     async def remove(self, shelf: Shelf, ids: Sequence[str]) -> int:
         those = HasIdCondition(has_id=[_point(shelf, one) for one in ids])

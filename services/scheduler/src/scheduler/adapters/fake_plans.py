@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from rota_contracts.plan import PlanItem, PlanState
+from rota_contracts.messages.plan import PlanItem, PlanState
 from scheduler.plan import NEVER, Plan
 
 

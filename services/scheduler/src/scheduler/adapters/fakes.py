@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from rota_common.clock import Clock
-from rota_contracts.control import Withdraw, Withdrawn
-from rota_contracts.execution import ExecStatus
 from rota_contracts.ids import execution_id
-from rota_contracts.trigger import RejectReason, TriggerReceivedV1
+from rota_contracts.messages.control import Withdraw, WithdrawReply
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
 from scheduler.adapters.fake_plans import MemoryPlans
 from scheduler.card import Key
 from scheduler.domain import OVER, Board, Entry, Refusal, State
-from scheduler.ports import Asked, Batch, Decided, Known, LeaseLost, Moved, PlansChanged
+from scheduler.ports import Batch, Decided, Known, LeaseLost, Moved, PlansChanged, WithdrawRequest
 
 HELD = (State.DUE, State.QUEUED, State.ADMITTED, State.RUNNING)
 
@@ -164,16 +164,16 @@ class MemoryWithdrawals:
         self._queue.asks[ask_id] = self._clock(), question
         return ask_id
 
-    async def asked(self) -> list[Asked]:
+    async def asked(self) -> list[WithdrawRequest]:
         since = self._clock() - self._stale
-        return [Asked(each, question) for each, (at, question) in self._queue.asks.items() if at > since]
+        return [WithdrawRequest(each, question) for each, (at, question) in self._queue.asks.items() if at > since]
 
     async def is_open(self, ask_id: str) -> bool:
         return ask_id in self._queue.asks
 
-    async def outcome(self, question: Withdraw, since: datetime) -> Withdrawn:
+    async def outcome(self, question: Withdraw, since: datetime) -> WithdrawReply:
         meant = {each: row for each, row in self._queue.rows.items() if _meant(each, row, question)}
-        return Withdrawn(
+        return WithdrawReply(
             execution_ids=sorted(each for each, row in meant.items() if _stopped(row, question, since)),
             admitted=sorted(
                 each for each, row in meant.items() if row.state is State.ADMITTED and row.entry and not row.entry.parks

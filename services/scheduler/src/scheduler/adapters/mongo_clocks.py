@@ -6,9 +6,9 @@ from typing import Any
 
 from pymongo import ASCENDING, DeleteOne, UpdateOne
 
-from rota_common.mongo import Database, Document
-from rota_contracts.clock_config import Clock
-from rota_contracts.trigger import MissReason
+from rota_common.stores.mongo import Database, Document
+from rota_contracts.messages.trigger import MissReason
+from rota_contracts.robots.clock_config import Clock
 from scheduler.card import Key
 from scheduler.clock_store import Change, Untold
 from scheduler.clocks import ClockState, Missed

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from pymongo import ASCENDING, UpdateOne
 from pymongo.errors import DuplicateKeyError
 
-from rota_common.mongo import Database, Document
-from rota_contracts.plan import PlanChangedV1, PlanItem, PlanState
+from rota_common.stores.mongo import Database, Document
+from rota_contracts.messages.plan import PlanChangedV1, PlanItem, PlanState
 from scheduler.plan import NEVER, Plan, Untold
 
 KEEP_S = int(timedelta(days=30).total_seconds())

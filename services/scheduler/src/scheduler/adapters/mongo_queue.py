@@ -14,8 +14,8 @@ from pymongo import ASCENDING, ReturnDocument
 from pymongo.errors import BulkWriteError, DuplicateKeyError, ExecutionTimeout, OperationFailure
 
 from rota_common.errors import Transient
-from rota_common.mongo import Mongo
-from rota_contracts.trigger import TriggerReceivedV1
+from rota_common.stores.mongo import Mongo
+from rota_contracts.messages.trigger import TriggerReceivedV1
 from scheduler.adapters.mongo_plans import revisions
 from scheduler.adapters.queue_documents import due_document, entry_of, known_of, operations
 from scheduler.card import Key

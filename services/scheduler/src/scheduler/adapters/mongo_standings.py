@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from pymongo import ASCENDING, DESCENDING
 
-from rota_common.mongo import Database, Document
-from rota_contracts.execution import ExecStatus
-from rota_contracts.merging import ListWaiting, MergeInto, Waiting
-from rota_contracts.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
+from rota_common.stores.mongo import Database, Document
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
+from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
 from scheduler.card import Key
 from scheduler.domain import State
 from scheduler.ports import Standing

@@ -6,11 +6,11 @@ from uuid import uuid4
 
 from pymongo import ASCENDING
 
-from rota_common.mongo import Database, Document
-from rota_contracts.control import Withdraw, Withdrawn
-from rota_contracts.trigger import RejectReason
+from rota_common.stores.mongo import Database, Document
+from rota_contracts.messages.control import Withdraw, WithdrawReply
+from rota_contracts.messages.trigger import RejectReason
 from scheduler.domain import State
-from scheduler.ports import Asked
+from scheduler.ports import WithdrawRequest
 
 STALE_S = 10.0
 """Longer than anybody waits for the answer."""
@@ -36,21 +36,21 @@ class MongoWithdrawals:
         await self._asks.update_one({"_id": ask_id}, [{"$set": kept}], upsert=True)
         return ask_id
 
-    async def asked(self) -> list[Asked]:
+    async def asked(self) -> list[WithdrawRequest]:
         fresh = {"$expr": {"$gt": ["$asked_at", {"$subtract": ["$$NOW", self._stale_ms]}]}}
         found = self._asks.find(fresh).sort("asked_at", ASCENDING)
-        return [Asked(each["_id"], Withdraw.model_validate(each["question"])) async for each in found]
+        return [WithdrawRequest(each["_id"], Withdraw.model_validate(each["question"])) async for each in found]
 
     async def is_open(self, ask_id: str) -> bool:
         return await self._asks.find_one({"_id": ask_id}, {"_id": 1}) is not None
 
-    async def outcome(self, question: Withdraw, since: datetime) -> Withdrawn:
+    async def outcome(self, question: Withdraw, since: datetime) -> WithdrawReply:
         scope = _scope(question)
         stopped: Document = scope | {"reason": RejectReason.STOPPED}
         if question.execution_id is None:
             stopped["ended_at"] = {"$gte": since}
         begins = scope | {"live": True, "state": State.ADMITTED, "parks": {"$in": [None, 0]}}
-        return Withdrawn(execution_ids=await self._ids(stopped), admitted=await self._ids(begins))
+        return WithdrawReply(execution_ids=await self._ids(stopped), admitted=await self._ids(begins))
 
     async def _ids(self, condition: Document) -> list[str]:
         return sorted([each["_id"] async for each in self._queue.find(condition, {"_id": 1})])

@@ -4,10 +4,10 @@ from datetime import datetime
 
 from pymongo import InsertOne, UpdateMany, UpdateOne
 
-from rota_common.mongo import Document
-from rota_contracts.execution import ExecStatus
+from rota_common.stores.mongo import Document
 from rota_contracts.ids import execution_id
-from rota_contracts.trigger import RejectReason, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
 from scheduler.domain import Entry, Refusal, State
 from scheduler.ports import Batch, Decided, Known, Moved
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from rota_common.asking import Ask
+from rota_common.bus.rpc import Ask
 from rota_common.errors import Transient
 from rota_common.patience import call_agent
-from rota_contracts.agent import AgentAnswered, CallAgent
 from rota_contracts.catalog import (
     CHANGE_PLAN,
     CONTROL,
@@ -15,10 +14,11 @@ from rota_contracts.catalog import (
     READ_TRIGGER,
     WITHDRAW,
 )
-from rota_contracts.control import Control, Controlled, Intervene, Intervened, Withdraw, Withdrawn
-from rota_contracts.execution import ExecStatus, ReadExecution, ReadTrigger, TriggerRead
-from rota_contracts.plan import ChangePlan, PlanChanged
-from rota_contracts.standing import ReadRobots, RobotState
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.control import Control, ControlReply, Intervene, InterveneReply, Withdraw, WithdrawReply
+from rota_contracts.messages.execution import ExecStatus, ReadExecution, ReadTrigger, TriggerReply
+from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
+from rota_contracts.messages.robot_state import ReadRobots, RobotState
 from trigger_gateway.asking import asked
 from trigger_gateway.problems import Invalid
 
@@ -27,10 +27,10 @@ class BusExecutions:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
-    async def control(self, word: Control) -> Controlled:
+    async def control(self, word: Control) -> ControlReply:
         return await asked(self._ask, CONTROL, word)
 
-    async def intervene(self, word: Intervene) -> Intervened:
+    async def intervene(self, word: Intervene) -> InterveneReply:
         return await asked(self._ask, INTERVENE, word)
 
     async def status(self, team: str, execution_id: str) -> ExecStatus | None:
@@ -45,7 +45,7 @@ class BusAgents:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
-    async def answer(self, call: CallAgent) -> AgentAnswered:
+    async def answer(self, call: CallAgent) -> AgentReply:
         try:
             return await call_agent(self._ask, call)
         except Transient as error:
@@ -56,13 +56,13 @@ class BusSchedule:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
-    async def withdraw(self, what: Withdraw) -> Withdrawn:
+    async def withdraw(self, what: Withdraw) -> WithdrawReply:
         return await asked(self._ask, WITHDRAW, what)
 
-    async def change_plan(self, change: ChangePlan) -> PlanChanged:
+    async def change_plan(self, change: ChangePlan) -> ChangePlanReply:
         return await asked(self._ask, CHANGE_PLAN, change)
 
-    async def find(self, team: str, execution_id: str) -> TriggerRead:
+    async def find(self, team: str, execution_id: str) -> TriggerReply:
         question = ReadTrigger(team_id=team, trigger_id="", execution_id=execution_id)
         return await asked(self._ask, READ_TRIGGER, question)
 

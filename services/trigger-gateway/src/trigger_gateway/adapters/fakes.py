@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from rota_common.errors import Transient
-from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.execution import TriggerRead
-from rota_contracts.robot import Robot
-from rota_contracts.trigger import TriggerReceivedV1
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.execution import TriggerReply
+from rota_contracts.messages.trigger import TriggerReceivedV1
+from rota_contracts.robots.robot import Robot
 from trigger_gateway.api_keys import ApiKey
 from trigger_gateway.domain import RobotRecord, Subscriber, database_sources, subscriber, webhook_sources
 from trigger_gateway.ports import Earlier, Hearing, Outcome, Removal
@@ -194,7 +194,7 @@ class MemoryTriggers:
 class ScriptedOutcomes:
     """Says `says` of every trigger, and `knows` when it is asked."""
 
-    def __init__(self, says: Outcome | None = None, knows: TriggerRead | None = None) -> None:
+    def __init__(self, says: Outcome | None = None, knows: TriggerReply | None = None) -> None:
         self.says, self.knows = says, knows
 
     @contextlib.asynccontextmanager
@@ -204,7 +204,7 @@ class ScriptedOutcomes:
     async def outcome(self, trigger_id: str, *, within: float) -> Outcome | None:
         return self.says
 
-    async def read(self, team: str, trigger_id: str) -> TriggerRead | None:
+    async def read(self, team: str, trigger_id: str) -> TriggerReply | None:
         return self.knows
 
 
@@ -212,11 +212,11 @@ class ScriptedAgents:
     """Says `says` of every message; `calls` is what it was asked."""
 
     def __init__(self) -> None:
-        self.says = AgentAnswered(agent_id="rota.message", content="Hello.", model="rehearsal")
+        self.says = AgentReply(agent_id="rota.message", content="Hello.", model="rehearsal")
         self.fails: Exception | None = None
         self.calls: list[CallAgent] = []
 
-    async def answer(self, call: CallAgent) -> AgentAnswered:
+    async def answer(self, call: CallAgent) -> AgentReply:
         self.calls.append(call)
         if self.fails is not None:
             raise self.fails

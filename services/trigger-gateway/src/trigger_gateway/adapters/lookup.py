@@ -6,7 +6,7 @@ from typing import Any
 from motor.motor_asyncio import AsyncIOMotorCollection
 
 from rota_common.errors import Transient
-from rota_common.mongo import OUTAGES, Document
+from rota_common.stores.mongo import OUTAGES, Document
 
 PATIENCE_S = 3
 BUSY, PAUSE_S = 4, 0.01

@@ -21,8 +21,8 @@ from pymongo.errors import ConnectionFailure, OperationFailure, PyMongoError
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_common.mongo import Document
 from rota_common.secrets import PREFIX, MissingSecret, resolve
+from rota_common.stores.mongo import Document
 from trigger_gateway.change_event import DATA_LIMIT, Change
 from trigger_gateway.readings import Batch, ChangeStream, Interrupted, Place
 from trigger_gateway.sources import DatabaseSettings

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from pymongo.errors import PyMongoError
 
-from rota_common.logs import logger
-from rota_common.mongo import OUTAGES, Database, Document
+from rota_common.runtime.logs import logger
+from rota_common.stores.mongo import OUTAGES, Database, Document
 from trigger_gateway.adapters.inbound_batch import Batch, entry_id
 from trigger_gateway.adapters.lookup import Lookup
 from trigger_gateway.inbound_event import InboundEvent, Woken

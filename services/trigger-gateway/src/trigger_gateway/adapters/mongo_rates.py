@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pymongo import ReturnDocument
 
 from rota_common.errors import Transient
-from rota_common.mongo import Database
+from rota_common.stores.mongo import Database
 
 PATIENCE_S = 3
 KEPT_MINUTES = 2

@@ -10,7 +10,7 @@ from pymongo.errors import DuplicateKeyError
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_common.mongo import OUTAGES, Database, Document
+from rota_common.stores.mongo import OUTAGES, Database, Document
 from rota_contracts.ids import derived_id
 from trigger_gateway.readings import Claim, ClaimLost, Place, ReadingState, ReadingStatus, key_of
 from trigger_gateway.sources import Source

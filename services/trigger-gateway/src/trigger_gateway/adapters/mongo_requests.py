@@ -5,7 +5,7 @@ from datetime import timedelta
 from pymongo.errors import DuplicateKeyError
 
 from rota_common.clock import Clock
-from rota_common.mongo import Database
+from rota_common.stores.mongo import Database
 from trigger_gateway.ports import Earlier
 
 KEPT_S = int(timedelta(days=30).total_seconds())

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from pymongo.errors import DuplicateKeyError
 
-from rota_common.mongo import Database, Document
-from rota_contracts.robot import Robot
+from rota_common.stores.mongo import Database, Document
+from rota_contracts.robots.robot import Robot
 from trigger_gateway.domain import RobotRecord, Subscriber, database_sources, subscriber, webhook_sources
 
 FORM = 2

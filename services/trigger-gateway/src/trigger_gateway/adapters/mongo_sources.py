@@ -6,7 +6,7 @@ or sealed.
 
 from pymongo.errors import DuplicateKeyError
 
-from rota_common.mongo import Database, Document
+from rota_common.stores.mongo import Database, Document
 from trigger_gateway.sources import DatabaseSettings, Source, SourceKind, WebhookSettings
 
 

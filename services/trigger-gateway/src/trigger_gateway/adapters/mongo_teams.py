@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo.errors import DuplicateKeyError
 
-from rota_common.mongo import Database, Document
+from rota_common.stores.mongo import Database, Document
 from trigger_gateway.api_keys import ApiKey
 from trigger_gateway.ports import Removal
 from trigger_gateway.roles import Role

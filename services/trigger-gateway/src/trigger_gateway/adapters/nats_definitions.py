@@ -7,14 +7,14 @@ from nats.errors import Error as NatsError
 from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 from nats.js.kv import KeyValue
 
-from rota_common.bus import Bus
+from rota_common.bus.connection import Bus
+from rota_common.bus.publishing import Publish
+from rota_common.bus.robots import robot_key
 from rota_common.errors import Transient
-from rota_common.publishing import Publish
-from rota_common.robots import robot_key
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
 from rota_contracts.ids import derived_id
-from rota_contracts.robot import Robot
-from rota_contracts.robot_facts import RobotChangedV1, RobotDeletedV1
+from rota_contracts.messages.robot_facts import RobotChangedV1, RobotDeletedV1
+from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 from trigger_gateway.domain import as_told
 

@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator
 
 from nats.errors import MaxPayloadError
 
-from rota_common.asking import Ask
-from rota_common.bus import Bus
+from rota_common.bus.connection import Bus
+from rota_common.bus.live import Heard, Watch
+from rota_common.bus.publishing import Publish
+from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient
-from rota_common.publishing import Publish
-from rota_common.watching import Heard, Watch
 from rota_contracts.catalog import READ_TRIGGER, TRIGGER_ADMITTED, TRIGGER_RECEIVED, TRIGGER_REJECTED
-from rota_contracts.execution import ReadTrigger, TriggerRead
-from rota_contracts.trigger import TriggerReceivedV1
+from rota_contracts.messages.execution import ReadTrigger, TriggerReply
+from rota_contracts.messages.trigger import TriggerReceivedV1
 from trigger_gateway.adapters.nats_definitions import check_connected, transient
 from trigger_gateway.ports import Hearing, Outcome
 from trigger_gateway.problems import Invalid
@@ -61,7 +61,7 @@ class NatsOutcomes:
             async with self._watch.listen((TRIGGER_ADMITTED, TRIGGER_REJECTED), team=team, member=member) as heard:
                 yield NatsHearing(heard)
 
-    async def read(self, team: str, trigger_id: str) -> TriggerRead | None:
+    async def read(self, team: str, trigger_id: str) -> TriggerReply | None:
         question = ReadTrigger(team_id=team, trigger_id=trigger_id)
         try:
             return await self._ask(READ_TRIGGER, question, timeout=READ_PATIENCE_S)

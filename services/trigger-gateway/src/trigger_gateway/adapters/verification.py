@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
-from rota_common.logs import logger
+from rota_common.runtime.logs import logger
 from rota_common.secrets import resolve
 from trigger_gateway.ports import Seals
 from trigger_gateway.problems import Forbidden, Unauthenticated

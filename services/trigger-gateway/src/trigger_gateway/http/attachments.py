@@ -8,7 +8,7 @@ from fastapi import Path, Query, Request
 from pydantic import AfterValidator, BaseModel
 from starlette.responses import StreamingResponse
 
-from rota_contracts.attachment import FILE_ID, StoredAttachment
+from rota_contracts.messages.attachment import FILE_ID, StoredAttachment
 from rota_contracts.model import Name
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.parts import PartsDep

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from fastapi import Path, Response
 from pydantic import BaseModel, Field
 
-from rota_contracts.callback import CallBack
 from rota_contracts.catalog import CALL_BACK
+from rota_contracts.messages.callback import CallBack
 from trigger_gateway.http.errors import repeated
 from trigger_gateway.http.guarded import counted_router
 from trigger_gateway.http.parts import PartsDep, asked

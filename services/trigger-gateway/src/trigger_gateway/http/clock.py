@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from fastapi import Body
 from pydantic import BaseModel, Field
 
-from rota_contracts.clock_config import Clock
 from rota_contracts.model import Instant, Name
+from rota_contracts.robots.clock_config import Clock
 from trigger_gateway.check_clock import check_clock as checked
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.parts import PartsDep

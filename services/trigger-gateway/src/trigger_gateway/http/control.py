@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Body
 from pydantic import BaseModel, Field
 
-from rota_contracts.control import ControlAction
+from rota_contracts.messages.control import ControlAction
 from rota_contracts.model import Name
 from trigger_gateway.control_executions import Told
 from trigger_gateway.http.guarded import team_router

@@ -8,14 +8,14 @@ from fastapi import Body, Path, Query, Request
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator
 
 from rota_contracts.catalog import LIST_DELIVERIES, READ_DELIVERY, REPLAY_DELIVERIES
-from rota_contracts.delivery import DeliveryRead, ReadDelivery
-from rota_contracts.ledger import (
-    DeliveriesListed,
+from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
+from rota_contracts.messages.delivery_log import (
+    DeliveryPage,
     DeliveryState,
     Limit,
     ListDeliveries,
     ReplayDeliveries,
-    Replayed,
+    ReplayedDelivery,
 )
 from rota_contracts.model import Instant, Name
 from trigger_gateway.http.guarded import team_router
@@ -85,7 +85,7 @@ class Again(Strict):
     replay_id: ReplayId = None
 
 
-class ReplayedView(Replayed):
+class ReplayedView(ReplayedDelivery):
     """A replay is a delivery of its own."""
 
     status_url: str | None = Field(description="none of a dry run: there is nothing to read")
@@ -107,12 +107,12 @@ class ReplayedPage(BaseModel):
 
 
 @router.get("/deliveries", summary="List the deliveries, the newest first")
-async def list_deliveries(team: Name, parts: PartsDep, wanted: Annotated[Wanted, Query()]) -> DeliveriesListed:
+async def list_deliveries(team: Name, parts: PartsDep, wanted: Annotated[Wanted, Query()]) -> DeliveryPage:
     return await asked(parts, LIST_DELIVERIES, ListDeliveries(team_id=team, **wanted.model_dump()), tell=True)
 
 
 @router.get("/deliveries/{request_id}", summary="Read a delivery: each target, and every attempt at it")
-async def read_delivery_request(team: Name, request_id: RequestId, parts: PartsDep) -> DeliveryRead:
+async def read_delivery_request(team: Name, request_id: RequestId, parts: PartsDep) -> DeliveryReply:
     return await _read(parts, team, request_id)
 
 
@@ -148,7 +148,7 @@ async def replay_delivery(
     return ReplayedOne(replay_id=replay_id, **view.model_dump())
 
 
-async def _read(parts: Parts, team: str, request_id: str) -> DeliveryRead:
+async def _read(parts: Parts, team: str, request_id: str) -> DeliveryReply:
     read = await asked(parts, READ_DELIVERY, ReadDelivery(team_id=team, request_id=request_id))
     if read.request_id is None:
         text = f"team {team} has no delivery {request_id}: it never was, or it is no longer kept"
@@ -160,12 +160,12 @@ def _replay_id(request: Request, in_body: str | None) -> str:
     return idempotency_key(request.headers, in_body, limit=ID_LIMIT) or str(uuid4())
 
 
-def _view(team: str, each: Replayed, *, dry_run: bool) -> ReplayedView:
+def _view(team: str, each: ReplayedDelivery, *, dry_run: bool) -> ReplayedView:
     url = None if dry_run else f"/v1/teams/{team}/deliveries/{each.request_id}"
     return ReplayedView(**each.model_dump(), status_url=url)
 
 
-def _why_nothing(read: DeliveryRead) -> str:
+def _why_nothing(read: DeliveryReply) -> str:
     if not read.targets:
         return "this delivery had nowhere to go: the robot had no delivery preferences"
     if not read.settled:

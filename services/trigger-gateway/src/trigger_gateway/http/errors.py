@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from rota_common.errors import Transient
-from rota_common.mongo import OUTAGES
+from rota_common.stores.mongo import OUTAGES
 from trigger_gateway import problems
 from trigger_gateway.domain import plain
 from trigger_gateway.problems import FieldProblem, Problem

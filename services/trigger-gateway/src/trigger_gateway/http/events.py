@@ -7,7 +7,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from rota_contracts.catalog import READ_TRIGGER
-from rota_contracts.execution import ReadTrigger, TriggerState
+from rota_contracts.messages.execution import ReadTrigger, TriggerState
 from rota_contracts.model import Instant, Name
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.hooks import WokenView, event_url, woken_view

@@ -5,10 +5,10 @@ from typing import Annotated
 from fastapi import Query
 
 from rota_contracts.catalog import LIST_EXECUTIONS, READ_DELIVERY, READ_EXECUTION, REPLAY
-from rota_contracts.delivery import DeliveryRead, ReadDelivery
-from rota_contracts.execution import ExecStatus, Execution, ExecutionsListed, ListExecutions, ReadExecution
+from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
+from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ListExecutions, ReadExecution
+from rota_contracts.messages.replay import ReplayExecution, ReplayReply
 from rota_contracts.model import Name
-from rota_contracts.replaying import ExecutionReplayed, ReplayExecution
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.parts import PartsDep, asked
 from trigger_gateway.problems import NotFound
@@ -24,7 +24,7 @@ async def list_executions(
     status: ExecStatus | None = None,
     page: Annotated[int, Query(ge=1, le=100_000)] = 1,
     page_size: Annotated[int, Query(ge=1, le=100)] = 10,
-) -> ExecutionsListed:
+) -> ExecutionPage:
     question = ListExecutions(team_id=team, member_id=member_id, status=status, page=page, page_size=page_size)
     return await asked(parts, LIST_EXECUTIONS, question)
 
@@ -39,7 +39,7 @@ async def read_execution(team: Name, execution_id: str, parts: PartsDep) -> Exec
 
 
 @router.get("/executions/{execution_id}/delivery", summary="Read how an execution's delivery has fared, try by try")
-async def read_delivery(team: Name, execution_id: str, parts: PartsDep) -> DeliveryRead:
+async def read_delivery(team: Name, execution_id: str, parts: PartsDep) -> DeliveryReply:
     read = await asked(parts, READ_DELIVERY, ReadDelivery(team_id=team, execution_id=execution_id))
     if read.request_id is None:
         text = f"team {team} has no delivery of execution {execution_id}: it may not have come so far yet"
@@ -51,7 +51,7 @@ async def read_delivery(team: Name, execution_id: str, parts: PartsDep) -> Deliv
     "/executions/{execution_id}/replay",
     summary="Run an execution again on the answers that were recorded: nothing leaves, nothing is changed (F24)",
 )
-async def replay_execution(team: Name, execution_id: str, parts: PartsDep) -> ExecutionReplayed:
+async def replay_execution(team: Name, execution_id: str, parts: PartsDep) -> ReplayReply:
     replayed = await asked(parts, REPLAY, ReplayExecution(team_id=team, execution_id=execution_id))
     if not replayed.found:
         raise NotFound("execution_not_found", f"team {team} has no execution {execution_id} that could be replayed")

@@ -6,11 +6,11 @@ from fastapi import Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from rota_contracts.catalog import LIST_PLANS
-from rota_contracts.control import TaskChange
-from rota_contracts.execution import ExecStatus
+from rota_contracts.messages.control import TaskChange
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.plan import ListPlans, PlanPage, PlanState
+from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message
 from rota_contracts.model import Instant, Name
-from rota_contracts.plan import ListPlans, PlansListed, PlanState
-from rota_contracts.trigger import ExecutorMode, InterventionAction, Message
 from trigger_gateway.http.errors import repeated
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.headers import idempotency_key
@@ -102,7 +102,7 @@ async def intervene(
 @router.get("/plans", summary="List what is planned, for the team or for one robot, the soonest first")
 async def list_plans(
     team: Name, parts: PartsDep, member_id: Name | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
-) -> PlansListed:
+) -> PlanPage:
     return await asked(parts, LIST_PLANS, ListPlans(team_id=team, member_id=member_id, limit=limit))
 
 

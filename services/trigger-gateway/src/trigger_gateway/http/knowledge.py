@@ -6,14 +6,14 @@ from fastapi import Path, Query
 from pydantic import Field
 
 from rota_contracts.catalog import SEARCH_SHARED, SHARE, UNSHARE
-from rota_contracts.memory import (
+from rota_contracts.messages.memory import (
     MAX_PARTS,
-    Forgotten,
+    ForgetReply,
     SearchShared,
+    SearchSharedReply,
     Share,
-    Shared,
     SharedEntry,
-    SharedSearched,
+    ShareReply,
     Unshare,
     part_id,
 )
@@ -44,12 +44,12 @@ class Bulk(Strict):
 
 
 @router.put("/kb/{collection}/{entry_id:path}", summary="Keep an entry; one of this id is replaced")
-async def put_entry(team: Name, collection: Name, entry_id: EntryId, body: Knowledge, parts: PartsDep) -> Shared:
+async def put_entry(team: Name, collection: Name, entry_id: EntryId, body: Knowledge, parts: PartsDep) -> ShareReply:
     return await _share(parts, team, collection, [NamedKnowledge(id=entry_id, title=body.title, content=body.content)])
 
 
 @router.post("/kb/{collection}", summary=f"Keep up to {AT_ONCE} entries; those of the same ids are replaced")
-async def put_entries(team: Name, collection: Name, body: Bulk, parts: PartsDep) -> Shared:
+async def put_entries(team: Name, collection: Name, body: Bulk, parts: PartsDep) -> ShareReply:
     ids = [entry.id for entry in body.entries]
     twice = [number for number, one in enumerate(ids) if one in ids[:number]]
     if twice:
@@ -67,7 +67,7 @@ async def remove_entry(
     parts_from: Annotated[
         int | None, Query(ge=1, le=MAX_PARTS, description="n: remove the parts ID#n and all after it instead")
     ] = None,
-) -> Forgotten:
+) -> ForgetReply:
     ids = [entry_id]
     if parts_from is not None:
         ids = [part_id(entry_id, number) for number in range(parts_from, MAX_PARTS + 1)]
@@ -79,7 +79,7 @@ async def remove_entry(
 
 
 @router.delete("/kb/{collection}", summary="Remove a whole collection")
-async def remove_collection(team: Name, collection: Name, parts: PartsDep) -> Forgotten:
+async def remove_collection(team: Name, collection: Name, parts: PartsDep) -> ForgetReply:
     removed = await asked(parts, UNSHARE, Unshare(team_id=team, collection=collection))
     if removed.count == 0:
         raise NotFound("collection_not_found", f"team {team} has no collection {collection}, or it is empty")
@@ -93,14 +93,14 @@ async def search(
     query: Annotated[str, Query(min_length=1, max_length=2_000)],
     collection: Name | None = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 5,
-) -> SharedSearched:
+) -> SearchSharedReply:
     collections = [collection] if collection else []
     return await asked(
         parts, SEARCH_SHARED, SearchShared(team_id=team, query=query, collections=collections, limit=limit)
     )
 
 
-async def _share(parts: Parts, team: str, collection: str, entries: list[NamedKnowledge]) -> Shared:
+async def _share(parts: Parts, team: str, collection: str, entries: list[NamedKnowledge]) -> ShareReply:
     now = parts.clock()
     kept = [
         SharedEntry(collection=collection, id=each.id, title=each.title, content=each.content, updated_at=now)

@@ -6,13 +6,13 @@ from typing import Annotated, Any, TypeVar, cast
 from fastapi import Depends, Request
 from nats.js import JetStreamContext
 
-from rota_common.asking import Ask
-from rota_common.attachments import Attachments
-from rota_common.bus import Bus
+from rota_common.bus.connection import Bus
+from rota_common.bus.live import Watch
+from rota_common.bus.rpc import Ask
 from rota_common.clock import Clock
 from rota_common.errors import Transient
+from rota_common.stores.attachments import Attachments
 from rota_common.urls import Network
-from rota_common.watching import Watch
 from rota_contracts.catalog import Question
 from rota_contracts.model import Part
 from trigger_gateway import asking

@@ -10,8 +10,8 @@ from fastapi import Request, Response
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from rota_contracts.asyncapi import asyncapi
-from rota_contracts.schemas import schemas
+from rota_contracts.tooling.asyncapi import asyncapi
+from rota_contracts.tooling.schemas import schemas
 from trigger_gateway.http.guarded import open_router
 from trigger_gateway.problems import NotFound
 

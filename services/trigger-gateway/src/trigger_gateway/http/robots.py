@@ -5,9 +5,9 @@ from typing import Annotated, Any
 from fastapi import Body, Query, Request, Response
 from pydantic import BaseModel, Field
 
+from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Instant, Name
-from rota_contracts.robot import RobotDefinition
-from rota_contracts.standing import RobotState
+from rota_contracts.robots.robot import RobotDefinition
 from trigger_gateway.domain import RobotView, as_read
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.headers import idempotency_key

@@ -6,9 +6,9 @@ from fastapi import Request, Response
 from pydantic import BaseModel, Field
 
 from rota_contracts.catalog import READ_TRIGGER
-from rota_contracts.execution import ExecStatus, ReadTrigger, TriggerRead
+from rota_contracts.messages.execution import ExecStatus, ReadTrigger, TriggerReply
+from rota_contracts.messages.trigger import ExecutorMode, Message, TriggerType
 from rota_contracts.model import Instant, Name
-from rota_contracts.trigger import ExecutorMode, Message, TriggerType
 from trigger_gateway.http.errors import repeated
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.headers import idempotency_key
@@ -52,7 +52,7 @@ class TriggeringEvent(BaseModel):
     status_url: str
 
 
-class TriggerView(TriggerRead):
+class TriggerView(TriggerReply):
     """`state` is `unknown` until the scheduler has seen the trigger, and for one that never was."""
 
     execution_url: str | None = None

@@ -8,8 +8,8 @@ from fastapi import Response
 from pydantic import BaseModel, Field, ValidationError, WrapValidator
 from pydantic_core import PydanticCustomError
 
-from rota_contracts.events import Conditions
 from rota_contracts.model import Instant, Name
+from rota_contracts.robots.events import Conditions
 from trigger_gateway.domain import plain
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.parts import PartsDep

@@ -6,8 +6,14 @@ from fastapi import Query, Response
 from pydantic import BaseModel, Field
 
 from rota_contracts.catalog import LIST_SUBSCRIPTIONS, SUBSCRIBE, UNSUBSCRIBE
+from rota_contracts.messages.notification import (
+    ListSubscriptions,
+    Subscribe,
+    Subscription,
+    SubscriptionPage,
+    Unsubscribe,
+)
 from rota_contracts.model import Name
-from rota_contracts.notification import ListSubscriptions, Subscribe, Subscription, SubscriptionsListed, Unsubscribe
 from trigger_gateway.authenticate import Caller
 from trigger_gateway.http.guarded import CallerDep, team_router
 from trigger_gateway.http.parts import PartsDep, asked
@@ -61,7 +67,7 @@ async def unsubscribe(
     return Response(status_code=204)
 
 
-def _changed(answer: SubscriptionsListed) -> SubscriptionList:
+def _changed(answer: SubscriptionPage) -> SubscriptionList:
     if answer.refused:
         raise Conflict("subscription_refused", answer.refused)
     return SubscriptionList(subscriptions=answer.subscriptions)

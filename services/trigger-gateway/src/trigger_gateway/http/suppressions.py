@@ -6,8 +6,8 @@ from fastapi import Path, Query, Response
 from pydantic import BaseModel, Field
 
 from rota_contracts.catalog import LIST_SUPPRESSIONS, SUPPRESS, UNSUPPRESS
+from rota_contracts.messages.targets import ListSuppressions, Suppress, Suppression, SuppressionPage, Unsuppress
 from rota_contracts.model import Name
-from rota_contracts.targets import ListSuppressions, Suppress, Suppression, SuppressionsListed, Unsuppress
 from trigger_gateway.authenticate import Caller
 from trigger_gateway.http.guarded import CallerDep, team_router
 from trigger_gateway.http.parts import PartsDep, asked
@@ -57,7 +57,7 @@ async def unsuppress(
     return Response(status_code=204)
 
 
-def _told(answer: SuppressionsListed) -> SuppressionList:
+def _told(answer: SuppressionPage) -> SuppressionList:
     if answer.refused:
         fields = [FieldProblem("address", answer.refused)]
         raise Invalid("invalid_request", "the request is not valid", fields)

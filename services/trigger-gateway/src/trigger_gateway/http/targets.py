@@ -7,8 +7,8 @@ from fastapi import Body, Path
 from pydantic import BaseModel, Field
 
 from rota_contracts.catalog import LIST_TARGETS, SWITCH_TARGET
+from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetHealth
 from rota_contracts.model import Name
-from rota_contracts.targets import ListTargets, SwitchTarget, TargetHealth
 from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.parts import PartsDep, asked
 from trigger_gateway.http.teams import Strict

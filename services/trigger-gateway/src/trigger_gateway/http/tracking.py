@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rota_common.logs import logger
-from rota_contracts.callback import callback_path
+from rota_common.runtime.logs import logger
+from rota_contracts.messages.callback import callback_path
 from trigger_gateway.http.errors import error_response
 
 HEADER = b"x-request-id"

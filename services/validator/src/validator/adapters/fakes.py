@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rota_contracts.agent import AgentAnswered, CallAgent
-from rota_contracts.text import Text
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.text import Text
 from validator.kinds import Faulty, Said, Unusable
 
 
@@ -49,7 +49,7 @@ class SayingAgents:
         self._content, self._error, self._by_agent = content, error, by_agent or {}
         self.calls: list[CallAgent] = []
 
-    async def answer(self, call: CallAgent) -> AgentAnswered:
+    async def answer(self, call: CallAgent) -> AgentReply:
         self.calls.append(call)
         content = self._by_agent.get(call.assistant_id, self._content)
-        return AgentAnswered(agent_id=call.assistant_id, content=content, error=self._error)
+        return AgentReply(agent_id=call.assistant_id, content=content, error=self._error)

@@ -3,8 +3,8 @@
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from rota_common.logs import logger
-from rota_contracts.validation import Assertion
+from rota_common.runtime.logs import logger
+from rota_contracts.messages.validation import Assertion
 from validator.assertions import BUILT_IN, BuiltIn
 from validator.kinds import Faulty, Kind, Output
 

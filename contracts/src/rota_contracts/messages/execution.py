@@ -1,0 +1,279 @@
+"""One run of a robot as everybody sees it (EX-05), and the facts of its life."""
+
+from enum import StrEnum
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from rota_contracts.messages.conversation import Turn
+from rota_contracts.messages.delivery import DeliveryContent, DeliveryResult, DeliveryType
+from rota_contracts.messages.learning import Lesson
+from rota_contracts.messages.memory import SharedEntry
+from rota_contracts.messages.run_history import Intervention, PendingQuestion, PhaseTime
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import ExecutorMode, Message, TriggerReceivedV1
+from rota_contracts.messages.validation import ValidationResult, ValidationRule
+from rota_contracts.model import Instant, Json, Name, Part, Payload
+from rota_contracts.robots.clock import ClockContext
+from rota_contracts.robots.robot import Phase
+
+
+class ExecStatus(StrEnum):
+    """EX-06, with `waiting` for a person and `paused` (Decision 30)."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def over(self) -> bool:
+        return self in (ExecStatus.COMPLETED, ExecStatus.FAILED, ExecStatus.CANCELLED)
+
+
+class TaskSource(StrEnum):
+    AUTO = "auto"
+    HUMAN = "human"
+    EVENT = "event"
+
+
+class ExecutorType(StrEnum):
+    ASSISTANT = "assistant"
+    MCP = "mcp"
+    PROCESS = "process"
+
+
+class InspirationReport(Part):
+    """P0's output (EX-10): sections Summary, Highlights, Opportunities, Risks, World News, Pending."""
+
+    clock: ClockContext
+    content: str
+
+
+class DeliveryTarget(Part):
+    """EX-14: a wish of the goals agent; it never overrides the robot's preferences (Decision 32)."""
+
+    type: DeliveryType | None = None
+    recipients: list[str] = []
+    format: Literal["markdown", "html", "json", "text"] = "markdown"
+    template: str | None = None
+    options: dict[str, Json] = {}
+
+
+class Goals(Part):
+    """P1's output."""
+
+    content: str = Field(min_length=1, description="markdown")
+    delivery: DeliveryTarget | None = None
+
+
+class Task(Part):
+    """EX-16: one step of P2's plan, with the criteria its result is held to (EX-18)."""
+
+    id: str
+    description: str = ""
+    messages: list[Message] = []
+    goal_ref: str = ""
+    source: TaskSource = TaskSource.AUTO
+    executor_type: ExecutorType = ExecutorType.ASSISTANT
+    executor_id: str
+    mcp_server: str | None = None
+    mcp_tool: str | None = None
+    args: list[Json] = []
+    idempotent: bool = Field(default=False, description="mcp: the tool may be called again after a crash in it")
+    order: int = 0
+    expected_output: str = ""
+    validation_rules: list[ValidationRule] = []
+
+    @model_validator(mode="after")
+    def _mcp_needs_three_fields(self) -> Self:
+        """EX-19."""
+        if self.executor_type is ExecutorType.MCP:
+            if not (self.mcp_server and self.mcp_tool):
+                raise ValueError("a task of type mcp needs mcp_server and mcp_tool besides executor_id")
+            if self.executor_id != f"{self.mcp_server}.{self.mcp_tool}":
+                raise ValueError(f"expected executor_id {self.mcp_server}.{self.mcp_tool}, not {self.executor_id}")
+        return self
+
+
+class TaskStatus(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    VALIDATING = "validating"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class TaskResult(Part):
+    """How a task went. `step_id` is the idempotency key of its call; `output` that of its last turn."""
+
+    task_id: str
+    step_id: str
+    status: TaskStatus
+    output: Text | None = None
+    validation: ValidationResult | None = None
+    error: str | None = None
+    turns: list[Turn] = []
+    started_at: Instant | None = None
+    finished_at: Instant | None = None
+
+
+class LearningResult(Part):
+    """P5's output."""
+
+    lessons: list[Lesson] = []
+    skipped: str | None = None
+    error: str | None = None
+
+
+class Progress(Part):
+    tasks_total: int = 0
+    tasks_done: int = 0
+    text: str = ""
+
+
+class Execution(Part):
+    """All that is kept of one run, phase by phase."""
+
+    execution_id: str
+    team_id: Name
+    member_id: Name
+    robot_rev: int = Field(description="the revision this run is pinned to")
+    trigger: TriggerReceivedV1
+    executor_mode: ExecutorMode
+    status: ExecStatus
+    phase: Phase
+    inspiration: InspirationReport | None = None
+    recalled: list[Lesson] = Field(default=[], description="lessons of earlier runs that this run was given")
+    known: list[SharedEntry] = Field(default=[], description="shared knowledge that this run was given")
+    goals: Goals | None = None
+    tasks: list[Task] | None = None
+    results: list[TaskResult] = []
+    content: DeliveryContent | None = Field(default=None, description="P4: what is delivered")
+    delivery: DeliveryResult | None = None
+    learning: LearningResult | None = None
+    error: str | None = None
+    notes: list[str] = Field(default=[], description="what an owner should know, for example how a plan was mended")
+    created_at: Instant
+    started_at: Instant | None = None
+    finished_at: Instant | None = None
+    progress: Progress = Progress()
+    phases: list[PhaseTime] = []
+    interventions: list[Intervention] = []
+    question: PendingQuestion | None = Field(default=None, description="status waiting: what a person is asked")
+    deadline_at: Instant | None = Field(default=None, description="when it ends if it is still working then")
+    skipped: str | None = Field(default=None, description="why there was nothing to do")
+
+
+class ExecutionSummary(Part):
+    """A line of a list of executions."""
+
+    execution_id: str
+    team_id: Name
+    member_id: Name
+    trigger_type: str
+    status: ExecStatus
+    phase: Phase
+    error: str | None = None
+    created_at: Instant
+    finished_at: Instant | None = None
+    summary: str = ""
+
+
+class ReadExecution(Part):
+    """Question to the executor: all that is kept of one run."""
+
+    team_id: Name
+    execution_id: str
+
+
+class ExecutionReply(Part):
+    """`execution` is None when this team has no such execution."""
+
+    execution: Execution | None = None
+
+
+class ListExecutions(Part):
+    """Question to the executor: the runs of a team, or of one of its robots."""
+
+    team_id: Name
+    member_id: Name | None = None
+    status: ExecStatus | None = None
+    page: int = Field(default=1, ge=1)
+    page_size: int = Field(default=10, ge=1, le=100)
+
+
+class ExecutionPage(Part):
+    """One page of a list of runs; `total` counts all pages."""
+
+    executions: list[ExecutionSummary]
+    total: int
+    page: int
+    page_size: int
+
+
+class ExecutionRequestedV1(Payload):
+    """The scheduler gave this execution a slot: run it."""
+
+    execution_id: str
+    trigger: TriggerReceivedV1
+    requested_at: Instant
+    grant: int = Field(default=0, ge=0, description="how often it had been parked before: 0 = it begins")
+
+
+class ExecutionStartedV1(Payload):
+    """An executor has taken the execution up: this grant of a slot."""
+
+    execution_id: str
+    started_at: Instant
+    grant: int = Field(default=0, ge=0, description="as in the request: 0 = it begins, n = it goes on")
+
+
+class ExecutionFinishedV1(Payload):
+    """The run is over and its slot is free."""
+
+    execution_id: str
+    trigger_id: str
+    status: ExecStatus
+    error: str | None = None
+    finished_at: Instant
+
+
+class TriggerState(StrEnum):
+    """How far a trigger has come."""
+
+    UNKNOWN = "unknown"
+    QUEUED = "queued"
+    ADMITTED = "admitted"
+    RUNNING = "running"
+    PARKED = "parked"
+    DONE = "done"
+    REJECTED = "rejected"
+
+
+class ReadTrigger(Part):
+    """Question to the scheduler: what has become of this trigger?"""
+
+    team_id: Name
+    trigger_id: str
+    execution_id: str | None = Field(default=None, description="asks for the trigger of this execution instead")
+
+
+class TriggerReply(Part):
+    """How far a trigger has come; `message` says why when it was rejected."""
+
+    trigger_id: str
+    state: TriggerState
+    execution_id: str | None = None
+    status: ExecStatus | None = Field(default=None, description="once the execution has ended")
+    message: str = ""
+
+
+def excerpt(value: Any, limit: int = 500) -> str:
+    """The beginning of a value's text, for people."""
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

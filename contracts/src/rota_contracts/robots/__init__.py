@@ -1,0 +1,1 @@
+"""The definition of a robot, its clock, and which events it wants."""

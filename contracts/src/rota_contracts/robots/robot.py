@@ -1,0 +1,267 @@
+"""The definition of a robot: the member record (TG-53) and its configuration (CL-01 to CL-04)."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+
+from rota_contracts.messages.learning import LessonType
+from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, TriggerType
+from rota_contracts.messages.validation import THRESHOLD
+from rota_contracts.model import Instant, Json, Name, Part
+from rota_contracts.robots.clock_config import Clock, Duration
+from rota_contracts.robots.events import EventSubscription
+from rota_contracts.robots.preferences import DeliveryPreferences, ProcessName
+
+
+class Phase(StrEnum):
+    """EX-02, in order. `inspiration` runs for clock triggers alone."""
+
+    INSPIRATION = "inspiration"
+    GOALS = "goals"
+    TASKS = "tasks"
+    RUN = "run"
+    DELIVERY = "delivery"
+    LEARNING = "learning"
+
+
+ALL_PHASES: tuple[Phase, ...] = tuple(Phase)
+
+
+class RobotStatus(StrEnum):
+    """`working` is derived when a robot is read and is never written."""
+
+    IDLE = "idle"
+    WORKING = "working"
+    PAUSED = "paused"
+    ERROR = "error"
+    MAINTENANCE = "maintenance"
+
+
+class Trigger(Part):
+    """One kind of trigger: on unless switched off (TG-02)."""
+
+    enabled: bool = True
+
+
+class InterveneTrigger(Trigger):
+    actions: list[InterventionAction] = Field(default=[], description="allow-list; empty = all (TG-04)")
+
+
+class Triggers(Part):
+    clock: Trigger = Trigger()
+    intervene: InterveneTrigger = InterveneTrigger()
+    event: Trigger = Trigger()
+
+
+class Identity(Part):
+    role: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    duties: list[str] = []
+    rules: list[str] = []
+
+
+class Quota(Part):
+    """SC-10: how much of the pool one robot may take."""
+
+    max: int = Field(default=2, ge=1, le=1000, description="executions running at once")
+    queue: int = Field(default=10, ge=0, le=100_000, description="executions waiting")
+    priority: int = Field(default=5, ge=1, le=10, description="10 goes first")
+
+
+class SharedKB(Part):
+    """EX-27. `options.limit`: how many pieces a run is given (default 5)."""
+
+    collections: list[str] = []
+    options: dict[str, Json] = {}
+
+
+class SharedDB(Part):
+    """EX-27. Each method of a model is a process that tasks may call: `models.<model>.<Method>`."""
+
+    models: list[str] = []
+    options: dict[str, Json] = {}
+
+
+class Learn(Part):
+    """What a robot keeps of its runs (LE-03)."""
+
+    on: bool = True
+    types: list[LessonType] = list(LessonType)
+    keep: int = Field(default=0, ge=0, description="days; 0 = for ever")
+
+    def kept_since(self, now: datetime) -> datetime | None:
+        """What is older is kept no longer (LE-06); None if all is kept."""
+        try:
+            return now - timedelta(days=self.keep) if self.keep else None
+        except OverflowError:  # longer than there are dates
+            return None
+
+
+class MCPServer(Part):
+    id: str
+    tools: list[str] = Field(default=[], description="empty = all tools of the server")
+
+
+class ProcessResource(Part):
+    """A process that tasks may call. `idempotent`: called twice with one step id, it does its work once."""
+
+    name: ProcessName
+    idempotent: bool = False
+    timeout: Duration = "1m"
+    callback_within: Duration = Field(default="7d", description="how long a result that was promised is waited for")
+
+
+READING = frozenset({"find", "get", "select", "selectone", "paginate", "count", "list"})
+"""Methods of a model that change nothing, in lower case: calling them again does no harm."""
+
+MODELS = "models."
+
+
+def model_process(name: str, models: Collection[str]) -> ProcessResource | None:
+    """The process `models.<model>.<Method>`, if it is a method of one of these models; their names may hold dots."""
+    model, _, method = name.removeprefix(MODELS).rpartition(".")
+    if not name.startswith(MODELS) or model not in models:
+        return None
+    try:
+        return ProcessResource(name=name, idempotent=method.lower() in READING)
+    except ValidationError:  # no name for a subject of the bus
+        return None
+
+
+PhaseAgents = dict[Literal["inspiration", "goals", "tasks", "run", "validation", "delivery", "learning", "dedup"], str]
+
+
+class Resources(Part):
+    """What a robot may use: nothing else (EX-26)."""
+
+    phases: PhaseAgents = Field(default={}, description="the agent of a phase; default rota.<phase>")
+    agents: list[str] = []
+    mcp: list[MCPServer] = []
+    processes: list[ProcessResource] = []
+
+
+class Dedup(Part):
+    """Smart dedup (SC-13): before the plan is made, the goals are held against what was done lately."""
+
+    on: bool = False
+    window: Duration = Field(default="1d", description="how far back counts")
+
+
+class Executor(Part):
+    """How a run goes (EX-20). `validation_threshold` is the least score of a result that passes."""
+
+    mode: ExecutorMode = ExecutorMode.STANDARD
+    max_duration: Duration = Field(default="30m", description="longest working time of one run; waiting doesn't count")
+    continue_on_failure: bool = Field(default=False, description="true: a failed task doesn't end the run")
+    validation_threshold: float = Field(default=THRESHOLD, ge=0, le=1)
+    max_turns_per_task: int = Field(default=10, ge=1, le=100)
+
+
+class RobotConfig(Part):
+    """The specification's `robot_config` (robot-agent §5.1)."""
+
+    triggers: Triggers = Triggers()
+    clock: Clock | None = None
+    identity: Identity
+    quota: Quota = Quota()
+    kb: SharedKB | None = None
+    db: SharedDB | None = None
+    learn: Learn = Learn()
+    resources: Resources = Resources()
+    delivery: DeliveryPreferences = DeliveryPreferences()
+    events: list[EventSubscription] = []
+    executor: Executor = Executor()
+    dedup: Dedup = Dedup()
+    default_locale: str | None = None
+
+
+class RobotDefinition(Part):
+    """What an owner writes: a robot without the fields that Rota keeps itself."""
+
+    member_id: Name | None = Field(default=None, description="made up when missing")
+    member_type: Literal["robot"] = "robot"
+    display_name: str = ""
+    autonomous_mode: bool = Field(default=True, description="false: the robot never runs")
+    system_prompt: str = ""
+    robot_email: str | None = Field(default=None, description="From address of its mails")
+    manager_id: str | None = None
+    agents: list[str] = Field(default=[], description="same as resources.agents")
+    mcp_servers: list[str] = Field(default=[], description="same as resources.mcp")
+    robot_config: RobotConfig
+
+
+class RunFailure(Part):
+    """The last run that failed; gone as soon as one completes, or the owner sets the status."""
+
+    execution_id: str
+    message: str = ""
+    at: Instant
+
+
+class Robot(RobotDefinition):
+    """A robot as it is stored and read: `rev` grows with every change; readers ignore a lower one.
+
+    Stored, `robot_status` is what its owner wants: idle, paused or maintenance. Read, it may be `error` or `working`.
+    """
+
+    member_id: Name
+    team_id: Name
+    robot_status: RobotStatus = RobotStatus.IDLE
+    error: RunFailure | None = None
+    rev: int = Field(default=1, ge=1)
+    deleted: bool = False
+
+    @model_validator(mode="after")
+    def _status_is_never_working(self) -> Self:
+        if self.robot_status is RobotStatus.WORKING:
+            raise ValueError("'working' is derived when a robot is read; store idle, paused, error or maintenance")
+        return self
+
+    def allowed_agents(self) -> set[str]:
+        """Every assistant this robot may use."""
+        return {*self.agents, *self.robot_config.resources.agents}
+
+    def allowed_servers(self) -> dict[str, set[str]]:
+        """MCP server → the tools of it this robot may use; an empty set means all (EX-26)."""
+        servers: dict[str, set[str]] = {name: set() for name in self.mcp_servers}
+        return servers | {server.id: set(server.tools) for server in self.robot_config.resources.mcp}
+
+    def process(self, name: str) -> ProcessResource | None:
+        """The process of this name, if this robot may call it: one of its resources, or a method of its models."""
+        own = next((one for one in self.robot_config.resources.processes if one.name == name), None)
+        return own or model_process(name, self.models())
+
+    def models(self) -> list[str]:
+        """The models of the team's data whose methods this robot may call; a name that no subject can hold is none."""
+        named = self.robot_config.db.models if self.robot_config.db else []
+        return [model for model in named if model_process(f"{MODELS}{model}.Find", [model])]
+
+    def callable_processes(self) -> list[str]:
+        """The processes this robot may call, for people and models; `models.user.*` stands for any method of `user`."""
+        named = [one.name for one in self.robot_config.resources.processes]
+        return named + [f"{MODELS}{model}.*" for model in self.models()]
+
+    def phase_agent(self, phase: str) -> str:
+        """The agent of a phase, or of `validation`; `__yao.` is an alias of `rota.`."""
+        agents = {str(name): agent for name, agent in self.robot_config.resources.phases.items()}
+        chosen = agents.get(phase, f"rota.{phase}")
+        return f"rota.{chosen.removeprefix('__yao.')}" if chosen.startswith("__yao.") else chosen
+
+    def trigger(self, kind: TriggerType) -> Trigger:
+        """The switch that decides about triggers of this kind; an answer from outside counts as an event."""
+        triggers = self.robot_config.triggers
+        switches: Mapping[TriggerType, Trigger] = {
+            TriggerType.CLOCK: triggers.clock,
+            TriggerType.HUMAN: triggers.intervene,
+        }
+        return switches.get(kind, triggers.event)
+
+
+def parse_definition(raw: Mapping[str, Any]) -> RobotDefinition:
+    """An owner's definition, strictly: an unknown field is an error, because it is most likely a typing error.
+
+    Raises pydantic's ValidationError, whose `errors()` name each field.
+    """
+    return RobotDefinition.model_validate(raw, extra="forbid")

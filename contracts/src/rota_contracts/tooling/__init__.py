@@ -1,0 +1,1 @@
+"""Commands for maintainers: export the schemas, check compatibility."""

@@ -1,0 +1,196 @@
+"""The AsyncAPI 3.0 document of the bus: every channel, who sends, who receives, and what a message holds."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from rota_contracts.catalog import ANYONE, CHANNELS, QUESTIONS, ROOT, Channel, Question
+from rota_contracts.envelope import CONTENT_TYPE, MSG_ID, SEQUENCE, TRACEPARENT
+from rota_contracts.model import NAME_PATTERN, Part, Payload
+from rota_contracts.streams import DAY, STREAMS, Stream
+from rota_contracts.tooling.schemas import PlainSchema
+
+Document = dict[str, Any]
+
+EVENT_HEADERS: Document = {
+    "type": "object",
+    "description": "CloudEvents 1.0 in binary mode, and what NATS and W3C Trace Context add.",
+    "required": ["ce-specversion", "ce-id", "ce-type", "ce-source", "ce-time"],
+    "properties": {
+        "ce-specversion": {"type": "string", "const": "1.0"},
+        "ce-id": {"type": "string", "description": "derived from the cause: the same fact always has the same id"},
+        "ce-type": {"type": "string"},
+        "ce-source": {"type": "string", "description": "the service that sent it"},
+        "ce-time": {"type": "string", "format": "date-time"},
+        "ce-causationid": {"type": "string", "description": "the id of what this follows from"},
+        SEQUENCE: {
+            "type": "string",
+            "pattern": "^[0-9]{20}$",
+            "description": "on the feed: counts the facts of its subject, 1, 2, 3 … without a gap",
+        },
+        "content-type": {"type": "string", "const": CONTENT_TYPE},
+        MSG_ID: {"type": "string", "description": "ce-id, with :<n> behind it when it was sent again on purpose"},
+        TRACEPARENT: {"type": "string"},
+    },
+}
+REFUSED: Document = {
+    "title": "The question could not be answered",
+    "contentType": "text/plain",
+    "headers": {
+        "type": "object",
+        "required": ["rota-error"],
+        "properties": {
+            "rota-error": {
+                "type": "string",
+                "enum": ["permanent", "transient", "working"],
+                "description": "transient: the same question may be answered later; working: ask it again and wait on",
+            }
+        },
+    },
+    "payload": {"type": "string", "description": "the reason, for people"},
+}
+PARAMETERS: Document = {
+    "team": {"description": f"The team whose message it is: {NAME_PATTERN}"},
+    "member": {"description": f"The robot whose message it is: {NAME_PATTERN}"},
+}
+
+
+def asyncapi(version: str) -> Document:
+    """`version` is that of these contracts as a package."""
+    channels: Document = {channel.name: _channel(channel) for channel in CHANNELS.values()}
+    operations: Document = {}
+    for channel in CHANNELS.values():
+        operations |= _channel_operations(channel)
+    for question in QUESTIONS.values():
+        channels |= dict(_question_channels(question))
+        operations |= _question_operations(question)
+    return {
+        "asyncapi": "3.0.0",
+        "id": f"urn:{ROOT.replace('.', ':')}",
+        "info": {
+            "title": "Rota",
+            "version": version,
+            "description": "Robot agents on NATS JetStream: facts, and the questions that services ask each other.",
+            "license": {"name": "Apache-2.0"},
+        },
+        "defaultContentType": CONTENT_TYPE,
+        "channels": channels,
+        "operations": operations,
+        "components": {
+            "schemas": _schemas() | {"EventHeaders": EVENT_HEADERS},
+            "messages": {"Refused": REFUSED},
+            "parameters": PARAMETERS,
+        },
+    }
+
+
+def _schemas() -> Document:
+    models: list[type[Part]] = [channel.payload for channel in CHANNELS.values()]
+    models += [model for question in QUESTIONS.values() for model in (question.request, question.answer)]
+    _, shared = models_json_schema(
+        [(model, "validation") for model in models],
+        ref_template="#/components/schemas/{model}",
+        schema_generator=PlainSchema,
+    )
+    definitions: Document = shared["$defs"]
+    return definitions
+
+
+def _payload(model: type[Part]) -> Document:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}
+
+
+def _channel(channel: Channel[Payload]) -> Document:
+    stream = next((each for each in STREAMS if each.name == channel.stream), None)
+    headers = {"properties": {"ce-type": {"const": channel.type}}, "required": ["ce-type"]}
+    return {
+        "address": channel.subject("{team}", "{member}"),
+        "title": channel.name,
+        "description": f"{channel.summary} {_kept(stream)}",
+        "parameters": {name: {"$ref": f"#/components/parameters/{name}"} for name in PARAMETERS},
+        "messages": {
+            "event": {
+                "name": channel.type,
+                "title": channel.payload.__name__,
+                "summary": channel.summary,
+                "contentType": CONTENT_TYPE,
+                "headers": {"type": "object", "allOf": [{"$ref": "#/components/schemas/EventHeaders"}, headers]},
+                "payload": _payload(channel.payload),
+            }
+        },
+    } | ({"x-retention": _retention(stream)} if stream else {})
+
+
+def _kept(stream: Stream | None) -> str:
+    if stream is None:
+        return "Plain publish: kept nowhere."
+    until = "until it is handled, at most" if stream.retention == "workqueue" else "for"
+    return f"Kept in the stream {stream.name} {until} {stream.max_age // DAY} days."
+
+
+def _retention(stream: Stream) -> Document:
+    """How long a reader finds a message there. A full stream refuses new ones, rather than lose old ones."""
+    return {
+        "stream": stream.name,
+        "policy": stream.retention,
+        "max_age_seconds": stream.max_age,
+        "max_bytes": stream.max_bytes,
+        "when_full": "refuse",
+    }
+
+
+def _channel_operations(channel: Channel[Payload]) -> Document:
+    """A consumer `anyone` is outside: it has no operation in the system's own document."""
+    parties = [(service, "send") for service in sorted(channel.producers)]
+    parties += [(service, "receive") for service in sorted(channel.consumers - {ANYONE})]
+    return {
+        f"{service}.{action}.{channel.name}": {
+            "action": action,
+            "channel": {"$ref": f"#/channels/{channel.name}"},
+            "messages": [{"$ref": f"#/channels/{channel.name}/messages/event"}],
+            "tags": [{"name": service}],
+        }
+        for service, action in parties
+    }
+
+
+def _question_channels(question: Question[Part, Part]) -> Iterator[tuple[str, Document]]:
+    yield (
+        f"rpc.{question.name}",
+        {
+            "address": question.subject,
+            "title": question.name,
+            "description": f"Answered by {question.answered_by}, within {question.timeout:g} s.",
+            "messages": {"request": {"title": question.request.__name__, "payload": _payload(question.request)}},
+        },
+    )
+    yield (
+        f"rpc.{question.name}.reply",
+        {
+            "address": None,
+            "description": "The reply subject that NATS made for the request.",
+            "messages": {
+                "answer": {"title": question.answer.__name__, "payload": _payload(question.answer)},
+                "refused": {"$ref": "#/components/messages/Refused"},
+            },
+        },
+    )
+
+
+def _question_operations(question: Question[Part, Part]) -> Document:
+    name = f"rpc.{question.name}"
+    parties = [(service, "send") for service in sorted(question.asked_by)] + [(question.answered_by, "receive")]
+    return {
+        f"{service}.{'ask' if action == 'send' else 'answer'}.{question.name}": {
+            "action": action,
+            "channel": {"$ref": f"#/channels/{name}"},
+            "messages": [{"$ref": f"#/channels/{name}/messages/request"}],
+            "reply": {
+                "channel": {"$ref": f"#/channels/{name}.reply"},
+                "messages": [{"$ref": f"#/channels/{name}.reply/messages/{side}"} for side in ("answer", "refused")],
+            },
+            "tags": [{"name": service}],
+        }
+        for service, action in parties
+    }

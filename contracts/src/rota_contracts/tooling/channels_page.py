@@ -1,0 +1,124 @@
+"""docs/channels.md: the catalog, the streams and the questions as tables for people."""
+
+from collections.abc import Iterable
+
+from rota_contracts.catalog import (
+    ANYONE,
+    CHANNELS,
+    QUESTIONS,
+    ROOT,
+    SERVICES,
+    Channel,
+    Question,
+    dead_subject,
+    process_subject,
+)
+from rota_contracts.model import Part, Payload
+from rota_contracts.streams import ATTACHMENTS_BUCKET, DAY, MIB, MINUTE, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, Stream
+from rota_contracts.tooling.schemas import VERSION
+
+INTRODUCTION = """\
+# Channels
+
+<!-- Generated from rota_contracts.catalog and rota_contracts.streams by `python -m rota_contracts.tooling.export`. -->
+
+What travels between the services of Rota, and what other programs can listen to. Every message is a CloudEvent in
+binary mode: `ce-*` headers, and the payload as JSON in the body. How to read one: [contracts](../contracts/README.md).
+For tools there is the same as an [AsyncAPI document](../contracts/schemas/asyncapi.json).
+"""
+
+FACTS = """\
+## Facts
+
+The subject of a fact is `{subject}`: the last two tokens say whose it is, so that a rule
+like `{rule}` grants a team its own messages and nothing else.
+A payload of version 1 only ever gains optional fields; readers ignore the fields they don't know.
+*Anyone*: no service of Rota needs it, it is there for whoever listens.
+"""
+
+STREAMS_INTRODUCTION = """\
+## Streams
+
+A stream that is full refuses new messages; it never drops old ones to make room. Messages with the same `Nats-Msg-Id`
+within the duplicate window are stored once.
+"""
+
+QUESTIONS_INTRODUCTION = """\
+## Questions
+
+Request and reply, one service answers. A reply with the header `rota-error` holds the reason as text instead of an
+answer: `permanent`; `transient`, it may be answered later; `working`, ask the same again and wait on. When nobody is
+there, NATS says so at once.
+"""
+
+OTHERS = f"""\
+## Other subjects and buckets
+
+| Where | What |
+|---|---|
+| `{process_subject("<team>", "<name>")}` | request: a process of a team, answered by the team itself |
+| `{dead_subject("<subject>")}` | a message that nobody could handle, with the reason in its headers |
+| key-value bucket `{ROBOTS_BUCKET}` | `<team>.<member>`: the robot's definition |
+| object store `{OUTPUTS_BUCKET}` | texts too long for a message |
+| object store `{ATTACHMENTS_BUCKET}` | `<team>/<file id>`: files that go with results |
+"""
+
+
+def channels_page() -> str:
+    channels, questions = CHANNELS.values(), QUESTIONS.values()
+    facts = FACTS.format(subject=f"{ROOT}.<channel>.<team>.<member>", rule=f"{ROOT}.delivery.*.<team>.*")
+    parts = [
+        INTRODUCTION,
+        facts,
+        _table(("Channel", "Payload", "Stream", "From", "To", "What it says"), map(_fact, channels)),
+        STREAMS_INTRODUCTION,
+        _table(("Stream", "Subjects", "Kept", "At most", "Duplicate window"), map(_stream, STREAMS)),
+        QUESTIONS_INTRODUCTION,
+        _table(("Subject", "Request", "Answer", "Answered by", "Asked by", "Within"), map(_question, questions)),
+        OTHERS,
+    ]
+    return "\n".join(parts)
+
+
+def _table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [titles, tuple("---" for _ in titles), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def _fact(channel: Channel[Payload]) -> tuple[str, ...]:
+    return (
+        f"[`{channel.name}`](../contracts/examples/{channel.name})",
+        f"[{channel.payload.__name__}](../contracts/schemas/{channel.name}.{VERSION}.json)",
+        channel.stream or "none: plain publish",
+        _services(channel.producers),
+        _services(channel.consumers),
+        channel.summary,
+    )
+
+
+def _stream(stream: Stream) -> tuple[str, ...]:
+    kept = "until it is handled, at most" if stream.retention == "workqueue" else "for"
+    return (
+        stream.name,
+        "<br>".join(f"`{subject}`" for subject in stream.subjects),
+        f"{kept} {stream.max_age // DAY} days",
+        f"{stream.max_bytes // MIB} MiB",
+        f"{stream.duplicate_window // MINUTE} min",
+    )
+
+
+def _question(question: Question[Part, Part]) -> tuple[str, ...]:
+    schema = f"../contracts/schemas/rpc/{question.name}"
+    return (
+        f"[`{question.subject}`](../contracts/examples/rpc/{question.name})",
+        f"[{question.request.__name__}]({schema}.request.json)",
+        f"[{question.answer.__name__}]({schema}.answer.json)",
+        question.answered_by,
+        _services(question.asked_by),
+        f"{question.timeout:g} s",
+    )
+
+
+def _services(names: frozenset[str]) -> str:
+    """In the order of the catalog's services, which is the order of work."""
+    return ", ".join(name for name in (*SERVICES, ANYONE) if name in names)

@@ -1,0 +1,86 @@
+"""`python -m rota_contracts.tooling.export`: writes the schemas, the AsyncAPI document and docs/channels.md."""
+
+import argparse
+import json
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rota_contracts.tooling.asyncapi import asyncapi
+from rota_contracts.tooling.channels_page import channels_page
+from rota_contracts.tooling.schemas import schemas
+
+COMMAND = "python -m rota_contracts.tooling.export"
+PROJECT = Path("contracts/pyproject.toml")
+SCHEMAS = Path("contracts/schemas")
+CHANNELS_PAGE = Path("docs/channels.md")
+
+
+def repository_root(start: Path) -> Path:
+    """The folder at or above `start` that holds contracts/pyproject.toml; FileNotFoundError if there is none."""
+    for folder in (start, *start.parents):
+        if (folder / PROJECT).is_file():
+            return folder
+    raise FileNotFoundError(f"expected {PROJECT} in {start} or above it: go into the repository, or give --root")
+
+
+def exported(version: str) -> dict[Path, str]:
+    """Path (relative to the root) → text of every generated file. The same models give the same bytes."""
+    documents = {**schemas(), "asyncapi.json": asyncapi(version)}
+    return {SCHEMAS / name: _text(document) for name, document in documents.items()} | {CHANNELS_PAGE: channels_page()}
+
+
+def stale(root: Path, files: Mapping[Path, str]) -> list[Path]:
+    """What differs from `files`, is missing, or is a schema that nothing stands for any more."""
+    outdated = [path for path, text in files.items() if not _holds(root / path, text)]
+    return sorted([*outdated, *_left_over(root, files)])
+
+
+def write(root: Path, files: Mapping[Path, str]) -> list[Path]:
+    """Bring the stale files up to date; returns them."""
+    changed = stale(root, files)
+    for path in changed:
+        if path in files:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(files[path], encoding="utf-8")
+        else:
+            (root / path).unlink()
+    return changed
+
+
+def _text(document: object) -> str:
+    return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+def _left_over(root: Path, files: Mapping[Path, str]) -> list[Path]:
+    found = (path.relative_to(root) for path in (root / SCHEMAS).rglob("*.json"))
+    return [path for path in found if path not in files]
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is not up to date")
+    parser.add_argument("--root", type=Path, help="the repository (default: found from the current folder)")
+    options = parser.parse_args(arguments)
+    try:
+        root = options.root or repository_root(Path.cwd())
+        version = tomllib.loads((root / PROJECT).read_text(encoding="utf-8"))["project"]["version"]
+    except FileNotFoundError as error:
+        parser.error(str(error))
+    files = exported(version)
+    changed = stale(root, files) if options.check else write(root, files)
+    for path in changed:
+        sys.stdout.write(f"not up to date: {path}\n" if options.check else f"wrote {path}\n")
+    if options.check and changed:
+        sys.stdout.write(f"run: {COMMAND}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

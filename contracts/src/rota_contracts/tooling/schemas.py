@@ -1,0 +1,97 @@
+"""JSON Schemas (draft 2020-12) of all that travels and of what an owner writes, made from the models."""
+
+from typing import Any
+
+from pydantic import AliasChoices
+from pydantic.json_schema import GenerateJsonSchema
+
+from rota_contracts.catalog import CHANNELS, QUESTIONS, ROOT
+from rota_contracts.model import Part
+from rota_contracts.robots.preferences import EmailTarget, NotifyTarget, ProcessTarget, WebhookTarget
+from rota_contracts.robots.robot import RobotDefinition
+
+Schema = dict[str, Any]
+
+ROBOT_SCHEMA = "robot.json"
+VERSION = ROOT.rpartition(".")[2]
+
+TARGETS: dict[str, type[Part]] = {
+    "email": EmailTarget,
+    "webhook": WebhookTarget,
+    "process": ProcessTarget,
+    "notify": NotifyTarget,
+}
+
+
+class PlainSchema(GenerateJsonSchema):
+    """Without a title for each field: it would only repeat the field's name."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def schemas() -> dict[str, Schema]:
+    """File name (relative to the schemas' folder) → schema."""
+    made = {f"{channel.name}.{VERSION}.json": schema_of(channel.payload, channel.name) for channel in CHANNELS.values()}
+    for question in QUESTIONS.values():
+        for side, model in (("request", question.request), ("answer", question.answer)):
+            made[f"rpc/{question.name}.{side}.json"] = schema_of(model, f"rpc.{question.name}.{side}")
+    made[ROBOT_SCHEMA] = robot_schema()
+    return made
+
+
+def schema_of(model: type[Part], name: str) -> Schema:
+    """What a reader of `model` accepts: fields with a default may be missing, unknown fields may be there."""
+    schema = model.model_json_schema(schema_generator=PlainSchema)
+    return {"$schema": PlainSchema.schema_dialect, "$id": f"urn:rota:schema:{ROOT}.{name}", **schema}
+
+
+def robot_schema() -> Schema:
+    """What `parse_definition` accepts, for an owner's editor: closed objects, and every accepted spelling."""
+    schema = schema_of(RobotDefinition, "robot-definition")
+    definitions = schema["$defs"]
+    for model in TARGETS.values():
+        _accept_aliases(definitions[model.__name__], model)
+    definitions["DeliveryPreferences"] = _with_short_form(definitions["DeliveryPreferences"])
+    _close(schema)
+    return schema
+
+
+def _accept_aliases(schema: Schema, model: type[Part]) -> None:
+    """A schema of pydantic's knows the first of a field's spellings alone."""
+    for field in model.model_fields.values():
+        if not isinstance(field.validation_alias, AliasChoices):
+            continue
+        first, *others = (str(choice) for choice in field.validation_alias.choices)
+        for other in others:
+            schema["properties"][other] = schema["properties"][first] | {"description": f"same as {first}"}
+        if field.is_required():
+            schema["required"] = [name for name in schema["required"] if name != first]
+            schema["anyOf"] = [{"required": [name]} for name in (first, *others)]
+
+
+def _with_short_form(preferences: Schema) -> Schema:
+    """`{type, opts}` beside `{preferences}` (Decision 11); `opts` is one target of that type."""
+    short_forms = [_short_form(kind, target) for kind, target in TARGETS.items()]
+    return {"description": preferences.pop("description"), "anyOf": [preferences, *short_forms]}
+
+
+def _short_form(kind: str, target: type[Part]) -> Schema:
+    needs_opts = any(field.is_required() for field in target.model_fields.values())
+    return {
+        "type": "object",
+        "properties": {"type": {"const": kind}, "opts": {"$ref": f"#/$defs/{target.__name__}"}},
+        "required": ["type", "opts"] if needs_opts else ["type"],
+    }
+
+
+def _close(schema: Any) -> None:
+    """Forbid unknown fields wherever fields are named, as they are most likely typing errors."""
+    if isinstance(schema, list):
+        for part in schema:
+            _close(part)
+    elif isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict) and schema.get("type") == "object":
+            schema.setdefault("additionalProperties", False)
+        for part in schema.values():
+            _close(part)

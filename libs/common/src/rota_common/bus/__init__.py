@@ -1,0 +1,1 @@
+"""NATS: the connection, events, requests and replies, the failure policy."""

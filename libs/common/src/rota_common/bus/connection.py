@@ -1,0 +1,104 @@
+"""The connection to NATS, made by FastStream's broker with the settings that it needs to be reliable."""
+
+import asyncio
+import contextlib
+import logging
+from typing import Any
+
+from faststream.nats import NatsBroker
+from faststream.nats.security import NatsNKey
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+
+from rota_common.nats_admin.permissions import inbox
+from rota_common.runtime.logs import logger
+
+GRACE_S = 20
+RECONNECT_WAIT_S = 0.5
+REFUSED = "permissions violation"
+
+
+def identity(name: str, nkey_file: str) -> dict[str, Any]:
+    """What nats-py's `connect` is told so that the server knows who it is. `nkey_file` holds the seed; none: nobody."""
+    who: dict[str, Any] = {"name": name, "inbox_prefix": inbox(name).encode()}
+    return who | {"nkeys_seed": nkey_file} if nkey_file else who
+
+
+async def barrier(client: Client, *, timeout: int = 10) -> None:
+    """Return once the server has dealt with all that was written before, subscriptions too. Raises NatsError when a
+    round trip takes longer than `timeout` seconds.
+
+    Two round trips: nats-py's `flush` sends its PING past commands that still wait for the flusher (2.16); by the time
+    the first PONG is here they are on their way, so the second PING follows them.
+    """
+    for _ in range(2):
+        await client.flush(timeout)
+
+
+class Bus:
+    """One connection for a whole service. `broker` answers questions; `jetstream` carries facts.
+
+    `nkey_file` holds the service's seed, for a server that lets each do only what the catalog says.
+    """
+
+    def __init__(self, url: str, *, name: str, nkey_file: str = "") -> None:
+        # -1: with a limit, FastStream's loops spin on the closed connection for ever once it is reached.
+        self.broker = NatsBroker(
+            url,
+            name=name,
+            security=NatsNKey(nkey_file) if nkey_file else None,
+            inbox_prefix=inbox(name),
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=RECONNECT_WAIT_S,  # type: ignore[arg-type]  # seconds; nats-py takes a float
+            connect_timeout=2,
+            graceful_timeout=GRACE_S,
+            logger=None,
+            error_cb=self._on_error,
+        )
+        self._log = logger(service=name)
+        self._client: Client | None = None
+        self._jetstream: JetStreamContext | None = None
+        logging.getLogger("nats.aio.client").setLevel(logging.CRITICAL)
+
+    async def connect(self) -> None:
+        self._client = await self.broker.connect()
+        self._jetstream = self.client.jetstream(timeout=5)
+
+    async def listen(self) -> None:
+        """Let the broker's subscribers, which answer questions, take requests."""
+        await self.broker.start()
+        await barrier(self.client)  # or the first question could be faster than the news that we take questions
+
+    async def stop(self) -> None:
+        """Let the answers in hand be finished, then close. Not `broker.stop()`: it drains, and that waits for
+        pull subscriptions that have nothing to drain."""
+        if self._client is None:
+            return
+        with contextlib.suppress(NatsError, TimeoutError):  # the server may be away: nothing to flush to then
+            await asyncio.wait_for(asyncio.gather(*(s.stop() for s in self.broker.subscribers)), GRACE_S)
+            await self._client.flush(timeout=2)
+        with contextlib.suppress(NatsError, OSError):  # or the connection breaks while it is closed
+            await self._client.close()
+
+    @property
+    def connected(self) -> bool:
+        return self._client is not None and self._client.is_connected
+
+    @property
+    def client(self) -> Client:
+        if self._client is None:
+            raise NatsError("not connected to NATS yet")
+        return self._client
+
+    @property
+    def jetstream(self) -> JetStreamContext:
+        if self._jetstream is None:
+            raise NatsError("not connected to NATS yet")
+        return self._jetstream
+
+    async def _on_error(self, error: Exception) -> Any:
+        if REFUSED in str(error).lower():  # whoever waits for an answer only sees that none comes
+            self._log.warning("refused by the server: see rota_common.nats_admin.permissions", error=str(error))
+        else:
+            self._log.debug("nats", error=repr(error))

@@ -1,0 +1,194 @@
+"""Taking messages from a durable consumer and settling each as the failure policy says.
+
+FastStream's own pull subscriber prefetches and, while it stops, swallows messages until their ack wait is over; so the
+loop below asks for one message at a time, only when a slot is free, and hands back what arrives too late.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from random import Random
+from time import perf_counter
+from typing import Any, TypeVar
+
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.errors import TimeoutError as NatsTimeout
+from nats.js import JetStreamContext
+
+from rota_common.bus.connection import Bus
+from rota_common.bus.failure_policy import Bury, Later, acknowledge, bury, decide, hand_back, still_working
+from rota_common.clock import Clock
+from rota_common.runtime import metrics, traces
+from rota_common.runtime.logs import logger
+from rota_contracts.catalog import Channel
+from rota_contracts.envelope import Event, parse_event
+from rota_contracts.model import Payload
+from rota_contracts.streams import Consumer as ConsumerConfig
+from rota_contracts.streams import consumers
+
+P = TypeVar("P", bound=Payload)
+Handler = Callable[[Event[Any]], Awaitable[None]]
+OnBuried = Callable[[Event[Any], str], Awaitable[None]]
+RECOVER_S = 0.5
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """A handler of a channel. `slots` handlers run at once; `gate` holds the pull back while it is not set.
+
+    `when_buried` answers whoever waits for this message before it is buried, so that nobody waits for ever.
+    """
+
+    channel: Channel[Any]
+    handler: Handler
+    slots: int = 16
+    gate: asyncio.Event | None = None
+    when_buried: OnBuried | None = None
+
+
+@dataclass
+class Worker:
+    """Runs one subscription of one service."""
+
+    subscription: Subscription
+    service: str
+    bus: Bus
+    clock: Clock
+    random: Random
+    outages: tuple[type[Exception], ...] = ()
+    fetch_timeout: float = 2.0
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _running: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        channel = self.subscription.channel
+        if self.service not in channel.consumers:
+            raise ValueError(f"{self.service} is not a consumer of {channel.type}: add it to rota_contracts.catalog")
+        self.config = _config(channel.durable(self.service))
+        self._log = logger(service=self.service, channel=channel.name)
+
+    async def run(self) -> None:
+        """Pull until `stop`; survives every outage of the server."""
+        free = asyncio.Semaphore(self.subscription.slots)
+        source: JetStreamContext.PullSubscription | None = None
+        while not self._stopping.is_set():
+            await self._gate_open()
+            await free.acquire()
+            if self._stopping.is_set():
+                return
+            try:
+                source = source or await self._bind()
+                message = await self._next(source)
+            except (NatsError, OSError) as error:
+                source = None
+                message = None
+                self._log.debug("pull failed", error=repr(error))
+                await self._pause(RECOVER_S)
+            if message is None:
+                free.release()
+            elif self._stopping.is_set():
+                await hand_back(message)
+            else:
+                task = asyncio.create_task(self._settle(message))
+                self._running.add(task)
+                task.add_done_callback(self._running.discard)
+                task.add_done_callback(lambda _: free.release())
+
+    async def stop(self, timeout: float) -> None:
+        """Take nothing new; give what runs `timeout` seconds, then hand it back."""
+        self._stopping.set()
+        if self._running:
+            _, late = await asyncio.wait(self._running, timeout=timeout)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def _bind(self) -> JetStreamContext.PullSubscription:
+        return await self.bus.jetstream.pull_subscribe_bind(durable=self.config.durable, stream=self.config.stream)
+
+    async def _next(self, source: JetStreamContext.PullSubscription) -> Msg | None:
+        try:
+            return (await source.fetch(1, timeout=self.fetch_timeout))[0]
+        except (TimeoutError, NatsTimeout):
+            return None
+
+    async def _gate_open(self) -> None:
+        gate = self.subscription.gate
+        if gate is None or gate.is_set():
+            return
+        waits = [asyncio.ensure_future(gate.wait()), asyncio.ensure_future(self._stopping.wait())]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+
+    async def _settle(self, message: Msg) -> None:
+        """Handle one message and say what became of it, in one line of the log."""
+        started, beat = perf_counter(), asyncio.create_task(self._beat(message))
+        facts: dict[str, Any] = {"deliveries": message.metadata.num_delivered, "subject": message.subject}
+        try:
+            outcome = await self._attempt(message, facts)
+        except asyncio.CancelledError:
+            outcome = "handed back"
+            with contextlib.suppress(NatsError):
+                await hand_back(message)
+        except Exception as error:  # settling itself failed: the server is away, and will deliver it again
+            outcome, facts["reason"] = "unsettled", repr(error)
+        finally:
+            beat.cancel()
+        seconds = perf_counter() - started
+        channel = self.subscription.channel.name
+        metrics.MESSAGES.labels(self.service, channel, outcome).inc()
+        metrics.HANDLING_SECONDS.labels(self.service, channel).observe(seconds)
+        say = self._log.info if outcome == "done" else self._log.warning
+        say("handled", outcome=outcome, seconds=round(seconds, 4), **facts)
+
+    async def _attempt(self, message: Msg, facts: dict[str, Any]) -> str:
+        channel, event = self.subscription.channel, None
+        try:
+            event = parse_event(channel.payload, message.headers, message.data, expected=channel.type)
+            facts |= {"event_id": event.id, "trace_id": traces.trace_id(event.traceparent)}
+            facts |= {
+                key: getattr(event.data, key) for key in ("execution_id", "trigger_id") if hasattr(event.data, key)
+            }
+            await self.subscription.handler(event)
+        except Exception as error:
+            return await self._failed(message, event, error, facts)
+        await acknowledge(message)
+        return "done"
+
+    async def _failed(self, message: Msg, event: Event[Any] | None, error: Exception, facts: dict[str, Any]) -> str:
+        meta = message.metadata
+        verdict = decide(
+            error,
+            deliveries=meta.num_delivered,
+            age=self.clock() - meta.timestamp,
+            random=self.random,
+            outages=self.outages,
+        )
+        facts["reason"] = verdict.reason
+        match verdict:
+            case Later(delay):
+                await hand_back(message, delay)
+                return "later"
+            case Bury():
+                if event is not None and self.subscription.when_buried is not None:
+                    await self.subscription.when_buried(event, verdict.reason)
+                await bury(message, self.bus.jetstream, consumer=self.config.durable, verdict=verdict, at=self.clock())
+                metrics.DEAD_LETTERS.labels(self.service, self.subscription.channel.name).inc()
+                return "buried"
+
+    async def _beat(self, message: Msg) -> None:
+        while True:
+            await asyncio.sleep(self.config.ack_wait / 3)
+            with contextlib.suppress(NatsError):
+                await still_working(message)
+
+
+def _config(durable: str) -> ConsumerConfig:
+    return next(consumer for consumer in consumers() if consumer.durable == durable)

@@ -1,0 +1,87 @@
+"""The dead letters: list them, look at one, send one back."""
+
+import contextlib
+from collections.abc import Mapping
+from datetime import datetime
+
+from nats.js import JetStreamContext
+from nats.js.errors import NotFoundError
+from pydantic import AwareDatetime, BaseModel
+
+from rota_common.bus.failure_policy import DEAD_PREFIX, DEAD_STREAM
+from rota_contracts.catalog import dead_subject
+from rota_contracts.envelope import MSG_ID
+
+PREVIEW = 500
+ALL = dead_subject(">")
+
+
+class DeadLetter(BaseModel):
+    """A buried message. `seq` is its number in the dead letters; `payload` is its body as text."""
+
+    seq: int
+    subject: str
+    consumer: str
+    reason: str
+    traceback: str
+    deliveries: int
+    buried_at: AwareDatetime
+    headers: dict[str, str]
+    payload: str
+
+
+async def listed(jetstream: JetStreamContext, *, limit: int = 100) -> list[DeadLetter]:
+    """The oldest first, at most `limit`; payloads are cut to their beginning."""
+    found: list[DeadLetter] = []
+    seq = 1
+    with contextlib.suppress(NotFoundError):  # after the last one
+        while len(found) < limit:
+            message = await jetstream.get_msg(DEAD_STREAM, seq=seq, subject=ALL, next=True)
+            letter = _letter(message.seq or seq, message.headers or {}, message.data or b"")
+            found.append(letter.model_copy(update={"payload": letter.payload[:PREVIEW]}))
+            seq = letter.seq + 1
+    return found
+
+
+async def find(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
+    """One of them, whole."""
+    try:
+        message = await jetstream.get_msg(DEAD_STREAM, seq)
+    except NotFoundError:
+        return None
+    return _letter(seq, message.headers or {}, message.data or b"")
+
+
+async def redrive(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
+    """Send a dead letter back to its subject and remove it; None if there is none with this number.
+
+    All consumers of the subject get it again; they are idempotent. Its `Nats-Msg-Id` is new, so the stream takes it,
+    and derived from `seq`, so doing this twice sends it once.
+    """
+    letter = await find(jetstream, seq)
+    if letter is None:
+        return None
+    message = await jetstream.get_msg(DEAD_STREAM, seq)
+    dropped = (DEAD_PREFIX, "Nats-Expected")
+    headers = {key: value for key, value in letter.headers.items() if not key.startswith(dropped)}
+    headers[MSG_ID] = f"{headers.get('ce-id', 'unknown')}:dead-{seq}"
+    await jetstream.publish(letter.subject, message.data or b"", headers=headers, timeout=5)
+    await jetstream.delete_msg(DEAD_STREAM, seq)
+    return letter
+
+
+def _letter(seq: int, headers: Mapping[str, str], data: bytes) -> DeadLetter:
+    def value(name: str) -> str:
+        return headers.get(f"{DEAD_PREFIX}{name}", "")
+
+    return DeadLetter(
+        seq=seq,
+        subject=value("subject"),
+        consumer=value("consumer"),
+        reason=value("reason"),
+        traceback=value("traceback"),
+        deliveries=int(value("deliveries") or 0),
+        buried_at=datetime.fromisoformat(value("at")),
+        headers=dict(headers),
+        payload=data.decode(errors="replace"),
+    )

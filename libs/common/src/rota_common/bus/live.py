@@ -1,0 +1,85 @@
+"""Hearing facts as they pass, for whoever waits for one or watches them now: nothing is kept, nothing acknowledged."""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Any
+
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from pydantic import ValidationError
+
+from rota_common.bus.connection import Bus, barrier
+from rota_common.runtime.logs import logger
+from rota_contracts.catalog import Channel
+from rota_contracts.envelope import EnvelopeError, Event, parse_event
+
+HEARD_LIMIT = 256
+FLUSH_S = 2
+
+
+class Heard:
+    """What one listener has heard and not yet taken: at most `limit` events, then the oldest is dropped and counted."""
+
+    def __init__(self, limit: int) -> None:
+        self._waiting: deque[Event[Any]] = deque(maxlen=limit)
+        self._more = asyncio.Event()
+        self._dropped = 0
+
+    def put(self, event: Event[Any]) -> None:
+        self._dropped += len(self._waiting) == self._waiting.maxlen
+        self._waiting.append(event)
+        self._more.set()
+
+    async def next(self) -> Event[Any]:
+        """The oldest event that wasn't taken yet; waits for one."""
+        while not self._waiting:
+            self._more.clear()
+            await self._more.wait()
+        return self._waiting.popleft()
+
+    def dropped(self) -> int:
+        """How many were dropped since this was last asked."""
+        count, self._dropped = self._dropped, 0
+        return count
+
+
+class Watch:
+    """Plain subscriptions of one service. What passes while NATS is away is not heard."""
+
+    def __init__(self, bus: Bus, *, service: str) -> None:
+        self._bus, self._log = bus, logger(service=service)
+
+    @contextlib.asynccontextmanager
+    async def listen(
+        self, channels: Iterable[Channel[Any]], *, team: str = "*", member: str = "*", limit: int = HEARD_LIMIT
+    ) -> AsyncIterator[Heard]:
+        """Hear each fact of `channels` of that team and member, from now on until the end of the block.
+
+        Inside the block the server knows of it, so that nothing published after the block began is missed.
+        Raises nats.errors.Error when the bus isn't connected.
+        """
+        if not self._bus.connected:
+            raise NatsError("not connected to NATS")
+        heard, client = Heard(limit), self._bus.client
+        async with contextlib.AsyncExitStack() as stack:
+            for channel in channels:
+                subscription = await client.subscribe(channel.subject(team, member), cb=self._hearing(channel, heard))
+                stack.push_async_callback(_leave, subscription.unsubscribe)
+            await barrier(client, timeout=FLUSH_S)
+            yield heard
+
+    def _hearing(self, channel: Channel[Any], heard: Heard) -> Callable[[Msg], Awaitable[None]]:
+        async def hear(message: Msg) -> None:
+            try:
+                heard.put(parse_event(channel.payload, message.headers, message.data, expected=channel.type))
+            except (EnvelopeError, ValidationError) as error:  # its consumers bury it; a listener only misses it
+                self._log.debug("unreadable", subject=message.subject, error=str(error))
+
+        return hear
+
+
+async def _leave(unsubscribe: Callable[[], Awaitable[None]]) -> None:
+    with contextlib.suppress(NatsError):  # the connection may be gone, and the subscription with it
+        await unsubscribe()

@@ -1,0 +1,106 @@
+"""Publishing facts: the id is derived from the cause, so publishing twice is publishing once."""
+
+import contextlib
+from typing import TypeVar
+from uuid import uuid4
+
+from nats.errors import Error as NatsError
+
+from rota_common.bus.connection import Bus
+from rota_common.clock import Clock
+from rota_common.runtime import metrics, traces
+from rota_contracts.catalog import Channel
+from rota_contracts.envelope import MSG_ID, Event
+from rota_contracts.ids import fact_id
+from rota_contracts.model import Payload
+
+P = TypeVar("P", bound=Payload)
+
+TIMEOUT_S = 5.0
+"""How long to wait for JetStream's acknowledgement; its own default is 0.5 s."""
+
+
+IN_FEED = "{type} is part of the feed, whose facts are counted: publish it with rota_common.bus.feed.Feed"
+
+
+class NotInCatalog(ValueError):
+    """A service does what the catalog doesn't say it does."""
+
+
+class Publish:
+    """`await publish(CHANNEL, payload, caused_by=event)`, for one service."""
+
+    def __init__(self, bus: Bus, *, source: str, clock: Clock) -> None:
+        self._bus, self._source, self._clock = bus, source, clock
+
+    async def __call__(
+        self,
+        channel: Channel[P],
+        data: P,
+        *,
+        caused_by: Event[Payload] | str,
+        step: str = "",
+        again: int = 0,
+        trace: str = "",
+    ) -> Event[P]:
+        """Publish `data` and wait until the stream has it; returns the event.
+
+        `caused_by` is the event handled just now, or the id of what is its cause. `step` tells several facts of one
+        channel and cause apart. `again` > 0 sends the same fact on purpose, past JetStream's own memory of ids.
+        `trace` is the traceparent to go on with when the cause is an id.
+        Raises nats.errors.Error when the stream didn't take it, NotInCatalog for a channel of the feed.
+        """
+        event = self.event(channel, data, caused_by=caused_by, step=step, trace=trace)
+        await self._store(channel, event, again)
+        return event
+
+    async def first(self, channel: Channel[P], data: P, *, caused_by: Event[Payload] | str, trace: str = "") -> bool:
+        """The same, and whether it was new to the stream: False for a fact that somebody published just before."""
+        return await self._store(channel, self.event(channel, data, caused_by=caused_by, trace=trace), again=0)
+
+    def event(
+        self, channel: Channel[P], data: P, *, caused_by: Event[Payload] | str, step: str = "", trace: str = ""
+    ) -> Event[P]:
+        """The event that would be published; nothing is."""
+        self._check(channel)
+        cause, traceparent = (caused_by, trace) if isinstance(caused_by, str) else (caused_by.id, caused_by.traceparent)
+        return Event(
+            id=fact_id(cause, channel.subject(data.team_id, data.member_id), step),
+            type=channel.type,
+            source=self._source,
+            time=self._clock(),
+            data=data,
+            cause=cause,
+            traceparent=traces.child(traceparent),
+        )
+
+    async def observe(self, channel: Channel[P], data: P) -> None:
+        """Plain publish of something whose loss does no harm: when it fails, it is lost."""
+        self._check(channel)
+        event = Event(
+            id=str(uuid4()),
+            type=channel.type,
+            source=self._source,
+            time=self._clock(),
+            data=data,
+        )
+        with contextlib.suppress(NatsError):
+            subject = channel.subject(data.team_id, data.member_id)
+            await self._bus.client.publish(subject, event.body(), headers=event.headers())
+
+    async def _store(self, channel: Channel[P], event: Event[P], again: int) -> bool:
+        if channel.sequenced:
+            raise NotInCatalog(IN_FEED.format(type=channel.type))
+        headers = event.headers()
+        if again:
+            headers[MSG_ID] = f"{event.id}:{again}"
+        subject = channel.subject(event.data.team_id, event.data.member_id)
+        stored = await self._bus.jetstream.publish(
+            subject, event.body(), timeout=TIMEOUT_S, stream=channel.stream, headers=headers
+        )
+        metrics.PUBLISHED.labels(self._source, channel.name).inc()
+        return not stored.duplicate
+
+    def _check(self, channel: Channel[P]) -> None:
+        if self._source not in channel.producers:
+            raise NotInCatalog(f"{self._source} is not a producer of {channel.type}: add it to rota_contracts.catalog")

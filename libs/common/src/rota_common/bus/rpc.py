@@ -1,0 +1,105 @@
+"""Questions between services: request and reply, with a timeout and a plain answer for "nobody there"."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from faststream.nats import NatsMessage, NatsResponse
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeout
+from pydantic import ValidationError
+
+from rota_common.bus.connection import Bus
+from rota_common.bus.publishing import NotInCatalog
+from rota_common.errors import Permanent, Transient
+from rota_common.runtime import metrics
+from rota_common.runtime.logs import logger
+from rota_contracts.catalog import Question
+from rota_contracts.model import Part
+
+Q = TypeVar("Q", bound=Part)
+A = TypeVar("A", bound=Part)
+AnswerHandler = Callable[[Any], Awaitable[Part]]
+
+ERROR = "rota-error"
+PERMANENT, TRANSIENT, WORKING = "permanent", "transient", "working"
+
+
+class Unanswered(Transient):
+    """There is no answer yet: nobody is there, or whoever was asked has stopped, or is still at it."""
+
+
+class StillWorking(Unanswered):
+    """For handlers of questions that take long: the work goes on, and the same question asked again joins it."""
+
+
+class Ask:
+    """`answer = await ask(QUESTION, request)`, for one service."""
+
+    def __init__(self, bus: Bus, *, by: str) -> None:
+        self._bus, self._by = bus, by
+
+    async def __call__(self, question: Question[Q, A], request: Q, *, timeout: float | None = None) -> A:
+        """Raise Transient when nobody can answer now (Unanswered: nobody did in time, in seconds), Permanent when the
+        question is refused."""
+        if self._by not in question.asked_by:
+            raise NotInCatalog(f"{self._by} may not ask {question.subject}: add it to rota_contracts.catalog")
+        if not self._bus.connected:  # the client would keep the question and wait for its server
+            raise Unanswered(f"can't ask {question.subject}: not connected to NATS")
+        body, seconds = request.model_dump_json().encode(), question.timeout if timeout is None else timeout
+        try:
+            reply = await self._bus.client.request(question.subject, body, timeout=seconds)
+        except NoRespondersError as error:
+            raise Unanswered(f"{question.answered_by} isn't there: nobody answers {question.subject}") from error
+        except (NatsTimeout, TimeoutError) as error:
+            raise Unanswered(f"{question.answered_by} didn't answer {question.subject} within {seconds:g} s") from error
+        except NatsError as error:
+            raise Unanswered(f"can't ask {question.subject}: {error!r}") from error
+        _raise_failure((reply.headers or {}).get(ERROR), reply.data)
+        return question.answer.model_validate_json(reply.data)
+
+
+def _raise_failure(kind: str | None, reason: bytes) -> None:
+    if kind == PERMANENT:
+        raise Permanent(reason.decode())
+    if kind == WORKING:
+        raise StillWorking(reason.decode())
+    if kind is not None:
+        raise Transient(reason.decode())
+
+
+@dataclass(frozen=True)
+class Answering:
+    """A handler of a question; `workers` of them run at once."""
+
+    question: Question[Any, Any]
+    handler: AnswerHandler
+    workers: int = 64
+
+
+def listen(bus: Bus, service: str, answering: Answering, outages: tuple[type[Exception], ...]) -> None:
+    """Let `service` answer a question; every replica shares the work."""
+    question = answering.question
+    if service != question.answered_by:
+        raise NotInCatalog(f"{service} doesn't answer {question.subject}: see rota_contracts.catalog")
+    log = logger(service=service, question=question.name)
+    passing: tuple[type[Exception], ...] = (Transient, NatsError, *outages)
+
+    async def answer(message: NatsMessage) -> NatsResponse:
+        try:
+            request = question.request.model_validate_json(message.body)
+            reply, error = (await answering.handler(request)).model_dump_json().encode(), None
+        except (Permanent, ValidationError) as refusal:
+            reply, error = str(refusal).encode(), PERMANENT
+        except StillWorking as so_far:
+            reply, error = str(so_far).encode(), WORKING
+        except passing as failure:
+            reply, error = f"{service} can't answer now: {failure}".encode(), TRANSIENT
+        except Exception as bug:  # the asker must hear of it, or it would wait for its timeout
+            log.exception("answering failed")
+            reply, error = f"{service} failed: {type(bug).__name__}".encode(), TRANSIENT
+        metrics.QUESTIONS.labels(service, question.name, error or "answered").inc()
+        return NatsResponse(reply, headers={ERROR: error} if error else {})
+
+    bus.broker.subscriber(question.subject, queue=service, max_workers=answering.workers)(answer)

@@ -1,0 +1,105 @@
+"""Reading what a stream has of one subject, without a consumer: its last message, and those from some point on."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.js.errors import APIError, NotFoundError
+
+from rota_common.bus.connection import Bus
+from rota_contracts.envelope import SEQUENCE
+
+TIMEOUT_S = 5.0
+BATCH = 256
+BATCH_BYTES = 8 * 1024 * 1024
+NOTHING, END = "404", "204"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A message as the stream has it. `at` is when it was stored, `count` its own `ce-sequence`, if it has one."""
+
+    seq: int
+    id: str
+    count: int | None
+    at: datetime
+
+
+class SubjectLog:
+    """Reads directly from any server that has the stream: the answer may be a moment behind what was stored last.
+
+    Needs nats-server 2.11 (batches, start by time).
+    """
+
+    def __init__(self, bus: Bus, stream: str) -> None:
+        self._bus, self._stream = bus, stream
+
+    async def last(self, subject: str) -> Kept | None:
+        """Its last message; None if there is none. Raises nats.errors.Error."""
+        try:
+            found = await self._bus.jetstream.get_last_msg(self._stream, subject, direct=True)
+        except NotFoundError:
+            return None
+        return _kept(found.headers or {})
+
+    async def since(self, subject: str, at: datetime) -> list[Kept]:
+        """What was stored at this instant or later, oldest first. Raises nats.errors.Error."""
+        return await self._all(subject, {"start_time": at.astimezone(UTC).isoformat()})
+
+    async def after(self, subject: str, seq: int) -> list[Kept]:
+        """What the stream has after its message number `seq`, oldest first. Raises nats.errors.Error."""
+        return await self._all(subject, {"seq": seq + 1})
+
+    async def _all(self, subject: str, start: dict[str, Any]) -> list[Kept]:
+        found: list[Kept] = []
+        while True:
+            async with self._answers(
+                start | {"next_by_subj": subject, "batch": BATCH, "max_bytes": BATCH_BYTES}
+            ) as sub:
+                batch, pending = await _batch(sub)
+            found += batch
+            if not batch or not pending:
+                return found
+            start = {"seq": batch[-1].seq + 1}
+
+    @asynccontextmanager
+    async def _answers(self, request: dict[str, Any]) -> AsyncIterator[Subscription]:
+        """Where the messages that were asked for come in."""
+        client = self._bus.client
+        inbox = client.new_inbox()
+        sub = await client.subscribe(inbox)
+        try:
+            await client.publish(f"$JS.API.DIRECT.GET.{self._stream}", json.dumps(request).encode(), reply=inbox)
+            yield sub
+        finally:
+            await sub.unsubscribe()
+
+
+async def _batch(sub: Subscription) -> tuple[list[Kept], int]:
+    """The messages of one batch, and how many are left in the stream."""
+    found: list[Kept] = []
+    while True:
+        message: Msg = await sub.next_msg(timeout=TIMEOUT_S)
+        headers = message.headers or {}
+        status = headers.get("Status")
+        if status is None:
+            found.append(_kept(headers))
+        elif status in (END, NOTHING):
+            return found, int(headers.get("Nats-Num-Pending", "0"))
+        else:
+            raise APIError(code=int(status), description=headers.get("Description", ""))
+
+
+def _kept(headers: dict[str, str]) -> Kept:
+    count = headers.get(SEQUENCE)
+    return Kept(
+        seq=int(headers["Nats-Sequence"]),
+        id=headers.get("ce-id", ""),
+        count=None if count is None else int(count),
+        at=datetime.fromisoformat(headers["Nats-Time-Stamp"]),
+    )

@@ -1,0 +1,1 @@
+"""Administration of a NATS server: accounts, permissions, clients of the feed."""

@@ -1,0 +1,119 @@
+"""The accounts of the NATS server: the platform's, the system's, and one for each team that reads the feed."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from rota_common.nats_admin.permissions import (
+    API,
+    OPERATOR,
+    TOPOLOGY,
+    Permissions,
+    of_operator,
+    of_service,
+    of_subscriber,
+    of_topology,
+)
+from rota_contracts.catalog import ROOT, SERVICES
+from rota_contracts.feed import API_PREFIX, ack_subject, consumer_api, team_subjects
+from rota_contracts.model import Name
+
+PLATFORM, SYSTEM = "ROTA", "SYS"
+SYSTEM_USER = "sys"
+USERS = (*SERVICES, TOPOLOGY, OPERATOR, SYSTEM_USER)
+"""Who has a key, beside the teams' subscribers."""
+
+HEADER = "# Written by `rota nats-config` and `rota subscribers`: they write it anew, so change nothing here.\n"
+PublicKey = Annotated[str, Field(pattern="^U[A-Z2-7]{55}$")]
+
+
+class Accounts(BaseModel):
+    """Public keys only. `users` are the platform's, by their names; `teams` holds each team's named subscribers."""
+
+    users: dict[str, PublicKey] = {}
+    teams: dict[Name, dict[Name, PublicKey]] = {}
+
+
+def read_accounts(file: Path) -> Accounts:
+    """What is in the file; nothing yet if it isn't there."""
+    return Accounts.model_validate_json(file.read_text()) if file.exists() else Accounts()
+
+
+def render(accounts: Accounts) -> str:
+    """The accounts as the server reads them: its own format takes JSON for values."""
+    teams = {account_of(team): _team(team, names) for team, names in sorted(accounts.teams.items()) if names}
+    everyone = {SYSTEM: _system(accounts), PLATFORM: _platform(accounts), **teams}
+    return f"{HEADER}system_account: {SYSTEM}\naccounts: {json.dumps(everyone, indent=2)}\n"
+
+
+def account_of(team: str) -> str:
+    return f"TEAM_{team}"
+
+
+def _system(accounts: Accounts) -> dict[str, Any]:
+    return {"users": [{"nkey": key} for name, key in accounts.users.items() if name == SYSTEM_USER]}
+
+
+def _platform(accounts: Accounts) -> dict[str, Any]:
+    granted = {name: of_service(name) for name in SERVICES} | {TOPOLOGY: of_topology(), OPERATOR: of_operator()}
+    exports, imports = [], []
+    for team, names in sorted(accounts.teams.items()):
+        if names:
+            exports += _exports(team, sorted(names))
+            imports.append({"service": {"account": account_of(team), "subject": _processes(team)}})
+    return {
+        "jetstream": "enabled",
+        "users": [_user(key, granted[name]) for name, key in sorted(accounts.users.items()) if name in granted],
+        "exports": exports,
+        "imports": imports,
+    }
+
+
+def _exports(team: str, names: list[str]) -> list[dict[str, Any]]:
+    """What one team's account may take from the platform's, and no other account."""
+    to: dict[str, Any] = {"accounts": [account_of(team)]}
+    return [
+        *({"stream": subject, **to} for subject in team_subjects(team)),
+        *(
+            # A pull is answered by many messages.
+            {"service": f"{API}.{verb}", "response_type": "stream", **to}
+            for name in names
+            for verb in consumer_api(team, name)
+        ),
+        *({"service": ack_subject(team, name), **to} for name in names),
+    ]
+
+
+def _team(team: str, names: dict[str, str]) -> dict[str, Any]:
+    def service(subject: str, **local: str) -> dict[str, Any]:
+        return {"service": {"account": PLATFORM, "subject": subject}, **local}
+
+    return {
+        "users": [_user(key, of_subscriber(team, name)) for name, key in sorted(names.items())],
+        "exports": [{"service": _processes(team), "response_type": "singleton", "accounts": [PLATFORM]}],
+        "imports": [
+            *({"stream": {"account": PLATFORM, "subject": subject}} for subject in team_subjects(team)),
+            *(
+                service(f"{API}.{verb}", to=f"{API_PREFIX}.{verb}")
+                for name in sorted(names)
+                for verb in consumer_api(team, name)
+            ),
+            *(service(ack_subject(team, name)) for name in sorted(names)),
+        ],
+    }
+
+
+def _processes(team: str) -> str:
+    return f"{ROOT}.process.{team}.>"
+
+
+def _user(key: str, granted: Permissions) -> dict[str, Any]:
+    permissions: dict[str, Any] = {
+        "publish": {"allow": list(granted.publish)},
+        "subscribe": {"allow": list(granted.subscribe)},
+    }
+    if granted.answers is not None:
+        permissions["allow_responses"] = {"max": 1, "expires": f"{granted.answers}s"}
+    return {"nkey": key, "permissions": permissions}

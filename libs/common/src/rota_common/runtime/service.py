@@ -1,0 +1,213 @@
+"""A running service: its connection, its handlers, its background loops, and whether it is ready."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Self
+
+from nats.errors import Error as NatsError
+
+from rota_common.bus.connection import Bus
+from rota_common.bus.consuming import Subscription, Worker
+from rota_common.bus.middlewares import Middleware, wrap
+from rota_common.bus.publishing import Publish
+from rota_common.bus.router import Router
+from rota_common.bus.rpc import Answering, Ask, listen
+from rota_common.clock import Clock, now
+from rota_common.retries import backoff
+from rota_common.runtime import metrics
+from rota_common.runtime.logs import logger
+from rota_common.runtime.settings import ServiceSettings
+
+Hook = Callable[[], Awaitable[None]]
+CANCEL_AGAIN_S = 3
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """What differs between production and a test."""
+
+    clock: Clock = now
+    random: Random = field(default_factory=Random)
+    middlewares: Sequence[Middleware] = ()
+    fetch_timeout: float = 2.0
+
+
+class Service:
+    """Built by a service's `app.py`; started and stopped by `rota_common.runtime.serving` or by a test."""
+
+    def __init__(
+        self,
+        name: str,
+        nats_url: str,
+        *,
+        nkey_file: str = "",
+        runtime: Runtime | None = None,
+        outages: tuple[type[Exception], ...] = (),
+    ) -> None:
+        self.name, self.runtime = name, runtime or Runtime()
+        self._outages: tuple[type[Exception], ...] = (NatsError, *outages)
+        self.bus = Bus(nats_url, name=name, nkey_file=nkey_file)
+        self.publish = Publish(self.bus, source=name, clock=self.runtime.clock)
+        self.ask = Ask(self.bus, by=name)
+        self._workers: list[Worker] = []
+        self._hooks_up: list[Hook] = []
+        self._hooks_down: list[Hook] = []
+        self._probes: dict[str, Hook] = {}
+        self._loops: dict[str, Hook] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._state = "not started"
+        self.started = asyncio.Event()
+        self._log = logger(service=name)
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        settings: ServiceSettings,
+        *,
+        runtime: Runtime | None = None,
+        outages: tuple[type[Exception], ...] = (),
+    ) -> Self:
+        """The service at the NATS that `settings` name, known there by its key."""
+        return cls(name, settings.nats_url, nkey_file=settings.nats_nkey_file, runtime=runtime, outages=outages)
+
+    def include(self, router: Router) -> None:
+        """Connect a router's handlers. Raises ValueError for a channel or question the catalog doesn't give it."""
+        middlewares = self.runtime.middlewares
+        for given in router.subscriptions:
+            handler = wrap(given.handler, middlewares)
+            subscription = Subscription(given.channel, handler, given.slots, given.gate, given.when_buried)
+            self._workers.append(
+                Worker(
+                    subscription,
+                    self.name,
+                    self.bus,
+                    self.runtime.clock,
+                    self.runtime.random,
+                    self._outages,
+                    self.runtime.fetch_timeout,
+                )
+            )
+        for answering in router.answers:
+            handler = wrap(answering.handler, middlewares)
+            listen(self.bus, self.name, Answering(answering.question, handler, answering.workers), self._outages)
+
+    @property
+    def channels(self) -> set[str]:
+        """The names of the channels this service listens to."""
+        return {worker.subscription.channel.name for worker in self._workers}
+
+    def on_start(self, hook: Hook) -> None:
+        """Run once the bus is connected, before any message; tried again until it succeeds."""
+        self._hooks_up.append(hook)
+
+    def on_stop(self, hook: Hook) -> None:
+        self._hooks_down.append(hook)
+
+    def probe(self, name: str, check: Hook) -> None:
+        """A part that must answer for the service to be ready; `check` raises if it doesn't."""
+        self._probes[name] = check
+
+    def background(self, name: str, loop: Hook) -> None:
+        """Run `loop` for as long as the service runs; a failure is logged, counted and followed by a new start."""
+        self._loops[name] = loop
+
+    async def start(self) -> None:
+        """Return at once; `started` is set when the service has all it needs. It waits for its servers for ever."""
+        self._tasks.append(asyncio.create_task(self._run(), name=f"{self.name}: start"))
+
+    async def stop(self, timeout: float = 25.0) -> None:
+        """Take nothing new, finish what runs (`timeout` seconds at most), close the connections."""
+        await asyncio.gather(*(worker.stop(timeout) for worker in self._workers))
+        tasks, self._tasks = self._tasks, []
+        pullers = [task for task in tasks if task.get_name().startswith("pull")]
+        await _cancel([task for task in tasks if task not in pullers or not self.bus.connected])
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for hook in self._hooks_down:
+            with contextlib.suppress(Exception):  # one that fails must not keep the others from closing
+                await hook()
+        await self.bus.stop()
+        metrics.READY.labels(self.name).set(0)
+
+    async def problems(self) -> dict[str, str]:
+        """What keeps the service from being ready: part → reason. Empty when it is ready."""
+        found: dict[str, str] = {}
+        if not self.bus.connected:
+            found["nats"] = "not connected"
+        if not self.started.is_set():
+            found["start"] = self._state
+        checks = dict(self._probes)
+        if self.bus.connected and self.started.is_set():
+            checks |= {f"consumer {worker.config.durable}": self._consumer_probe(worker) for worker in self._workers}
+        results = await asyncio.gather(*(_reason(check) for check in checks.values()))
+        found |= {name: reason for name, reason in zip(checks, results, strict=True) if reason}
+        metrics.READY.labels(self.name).set(not found)
+        return found
+
+    def _consumer_probe(self, worker: Worker) -> Hook:
+        async def probe() -> None:
+            await self.bus.jetstream.consumer_info(worker.config.stream, worker.config.durable, timeout=1)
+
+        return probe
+
+    async def _run(self) -> None:
+        self._state = "connecting to NATS"
+        await self._until_it_works(self.bus.connect)
+        for hook in self._hooks_up:
+            self._state = "preparing its store"
+            await self._until_it_works(hook)
+        self._state = "waiting for its streams and consumers: has `python -m rota_common.topology` been run?"
+        for worker in self._workers:
+            await self._until_it_works(self._consumer_probe(worker))
+        await self.bus.listen()
+        for worker in self._workers:
+            name = f"pull {worker.config.durable}"
+            self._tasks.append(asyncio.create_task(self._supervise(name, worker.run), name=name))
+        for name, loop in self._loops.items():
+            self._tasks.append(asyncio.create_task(self._supervise(name, loop), name=name))
+        self._state = "started"
+        self.started.set()
+        self._log.info("started")
+
+    async def _until_it_works(self, step: Hook) -> None:
+        attempt = 0
+        while reason := await _reason(step, timeout=30):
+            attempt += 1
+            self._log.warning("waiting", state=self._state, reason=reason)
+            await asyncio.sleep(backoff(attempt, random=self.runtime.random, base=0.2, cap=2))
+
+    async def _supervise(self, name: str, loop: Hook) -> None:
+        attempt = 0
+        while True:
+            try:
+                await loop()
+                return
+            except self._outages as error:
+                self._log.warning("loop waits", loop=name, reason=repr(error))
+            except Exception:
+                self._log.exception("loop failed", loop=name)
+            metrics.BACKGROUND_FAILURES.labels(self.name, name).inc()
+            attempt += 1
+            await asyncio.sleep(backoff(attempt, random=self.runtime.random, base=0.2, cap=5))
+
+
+async def _cancel(tasks: Sequence[asyncio.Task[None]], *, again: float = CANCEL_AGAIN_S) -> None:
+    """Cancel until it works: Python 3.11's `wait_for` swallows a cancellation that comes together with its result."""
+    while late := [task for task in tasks if not task.done()]:
+        for task in late:
+            task.cancel()
+        await asyncio.wait(late, timeout=again)
+
+
+async def _reason(check: Hook, *, timeout: float = 2) -> str:
+    """Why `check` fails, or nothing."""
+    try:
+        await asyncio.wait_for(check(), timeout)
+    except TimeoutError:
+        return f"no answer within {timeout:g} s"
+    except Exception as error:  # whatever it is, the answer is "not ready, because of this"
+        return f"{type(error).__name__}: {error}"
+    return ""

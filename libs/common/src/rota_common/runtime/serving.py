@@ -1,0 +1,84 @@
+"""HTTP for a service: `/health/live`, `/health/ready`, `/metrics`; and the process around it."""
+
+import gc
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+
+import uvicorn
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from rota_common.runtime import logs
+from rota_common.runtime.service import Service
+from rota_common.runtime.settings import ServiceSettings
+
+KEEP_ALIVE_S = 75
+"""Longer than a load balancer keeps an idle connection: it, not we, closes first, so no request meets a closed one."""
+
+
+@dataclass(frozen=True)
+class App:
+    """What a service's `build` returns: the service, and its HTTP side, whose lifespan starts and stops it."""
+
+    service: Service
+    http: ASGIApp
+
+
+def health_routes(service: Service) -> list[Route]:
+    """Live: the process answers. Ready: all it needs is there; if not, 503 with the reasons."""
+
+    async def live(_: Request) -> Response:
+        return JSONResponse({"service": service.name, "live": True})
+
+    async def ready(_: Request) -> Response:
+        problems = await service.problems()
+        body = {"service": service.name, "ready": not problems, "problems": problems}
+        return JSONResponse(body, status_code=503 if problems else 200)
+
+    async def metrics(_: Request) -> Response:
+        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+    return [Route("/health/live", live), Route("/health/ready", ready), Route("/metrics", metrics)]
+
+
+def lifespan(service: Service, *, stop_timeout: float) -> Callable[[object], AbstractAsyncContextManager[None]]:
+    """Start the service with the HTTP server and drain it with it."""
+
+    @asynccontextmanager
+    async def run(_: object) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop(stop_timeout)
+
+    return run
+
+
+def plain_app(service: Service, settings: ServiceSettings) -> App:
+    """A service that has no HTTP API of its own."""
+    run = lifespan(service, stop_timeout=settings.stop_timeout)
+    return App(service, Starlette(routes=health_routes(service), lifespan=run))
+
+
+def serve(app: App, settings: ServiceSettings) -> None:
+    """Run until SIGTERM or SIGINT; what is in hand is finished first."""
+    logs.configure(level=settings.log_level)
+    # What is there now stays: without this, each full collection looks at it all again, for 70 ms (measured on the
+    # gateway: p99 of a webhook 75 ms, and 20 ms with it).
+    gc.collect()
+    gc.freeze()
+    uvicorn.run(
+        app.http,
+        host=settings.http_host,
+        port=settings.http_port,
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,  # it would believe whoever comes from loopback; the gateway asks ROTA_TRUSTED_PROXIES
+        timeout_keep_alive=KEEP_ALIVE_S,
+    )

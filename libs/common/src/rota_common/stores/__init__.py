@@ -1,0 +1,1 @@
+"""What services share of MongoDB and of the NATS object store."""

@@ -1,0 +1,207 @@
+"""One run of the suite: everybody is started, leads are posted, services are killed, and all of it is counted."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from time import monotonic
+
+from tests.chaos import report
+from tests.chaos.bus_listener import Ears, connect
+from tests.chaos.controller import Controller, Pace
+from tests.chaos.external_systems.mailbox import mailbox
+from tests.chaos.external_systems.model import model
+from tests.chaos.external_systems.processes import TeamProcesses
+from tests.chaos.external_systems.receiver import receiver
+from tests.chaos.external_systems.tools import tools
+from tests.chaos.fault_points import KINDS
+from tests.chaos.robots import SERVER
+from tests.chaos.scoreboard import Book
+from tests.chaos.sender import Demand, Sender
+from tests.chaos.stuck import stuck
+from tests.chaos.system import System
+from tests.chaos.trap import Signals
+from tests.chaos.witness import Witness
+
+STUCK_S = 300.0
+"""Nothing has ended for so long: nothing will."""
+
+SETTLE_S = 120.0
+"""How long a target that was missed at the first attempt may take: the delivery-center's first two retries."""
+
+ECHO_S = 17.0
+"""After the last kill: by then what a dead worker had in hand is delivered again (`ack_wait` is 15 s)."""
+
+LONGEST_KIND_S = 60.0
+"""Posting ends after so long for each kind, on average: then some can't be hit."""
+
+FEW = 3
+PROGRESS_S = 10.0
+SHORT_ACCEPTED = 100
+CONNECTOR = "label: The model of the chaos suite\ntype: rehearsal\noptions:\n  host: {url}\n"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """`seconds`: the short form, which stops posting then; None: `executions`, and every kind of step."""
+
+    executions: int
+    seconds: float | None
+    seed: int
+    in_flight: int
+
+    @property
+    def pace(self) -> Pace:
+        if self.seconds is not None:
+            return Pace(patience=4, recovery=0, pause=(0.2, 0.8), rush=1.0, services_first=True)
+        return Pace(patience=20, recovery=60, pause=(0.3, 1.5), rush=0.25, services_first=False)
+
+
+class Suite:
+    def __init__(self, folder: Path, wanted: Wanted) -> None:
+        self._wanted, self._folder = wanted, folder
+        self.book, self.witness, self._signals = Book(), Witness(), Signals()
+        self._ears = Ears(self.book, self.witness, self._signals)
+        self._system = System(folder)
+        self._began = monotonic()
+
+    async def run(self) -> bool:
+        """Print all there is to say, the figures last. True if everything is as it must be."""
+        async with self._everybody() as (sender, self._controller):
+            print("everybody is there; the posting begins")
+            self._began = self.book.last_end = monotonic()
+            working = asyncio.create_task(self._work(sender))
+            try:
+                while not (await asyncio.wait((working,), timeout=PROGRESS_S))[0]:
+                    self._say_progress()
+                    if monotonic() - self.book.last_end > STUCK_S:
+                        await self._say_stuck()
+                        working.cancel()
+                        break
+                else:
+                    working.result()
+            finally:
+                working.cancel()
+                await asyncio.gather(working, return_exceptions=True)
+            return self._say_all()
+
+    async def _work(self, sender: Sender) -> None:
+        async with asyncio.TaskGroup() as group:
+            posting = group.create_task(sender.run(self._wanted.in_flight))
+            group.create_task(self._controller.run(lambda: not posting.done() and self._more()))
+        await asyncio.sleep(max(0.0, self._controller.last_at + ECHO_S - monotonic()))
+        deadline = monotonic() + SETTLE_S
+        while report.undelivered(self.book, self.witness) and monotonic() < deadline:
+            await asyncio.sleep(0.5)
+
+    def _more(self) -> bool:
+        """Is another execution, another kill wanted? What must have been hit may take up to twice as long."""
+        wanted, counts = self._wanted, self.book.counts()
+        if wanted.seconds is not None:
+            took = monotonic() - self._began
+            enough = counts["accepted"] >= SHORT_ACCEPTED and not self._controller.unharmed
+            return took < wanted.seconds or (not enough and took < 2 * wanted.seconds)
+        enough = counts["posted"] >= wanted.executions and not self._controller.missing
+        return not enough and monotonic() - self._began < LONGEST_KIND_S * len(KINDS)
+
+    def _now(self) -> bool:
+        """The executions are spread over the kinds of kills; a few go on, or nobody would come to where one waits."""
+        done = len(KINDS) - len(self._controller.missing)
+        due = self._wanted.executions * (done + 1) / len(KINDS)
+        few = len(self.book.in_flight()) < FEW
+        return few or self._wanted.seconds is not None or len(self.book.entries) < due
+
+    @asynccontextmanager
+    async def _everybody(self) -> AsyncIterator[tuple[Sender, Controller]]:
+        """The parties first: they are there when the services come, and after they are gone."""
+        chance = {
+            name: Random(f"{self._wanted.seed} {name}") for name in ("model", "tools", "processes", "hooks", "kills")
+        }
+        incoming, outgoing = (_secret(Random(f"{self._wanted.seed} {name}")) for name in ("in", "out"))
+        async with AsyncExitStack() as ends:
+            model_url = await ends.enter_async_context(model(self.witness, self._signals, chance["model"]))
+            tools_url = await ends.enter_async_context(tools(self.witness, self._signals, chance["tools"]))
+            smtp_url = await ends.enter_async_context(mailbox(self.witness, self._signals))
+            hooks = receiver(self.witness, self._signals, chance["hooks"], secret=outgoing)
+            hooks_url = await ends.enter_async_context(hooks)
+            ends.push_async_callback(self._system.stop)
+            await self._system.start_servers()
+            client = await connect(self._system.nats_url)
+            ends.push_async_callback(client.close)
+            await TeamProcesses(self.witness, self._signals, chance["processes"]).start(client)
+            await self._ears.open(client)
+            ends.push_async_callback(self._ears.close)
+            settings = self._settings(model_url, tools_url) | {
+                "ROTA_SMTP_URL": smtp_url,
+                "CHAOS_IN_SECRET": incoming,
+                "CHAOS_OUT_SECRET": outgoing,
+            }
+            await self._system.start(settings, receiver=hooks_url)
+            demand = Demand(self._more, self._now)
+            sender = Sender(self._system.gateway, incoming, self.book, self._signals, demand)
+            yield (
+                sender,
+                Controller(
+                    self._system,
+                    sender,
+                    self.book,
+                    self._signals,
+                    pace=self._wanted.pace,
+                    in_flight=self._wanted.in_flight,
+                    random=chance["kills"],
+                ),
+            )
+
+    def _settings(self, model_url: str, tools_url: str) -> dict[str, str]:
+        """The connector and the MCP server are files, as an operator would write them."""
+        connectors, servers = self._folder / "connectors", self._folder / "mcp"
+        for folder in (connectors, servers):
+            folder.mkdir()
+        (connectors / "chaos.yaml").write_text(CONNECTOR.format(url=model_url))
+        (servers / f"{SERVER}.yaml").write_text(f"label: The ledger\ntransport: http\nurl: {tools_url}\n")
+        return {
+            "ROTA_CONNECTOR": "chaos",
+            "ROTA_CONNECTORS_DIR": str(connectors),
+            "ROTA_MCP_DIR": str(servers),
+        }
+
+    def _say_progress(self) -> None:
+        counts, took = self.book.counts(), monotonic() - self._began
+        print(
+            f"{took:5.0f} s: {counts['posted']} posted, {counts['accepted']} accepted, {counts['ended']} ended, "
+            f"{len(self._controller.kills)} kills ({len(self._controller.missing)} kinds to go)",
+            flush=True,
+        )
+
+    async def _say_stuck(self) -> None:
+        print(f"nothing has ended for {STUCK_S:g} s")
+        async for line in stuck(self._system, self.book.in_flight()):
+            print(line)
+
+    def _say_all(self) -> bool:
+        kills, controller = self._controller.kills, self._controller
+        print()
+        for line in report.table(self.book, kills):
+            print(line)
+        print("the slowest recoveries:")
+        for line in report.slowest(self.book, kills):
+            print(line)
+        print()
+        for line in report.findings(self.book, self.witness, rejected=self._ears.rejected, buried=self._ears.buried):
+            print(line)
+        found = report.figures(self.book, self.witness, kills)
+        short = self._wanted.seconds is not None
+        unhit = sorted(controller.unharmed) if short else [kind.name for kind in controller.missing]
+        if unhit:
+            print(f"never killed: {', '.join(unhit)}")
+        print(json.dumps(found), flush=True)
+        least = SHORT_ACCEPTED if short else min(self._wanted.executions, 1000)
+        return not unhit and found["accepted"] >= least and not any(found[name] for name in report.ZERO)
+
+
+def _secret(random: Random) -> str:
+    return f"whsec_{base64.b64encode(random.randbytes(24)).decode()}"

@@ -1,0 +1,96 @@
+"""Rota under test: seven processes, a nats-server and a mongod; any of them can be killed and brought back."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from rota_common import topology
+from rota_common.runtime.embedded_servers import EmbeddedServer, mongod, nats_server
+from rota_common.testing.processes import Processes
+from tests.chaos.robots import SOURCE, TEAM, robot
+from tests.chaos.sender import ROBOTS
+
+ADMIN_KEY = "admin-of-the-chaos-suite"
+STARTS = 3
+"""Its port may be taken for a moment by somebody's outgoing connection: then it ends, and is started again."""
+
+
+class System:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.servers: dict[str, EmbeddedServer] = {
+            "nats-server": nats_server(folder / "nats"),
+            "mongod": mongod(folder / "mongo"),
+        }
+
+    @property
+    def nats_url(self) -> str:
+        return self.servers["nats-server"].url
+
+    @property
+    def gateway(self) -> str:
+        return self.processes.gateway
+
+    async def start_servers(self) -> None:
+        await asyncio.gather(*(server.start() for server in self.servers.values()))
+        await topology.apply_to(self.nats_url)
+
+    async def start(self, settings: Mapping[str, str], *, receiver: str) -> None:
+        """Start the seven, then make the team, the source and the robots; `receiver` is where webhooks go."""
+        common = {
+            "ROTA_ADMIN_KEY": ADMIN_KEY,
+            "ROTA_POOL": "1000",
+            "ROTA_RATE_PER_ADDRESS": "0",
+            "ROTA_RATE_PER_SOURCE": "0",
+            "ROTA_ALLOW_PRIVATE_TARGETS": "127.0.0.0/8",
+            "NO_PROXY": "127.0.0.1",
+        }
+        mongo_url = self.servers["mongod"].url
+        self.processes = Processes(
+            self.folder, nats_url=self.nats_url, mongo_url=mongo_url, settings=common | dict(settings)
+        )
+        await self.processes.start_all()
+        headers = {"Authorization": f"Bearer {ADMIN_KEY}"}
+        async with httpx.AsyncClient(base_url=self.gateway, headers=headers, trust_env=False, timeout=30) as client:
+            await _create(client, "/v1/teams", {"team_id": TEAM})
+            source = {"name": SOURCE, "secret": "$ENV.CHAOS_IN_SECRET"}
+            await _create(client, f"/v1/teams/{TEAM}/sources", source)
+            for member in ROBOTS:
+                await _create(client, f"/v1/teams/{TEAM}/robots", robot(member, receiver))
+
+    async def stop(self) -> None:
+        if hasattr(self, "processes"):
+            await self.processes.stop_all()
+        await asyncio.gather(*(server.stop() for server in self.servers.values()))
+
+    def slay(self, victim: str) -> None:
+        """SIGKILL, at once."""
+        server = self.servers.get(victim)
+        os.kill(server.pid if server else self.processes.running[victim].pid, signal.SIGKILL)
+
+    async def revive(self, victim: str) -> None:
+        """Start what was slain again, with its data, and wait until it is ready."""
+        if server := self.servers.get(victim):
+            await server.kill()  # it is dead already: this only collects it
+            await server.start()
+            return
+        await self.processes.running[victim].wait()
+        for attempt in range(STARTS):
+            await self.processes.start(victim)
+            try:
+                await self.processes.ready(victim)
+                break
+            except RuntimeError:
+                if attempt + 1 == STARTS or self.processes.running[victim].returncode is None:
+                    raise
+
+
+async def _create(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> None:
+    answer = await client.post(path, json=body)
+    if answer.status_code != 201:
+        raise RuntimeError(f"expected 201 from {path}, got {answer.status_code}: {answer.text}")

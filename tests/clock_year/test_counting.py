@@ -1,0 +1,147 @@
+"""What the simulated year counts, and that it would notice what must not be."""
+
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+from tests.clock_year.daemons import Daemons
+from tests.clock_year.oracle import Verdict
+from tests.clock_year.report import Figures
+from tests.clock_year.scoreboard import Book
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
+RUN = ("r1", NOON)
+
+
+def a_book(*, skipped: int = 0) -> Book:
+    """One run is due, and so many are skipped."""
+    book = Book()
+    book.expect(Verdict([RUN], [("r2", NOON + count * HOUR) for count in range(skipped)]))
+    return book
+
+
+def figures(book: Book, daemons: Daemons | None = None) -> Figures:
+    return Figures(book, daemons or Daemons([], Random(1)), [], kills=100, days=366, seed=1, steps=1, seconds=1.0)
+
+
+def test_a_run_that_came_once_is_good() -> None:
+    book = a_book()
+    book.fired(RUN, "e1")
+    assert (book.due, book.fired_count, book.lost, book.doubled) == (1, 1, 0, 0)
+
+
+def test_a_run_that_did_not_come_is_missed() -> None:
+    book = a_book()
+    assert (book.lost, list(book.open())) == (1, ["r1 should run, scheduled at Wed 01 May 12:00:00"])
+
+
+def test_the_same_execution_told_again_is_not_doubled() -> None:
+    book = a_book()
+    book.fired(RUN, "e1")
+    book.fired(RUN, "e1")
+    assert (book.repeated, book.doubled) == (1, 0)
+
+
+def test_a_second_execution_of_one_instant_is_doubled() -> None:
+    book = a_book()
+    book.fired(RUN, "e1")
+    book.fired(RUN, "e2")
+    assert book.doubled == 1
+
+
+def test_a_run_that_was_not_due_is_doubled() -> None:
+    book = a_book(skipped=1)
+    book.fired(("r2", NOON), "e2")
+    assert book.doubled == 1
+    assert "1 runs were doubled" in figures(book).failures()
+
+
+async def test_a_step_is_complete_when_all_came_and_all_that_was_skipped_is_known() -> None:
+    book = a_book(skipped=2)
+    book.fired(RUN, "e1")
+    assert not await book.complete(0.01)
+    book.missed("f1", "r2", NOON, NOON + HOUR, 2)
+    assert await book.complete(0.01)
+    assert book.made_known == book.skipped == 2
+
+
+async def test_what_was_given_up_holds_up_no_later_step_and_counts_unless_it_comes() -> None:
+    book = a_book()
+    assert book.give_up() == ["r1 should run, scheduled at Wed 01 May 12:00:00"]
+    assert await book.complete(0.01)
+    assert book.lost == 1
+    book.fired(RUN, "e1")
+    assert book.lost == 0
+
+
+def test_missed_runs_that_are_told_under_two_ids_are_found() -> None:
+    book = a_book(skipped=1)
+    for fact in ("f1", "f1", "f2"):
+        book.missed(fact, "r2", NOON, NOON, 1)
+    assert book.made_known == 2
+    assert "1 runs were skipped by policy and 2 made known" in figures(book).failures()
+
+
+def test_missed_runs_that_were_not_skipped_are_found() -> None:
+    book = a_book()
+    book.missed("f1", "r1", NOON, NOON, 1)
+    assert len(book.notes) == 1
+
+
+def daemons() -> Daemons:
+    watched = Daemons(["d"], Random(1))
+    watched.requested("d", "t1", NOON, NOON)
+    return watched
+
+
+def ended(watched: Daemons, *, well: bool = True) -> None:
+    while not (ends := watched.ends(NOON)):
+        pass
+    if ends[0].well is not well:
+        watched.requested("d", f"again at {watched.runs.total()}", NOON + SECOND, NOON + SECOND)
+        ended(watched, well=well)
+
+
+def test_a_daemon_that_follows_its_own_run_after_the_floor_is_good() -> None:
+    watched = daemons()
+    ended(watched)
+    watched.requested("d", "next", NOON + SECOND, NOON + SECOND)
+    assert watched.violations == []
+
+
+def test_a_daemon_that_runs_twice_at_once_is_found() -> None:
+    watched = daemons()
+    watched.requested("d", "t1", NOON, NOON)  # told again
+    assert watched.violations == []
+    watched.requested("d", "t2", NOON, NOON)
+    assert len(watched.violations) == 1
+
+
+def test_a_daemon_that_pauses_too_shortly_is_found() -> None:
+    watched = daemons()
+    ended(watched)
+    watched.requested("d", "next", NOON + SECOND / 2, NOON + SECOND / 2)
+    assert len(watched.violations) == 1
+
+
+def test_a_daemon_that_waits_for_long_is_found_unless_its_runs_have_failed() -> None:
+    for well, wrong in ((True, 1), (False, 0)):
+        watched = daemons()
+        ended(watched, well=well)
+        watched.requested("d", "next", NOON + HOUR / 4, NOON + HOUR / 4)
+        assert len(watched.violations) == wrong
+
+
+async def test_a_daemon_that_stalls_is_found() -> None:
+    watched = daemons()
+    ended(watched)
+    await watched.all_run(NOON + HOUR, 0.01)
+    assert watched.violations == ["d has stalled: at 2024-05-01 13:00:00+00:00 it should have begun again"]
+
+
+def test_a_year_needs_its_runs_and_kills() -> None:
+    book = a_book()
+    book.fired(RUN, "e1")
+    assert figures(book).failures() == ["only 1 runs were due, of the 100000 wanted"]
+    few = Figures(book, Daemons([], Random(1)), [], kills=1, days=1, seed=1, steps=1, seconds=1.0)
+    assert few.failures() == ["only 1 runs were due, of the 273 wanted"]

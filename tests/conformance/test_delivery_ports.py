@@ -1,0 +1,185 @@
+"""The delivery-center's store in memory keeps the same promises as the one in MongoDB."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from delivery_center.adapters.fakes import MemoryDeliveries
+from delivery_center.adapters.mongo_deliveries import MongoDeliveries
+from delivery_center.domain import Delivery, told
+from delivery_center.ports import Records
+from rota_common.stores.mongo import Mongo
+from rota_contracts.messages.text import Text
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+LEASE = timedelta(seconds=40)
+
+
+@pytest.fixture(params=["memory", "mongo"])
+async def deliveries(request: pytest.FixtureRequest) -> AsyncIterator[Records]:
+    if request.param == "memory":
+        yield MemoryDeliveries()
+        return
+    connection = Mongo(request.getfixturevalue("mongo_url"), f"{request.getfixturevalue('mongo_prefix')}_delivery")
+    store = MongoDeliveries(connection.database)
+    await store.prepare()
+    yield store
+    await connection.client.drop_database(connection.database.name)
+    await connection.close()
+
+
+def delivery(request_id: str = "r1", *, due_at: datetime | None = NOON, member: str = "ann", **fields: Any) -> Delivery:
+    target = {
+        "delivery_id": f"{request_id}-d1",
+        "type": "process",
+        "label": "audit",
+        "config": {"process": "audit", "args": [2**80, {"$a.b\u0000": None}]},
+        "state": "retrying",
+        "next_attempt_at": due_at,
+        "untold": True,
+        "attempts": [
+            {"at": NOON, "ok": False, "final": False, "latency_ms": 3, "error": "x", "details": {"$reply": [2**80]}}
+        ],
+    }
+    given = {
+        "request_id": request_id,
+        "content": {"summary": "s", "body": {"inline": "b"}, "attachments": [{"title": "t", "file": "__a.b://c"}]},
+        "context": {"team_id": "acme", "member_id": member, "execution_id": "e1", "trigger_type": "clock"},
+        "mode": "standard",
+        "created_at": NOON,
+        "accepted_at": NOON + timedelta(milliseconds=7),
+        "targets": [target],
+        "traceparent": "00-aa-bb-01",
+        "due_at": due_at,
+    }
+    return Delivery.model_validate(given | fields)
+
+
+def without_body(whole: Delivery) -> Delivery:
+    return whole.model_copy(update={"content": whole.content.model_copy(update={"body": Text(inline="")})})
+
+
+async def test_what_is_stored_is_found_as_it_was(deliveries: Records) -> None:
+    assert await deliveries.find("r1") is None
+    for made in (delivery(), delivery("r2", due_at=None, targets=[], error="gone")):
+        assert await deliveries.insert(made) == made
+        assert await deliveries.find(made.request_id) == made
+
+
+async def test_a_delivery_is_found_by_its_execution_and_only_by_its_team(deliveries: Records) -> None:
+    context = delivery().context
+    made = delivery(context=context.model_copy(update={"score": 0.85}))
+    for each in (
+        made,
+        delivery("r0", created_at=NOON - timedelta(seconds=1)),
+        delivery("again", created_at=NOON + timedelta(seconds=1), replay_of="r1"),
+        delivery("r2", context=context.model_copy(update={"execution_id": "e2"})),
+        delivery("r3", context=context.model_copy(update={"team_id": "other"}), created_at=NOON + timedelta(seconds=1)),
+    ):
+        await deliveries.insert(each)
+    assert await deliveries.find_of("acme", "e1") == without_body(made)
+    assert await deliveries.find_of("acme", "e3") is None
+    assert await deliveries.find_of("nobody", "e1") is None
+
+
+async def test_why_a_target_was_put_off_is_kept(deliveries: Records) -> None:
+    (target,) = delivery().targets
+    waiting = target.model_copy(update={"attempts": [], "put_off": "the execution is paused"})
+    await deliveries.insert(delivery(targets=[waiting]))
+    found = await deliveries.find("r1")
+    assert found is not None
+    assert found.targets == [waiting]
+
+
+async def test_the_first_delivery_of_a_request_stays(deliveries: Records) -> None:
+    first = await deliveries.insert(delivery())
+    assert await deliveries.insert(delivery(error="another")) == first
+    assert await deliveries.find("r1") == first
+
+
+async def test_inserted_at_once_by_many_one_stays_and_all_get_it(deliveries: Records) -> None:
+    made = await asyncio.gather(*(deliveries.insert(delivery(error=f"number {n}")) for n in range(8)))
+    assert len({each.error for each in made}) == 1
+
+
+async def test_a_delivery_is_claimed_when_it_is_due_and_by_one_alone(deliveries: Records) -> None:
+    await deliveries.insert(delivery())
+    assert await deliveries.claim_due(NOON - timedelta(seconds=1), NOON + LEASE) is None
+    claimed = await deliveries.claim_due(NOON, NOON + LEASE)
+    assert claimed == delivery(due_at=NOON + LEASE, claimed=True, revision=1, targets=delivery().targets)
+    assert await deliveries.claim_due(NOON, NOON + LEASE) is None
+    assert await deliveries.claim_due(NOON + LEASE - timedelta(milliseconds=1), NOON + 2 * LEASE) is None
+
+
+async def test_many_claim_at_once_and_each_gets_its_own(deliveries: Records) -> None:
+    for number in range(5):
+        await deliveries.insert(delivery(f"r{number}"))
+    claimed = await asyncio.gather(*(deliveries.claim_due(NOON, NOON + LEASE) for _ in range(9)))
+    assert sorted(each.request_id for each in claimed if each) == ["r0", "r1", "r2", "r3", "r4"]
+
+
+async def test_what_has_waited_longest_is_claimed_first(deliveries: Records) -> None:
+    for seconds in (2, 1, 3):
+        await deliveries.insert(delivery(f"r{seconds}", due_at=NOON + timedelta(seconds=seconds)))
+    later = NOON + timedelta(seconds=9)
+    claimed = [await deliveries.claim_due(later, later + LEASE) for _ in range(3)]
+    assert [each.request_id for each in claimed if each] == ["r1", "r2", "r3"]
+
+
+async def test_what_is_settled_is_never_due(deliveries: Records) -> None:
+    await deliveries.insert(delivery(due_at=None))
+    assert await deliveries.claim_due(NOON + timedelta(days=99), NOON + timedelta(days=100)) is None
+    assert not await deliveries.has_pending("acme", "ann")
+
+
+async def test_a_claim_that_ended_is_taken_over_and_its_owner_writes_no_more(deliveries: Records) -> None:
+    await deliveries.insert(delivery())
+    dead = await deliveries.claim_due(NOON, NOON + LEASE)
+    alive = await deliveries.claim_due(NOON + LEASE, NOON + 2 * LEASE)
+    assert dead is not None
+    assert alive is not None
+    assert alive.revision == dead.revision + 1
+    assert not await deliveries.save(told(dead))
+    assert await deliveries.find("r1") == alive
+    assert await deliveries.save(told(alive))
+
+
+async def test_saving_writes_targets_and_lets_go(deliveries: Records) -> None:
+    await deliveries.insert(delivery())
+    claimed = await deliveries.claim_due(NOON, NOON + LEASE)
+    assert claimed is not None
+    soon = NOON + timedelta(seconds=30)
+    waiting = claimed.targets[0].model_copy(update={"next_attempt_at": soon})
+    assert await deliveries.save(told(claimed.model_copy(update={"targets": [waiting]})))
+    found = await deliveries.find("r1")
+    assert found is not None
+    assert (found.due_at, found.claimed, found.targets[0].untold) == (soon, False, False)
+    assert found.targets[0].attempts == claimed.targets[0].attempts
+    again = await deliveries.claim_due(soon, soon + LEASE)
+    assert again is not None
+    done = again.model_copy(update={"targets": [waiting.model_copy(update={"next_attempt_at": None})]})
+    assert await deliveries.save(told(done))
+    assert not await deliveries.has_pending("acme", "ann")
+
+
+async def test_what_was_never_stored_is_not_saved(deliveries: Records) -> None:
+    assert not await deliveries.save(delivery())
+
+
+async def test_a_robots_deliveries_are_claimed_before_they_are_due(deliveries: Records) -> None:
+    later = NOON + timedelta(days=1)
+    await deliveries.insert(delivery("r1", due_at=later))
+    await deliveries.insert(delivery("r2", due_at=later, member="bob"))
+    await deliveries.insert(delivery("r3", due_at=None))
+    claimed = await deliveries.claim_of("acme", "ann", NOON, NOON + LEASE)
+    assert claimed is not None
+    assert (claimed.request_id, claimed.claimed, claimed.due_at) == ("r1", True, NOON + LEASE)
+    assert await deliveries.claim_of("acme", "ann", NOON, NOON + LEASE) is None
+    assert await deliveries.claim_of("other", "bob", NOON, NOON + LEASE) is None
+    assert await deliveries.has_pending("acme", "ann")
+    taken_over = await deliveries.claim_of("acme", "ann", NOON + LEASE, NOON + 2 * LEASE)
+    assert taken_over is not None
+    assert taken_over.request_id == "r1"

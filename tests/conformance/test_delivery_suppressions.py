@@ -1,0 +1,109 @@
+"""The suppression list in memory keeps the same promises as the one in MongoDB; and what people are told of it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from delivery_center.adapters.fakes import MemorySuppressions
+from delivery_center.adapters.mongo_suppressions import MongoSuppressions
+from delivery_center.ports import Suppressions
+from delivery_center.suppressions import ManageSuppressions
+from rota_common.errors import Transient
+from rota_common.stores.mongo import Mongo
+from rota_contracts.messages.targets import ListSuppressions, Suppress, Suppression, Unsuppress
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+@pytest.fixture(params=["memory", "mongo"])
+async def suppressions(
+    request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str
+) -> AsyncIterator[Suppressions]:
+    if request.param == "memory":
+        yield MemorySuppressions()
+        return
+    connection = Mongo(mongo_url, f"{mongo_prefix}_delivery")
+    store = MongoSuppressions(connection.database)
+    await store.prepare()
+    yield store
+    await connection.client.drop_database(connection.database.name)
+    await connection.close()
+
+
+@pytest.fixture
+def manage(suppressions: Suppressions) -> ManageSuppressions:
+    return ManageSuppressions(suppressions, lambda: NOON)
+
+
+def of(address: str, *, team: str = "acme", by: str = "ada", reason: str = "") -> Suppression:
+    return Suppression(team_id=team, address=address, reason=reason, by=by, created_at=NOON)
+
+
+async def test_the_first_reason_stays(suppressions: Suppressions) -> None:
+    first = of("a@b.example", reason="asked for it")
+    added = await asyncio.gather(*(suppressions.add(each) for each in [first] * 5))
+    assert added == [first] * 5
+    assert await suppressions.add(of("a@b.example", by="mail server")) == first
+    assert await suppressions.page("acme", "", 10) == [first]
+
+
+async def test_of_several_addresses_the_suppressed_are_told(suppressions: Suppressions) -> None:
+    for each in (of("a@b.example"), of("ö@b.example"), of("c@b.example", team="other")):
+        await suppressions.add(each)
+    asked = ["a@b.example", "c@b.example", "d@b.example", "ö@b.example"]
+    assert await suppressions.among("acme", asked) == {"a@b.example", "ö@b.example"}
+    assert await suppressions.among("acme", []) == set()
+
+
+async def test_they_come_by_address_page_by_page_and_are_a_teams_own(suppressions: Suppressions) -> None:
+    addresses = [f"{name}@b.example" for name in ("a", "a.b", "b", "z", "ä", "𝄞")]
+    for address in reversed(addresses):
+        await suppressions.add(of(address))
+    await suppressions.add(of("a@b.example", team="other"))
+    assert [each.address for each in await suppressions.page("acme", "", 4)] == sorted(addresses)[:4]
+    assert [each.address for each in await suppressions.page("acme", sorted(addresses)[3], 4)] == sorted(addresses)[4:]
+
+
+async def test_one_is_removed_and_the_others_stay(suppressions: Suppressions) -> None:
+    for each in (of("a@b.example"), of("c@b.example"), of("a@b.example", team="other")):
+        await suppressions.add(each)
+    for _ in range(2):
+        await suppressions.remove("acme", "a@b.example")
+    assert await suppressions.page("acme", "", 10) == [of("c@b.example")]
+    assert await suppressions.page("other", "", 10) == [of("a@b.example", team="other")]
+
+
+async def test_an_address_is_one_whatever_its_case(manage: ManageSuppressions) -> None:  # F23
+    wanted = Suppress(team_id="acme", address=" Ann@B.Example ", reason="asked", by="ada")
+    (kept,) = (await manage.add(wanted)).suppressions
+    assert kept == of("ann@b.example", reason="asked")
+    assert (await manage.remove(Unsuppress(team_id="acme", address="ANN@b.example"))).refused == ""
+    assert (await manage.list(ListSuppressions(team_id="acme"))).suppressions == []
+
+
+@pytest.mark.parametrize("address", ["ann", "Ann <ann@b.example>", "a@b.example, c@d.example", "@b.example"])
+async def test_what_is_no_address_is_refused(manage: ManageSuppressions, address: str) -> None:
+    answer = await manage.add(Suppress(team_id="acme", address=address))
+    assert (answer.suppressions, "expected one address like" in answer.refused) == ([], True)
+
+
+async def test_a_list_is_as_long_as_a_message_may_be(manage: ManageSuppressions, suppressions: Suppressions) -> None:
+    for number in range(1000):
+        await suppressions.add(of(f"{number:04}@b.example", reason="ü" * 500))
+    seen: list[str] = []
+    after, pages = "", 0
+    while pages == 0 or after:
+        answer = await manage.list(ListSuppressions(team_id="acme", after=after, limit=1000))
+        assert len(answer.model_dump_json().encode()) < 1_000_000
+        seen += [each.address for each in answer.suppressions]
+        after, pages = answer.next, pages + 1
+    assert (seen, pages) == ([f"{number:04}@b.example" for number in range(1000)], 3)
+
+
+async def test_a_store_that_is_away_is_a_failure_that_passes() -> None:
+    connection = Mongo("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=50", "nowhere")
+    with pytest.raises(Transient, match="can't look up who gets no mail"):
+        await MongoSuppressions(connection.database).among("acme", ["a@b.example"])
+    await connection.close()

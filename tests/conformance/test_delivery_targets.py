@@ -1,0 +1,190 @@
+"""The unwell targets in memory keep the same promises as those in MongoDB."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from delivery_center.adapters.fake_targets import MemoryTargets
+from delivery_center.adapters.mongo_deliveries import MongoDeliveries
+from delivery_center.adapters.mongo_targets import MongoTargets
+from delivery_center.domain import Delivery
+from delivery_center.ports import UnwellTargets
+from delivery_center.target_health import Place
+from rota_common.errors import Transient
+from rota_common.stores.mongo import Mongo
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+@dataclass
+class Stored:
+    targets: UnwellTargets
+    add_delivery: Callable[[Delivery], Awaitable[object]]
+
+
+@pytest.fixture(params=["memory", "mongo"])
+async def stored(request: pytest.FixtureRequest) -> AsyncIterator[Stored]:
+    if request.param == "memory":
+        memory = MemoryTargets()
+
+        async def add(delivery: Delivery) -> None:
+            memory.deliveries.append(delivery)
+
+        yield Stored(memory, add)
+        return
+    connection = Mongo(request.getfixturevalue("mongo_url"), f"{request.getfixturevalue('mongo_prefix')}_delivery")
+    store = MongoTargets(connection.database)
+    await store.prepare()
+    yield Stored(store, MongoDeliveries(connection.database).insert)
+    await connection.client.drop_database(connection.database.name)
+    await connection.close()
+
+
+@pytest.fixture
+def targets(stored: Stored) -> UnwellTargets:
+    return stored.targets
+
+
+def place(target_id: str = "t1", *, team: str = "acme", label: str = "https://a.example/1") -> Place:
+    given = {"target_id": target_id, "team_id": team, "member_id": "ann", "type": "webhook", "label": label}
+    return Place.model_validate(given)
+
+
+async def test_failures_are_counted_from_the_first_on(targets: UnwellTargets) -> None:
+    assert await targets.all() == []
+    await targets.failed(place(), "answered 500", NOON)
+    failing = await targets.failed(place(), "$no answer", NOON + HOUR)
+    assert (failing.failures, failing.failing_since, failing.last_at) == (2, NOON, NOON + HOUR)
+    assert (failing.last_error, failing.label, failing.disabled_at) == ("$no answer", "https://a.example/1", None)
+    assert await targets.all() == [failing]
+
+
+async def test_of_many_failures_at_once_each_is_counted(targets: UnwellTargets) -> None:
+    await asyncio.gather(*(targets.failed(place(label="$label"), "answered 500", NOON) for _ in range(20)))
+    (failing,) = await targets.all()
+    assert (failing.failures, failing.label) == (20, "$label")
+
+
+async def test_the_first_success_forgets_it(targets: UnwellTargets) -> None:
+    await targets.failed(place(), "answered 500", NOON)
+    await targets.reached("t1", NOON)
+    assert await targets.all() == []
+    again = await targets.failed(place(), "answered 500", NOON + HOUR)
+    assert (again.failures, again.failing_since) == (1, NOON + HOUR)
+
+
+async def test_a_success_from_before_the_last_failure_changes_nothing(targets: UnwellTargets) -> None:
+    failing = await targets.failed(place(), "answered 500", NOON)
+    await targets.reached("t1", NOON - timedelta(milliseconds=1))
+    await targets.reached("t2", NOON)
+    assert await targets.all() == [failing]
+
+
+async def test_of_many_who_switch_it_off_one_does(targets: UnwellTargets) -> None:
+    await targets.failed(place(), "answered 500", NOON)
+    switched = await asyncio.gather(*(targets.switch_off(place(), f"reason {n}", NOON + HOUR) for n in range(10)))
+    (off,) = [each for each in switched if each is not None]
+    assert await targets.all() == [off]
+    assert (off.disabled_at, off.untold, off.failing_since, off.failures) == (NOON + HOUR, True, NOON, 1)
+
+
+async def test_a_healthy_place_is_switched_off_as_well_and_by_one_alone(targets: UnwellTargets) -> None:
+    switched = await asyncio.gather(*(targets.switch_off(place(), "by hand", NOON) for _ in range(10)))
+    (off,) = [each for each in switched if each is not None]
+    assert (off.failures, off.failing_since, off.reason) == (0, None, "by hand")
+
+
+async def test_what_is_known_to_fail_is_switched_off_as_it_is_known(targets: UnwellTargets) -> None:
+    failing = await targets.failed(place(), "answered 500", NOON)
+    await targets.failed(place(), "answered 503", NOON + HOUR)
+    off = await targets.switch_off(failing, "by hand", NOON + HOUR)
+    assert off is not None
+    assert (off.failures, off.last_error, off.disabled_at) == (2, "answered 503", NOON + HOUR)
+
+
+async def test_neither_a_success_nor_a_failure_switches_it_on(targets: UnwellTargets) -> None:
+    await targets.failed(place(), "answered 500", NOON)
+    await targets.switch_off(place(), "gone", NOON)
+    await targets.reached("t1", NOON + HOUR)
+    late = await targets.failed(place(), "answered 500", NOON + HOUR)
+    assert (late.disabled_at, late.failures) == (NOON, 2)
+
+
+async def test_switched_on_its_failures_are_forgotten_and_once_told_it_is_gone(targets: UnwellTargets) -> None:
+    await targets.failed(place(), "answered 500", NOON)
+    off = await targets.switch_off(place(), "gone", NOON)
+    assert off is not None
+    await targets.told(off)
+    (kept,) = await targets.all()
+    assert (kept.disabled_at, kept.untold) == (NOON, False)
+    assert await targets.switch_on("other", "t1", NOON + HOUR) is None
+    on = await targets.switch_on("acme", "t1", NOON + HOUR)
+    assert on is not None
+    assert (on.disabled_at, on.failures, on.enabled_at, on.untold) == (None, 0, NOON + HOUR, True)
+    assert await targets.switch_on("acme", "t1", NOON + HOUR) is None
+    await targets.told(on)
+    assert await targets.all() == []
+
+
+async def test_what_failed_since_it_was_switched_on_stays_when_that_is_told(targets: UnwellTargets) -> None:
+    await targets.switch_off(place(), "gone", NOON)
+    on = await targets.switch_on("acme", "t1", NOON)
+    assert on is not None
+    await targets.failed(place(), "answered 500", NOON + HOUR)
+    await targets.reached("t1", NOON + 2 * HOUR)  # nothing is lost that hasn't been told
+    (kept,) = await targets.all()
+    assert kept.untold
+    await targets.told(on)
+    (kept,) = await targets.all()
+    assert (kept.untold, kept.enabled_at, kept.failures) == (False, None, 1)
+
+
+async def test_an_older_switch_that_is_told_does_not_count_for_a_newer(targets: UnwellTargets) -> None:
+    off = await targets.switch_off(place(), "gone", NOON)
+    assert off is not None
+    await targets.switch_on("acme", "t1", NOON + HOUR)
+    await targets.told(off)
+    (kept,) = await targets.all()
+    assert (kept.untold, kept.enabled_at) == (True, NOON + HOUR)
+
+
+async def test_they_come_by_label_and_are_a_teams_own(targets: UnwellTargets) -> None:
+    for number, (team, label) in enumerate([("acme", "b"), ("acme", "a"), ("other", "a")]):
+        await targets.failed(place(f"t{number}", team=team, label=label), "x", NOON)
+    assert [target.target_id for target in await targets.of("acme")] == ["t1", "t0"]
+    assert len(await targets.all()) == 3
+
+
+async def test_where_a_team_delivered_to_is_known_from_its_newest_delivery(stored: Stored) -> None:
+    def delivery(number: int, member: str, team: str = "acme") -> Delivery:
+        where = {"type": "webhook", "label": "https://a.example/1", "config": {}}
+        context = {"team_id": team, "member_id": member, "execution_id": "e1", "trigger_type": "clock"}
+        given = {
+            "request_id": f"r{number}",
+            "content": {"summary": "s", "body": {"inline": "b"}},
+            "context": context,
+            "mode": "standard",
+            "created_at": NOON + number * HOUR,
+            "accepted_at": NOON,
+            "targets": [where | {"delivery_id": f"d{number}-{id}", "target_id": id} for id in ("t0", "t1")],
+        }
+        return Delivery.model_validate(given)
+
+    for number, member in ((1, "ann"), (3, "cem"), (2, "bob")):
+        await stored.add_delivery(delivery(number, member))
+    assert await stored.targets.seen("acme", "t1") == place().model_copy(update={"member_id": "cem"})
+    assert await stored.targets.seen("acme", "t2") is None
+    assert await stored.targets.seen("other", "t1") is None
+
+
+async def test_a_store_that_is_away_is_a_failure_that_passes() -> None:
+    connection = Mongo("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=50", "nowhere")
+    store = MongoTargets(connection.database)
+    for asking in (store.all(), store.failed(place(), "x", NOON), store.reached("t1", NOON), store.seen("acme", "t1")):
+        with pytest.raises(Transient, match="how the targets fare"):
+            await asking
+    await connection.close()

@@ -1,0 +1,195 @@
+"""The inbound log and the shared limits keep the same promises in memory as in MongoDB."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from rota_common.clock import now
+from rota_common.errors import Transient
+from rota_common.stores.mongo import Mongo
+from trigger_gateway.adapters import fake_inbound
+from trigger_gateway.adapters.mongo_inbound import MongoInboundLog
+from trigger_gateway.adapters.mongo_rates import MongoRates
+from trigger_gateway.inbound_event import InboundEvent, Woken
+from trigger_gateway.inbound_log import REFUSALS_KEPT, InboundLog, Logged, Refusal, Status
+from trigger_gateway.ports import Leases
+
+AT = now().replace(minute=0, second=0, microsecond=0)
+"""Of today: MongoDB forgets what is older than 30 days."""
+
+WOKEN, ANOTHER = Woken("t1", "leader"), Woken("t2", "second")
+
+
+def event(name: str = "evt 1", *, minutes: int = 0, **more: Any) -> InboundEvent:
+    at = AT + timedelta(minutes=minutes)
+    return InboundEvent("acme", "leads", name, "lead.created", {"secret": "data"}, at, **more)
+
+
+def refusal(minutes: int = 0, *, reason: str = "bad_signature", **more: Any) -> Refusal:
+    return Refusal("acme", "leads", reason, AT + timedelta(minutes=minutes), **more)
+
+
+@pytest.fixture(params=["memory", "mongo"])
+async def store(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Mongo | None]:
+    if request.param == "memory":
+        yield None
+    else:
+        server = Mongo(mongo_url, f"{mongo_prefix}_gateway")
+        yield server
+        await server.client.drop_database(server.database.name)
+        await server.close()
+
+
+@pytest.fixture
+async def log(store: Mongo | None) -> AsyncIterator[InboundLog]:
+    if store is None:
+        yield fake_inbound.MemoryInboundLog()
+    else:
+        made = MongoInboundLog(store.database, service="test")
+        await made.prepare()
+        yield made
+        await made.flush()
+
+
+@pytest.fixture
+async def leases(store: Mongo | None) -> Leases:
+    if store is None:
+        return fake_inbound.MemoryLeases()
+    made = MongoRates(store.database)
+    await made.prepare()
+    return made
+
+
+async def test_an_event_is_recalled_with_what_it_became_but_not_its_data(log: InboundLog) -> None:
+    await log.add(Logged(event(), [WOKEN], "d1"))
+    for _ in range(2):  # before and after it was written
+        found = await log.recall("acme", "leads", "evt 1")
+        assert found is not None
+        assert (list(found.woken), found.digest) == ([WOKEN], "d1")
+        assert found.event == replace(event(), data={})
+        assert await log.find("acme", "leads", "evt 1") is not None
+    assert await log.recall("acme", "leads", "evt 2") is None
+    assert await log.recall("other", "leads", "evt 1") is None
+
+
+async def test_many_who_look_at_once_are_told_each_his_own(log: InboundLog) -> None:
+    for number in range(20):
+        await log.add(Logged(event(f"e{number}"), [], f"d{number}"))
+    await log.find("acme", "leads", "e0")
+    names = [f"e{number}" for number in range(40)]
+    found = await asyncio.gather(*(log.recall("acme", "leads", name) for name in names))
+    assert [each.digest if each else None for each in found] == [f"d{number}" for number in range(20)] + [None] * 20
+
+
+async def test_the_first_of_two_entries_stays_and_triggers_it_had_not_made_are_added(log: InboundLog) -> None:
+    await log.add(Logged(event(), [WOKEN], "d1"))
+    await log.find("acme", "leads", "evt 1")
+    await log.add(Logged(event(minutes=5), [WOKEN, ANOTHER], "d2"))
+    line = await log.find("acme", "leads", "evt 1")
+    assert line is not None
+    assert (line.at, list(line.woken)) == (AT, [WOKEN, ANOTHER])
+    found = await log.recall("acme", "leads", "evt 1")
+    assert found is not None
+    assert found.digest == "d1"
+
+
+async def test_repeats_are_counted_on_the_entry(log: InboundLog) -> None:
+    await log.add(Logged(event(), [WOKEN], "d1"))
+    log.repeated(event(minutes=1))
+    await log.find("acme", "leads", "evt 1")
+    log.repeated(event(minutes=3))
+    log.repeated(event(minutes=2))
+    line = await log.find("acme", "leads", "evt 1")
+    assert line is not None
+    assert (line.status, line.count, line.last_at) == (Status.ACCEPTED, 4, AT + timedelta(minutes=3))
+
+
+async def test_a_trigger_leads_to_its_event(log: InboundLog) -> None:  # F6
+    await log.add(Logged(event(), [WOKEN, ANOTHER], "d1"))
+    line = await log.by_trigger("acme", "t2")
+    assert line is not None
+    assert (line.source, line.event_id, line.type) == ("leads", "evt 1", "lead.created")
+    assert await log.by_trigger("other", "t2") is None
+    assert await log.by_trigger("acme", "t3") is None
+
+
+async def test_a_minutes_refusals_for_one_reason_are_one_line(log: InboundLog) -> None:
+    for second in (1, 30, 59):
+        at = AT + timedelta(seconds=second)
+        log.refused(Refusal("acme", "leads", "bad_signature", at, f"r{second}", f"e{second}"))
+    log.refused(refusal(reason="malformed_json"))
+    log.refused(refusal(1))
+    log.refused(replace(refusal(), source="crm"))
+    lines, more = await log.page("acme", "leads", page=1, page_size=10)
+    assert more is False
+    assert [(line.reason, line.count) for line in lines] == [
+        ("bad_signature", 1),
+        ("bad_signature", 3),
+        ("malformed_json", 1),
+    ]
+    named = lines[1]
+    assert (named.status, named.event_id, named.request_id) == (Status.REFUSED, "e59", "r59")
+    assert (named.at, named.last_at) == (AT + timedelta(seconds=1), AT + timedelta(seconds=59))
+
+
+async def test_a_flood_of_refused_posts_keeps_the_newest_lines_alone(log: InboundLog) -> None:
+    await log.add(Logged(event(), [], "d"))
+    for minutes in range(REFUSALS_KEPT + 30):
+        log.refused(refusal(minutes))
+    lines, _ = await log.page("acme", "leads", page=1, page_size=1000)
+    assert len(lines) == REFUSALS_KEPT + 1
+    assert lines[0].at == AT + timedelta(minutes=REFUSALS_KEPT + 29)
+    assert lines[-1].status is Status.ACCEPTED
+
+
+@pytest.mark.parametrize("page_size", [1, 3, 7, 50])
+async def test_pages_have_each_line_once_the_newest_first(log: InboundLog, page_size: int) -> None:
+    for number in range(20):
+        await log.add(Logged(event(f"e{number}", minutes=number), [], "d"))
+        if number % 3 == 0:
+            log.refused(Refusal("acme", "leads", "rate_limited", AT + timedelta(minutes=number, seconds=30)))
+    seen, page, more = list[datetime](), 0, True
+    while more:
+        page += 1
+        lines, more = await log.page("acme", "leads", page=page, page_size=page_size)
+        assert len(lines) == page_size or not more
+        seen += [line.at for line in lines]
+    assert len(seen) == 27
+    assert seen == sorted(seen, reverse=True)
+    assert page == -(-27 // page_size)
+
+
+async def test_replicas_never_lease_more_than_the_limit_together(leases: Leases) -> None:  # TG-28
+    given = await asyncio.gather(*(leases.lease("address 1.2.3.4", 7, 6, 100) for _ in range(40)))
+    assert sum(given) == 100
+    assert sorted(given, reverse=True)[:17] == [6] * 16 + [4]
+    assert await leases.lease("address 1.2.3.4", 7, 1, 100) == 0
+    assert await leases.lease("address 1.2.3.4", 8, 6, 100) == 6
+    assert await leases.lease("address 1.2.3.5", 7, 6, 100) == 6
+
+
+async def test_what_another_replica_is_just_noting_is_waited_for(mongo_url: str, mongo_prefix: str) -> None:
+    server = Mongo(mongo_url, f"{mongo_prefix}_gateway")
+    one, other = (MongoInboundLog(server.database, service="test") for _ in range(2))
+    await one.prepare()
+    waiting = asyncio.create_task(other.await_entry("acme", "leads", "evt 1"))
+    await asyncio.sleep(0)
+    await one.add(Logged(event(), [WOKEN], "d1"))
+    found = await waiting
+    assert found is not None
+    assert found.digest == "d1"
+    await one.flush()
+    await server.client.drop_database(server.database.name)
+    await server.close()
+
+
+async def test_a_log_that_cannot_be_read_says_so_to_all_who_wait() -> None:
+    nowhere = Mongo("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50", "nowhere")
+    log = MongoInboundLog(nowhere.database, service="test")
+    found = await asyncio.gather(*(log.recall("acme", "leads", str(n)) for n in range(3)), return_exceptions=True)
+    assert [type(each) for each in found] == [Transient] * 3
+    await nowhere.close()

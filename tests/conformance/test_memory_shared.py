@@ -1,0 +1,124 @@
+"""The fake shelves of a team's shared knowledge keep the same promises as those in Qdrant."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memory.adapters.fakes import DictShared
+from memory.adapters.qdrant import Qdrant
+from memory.adapters.qdrant_knowledge import QdrantKnowledge
+from memory.adapters.qdrant_shared import QdrantShared
+from memory.domain import Owner, Shelf
+from memory.ports import SharedKnowledge, Vector
+from rota_contracts.messages.learning import LessonType
+from rota_contracts.messages.memory import MemoryEntry, SharedEntry
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+EAST, NORTH, NORTHEAST = [1.0, 0.0], [0.0, 1.0], [0.6, 0.8]
+POLICIES = Shelf("acme", "policies")
+
+
+def entry(name: str, collection: str = "policies", content: str = "text") -> SharedEntry:
+    return SharedEntry(collection=collection, id=name, title=f"On {name}", content=content, updated_at=NOON)
+
+
+@pytest.fixture(params=["dict", "qdrant in memory", "qdrant in a folder"])
+async def shared(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SharedKnowledge]:
+    if request.param == "dict":
+        yield DictShared()
+        return
+    qdrant = Qdrant(path=str(tmp_path / "qdrant") if "folder" in request.param else "", dimensions=2)
+    await qdrant.open()
+    real = QdrantShared(qdrant)
+    await real.prepare()
+    yield real
+    await qdrant.close()
+
+
+async def found(
+    shared: SharedKnowledge, team: str = "acme", vector: Vector = EAST, limit: int = 10, *collections: str
+) -> list[str]:
+    answers = await shared.nearest(team, vector, limit, collections=collections or None)
+    return [each.entry.id for each in answers]
+
+
+async def test_the_nearest_of_all_collections_come_first(shared: SharedKnowledge) -> None:  # EX-27
+    kept = [(entry("n", "products"), NORTH), (entry("e"), EAST), (entry("ne", "prices"), NORTHEAST)]
+    await shared.keep("acme", kept)
+    first, second = await shared.nearest("acme", EAST, 2)
+    assert (first.entry, second.entry) == (entry("e"), entry("ne", "prices"))
+    assert [round(each.score, 3) for each in (first, second)] == [1.0, 0.6]
+
+
+async def test_only_the_named_collections_are_looked_into_and_their_best_are_mixed(shared: SharedKnowledge) -> None:
+    await shared.keep("acme", [(entry("p-n"), NORTH), (entry("p-e"), EAST)])
+    await shared.keep("acme", [(entry("q-ne", "products"), NORTHEAST), (entry("s", "secrets"), EAST)])
+    assert await found(shared, "acme", EAST, 10, "policies") == ["p-e", "p-n"]
+    assert await found(shared, "acme", EAST, 10, "policies", "products", "policies") == ["p-e", "q-ne", "p-n"]
+    assert await found(shared, "acme", EAST, 2, "policies", "products") == ["p-e", "q-ne"]
+    assert await found(shared, "acme", EAST, 10, "nothing-here") == []
+    assert await shared.nearest("acme", EAST, 10, collections=[]) == []
+
+
+async def test_an_entry_kept_again_replaces_itself_in_its_collection_alone(shared: SharedKnowledge) -> None:
+    await shared.keep("acme", [(entry("a", content="old"), EAST), (entry("a", "products", "of products"), EAST)])
+    await shared.keep("acme", [(entry("a", content="new"), NORTH)])
+    answers = await shared.nearest("acme", NORTH, 10)
+    assert [(each.entry.content, round(each.score, 3)) for each in answers] == [("new", 1.0), ("of products", 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (Shelf("a_b", "c"), Shelf("a", "b_c")),
+        (Shelf("a-b", "c"), Shelf("a", "b-c")),
+        (Shelf("acme", "policies"), Shelf("acme2", "policies")),
+        (Shelf("acme", "policies"), Shelf("ACME", "policies")),
+        (Shelf("acme", "other"), Shelf("other", "acme")),
+    ],
+)
+async def test_no_team_meets_anothers_entries(shared: SharedKnowledge, one: Shelf, two: Shelf) -> None:  # EX-27
+    await shared.keep(one.team, [(entry("x", one.collection, "of one"), EAST)])
+    await shared.keep(two.team, [(entry("x", two.collection, "of two"), EAST)])
+    for mine, collections in ((one, None), (one, [one.collection, two.collection, two.team])):
+        answers = await shared.nearest(mine.team, EAST, 10, collections=collections)
+        assert [each.entry.content for each in answers] == ["of one"]
+    assert await shared.remove(one, ["x"]) == 1
+    assert await shared.remove(one, ["x"]) == 0
+    assert await shared.clear(one) == 0
+    assert await found(shared, two.team) == ["x"]
+
+
+async def test_removing_counts_what_was_there_and_spares_the_rest(shared: SharedKnowledge) -> None:
+    await shared.keep("acme", [(entry(name), EAST) for name in "abc"])
+    await shared.keep("acme", [(entry("a", "products"), EAST)])
+    assert await shared.remove(POLICIES, ["a", "b", "b", "z"]) == 2
+    assert await shared.remove(POLICIES, []) == 0
+    assert await found(shared, "acme", EAST, 10, "policies") == ["c"]
+    assert await found(shared, "acme", EAST, 10, "products") == ["a"]
+
+
+async def test_a_collection_is_removed_whole_and_alone(shared: SharedKnowledge) -> None:
+    await shared.keep("acme", [(entry("a"), EAST), (entry("b"), NORTH), (entry("a", "products"), EAST)])
+    assert await shared.clear(POLICIES) == 2
+    assert await shared.clear(POLICIES) == 0
+    assert await found(shared) == ["a"]
+
+
+async def test_lessons_and_shared_knowledge_lie_beside_each_other_in_one_folder(tmp_path: Path) -> None:
+    robot = Owner("acme", "writer")
+    lesson = MemoryEntry(id="a", type=LessonType.INSIGHT, content="a lesson", created_at=NOON)
+    for visit in ("first", "again"):
+        qdrant = Qdrant(path=str(tmp_path), dimensions=2)
+        await qdrant.open()
+        lessons, shared = QdrantKnowledge(qdrant), QdrantShared(qdrant)
+        await lessons.prepare()
+        await shared.prepare()
+        if visit == "first":
+            await lessons.keep(robot, [(lesson, EAST)], rev=1)
+            await shared.keep("acme", [(entry("b"), EAST)])
+        assert [each.entry.id for each in await lessons.nearest(robot, EAST, 10)] == ["a"]
+        assert await found(shared) == ["b"]
+        await qdrant.close()

@@ -1,0 +1,224 @@
+"""The plan queue and the asks to take back, in memory, keep the same promises as those in MongoDB."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from rota_common.clock import now
+from rota_common.stores.mongo import Mongo
+from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
+from rota_contracts.ids import execution_id
+from rota_contracts.messages.control import Withdraw, WithdrawReply
+from rota_contracts.messages.plan import ChangePlan, PlanState
+from rota_contracts.messages.trigger import RejectReason
+from scheduler.adapters.fake_plans import MemoryPlans
+from scheduler.adapters.fakes import MemoryQueue, MemoryWithdrawals
+from scheduler.adapters.mongo_plans import MongoPlans
+from scheduler.adapters.mongo_queue import MongoQueue
+from scheduler.adapters.mongo_withdrawals import MongoWithdrawals
+from scheduler.card import Card, card_of
+from scheduler.decide import stopped
+from scheduler.domain import Board, Entry, Refusal, State, consider
+from scheduler.plan import Plan, change, plan_key, removed, started
+from scheduler.ports import Batch, Decided, Moved, Plans, PlansChanged, Queue, TakenBack, Withdrawals
+
+STALE = 1.0
+
+
+def a_card(**fields: Any) -> Card:
+    return card_of(a_robot(**fields))
+
+
+@dataclass(frozen=True)
+class Stores:
+    queue: Queue
+    plans: Plans
+    withdrawals: Withdrawals
+
+    async def write(self, **batch: Any) -> None:
+        epoch = await self.queue.acquire("first")
+        assert epoch is not None
+        await self.queue.write(Batch(at=NOON, **batch), owner="first", epoch=epoch)
+
+
+@pytest.fixture(params=["memory", "mongo"])
+async def stores(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Stores]:
+    if request.param == "memory":
+        plans = MemoryPlans()
+        queue = MemoryQueue(lease=9, clock=now, plans=plans)
+        yield Stores(queue, plans, MemoryWithdrawals(queue, clock=now, stale=STALE))
+        return
+    mongo = Mongo(mongo_url, f"{mongo_prefix}_scheduler")
+    made = MongoQueue(mongo, lease=9), MongoPlans(mongo.database), MongoWithdrawals(mongo.database, stale=STALE)
+    for store in (*made, *made):
+        await store.prepare()
+    yield Stores(*made)
+    await mongo.client.drop_database(mongo.database.name)
+    await mongo.close()
+
+
+def planned(plan_id: str = "p1", *, at: datetime | None = NOON, team: str = TEAM, member: str = MEMBER) -> Plan:
+    words = [{"content": "Look at $Globex"}]
+    given = {"team_id": team, "member_id": member, "action": "plan.add", "messages": words, "plan_time": at}
+    plan = change(None, ChangePlan.model_validate(given | {"plan_id": plan_id}), NOON)
+    assert isinstance(plan, Plan)
+    return plan
+
+
+def decided(trigger_id: str, *, admitted: bool = False, **fields: Any) -> Decided:
+    trigger = a_trigger(trigger_id, **fields)
+    entry = consider(trigger, a_card(team_id=trigger.team_id, member_id=trigger.member_id), Board(), now=NOON)
+    return Decided(trigger, "", entry, admitted)
+
+
+async def test_a_plan_is_stored_whole(stores: Stores) -> None:  # SC-16
+    plan = planned(at=NOON + timedelta(microseconds=123456))
+    assert await stores.plans.add(plan)
+    stored = await stores.plans.find(plan.key)
+    assert stored is not None
+    assert (stored.item, stored.changes, stored.untold) == (plan.item, 1, plan.untold)
+    assert await stores.plans.find(plan_key(TEAM, MEMBER, "p2")) is None
+
+
+async def test_of_several_with_one_name_the_first_is_kept(stores: Stores) -> None:  # SC-16
+    added = await asyncio.gather(*(stores.plans.add(planned(at=NOON + timedelta(hours=n))) for n in range(6)))
+    assert sorted(added) == [False] * 5 + [True]
+
+
+async def test_a_change_replaces_the_revision_before_it_and_no_other(stores: Stores) -> None:
+    plan = planned()
+    await stores.plans.add(plan)
+    gone = removed(plan, NOON, reason="the robot is gone")
+    assert await stores.plans.change(gone)
+    assert not await stores.plans.change(started(plan, NOON))
+    assert not await stores.plans.change(planned("never-added"))
+    stored = await stores.plans.find(plan.key)
+    assert stored == gone
+
+
+async def test_the_soonest_is_listed_first_and_what_has_no_time_last(stores: Stores) -> None:  # SC-16
+    for plan in (planned("none", at=None), planned("late", at=NOON + timedelta(days=1)), planned("soon")):
+        await stores.plans.add(plan)
+    await stores.plans.add(planned("bobs", member="bob", at=NOON + timedelta(hours=1)))
+    await stores.plans.add(planned("theirs", team="initech"))
+    over = planned("over")
+    await stores.plans.add(over)
+    await stores.plans.change(started(over, NOON))
+    assert [item.plan_id for item in await stores.plans.listed(TEAM, None, 9)] == ["soon", "bobs", "late", "none"]
+    assert [item.plan_id for item in await stores.plans.listed(TEAM, MEMBER, 2)] == ["soon", "late"]
+
+
+async def test_what_is_due_is_found_until_it_is_postponed_or_over(stores: Stores) -> None:  # SC-16
+    plans = [planned(f"p{n}", at=NOON + timedelta(minutes=n)) for n in range(4)]
+    for plan in reversed(plans):
+        await stores.plans.add(plan)
+    later = NOON + timedelta(minutes=2)
+    assert [plan.item.plan_id for plan in await stores.plans.due(later, 9)] == ["p0", "p1", "p2"]
+    assert [plan.item.plan_id for plan in await stores.plans.due(later, 1)] == ["p0"]
+    await stores.plans.postpone(plans[0], NOON + timedelta(hours=1))
+    await stores.plans.postpone(replace(plans[1], changes=7), NOON + timedelta(hours=1))  # it was changed meanwhile
+    await stores.plans.change(removed(plans[2], NOON))
+    assert [plan.item.plan_id for plan in await stores.plans.due(later, 9)] == ["p1"]
+
+
+async def test_a_cycle_makes_due_what_its_robots_have_planned_without_a_time(stores: Stores) -> None:  # Decision 14
+    for member in ("ann", "bob", "cid"):
+        await stores.plans.add(planned(f"{member}-none", member=member, at=None))
+        await stores.plans.add(planned(f"{member}-late", member=member, at=NOON + timedelta(days=1)))
+    await stores.plans.call([(TEAM, "ann"), (TEAM, "bob"), ("initech", "cid")], NOON)
+    assert {plan.item.plan_id for plan in await stores.plans.due(NOON, 9)} == {"ann-none", "bob-none"}
+
+
+async def test_a_fact_is_kept_until_it_is_told(stores: Stores) -> None:
+    plan = planned()
+    await stores.plans.add(plan)
+    await stores.plans.change(started(plan, NOON + timedelta(seconds=1)))
+    assert await stores.plans.untold(NOON - timedelta(seconds=1), 9) == []
+    (found,) = await stores.plans.untold(NOON, 9)
+    assert [each.fact.action for each in found.untold] == ["plan.add", "plan.start"]
+    await stores.plans.told(plan)  # the first alone
+    (found,) = await stores.plans.untold(NOON + timedelta(seconds=1), 9)
+    assert [each.fact.action for each in found.untold] == ["plan.start"]
+    await stores.plans.told(found)
+    assert await stores.plans.untold(NOON + timedelta(days=1), 9) == []
+
+
+async def test_a_batch_starts_its_plans_together_with_their_executions(stores: Stores) -> None:  # SC-16
+    plan = planned()
+    await stores.plans.add(plan)
+    await stores.write(decided=[decided(plan.key, type="human")], plans=[started(plan, NOON)])
+    stored = await stores.plans.find(plan.key)
+    assert stored is not None
+    assert (stored.item.state, stored.item.execution_id) == (PlanState.STARTED, plan.execution_id)
+    assert list((await stores.queue.board()).queued) == [plan.execution_id]
+
+
+async def test_a_batch_with_a_plan_that_was_changed_writes_nothing(stores: Stores) -> None:
+    kept, plan = planned("p0"), planned("p1")
+    for each in (kept, plan):
+        await stores.plans.add(each)
+    await stores.plans.change(removed(plan, NOON))
+    with pytest.raises(PlansChanged):
+        await stores.write(
+            decided=[decided(kept.key, type="human"), decided(plan.key, type="human")],
+            plans=[started(kept, NOON), started(plan, NOON)],
+        )
+    stored = await stores.plans.find(kept.key)
+    assert stored is not None
+    assert stored.item.state is PlanState.PLANNED
+    assert await stores.queue.board() == Board()
+
+
+async def test_an_ask_is_open_until_a_batch_answers_it(stores: Stores) -> None:  # TG-16
+    question = Withdraw(team_id=TEAM, reason="$costs too much")
+    first, second = [await stores.withdrawals.ask(question) for _ in range(2)]
+    assert [(each.ask_id, each.question) for each in await stores.withdrawals.asked()] == [
+        (first, question),
+        (second, question),
+    ]
+    await stores.write(answered=[first])
+    assert [await stores.withdrawals.is_open(each) for each in (first, second)] == [False, True]
+    assert [each.ask_id for each in await stores.withdrawals.asked()] == [second]
+
+
+async def test_an_ask_that_nobody_waits_for_any_more_counts_no_more(stores: Stores) -> None:
+    ask_id = await stores.withdrawals.ask(Withdraw(team_id=TEAM))
+    assert len(await stores.withdrawals.asked()) == 1
+    async with asyncio.timeout(10 * STALE):
+        while await stores.withdrawals.asked():
+            await asyncio.sleep(0.05)
+    assert await stores.withdrawals.is_open(ask_id)  # its asker was told that nobody dispatches
+
+
+async def test_its_outcome_is_what_was_stopped_and_what_is_about_to_begin(stores: Stores) -> None:  # TG-16
+    names = ("waits", "before", "deleted", "runs", "admitted", "resumed")
+    rows = [decided(name, admitted=name in ("runs", "admitted", "resumed")) for name in names]
+    ids = {name: execution_id(name) for name in names}
+    await stores.write(decided=[*rows, decided("bobs", member_id="bob"), decided("theirs", team_id="initech")])
+    resumed = (await stores.queue.board()).active[ids["resumed"]]
+    gone = Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted")
+    back = [TakenBack(ids["waits"], stopped("")), TakenBack(ids["deleted"], gone)]
+    back += [TakenBack(execution_id(name), stopped("")) for name in ("bobs", "theirs")]
+    moved = {ids["resumed"]: Moved(replace(resumed, parks=1), State.ADMITTED)}
+    await stores.write(started=[ids["runs"]], moved=moved, taken_back=back)
+    asked = stores.withdrawals.outcome
+    everything = WithdrawReply(execution_ids=sorted([ids["waits"], execution_id("bobs")]), admitted=[ids["admitted"]])
+    assert await asked(Withdraw(team_id=TEAM), NOON) == everything
+    assert (await asked(Withdraw(team_id=TEAM, member_id=MEMBER), NOON)).execution_ids == [ids["waits"]]
+    later = NOON + timedelta(minutes=2)
+    assert (await asked(Withdraw(team_id=TEAM), later)).execution_ids == []
+    one = Withdraw(team_id=TEAM, member_id=MEMBER, execution_id=ids["waits"])
+    assert await asked(one, later) == WithdrawReply(execution_ids=[ids["waits"]])
+    assert await asked(one.model_copy(update={"team_id": "initech"}), NOON) == WithdrawReply()
+
+
+async def test_what_was_refused_by_a_persons_word_at_once_was_stopped_too(stores: Stores) -> None:
+    row = decided("t1")
+    assert isinstance(row.verdict, Entry)
+    await stores.write(decided=[replace(row, verdict=stopped("too late"))])
+    outcome = await stores.withdrawals.outcome(Withdraw(team_id=TEAM), NOON)
+    assert outcome == WithdrawReply(execution_ids=[execution_id("t1")])

@@ -1,0 +1,54 @@
+"""Every service listens to exactly the channels that the catalog gives it, and answers exactly its questions."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rota.services import Choices, build_all
+from rota_common.runtime.service import Runtime, Service
+from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES
+from rota_contracts.streams import consumers
+
+
+@pytest.fixture
+async def built(tmp_path: Path) -> AsyncIterator[dict[str, Service]]:
+    """All services, put together and never started: nobody is there to connect to."""
+    nowhere = {"nats_url": "nats://127.0.0.1:9", "mongo_url": "mongodb://127.0.0.1:9/?connectTimeoutMS=1"}
+    choices = Choices(**nowhere, folder=tmp_path, admin_key="key", connector="rehearsal")
+    services = {name: app.service for name, app in build_all(choices, Runtime(), {}).items()}
+    yield services
+    for service in services.values():
+        for hook in service._hooks_down:
+            await hook()
+
+
+def answered(service: Service) -> list[str]:
+    subscribers: list[Any] = list(service.bus.broker.subscribers)
+    return [subscriber.subject.template for subscriber in subscribers]
+
+
+async def test_there_is_a_service_for_every_name_of_the_catalog(built: dict[str, Service]) -> None:
+    assert sorted(built) == sorted(SERVICES)
+    assert [name for name, service in built.items() if service.name != name] == []
+
+
+@pytest.mark.parametrize("name", SERVICES)
+async def test_a_service_listens_to_exactly_what_the_catalog_says(built: dict[str, Service], name: str) -> None:
+    given = {channel.name for channel in CHANNELS.values() if name in channel.consumers and channel.stream}
+    assert built[name].channels == given
+
+
+@pytest.mark.parametrize("name", SERVICES)
+async def test_a_service_has_one_handler_for_each_of_its_durable_consumers(
+    built: dict[str, Service], name: str
+) -> None:
+    held = [worker.config.durable for worker in built[name]._workers]
+    assert sorted(held) == sorted(consumer.durable for consumer in consumers() if consumer.service == name)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+async def test_a_service_answers_exactly_the_questions_that_are_put_to_it(built: dict[str, Service], name: str) -> None:
+    mine = [question.subject for question in QUESTIONS.values() if question.answered_by == name]
+    assert sorted(answered(built[name])) == sorted(mine)

@@ -1,0 +1,345 @@
+"""The validator's fake ports keep the same promises as the real ones."""
+
+import asyncio
+import json
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rota_common.testing.patience import PATIENCE_S
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import Assertion, CheckRules, Conversation
+from validator.adapters import script_process
+from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts
+from validator.adapters.pattern_process import PatternProcess
+from validator.adapters.script_process import ScriptProcess
+from validator.check_output import CheckOutput
+from validator.kinds import Faulty, Said, Unusable
+from validator.ports import Patterns, Scripts
+from validator.registry import Kinds
+
+
+@pytest.fixture(params=["inline", "process"])
+async def patterns(request: pytest.FixtureRequest) -> AsyncIterator[Patterns]:
+    if request.param == "inline":
+        yield InlinePatterns()
+    else:
+        process = PatternProcess()
+        yield process
+        await process.close()
+
+
+@pytest.fixture
+async def impatient() -> AsyncIterator[PatternProcess]:
+    process = PatternProcess(seconds=0.2)
+    yield process
+    await process.close()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("^# [A-Z]", "# Report", True),
+        ("^a", "b\na", False),
+        ("(?m)^a", "b\na", True),
+        ("ö+", "Möön\u2028", True),
+        ("", "", True),
+    ],
+)
+async def test_a_pattern_is_searched_anywhere(
+    patterns: Patterns, pattern: str, text: str, found: bool
+) -> None:  # VA-06
+    assert await patterns.search(pattern, text) is found
+
+
+async def test_a_wrong_pattern_is_named_wrong(patterns: Patterns) -> None:
+    with pytest.raises(Faulty, match="no regular expression: missing \\)"):
+        await patterns.search("(unclosed", "text")
+
+
+async def test_a_wrong_pattern_spoils_nothing(patterns: Patterns) -> None:
+    with pytest.raises(Unusable):
+        await patterns.search("*", "text")
+    assert await patterns.search("text", "a long text" * 100_000)
+
+
+async def test_many_at_once_get_their_own_answers(patterns: Patterns) -> None:
+    found = await asyncio.gather(*(patterns.search(f"^{number}$", "7") for number in range(20)))
+    assert [number for number, hit in enumerate(found) if hit] == [7]
+
+
+async def test_a_pattern_that_runs_for_ever_is_given_up_and_the_next_one_answered(impatient: PatternProcess) -> None:
+    ticks = 0
+
+    async def ticking() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.01)
+            ticks += 1
+
+    clock = asyncio.create_task(ticking())
+    with pytest.raises(Unusable, match=r"longer than 0\.2 s"):
+        await impatient.search("(a+)+$", "a" * 40 + "!")
+    clock.cancel()
+    assert ticks >= 5  # meanwhile the rest of the service went on
+    assert await impatient.search("a+", "aa")
+
+
+async def test_a_cancelled_search_leaves_no_answer_behind_for_the_next(impatient: PatternProcess) -> None:
+    await impatient.search("a", "a")
+    search = asyncio.create_task(impatient.search("(a+)+$", "a" * 40 + "!"))
+    await asyncio.sleep(0)
+    search.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await search
+    assert await impatient.search("b", "b")
+
+
+async def test_what_one_pattern_takes_is_not_taken_from_another(impatient: PatternProcess) -> None:
+    slow = asyncio.create_task(impatient.search("(a+)+$", "a" * 40 + "!"))
+    await asyncio.sleep(0)
+    assert await impatient.search("b", "b")
+    assert not slow.done()
+    with pytest.raises(Unusable):
+        await slow
+
+
+MANY = 500
+"""Patterns of 0.1 s each, and the start of a process: without a bound a minute or more."""
+
+
+async def test_patterns_that_run_for_ever_cost_a_question_bounded_time_and_no_others_answer() -> None:
+    patterns = PatternProcess(seconds=0.1)
+    check = CheckOutput(InlineOutputs(), patterns, InlineScripts(), Kinds(), seconds=2)
+    endless = [Assertion(type="regex", value="(a+)+$", negate=bool(number % 2)) for number in range(MANY)]
+    hostile = CheckRules(
+        rules=[Assertion(type="equals", value=1), *endless],
+        output=Text(inline="a" * 40 + "!"),
+        conversation=Conversation(max_turns=2),
+    )
+    harmless = CheckRules(rules=[Assertion(type="regex", value="^a")], output=Text(inline="a"))
+    started = time.monotonic()
+    first, *others = await asyncio.gather(check(hostile), *(check(harmless) for _ in range(5)))
+    assert time.monotonic() - started < 5
+    assert all(answer.verdict.passed for answer in others)
+    assert len(first.verdict.issues) == MANY + 1
+    assert "it took longer than 0.1 s on this output; write a simpler one" in first.verdict.issues[1]
+    assert first.verdict.issues[-1].endswith("the rules before it and this one took more than 2 s together")
+    await patterns.close()
+
+
+CONFINED = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
+confined = pytest.mark.skipif(not CONFINED, reason="the kernel's help is for Linux on x86-64 and ARM")
+
+READ = "import json, sys\ngiven = json.load(sys.stdin)\n"
+FILES = {
+    "yes": "print('true')",
+    "no": "print('false')",
+    "many.dots": READ
+    + "print(json.dumps({'passed': len(given['json']) == given['value'], 'message': given['output']}))",
+    "breaks": "1 / 0",
+}
+FUNCTIONS = {
+    "yes": lambda given: Said(True),
+    "no": lambda given: Said(False, "it says no"),
+    "many.dots": lambda given: Said(len(given["json"]) == given["value"], given["output"]),
+    "breaks": lambda given: Said(1 // 0 == 1),
+}
+
+
+def process(folder: Path, *, seconds: float = 5, **files: str) -> ScriptProcess:
+    for name, source in files.items():
+        (folder / f"{name}.py").write_text(source)
+    return ScriptProcess(str(folder), seconds=seconds)
+
+
+@pytest.fixture(params=["inline", "process"])
+def scripts(request: pytest.FixtureRequest, tmp_path: Path) -> Scripts:
+    return InlineScripts(FUNCTIONS) if request.param == "inline" else process(tmp_path, **FILES)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        # VA-08
+        ("yes", {}, Said(True)),
+        ("no", {}, Said(False, "it says no")),
+        ("many.dots", {"output": "[ö, 😀]", "json": [1, 2], "value": 2}, Said(True, "[ö, 😀]")),
+        ("many.dots", {"output": "x", "json": [], "value": 2}, Said(False, "x")),
+    ],
+)
+async def test_a_script_says_whether_it_holds(scripts: Scripts, name: str, given: Any, said: Said) -> None:
+    assert await scripts.run(name, json.dumps(given)) == said
+
+
+async def test_a_script_that_is_not_there_is_the_rules_fault(scripts: Scripts) -> None:
+    with pytest.raises(Faulty, match=r"there is no never\.py.*: add it"):
+        await scripts.run("never", "{}")
+
+
+async def test_a_script_that_breaks_says_how(scripts: Scripts) -> None:
+    with pytest.raises(Unusable, match="the script failed: ZeroDivisionError: "):
+        await scripts.run("breaks", "{}")
+
+
+@pytest.mark.parametrize("name", ["../yes", "a/yes", "/yes", "..\\yes", "yes\n", "", "y\0s", "ja ja", "é", "x" * 101])
+async def test_a_name_leads_nowhere_else(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    process(tmp_path, yes="print('true')")
+    with pytest.raises(Faulty, match="isn't a script's name"):
+        await ScriptProcess(str(tmp_path / "folder")).run(name, "{}")
+
+
+@pytest.mark.parametrize(("folder", "said"), [("", "set ROTA_SCRIPTS_DIR"), ("never", "ROTA_SCRIPTS_DIR isn't there")])
+async def test_without_a_folder_it_says_what_to_set(tmp_path: Path, folder: str, said: str) -> None:
+    with pytest.raises(Faulty, match=said):
+        await ScriptProcess(folder and str(tmp_path / folder)).run("yes", "{}")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("(", "failed: SyntaxError"),
+        ("print('true'); raise SystemExit(3)", "failed: it ended with code 3"),
+        ("print('true'); raise SystemExit('no luck')", "failed: no luck"),
+        ("", "expected the script to print true, false or "),
+        ("print('True')", 'it printed "True'),
+        ("print('null')", "expected the script to print"),
+        ("print('1')", "expected the script to print"),
+        ("print('{}')", "expected the script to print"),
+        ("print('{\"passed\": 1}')", "expected the script to print"),
+        ("print('true'); print('true')", "expected the script to print"),
+        ("import sys; sys.stdout.buffer.write(b'\\xff')", "expected the script to print"),
+        ("while True: print('x' * 100_000)", "printed more than 64 KB"),
+        ("import sys\nwhile True: sys.stderr.write('x' * 100_000)", "printed more than 64 KB"),
+        ("parts = []\nwhile True: parts.append('x' * 1_000_000)", "needs more than 128 MB of memory"),
+        ("def f(): f()\nf()", "failed: RecursionError"),
+        ("import requests", "failed: ModuleNotFoundError"),
+        ("import validator", "failed: ModuleNotFoundError"),
+    ],
+)
+async def test_a_script_without_a_verdict_fails_with_the_reason(tmp_path: Path, source: str, said: str) -> None:
+    with pytest.raises(Unusable, match=said) as failed:
+        await process(tmp_path, script=source).run("script", "{}")
+    assert len(str(failed.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "source", ["while True: pass", "import time; time.sleep(60)", "import os; os.close(1)\nwhile True: pass"]
+)
+async def test_a_script_that_never_ends_is_ended(tmp_path: Path, source: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(Unusable, match=r"took longer than 0\.3 s"):
+        await process(tmp_path, seconds=0.3, script=source).run("script", "{}")
+    assert time.monotonic() - started < 2
+
+
+async def test_a_script_that_reads_nothing_of_a_large_output_still_answers(tmp_path: Path) -> None:
+    given = json.dumps({"output": "x" * 5_000_000})
+    assert await process(tmp_path, script="print('true')").run("script", given) == Said(True)
+    read = READ + "print(json.dumps(len(given['output']) == 5_000_000))"
+    assert await process(tmp_path, script=read).run("script", given) == Said(True)
+
+
+async def test_a_script_has_an_empty_environment_and_an_empty_folder(tmp_path: Path) -> None:
+    source = (
+        "import json, os, sys\n"
+        "seen = [sorted(os.environ), os.getcwd(), sys.argv, [p for p in sys.path if 'site-packages' in p]]\n"
+        "print(json.dumps({'passed': True, 'message': json.dumps(seen)}))"
+    )
+    said = await process(tmp_path, script=source).run("script", "{}")
+    environment, folder, arguments, packages = json.loads(said.message)
+    assert (set(environment) <= {"LC_CTYPE"}, arguments, packages) == (True, [str(tmp_path / "script.py")], [])
+    assert Path(folder).name.startswith("rota-script-")
+    assert Path(folder).name not in left_behind()
+
+
+@confined
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import os; os.fork()",
+        "import subprocess; subprocess.run(['true'])",
+        "import os, sys; os.execv(sys.executable, [sys.executable])",
+        "import threading; threading.Thread(target=print).start()",
+        "import socket; socket.socket()",
+        "import urllib.request; urllib.request.urlopen('http://127.0.0.1:1')",
+        "import os; os.kill(os.getppid(), 9)",
+        "import os; open(f'/proc/{os.getppid()}/environ').read()",
+        "open('/etc/passwd').read()",
+        "open('new.txt', 'w').write('x')",
+        "open('empty.txt', 'w')",
+        "import os; os.unlink(__file__)",
+        "import os; os.chmod(__file__, 0o777)",
+        "import os; os.truncate(__file__, 0)",
+        "import os; os.mkdir('folder')",
+        "import resource, os; resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (1, 1))",
+    ],
+)
+async def test_a_script_may_compute_and_nothing_else(tmp_path: Path, source: str) -> None:
+    refused = "PermissionError|Operation not permitted|can't start new thread"
+    with pytest.raises(Unusable, match=refused):
+        await process(tmp_path, script=source).run("script", "{}")
+    assert (tmp_path / "script.py").read_text() == source
+
+
+async def test_the_standard_library_is_there(tmp_path: Path) -> None:
+    modules = (
+        "csv, datetime, decimal, difflib, hashlib, html.parser, math, random, re, statistics, unicodedata, zoneinfo"
+    )
+    assert await process(tmp_path, script=f"import {modules}\nprint('true')").run("script", "{}") == Said(True)
+
+
+@confined
+async def test_a_cancelled_script_is_gone(tmp_path: Path) -> None:
+    source = "import time; print('started', flush=True); time.sleep(60)"
+    running = asyncio.create_task(process(tmp_path, seconds=60, script=source).run("script", "{}"))
+    while not children(tmp_path / "script.py"):
+        await asyncio.sleep(0.01)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await gone(tmp_path / "script.py")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+async def test_where_the_kernel_lets_a_script_start_others_they_end_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = tmp_path / "worker.py"
+    lines = script_process.WORKER.read_text().splitlines(keepends=True)
+    worker.write_text("".join(line for line in lines if not line.startswith(("    confine()", "    limit("))))
+    monkeypatch.setattr(script_process, "WORKER", worker)
+    source = "import os, time\nif os.fork() == 0: time.sleep(60)\nprint('true')"
+    with pytest.raises(Unusable, match="took longer than"):
+        await process(tmp_path, seconds=0.5, script=source).run("script", "{}")
+    await gone(tmp_path / "script.py")
+
+
+async def gone(script: Path) -> None:
+    """A process that was killed takes a moment to end."""
+    async with asyncio.timeout(PATIENCE_S):
+        while children(script):
+            await asyncio.sleep(0.01)
+
+
+def left_behind() -> list[str]:
+    return [path.name for path in Path(tempfile.gettempdir()).iterdir()]
+
+
+def children(script: Path) -> list[str]:
+    """The processes that run this script."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if str(script) in entry.read_text():
+                found.append(entry.parent.name)
+        except OSError:  # it has ended meanwhile
+            continue
+    return found

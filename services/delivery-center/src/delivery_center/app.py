@@ -41,7 +41,7 @@ from delivery_center.sweep import Sweep
 from delivery_center.target_questions import targets_router
 from delivery_center.unwell import REFRESH_S, Unwell, refreshing
 from rota_common.bus.feed import Feed
-from rota_common.bus.live import Watch
+from rota_common.bus.live import LiveEvents
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, plain_app
@@ -86,7 +86,7 @@ def build(
     manage = ManageSubscriptions(subscriptions, service.runtime.clock)
     service.include(build_router(parts.deliver(), parts.stop_retries(), manage, service.publish))
     service.include(ledger_router(store, Replay(store, Robots(service.bus), service.runtime.clock)))
-    service.background("controls", hearing(Watch(service.bus, service=SERVICE), controls))
+    service.background("controls", hearing(LiveEvents(service.bus, service=SERVICE), controls))
     service.background("retries", parts.sweep())
     return plain_app(service, settings)
 

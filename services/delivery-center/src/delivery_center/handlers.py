@@ -7,7 +7,7 @@ from delivery_center.deliver import Deliver
 from delivery_center.facts import refused
 from delivery_center.stop_retries import StopRetries
 from delivery_center.subscriptions import ManageSubscriptions
-from rota_common.bus.live import Watch
+from rota_common.bus.live import LiveEvents
 from rota_common.bus.publishing import Publish
 from rota_common.bus.router import Router
 from rota_contracts.catalog import (
@@ -68,7 +68,7 @@ def _subscriptions(router: Router, subscriptions: ManageSubscriptions) -> None:
         return await subscriptions.list(question)
 
 
-def hearing(watch: Watch, controls: Controls) -> Callable[[], Awaitable[None]]:
+def hearing(watch: LiveEvents, controls: Controls) -> Callable[[], Awaitable[None]]:
     """Remember what the executors say to all: each replica hears every word, whoever has the delivery in hand."""
 
     async def loop() -> None:

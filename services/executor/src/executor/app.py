@@ -34,7 +34,7 @@ from executor.start_execution import StartExecution
 from executor.stop_robot import StopRobot
 from executor.sweep import Sweep
 from executor.take_result import TakeResult
-from rota_common.bus.live import Watch
+from rota_common.bus.live import LiveEvents
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, plain_app
@@ -77,7 +77,7 @@ def build(
     service.background("sweep", Sweep(runs, drive, give, clock, interval=settings.sweep_interval).run)
     report = Report(service.publish, clock, executor_id=owner, capacity=settings.capacity)
     service.background("report", report.run)
-    service.background("control", HearBroadcast(Watch(service.bus, service=NAME), give))
+    service.background("control", HearBroadcast(LiveEvents(service.bus, service=NAME), give))
     service.probe("mongo", mongo.ping)
     service.on_stop(report.stop)
     service.on_stop(call.close)

@@ -1,7 +1,7 @@
 """What another replica was told about a run that this one has in hand: a stop ends the step at once (F11)."""
 
 from executor.give_word import GiveWord
-from rota_common.bus.live import Watch
+from rota_common.bus.live import LiveEvents
 from rota_contracts.catalog import CONTROL_GIVEN
 
 HEARD_LIMIT = 10_000
@@ -11,7 +11,7 @@ HEARD_LIMIT = 10_000
 class HearBroadcast:
     """Heard by every replica, never by one of them; what is missed is read with the run's next write."""
 
-    def __init__(self, watch: Watch, give: GiveWord) -> None:
+    def __init__(self, watch: LiveEvents, give: GiveWord) -> None:
         self._watch, self._give = watch, give
 
     async def __call__(self) -> None:

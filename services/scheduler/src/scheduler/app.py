@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import uuid4
 
-from rota_common.bus.live import Watch
+from rota_common.bus.live import LiveEvents
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, plain_app
@@ -62,7 +62,7 @@ def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
     service, clock = Service.of(NAME, settings, runtime=runtime, outages=OUTAGES), runtime.clock
     mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_scheduler")
     stores = Stores.on(mongo, lease=settings.lease)
-    announce, watch = Announce(service.publish, clock), Watch(service.bus, service=NAME)
+    announce, watch = Announce(service.publish, clock), LiveEvents(service.bus, service=NAME)
     capacity = Capacity(watch, pool=settings.pool)
 
     def lag() -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import monotonic
 
-from rota_common.bus.live import Watch
+from rota_common.bus.live import LiveEvents
 from rota_common.runtime.metrics import CAPACITY
 from rota_contracts.catalog import EXECUTOR_REPORTED
 from rota_contracts.messages.executor_capacity import ALIVE_S, ExecutorReportedV1
@@ -16,7 +16,7 @@ class Capacity:
     another machine's.
     """
 
-    def __init__(self, watch: Watch, *, pool: int, elapsed: Callable[[], float] = monotonic) -> None:
+    def __init__(self, watch: LiveEvents, *, pool: int, elapsed: Callable[[], float] = monotonic) -> None:
         self._watch, self._pool, self._elapsed = watch, pool, elapsed
         self._alive: dict[str, tuple[int, float]] = {}
         self.on_more: Callable[[], None] = lambda: None

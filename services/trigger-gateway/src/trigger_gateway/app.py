@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import uuid4
 
-from rota_common.bus.live import Watch
+from rota_common.bus.live import LiveEvents
 from rota_common.clock import Clock
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, health_routes, lifespan
@@ -67,7 +67,7 @@ def build(
     service = Service.of(NAME, settings, runtime=runtime, outages=mongo.OUTAGES)
     server = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_gateway")
     stores = Stores.on(server, service.runtime.clock, reading_lease=settings.reading_lease)
-    watch = Watch(service.bus, service=NAME)
+    watch = LiveEvents(service.bus, service=NAME)
     routes = Routes(stores.sources, stores.robots, service.runtime.clock)
     sync = SyncRobots(stores.robots, definitions or NatsDefinitions(service.bus, service.publish))
     seals = FernetSeals(settings.secrets_key.get_secret_value() if settings.secrets_key else "")
@@ -134,7 +134,7 @@ def _parts(
     sync: SyncRobots,
     signatures: Signatures,
     seals: Seals,
-    watch: Watch,
+    watch: LiveEvents,
 ) -> Parts:
     clock = service.runtime.clock
     rates = Rates(stores.rates, clock, RateLimits(settings.rate_per_address, settings.rate_per_source))
@@ -168,7 +168,7 @@ def _parts(
     )
 
 
-def _asking(service: Service, stores: Stores, watch: Watch) -> RequestRun:
+def _asking(service: Service, stores: Stores, watch: LiveEvents) -> RequestRun:
     triggers, outcomes = NatsTriggers(service.bus, service.publish), NatsOutcomes(service.bus, watch, service.ask)
     return RequestRun(stores.robots, triggers, outcomes, stores.requests, service.runtime.clock, _new_id)
 

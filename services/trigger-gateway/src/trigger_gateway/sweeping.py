@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from rota_common.bus.live import Watch
+from rota_common.bus.live import LiveEvents
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
 from trigger_gateway.routes import Routes
 from trigger_gateway.sync_robots import SyncRobots
@@ -22,7 +22,7 @@ def sweeping(sync: SyncRobots, *, interval: float) -> Loop:
     return loop
 
 
-def forgetting(watch: Watch, routes: Routes) -> Loop:
+def forgetting(watch: LiveEvents, routes: Routes) -> Loop:
     """Drop what is kept in memory about a team whenever one of its robots has changed, whoever changed it."""
 
     async def loop() -> None:

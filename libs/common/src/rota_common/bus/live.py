@@ -1,4 +1,4 @@
-"""Hearing facts as they pass, for whoever waits for one or watches them now: nothing is kept, nothing acknowledged."""
+"""Live events: plain subscriptions to facts as they pass. Nothing is kept, nothing is acknowledged."""
 
 import asyncio
 import contextlib
@@ -15,12 +15,12 @@ from rota_common.runtime.logs import logger
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import EnvelopeError, Event, parse_event
 
-HEARD_LIMIT = 256
+EVENTS_LIMIT = 256
 FLUSH_S = 2
 
 
-class Heard:
-    """What one listener has heard and not yet taken: at most `limit` events, then the oldest is dropped and counted."""
+class Events:
+    """The buffer of one listener: at most `limit` events, then the oldest is dropped and counted."""
 
     def __init__(self, limit: int) -> None:
         self._waiting: deque[Event[Any]] = deque(maxlen=limit)
@@ -45,39 +45,41 @@ class Heard:
         return count
 
 
-class Watch:
-    """Plain subscriptions of one service. What passes while NATS is away is not heard."""
+class LiveEvents:
+    """Plain subscriptions of one service. What passes while NATS is away is missed."""
 
     def __init__(self, bus: Bus, *, service: str) -> None:
         self._bus, self._log = bus, logger(service=service)
 
     @contextlib.asynccontextmanager
     async def listen(
-        self, channels: Iterable[Channel[Any]], *, team: str = "*", member: str = "*", limit: int = HEARD_LIMIT
-    ) -> AsyncIterator[Heard]:
-        """Hear each fact of `channels` of that team and member, from now on until the end of the block.
+        self, channels: Iterable[Channel[Any]], *, team: str = "*", member: str = "*", limit: int = EVENTS_LIMIT
+    ) -> AsyncIterator[Events]:
+        """Receive each fact of `channels` of that team and member, from now on until the end of the block.
 
         Inside the block the server knows of it, so that nothing published after the block began is missed.
         Raises nats.errors.Error when the bus isn't connected.
         """
         if not self._bus.connected:
             raise NatsError("not connected to NATS")
-        heard, client = Heard(limit), self._bus.client
+        events, client = Events(limit), self._bus.client
         async with contextlib.AsyncExitStack() as stack:
             for channel in channels:
-                subscription = await client.subscribe(channel.subject(team, member), cb=self._hearing(channel, heard))
+                subscription = await client.subscribe(
+                    channel.subject(team, member), cb=self._receiving(channel, events)
+                )
                 stack.push_async_callback(_leave, subscription.unsubscribe)
             await barrier(client, timeout=FLUSH_S)
-            yield heard
+            yield events
 
-    def _hearing(self, channel: Channel[Any], heard: Heard) -> Callable[[Msg], Awaitable[None]]:
-        async def hear(message: Msg) -> None:
+    def _receiving(self, channel: Channel[Any], events: Events) -> Callable[[Msg], Awaitable[None]]:
+        async def receive(message: Msg) -> None:
             try:
-                heard.put(parse_event(channel.payload, message.headers, message.data, expected=channel.type))
+                events.put(parse_event(channel.payload, message.headers, message.data, expected=channel.type))
             except (EnvelopeError, ValidationError) as error:  # its consumers bury it; a listener only misses it
                 self._log.debug("unreadable", subject=message.subject, error=str(error))
 
-        return hear
+        return receive
 
 
 async def _leave(unsubscribe: Callable[[], Awaitable[None]]) -> None:

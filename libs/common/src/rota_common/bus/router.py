@@ -1,15 +1,11 @@
-"""Where a service's handlers are named: `@router.consume(CHANNEL)` and `@router.answer(QUESTION)`."""
+"""The table of a service's handlers: `router.on(CHANNEL, handler)` and `router.answer(QUESTION, handler)`."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from rota_common.bus.consuming import Handler, OnBuried, Subscription
 from rota_common.bus.rpc import AnswerHandler, Answering
 from rota_contracts.catalog import Channel, Question
-
-H = TypeVar("H", bound=Handler)
-G = TypeVar("G", bound=AnswerHandler)
 
 
 class Router:
@@ -19,27 +15,30 @@ class Router:
         self.subscriptions: list[Subscription] = []
         self.answers: list[Answering] = []
 
-    def consume(
+    def on(
         self,
         channel: Channel[Any],
+        handler: Handler,
         *,
         slots: int = 16,
         gate: asyncio.Event | None = None,
         when_buried: OnBuried | None = None,
-    ) -> Callable[[H], H]:
-        """The decorated function handles each event of `channel`; see `Subscription` for the settings."""
+    ) -> None:
+        """`handler` takes each event of `channel`; see `Subscription` for the settings."""
+        self.subscriptions.append(Subscription(channel, handler, slots, gate, when_buried))
 
-        def register(handler: H) -> H:
-            self.subscriptions.append(Subscription(channel, handler, slots, gate, when_buried))
+    def consume(self, channel: Channel[Any], **settings: Any) -> Any:  # goes with its last use
+        def register(handler: Handler) -> Handler:
+            self.on(channel, handler, **settings)
             return handler
 
         return register
 
-    def answer(self, question: Question[Any, Any], *, workers: int = 64) -> Callable[[G], G]:
-        """The decorated function answers `question`."""
+    def answer(self, question: Question[Any, Any], handler: AnswerHandler | None = None, *, workers: int = 64) -> Any:
+        """`handler` takes the request of `question` and returns its reply."""
 
-        def register(handler: G) -> G:
+        def register(handler: AnswerHandler) -> AnswerHandler:  # goes with its last use
             self.answers.append(Answering(question, handler, workers))
             return handler
 
-        return register
+        return register if handler is None else register(handler)

@@ -5,12 +5,13 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Self
+from typing import Any, Self
 
 from nats.errors import Error as NatsError
 
 from rota_common.bus.connection import Bus
 from rota_common.bus.consuming import Subscription, Worker
+from rota_common.bus.live import EVENTS_LIMIT, LiveEvents
 from rota_common.bus.middlewares import Middleware, wrap
 from rota_common.bus.publishing import Publish
 from rota_common.bus.router import Router
@@ -20,9 +21,13 @@ from rota_common.retries import backoff
 from rota_common.runtime import metrics
 from rota_common.runtime.logs import logger
 from rota_common.runtime.settings import ServiceSettings
+from rota_contracts.catalog import Channel
+from rota_contracts.envelope import Event
 
 Hook = Callable[[], Awaitable[None]]
-CANCEL_AGAIN_S = 3
+Work = Callable[[], Awaitable[bool | None]]
+CANCEL_AGAIN_S = 0.05
+"""After the first cancellation that had no effect; doubled each time."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Service:
         self.bus = Bus(nats_url, name=name, nkey_file=nkey_file)
         self.publish = Publish(self.bus, source=name, clock=self.runtime.clock)
         self.ask = Ask(self.bus, by=name)
+        self.live = LiveEvents(self.bus, service=name)
         self._workers: list[Worker] = []
         self._hooks_up: list[Hook] = []
         self._hooks_down: list[Hook] = []
@@ -114,6 +120,34 @@ class Service:
     def background(self, name: str, loop: Hook) -> None:
         """Run `loop` for as long as the service runs; a failure is logged, counted and followed by a new start."""
         self._loops[name] = loop
+
+    def every(self, seconds: float, work: Work, *, name: str) -> None:
+        """Run `work` now, and again `seconds` after each end; at once if it returned True, because there is more."""
+
+        async def loop() -> None:
+            while True:
+                if await work() is not True:
+                    await asyncio.sleep(seconds)
+
+        self.background(name, loop)
+
+    def follow(
+        self,
+        channels: Sequence[Channel[Any]],
+        handle: Callable[[Event[Any]], None],
+        *,
+        name: str,
+        limit: int = EVENTS_LIMIT,
+    ) -> None:
+        """Give each event of `channels` to `handle` as it passes, in every replica. An event that passes while NATS is
+        away is missed; a replica that is slower than `limit` events loses the oldest."""
+
+        async def loop() -> None:
+            async with self.live.listen(channels, limit=limit) as events:
+                while True:
+                    handle(await events.next())
+
+        self.background(name, loop)
 
     async def start(self) -> None:
         """Return at once; `started` is set when the service has all it needs. It waits for its servers for ever."""
@@ -200,6 +234,7 @@ async def _cancel(tasks: Sequence[asyncio.Task[None]], *, again: float = CANCEL_
         for task in late:
             task.cancel()
         await asyncio.wait(late, timeout=again)
+        again *= 2
 
 
 async def _reason(check: Hook, *, timeout: float = 2) -> str:

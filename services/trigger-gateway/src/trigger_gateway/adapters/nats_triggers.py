@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from nats.errors import MaxPayloadError
 
 from rota_common.bus.connection import Bus
-from rota_common.bus.live import Heard, Watch
+from rota_common.bus.live import Events, LiveEvents
 from rota_common.bus.publishing import Publish
 from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient
@@ -35,7 +35,7 @@ class NatsTriggers:
 
 
 class NatsHearing:
-    def __init__(self, heard: Heard) -> None:
+    def __init__(self, heard: Events) -> None:
         self._heard = heard
 
     async def outcome(self, trigger_id: str, *, within: float) -> Outcome | None:
@@ -51,7 +51,7 @@ class NatsHearing:
 class NatsOutcomes:
     """Listens only while somebody waits: a request to a robot is rare, and webhooks don't wait for their admission."""
 
-    def __init__(self, bus: Bus, watch: Watch, ask: Ask) -> None:
+    def __init__(self, bus: Bus, watch: LiveEvents, ask: Ask) -> None:
         self._bus, self._watch, self._ask = bus, watch, ask
 
     @contextlib.asynccontextmanager

@@ -7,7 +7,7 @@ from fastapi import Depends, Request
 from nats.js import JetStreamContext
 
 from rota_common.bus.connection import Bus
-from rota_common.bus.live import Watch
+from rota_common.bus.live import LiveEvents
 from rota_common.bus.rpc import Ask
 from rota_common.clock import Clock
 from rota_common.errors import Transient
@@ -52,7 +52,7 @@ class Parts:
     attachments: Attachments
     attachment_limit: int
     ask: Ask
-    watch: Watch
+    watch: LiveEvents
     bus: Bus
     clock: Clock
     heartbeat: float

@@ -46,7 +46,7 @@ def test_a_verdict_says_whether_it_passed() -> None:
     )
 
 
-def test_a_notification_is_shown_with_its_channel_and_title() -> None:  # Decision 12
+def test_a_notification_is_shown_with_its_channel_and_title() -> None:  # DEC-12
     data = {"channel": "sales", "title": "A lead", "subscriber": "ada"}
     assert line_of(event(catalog.NOTIFICATION_POSTED, data)).endswith("✉ notification on sales for ada: A lead")
     assert line_of(event(catalog.NOTIFICATION_POSTED, data | {"subscriber": None})).endswith("on sales: A lead")

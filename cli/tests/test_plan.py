@@ -36,7 +36,7 @@ def test_something_is_planned_for_a_time(gateway: Gateway, command: Command) -> 
     assert gateway.asked == [("/robots/a/intervene", asked)]
 
 
-def test_something_is_planned_for_the_next_cycle(gateway: Gateway, command: Command) -> None:  # Decision 14
+def test_something_is_planned_for_the_next_cycle(gateway: Gateway, command: Command) -> None:  # DEC-14
     gateway.says["/robots/a/intervene"] = DONE | {"plan_time": None}
     assert command("plan", "add", "a", "-m", "Review")[:2] == (0, "plan p1: planned\n")
     assert set(gateway.asked[0][1]) == {"action", "messages"}

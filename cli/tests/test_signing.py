@@ -38,7 +38,7 @@ def test_what_is_no_secret_is_refused_in_words(secret: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", Scheme)
-def test_what_is_signed_by_any_scheme_is_what_the_gateway_takes(scheme: Scheme) -> None:  # Decision 5
+def test_what_is_signed_by_any_scheme_is_what_the_gateway_takes(scheme: Scheme) -> None:  # DEC-5
     at, secret = now(), signing_secret()
     signer = Signer(scheme, secret, "X-Sig")
     body, headers = signer.event(message_id="m1", at=at, type="issues.opened", data={"number": 7})

@@ -30,7 +30,7 @@ def test_deleting_a_key_asks_first(gateway: Gateway, command: Command) -> None:
     assert gateway.requests[0].method == "DELETE"
 
 
-def test_subscribers_are_listed_added_and_removed(gateway: Gateway, command: Command) -> None:  # Decision 12
+def test_subscribers_are_listed_added_and_removed(gateway: Gateway, command: Command) -> None:  # DEC-12
     gateway.says["/subscriptions"] = {"subscriptions": [ADA]}
     code, out, _ = command("subscriptions", "--channel", "sales")
     assert (code, out.splitlines()[1].split()) == (0, ["sales", "ada", "2026-03-02T09:00:00Z"])

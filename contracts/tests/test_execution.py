@@ -41,7 +41,7 @@ def test_a_task_of_an_assistant_needs_no_server() -> None:
     assert Task.model_validate({"id": "task-1", "executor_id": "experts.text-writer"}).mcp_server is None
 
 
-# EX-06, Decision 30
+# EX-06, DEC-30
 def test_a_waiting_or_paused_execution_is_not_over() -> None:
     assert {status for status in ExecStatus if status.over} == {"completed", "failed", "cancelled"}
 

@@ -57,7 +57,7 @@ def expected(clock: Clock, after: datetime, until: datetime) -> list[datetime]:
     days=st.lists(st.sampled_from(DAYS), max_size=4),
     start=st.datetimes(datetime(2024, 1, 1), datetime(2030, 1, 1)),  # noqa: DTZ001  # hypothesis wants them bare
 )
-def test_the_instants_are_those_of_an_independent_calendar(  # SC-01 SC-02 SC-03 SC-07, Decision 23
+def test_the_instants_are_those_of_an_independent_calendar(  # SC-01 SC-02 SC-03 SC-07, DEC-23
     zone: str, minutes: list[int], days: list[str], start: datetime
 ) -> None:
     clock = times(*(f"{each // 60}:{each % 60:02}" for each in minutes), days=days, tz=zone)
@@ -67,7 +67,7 @@ def test_the_instants_are_those_of_an_independent_calendar(  # SC-01 SC-02 SC-03
 
 
 @pytest.mark.parametrize("zone", ZONES)
-def test_in_a_year_of_hours_none_is_missed_and_none_is_doubled(zone: str) -> None:  # SC-03, Decision 23
+def test_in_a_year_of_hours_none_is_missed_and_none_is_doubled(zone: str) -> None:  # SC-03, DEC-23
     clock = times(*(f"{hour:02}:30" for hour in range(24)), tz=zone)
     after, until = datetime(2028, 1, 1, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC)
     found = []
@@ -153,11 +153,11 @@ def test_a_day_as_an_interval_is_24_hours_also_when_a_day_is_not() -> None:
     assert first(clock, 2, after="2026-03-28T12:00+00:00") == ["2026-03-29T00:00:00+00:00", "2026-03-30T00:00:00+00:00"]
 
 
-def test_a_daemon_is_never_due_by_the_clock() -> None:  # SC-05, Decision 18
+def test_a_daemon_is_never_due_by_the_clock() -> None:  # SC-05, DEC-18
     assert due_after(Clock.model_validate({"mode": "daemon"}), SET, anchor=SET) is None
 
 
-def test_a_daemon_that_fails_pauses_longer_and_longer() -> None:  # Decision 18
+def test_a_daemon_that_fails_pauses_longer_and_longer() -> None:  # DEC-18
     pauses = [daemon_pause(failures) for failures in range(40)]
     assert pauses[0] == DAEMON_FLOOR
     assert [two / one for one, two in pairwise(pauses[:9])] == [2] * 8

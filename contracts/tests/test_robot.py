@@ -62,7 +62,7 @@ def test_the_phases_are_in_order() -> None:
     assert list(ALL_PHASES) == ["inspiration", "goals", "tasks", "run", "delivery", "learning"]
 
 
-# DC-08, Decision 11
+# DC-08, DEC-11
 @pytest.mark.parametrize(
     ("kind", "opts", "target"),
     [
@@ -78,7 +78,7 @@ def test_the_short_form_of_delivery_becomes_one_target(kind: str, opts: dict[str
     assert short == full
 
 
-# Decision 11
+# DEC-11
 def test_the_short_form_of_notify_needs_no_options() -> None:
     assert definition(delivery={"type": "notify"}).robot_config.delivery.preferences.notify is not None
 

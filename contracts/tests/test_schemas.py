@@ -114,7 +114,7 @@ def test_the_page_of_channels_links_to_files_that_exist() -> None:
     assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
 
 
-# Decision 11, DC-09, DC-11
+# DEC-11, DC-09, DC-11
 @pytest.mark.parametrize(
     ("robot", "good"),
     [

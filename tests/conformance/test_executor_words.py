@@ -104,7 +104,7 @@ async def late(runs: Runs, now: Any) -> list[str]:
     return [run.id async for run in runs.late(now, limit=10)]
 
 
-async def test_a_run_past_its_deadline_is_late_until_it_was_told(runs: Runs) -> None:  # Decision 34
+async def test_a_run_past_its_deadline_is_late_until_it_was_told(runs: Runs) -> None:  # DEC-34
     run = a_run()
     assert run.execution.deadline_at is not None
     await created(runs, run)
@@ -114,7 +114,7 @@ async def test_a_run_past_its_deadline_is_late_until_it_was_told(runs: Runs) -> 
     assert await late(runs, run.execution.deadline_at) == []
 
 
-async def test_a_run_that_was_parked_since_it_was_told_is_late_again(runs: Runs) -> None:  # Decision 34
+async def test_a_run_that_was_parked_since_it_was_told_is_late_again(runs: Runs) -> None:  # DEC-34
     run, epoch = a_run(), await created(runs, a_run())
     await runs.tell(Scope(TEAM), a_word(DEADLINE, deadline_id(0)))
     parked = control.parked(run.model_copy(update={"paused": True}), now=NOON + timedelta(hours=1))
@@ -131,7 +131,7 @@ async def test_a_run_that_is_over_is_never_late(runs: Runs) -> None:
     assert await late(runs, NOON + timedelta(days=30)) == []
 
 
-async def test_a_robots_runs_under_way_are_named_oldest_first(runs: Runs) -> None:  # Decision 35
+async def test_a_robots_runs_under_way_are_named_oldest_first(runs: Runs) -> None:  # DEC-35
     for number, member in enumerate([MEMBER, MEMBER, "bob", MEMBER]):
         await created(runs, a_run(f"e{number}", member=member, at=NOON - timedelta(minutes=number)))
     await runs.release(deciding.finish(a_run("e1"), ExecStatus.COMPLETED, now=NOON), 1, look_at=None)

@@ -71,7 +71,7 @@ async def test_a_run_can_be_removed(lessons: Lessons) -> None:
     assert await lessons.find("e2") is not None
 
 
-async def test_a_robots_lessons_go_with_it_and_nobody_elses(lessons: Lessons) -> None:  # LE-07, Decision 31
+async def test_a_robots_lessons_go_with_it_and_nobody_elses(lessons: Lessons) -> None:  # LE-07, DEC-31
     await lessons.save(learnt("e1", "a", rev=1))
     await lessons.save(learnt("e2", "b", rev=3))
     await lessons.save(learnt("e3", "c", team="a_b", member="c"))
@@ -178,7 +178,7 @@ async def test_completed_runs_of_the_window_are_found_newest_first(history: Hist
     assert await known(history, since=NOON + timedelta(hours=3), without="e4") == ["e3"]
 
 
-async def test_a_robot_has_a_history_of_its_own(history: History) -> None:  # Decision 31
+async def test_a_robot_has_a_history_of_its_own(history: History) -> None:  # DEC-31
     await history.add(a_run("e1", team="a_b", member="c"))
     await history.add(a_run("e2", team="a", member="b_c"))
     assert await known(history, "a_b", "c") == ["e1"]

@@ -67,7 +67,7 @@ async def test_an_entry_kept_twice_is_there_once_and_as_it_came_last(knowledge: 
     assert (found.entry.content, round(found.score, 3)) == ("new", 1.0)
 
 
-async def test_no_robot_meets_anothers_entries(knowledge: Knowledge) -> None:  # LE-04, Decision 31
+async def test_no_robot_meets_anothers_entries(knowledge: Knowledge) -> None:  # LE-04, DEC-31
     one, two = Owner("a_b", "c"), Owner("a", "b_c")
     assert one.label == two.label
     await knowledge.keep(one, [(entry("x", "of one"), EAST)], rev=1)

@@ -125,7 +125,7 @@ async def test_what_is_due_is_found_until_it_is_postponed_or_over(stores: Stores
     assert [plan.item.plan_id for plan in await stores.plans.due(later, 9)] == ["p1"]
 
 
-async def test_a_cycle_makes_due_what_its_robots_have_planned_without_a_time(stores: Stores) -> None:  # Decision 14
+async def test_a_cycle_makes_due_what_its_robots_have_planned_without_a_time(stores: Stores) -> None:  # DEC-14
     for member in ("ann", "bob", "cid"):
         await stores.plans.add(planned(f"{member}-none", member=member, at=None))
         await stores.plans.add(planned(f"{member}-late", member=member, at=NOON + timedelta(days=1)))

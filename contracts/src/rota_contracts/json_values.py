@@ -27,7 +27,7 @@ MISSING = _Nothing()
 
 
 def same(one: Json, other: Json) -> bool:
-    """JSON equality (Decision 25): 42 equals 42.0, true never equals 1, the order of keys doesn't matter."""
+    """JSON equality (DEC-25): 42 equals 42.0, true never equals 1, the order of keys doesn't matter."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):

@@ -95,7 +95,7 @@ def test_no_preferences_make_no_targets() -> None:
     assert targets({}) == []
 
 
-def test_the_short_form_makes_one_target() -> None:  # Decision 11
+def test_the_short_form_makes_one_target() -> None:  # DEC-11
     (made,) = targets({"type": "webhook", "opts": {"url": "https://hooks.example/leads"}})
     assert made.label == "https://hooks.example/leads"
 

@@ -38,7 +38,7 @@ def desk() -> Desk:
     return Desk()
 
 
-async def test_a_subscriber_is_added_to_a_channel_and_the_answer_lists_it(desk: Desk) -> None:  # DC-07, Decision 12
+async def test_a_subscriber_is_added_to_a_channel_and_the_answer_lists_it(desk: Desk) -> None:  # DC-07, DEC-12
     await desk.add("zoe")
     await desk.add("ann", "ops")
     assert names(await desk.add("ann")) == [("sales", "ann"), ("sales", "zoe")]

@@ -123,7 +123,7 @@ async def test_a_name_outside_ascii_is_asked_for_as_the_network_knows_it(parcel:
     assert receiver.request.extensions["sni_hostname"] == "xn--bcher-kva.example"
 
 
-async def test_a_secret_signs_as_standard_webhooks_do(parcel: Any) -> None:  # DC-10, Decision 5
+async def test_a_secret_signs_as_standard_webhooks_do(parcel: Any) -> None:  # DC-10, DEC-5
     receiver = Receiver()
     await receiver.get(parcel(at=now()), secret="$ENV.HOOK_SECRET", environ={"HOOK_SECRET": SECRET})
     request = receiver.request

@@ -1,4 +1,4 @@
-"""Pause, resume, stop and the deadline, at every point of a run's life (TG-16, F11, Decision 16, Decision 34)."""
+"""Pause, resume, stop and the deadline, at every point of a run's life (TG-16, F11, DEC-16, DEC-34)."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -56,7 +56,7 @@ def back(run: Run, grant: int | None = None, at: datetime = NOON) -> Run:
 
 
 @pytest.mark.parametrize("until", POINTS)
-def test_a_paused_run_holds_wherever_it_is_and_goes_on_from_there(until: Any) -> None:  # TG-16 Decision 16
+def test_a_paused_run_holds_wherever_it_is_and_goes_on_from_there(until: Any) -> None:  # TG-16 DEC-16
     before = on_the_way(until)
     run = told(before, "pause")
     assert (deciding.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
@@ -95,7 +95,7 @@ DEADLINE = "deadline: it worked longer than its max_duration 30m"
 
 
 @pytest.mark.parametrize("until", [point for point in STEPS if point is not RequestLearning])
-def test_a_run_past_its_deadline_fails_with_the_setting_and_learns(until: Any) -> None:  # Decision 34
+def test_a_run_past_its_deadline_fails_with_the_setting_and_learns(until: Any) -> None:  # DEC-34
     run = told(on_the_way(until), "deadline", at=HOUR)
     execution = run.execution
     assert (execution.error, execution.phase, execution.deadline_at) == (DEADLINE, Phase.LEARNING, None)
@@ -108,7 +108,7 @@ def test_a_run_past_its_deadline_fails_with_the_setting_and_learns(until: Any) -
 
 
 @pytest.mark.parametrize("until", [RunTurn, CheckRules, RequestVerdict])
-def test_the_deadline_fails_the_task_in_hand_also_where_others_would_go_on(until: Any) -> None:  # Decision 34
+def test_the_deadline_fails_the_task_in_hand_also_where_others_would_go_on(until: Any) -> None:  # DEC-34
     run = at(until, run=begun(robot=equipped(continue_on_failure=True)), expected="a result")
     run = told(run, "deadline", at=HOUR)
     (result,) = run.execution.results
@@ -123,7 +123,7 @@ def test_a_deadline_cuts_no_learning_off(until: Any) -> None:
     assert lived(run)[0].execution.status is ExecStatus.COMPLETED
 
 
-def test_a_deadline_that_comes_as_a_run_is_paused_waits_for_its_next_working_time() -> None:  # Decision 34
+def test_a_deadline_that_comes_as_a_run_is_paused_waits_for_its_next_working_time() -> None:  # DEC-34
     run = told(told(at(RunTurn), "pause", at=HOUR), "deadline", at=HOUR)
     assert (run.execution.error, deciding.next_step(run)) == (None, Park())
     run = told(parked(run, at=HOUR), "resume", at=HOUR + timedelta(days=9))
@@ -146,12 +146,12 @@ def test_a_deadline_that_comes_as_a_run_is_paused_waits_for_its_next_working_tim
     ],
 )
 def test_the_smaller_of_both_time_limits_holds_and_is_named(config: Any, limit: int, named: str) -> None:
-    run = begun(robot=a_robot(config=config))  # Decision 34
+    run = begun(robot=a_robot(config=config))  # DEC-34
     assert run.execution.deadline_at == NOON + timedelta(seconds=limit)
     assert told(run, "deadline", at=HOUR).execution.error == f"deadline: it worked longer than its {named}"
 
 
-def test_working_time_stands_still_while_a_run_is_parked() -> None:  # Decision 34
+def test_working_time_stands_still_while_a_run_is_parked() -> None:  # DEC-34
     run = told(at(RunTurn), "pause")
     run = parked(run, at=NOON + timedelta(minutes=10))
     assert (run.time_left, run.execution.deadline_at) == (20 * 60, None)

@@ -97,7 +97,7 @@ def test_the_mode_of_the_trigger_goes_before_the_robots() -> None:  # EX-07 TG-1
     assert begun().execution.executor_mode is ExecutorMode.STANDARD
 
 
-def test_a_sandbox_run_says_that_it_behaves_like_a_dry_run() -> None:  # EX-09, Decision 28
+def test_a_sandbox_run_says_that_it_behaves_like_a_dry_run() -> None:  # EX-09, DEC-28
     assert "behaves like dryrun" in begun(executor_mode="sandbox").execution.notes[0]
     assert begun(executor_mode="dryrun").execution.notes == []
 
@@ -181,7 +181,7 @@ def test_a_refused_task_is_the_failed_one() -> None:  # EX-25
     assert run.execution.error == "task task-1 (Step 1): no connector"
 
 
-def test_a_broken_rule_fails_the_task_and_stops_the_run() -> None:  # EX-25, Decision 17
+def test_a_broken_rule_fails_the_task_and_stops_the_run() -> None:  # EX-25, DEC-17
     run = taken(at(CheckRules), RulesAnswered("task-1", RulesReply(verdict=BAD, open_rules=["Be kind."])))
     (result,) = run.execution.results
     assert (result.status, result.error, result.validation) == (TaskStatus.FAILED, "too short; no figures", BAD)
@@ -215,7 +215,7 @@ def test_the_tasks_after_a_failed_one_are_not_begun() -> None:  # EX-25
 
 
 @pytest.mark.parametrize("until", STEPS[:-2])
-def test_a_failed_run_learns_delivers_nothing_and_ends_failed(until: Any) -> None:  # Decision 33
+def test_a_failed_run_learns_delivers_nothing_and_ends_failed(until: Any) -> None:  # DEC-33
     failed = deciding.apply(on_the_way(until), StepFailed("no luck"), now=NOON)
     if until is RecallLessons:
         failed = taken(failed, Recalled([]))

@@ -1,4 +1,4 @@
-"""Tasks that fail: what becomes of the others, and of the run (EX-25, Decision 17)."""
+"""Tasks that fail: what becomes of the others, and of the run (EX-25, DEC-17)."""
 
 from typing import Any
 
@@ -132,7 +132,7 @@ def test_a_tool_that_fails_fails_its_task_with_what_it_said() -> None:  # EX-24
 
 
 @pytest.mark.parametrize("phase", [Phase.GOALS, Phase.TASKS])
-def test_a_run_may_find_that_there_is_nothing_to_do(phase: Phase) -> None:  # EX-29 Decision 33
+def test_a_run_may_find_that_there_is_nothing_to_do(phase: Phase) -> None:  # EX-29 DEC-33
     run, steps = lived(taken(at(phase), NothingToDo("no new leads")))
     assert [type(step) for step in steps] == [RequestLearning, Finish]
     done = run.execution

@@ -122,7 +122,7 @@ async def test_a_stop_ends_the_step_in_hand_and_is_heard_at_once() -> None:  # F
     assert desk.told.facts[-1] == "finished cancelled"
 
 
-async def test_a_pause_lets_the_step_in_hand_end_and_holds_then() -> None:  # Decision 16
+async def test_a_pause_lets_the_step_in_hand_end_and_holds_then() -> None:  # DEC-16
     desk = Desk()
     held = Held(desk, RunTurn)
     working = asyncio.create_task(desk.drive.start(begun()))

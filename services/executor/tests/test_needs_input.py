@@ -1,4 +1,4 @@
-"""An agent that asks a person: the run waits, for weeks if need be, and goes on with the answer (Decision 30)."""
+"""An agent that asks a person: the run waits, for weeks if need be, and goes on with the answer (DEC-30)."""
 
 from datetime import timedelta
 from typing import Any

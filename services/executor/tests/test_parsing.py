@@ -37,7 +37,7 @@ def test_a_wish_for_the_delivery_is_kept() -> None:  # EX-14
 
 
 @pytest.mark.parametrize("wish", ["by mail", {"type": "pigeon"}, {"format": "pdf"}, 7, None])
-def test_a_wish_that_can_not_be_read_is_none(wish: object) -> None:  # Decision 32
+def test_a_wish_that_can_not_be_read_is_none(wish: object) -> None:  # DEC-32
     assert parsing.goals(json.dumps({"content": "Sell", "delivery": wish})).delivery is None
 
 

@@ -108,7 +108,7 @@ async def test_a_long_run_is_told_in_part() -> None:
     assert text.rstrip().endswith("nothing to learn.")
 
 
-async def test_a_failed_run_teaches_too() -> None:  # Decision 33
+async def test_a_failed_run_teaches_too() -> None:  # DEC-33
     learner = Learner()
     assert len((await learner.learn(summary=BADLY)).lessons) == 3
     assert "failed: task t1 failed" in learner.agents.calls[0].messages[0].text()

@@ -75,7 +75,7 @@ async def test_nothing_is_asked_and_nothing_is_answered(memory: Memory) -> None:
     assert await memory.remember() == 0
 
 
-async def test_robots_whose_labels_are_equal_do_not_meet(memory: Memory) -> None:  # Decision 31
+async def test_robots_whose_labels_are_equal_do_not_meet(memory: Memory) -> None:  # DEC-31
     await memory.remember("of one", owner=Owner("a_b", "c"))
     await memory.remember("of two", owner=Owner("a", "b_c"))
     assert await memory.recall("of", owner=Owner("a_b", "c")) == ["of one"]

@@ -131,7 +131,7 @@ def test_an_outage_of_any_length_is_dealt_with_in_steps(policy: str) -> None:
     assert fired == 1
 
 
-def test_a_daemon_runs_again_after_its_end_and_not_before() -> None:  # SC-05, Decision 18
+def test_a_daemon_runs_again_after_its_end_and_not_before() -> None:  # SC-05, DEC-18
     at = state(DAEMON, next_run=NOON, look_at=NOON)
     due = look(at, NOON + SECOND)
     run = execution_id(clock_trigger_id(TEAM, MEMBER, NOON))
@@ -152,7 +152,7 @@ def test_a_daemon_is_never_late_it_only_waits() -> None:
     assert (due.fires, due.missed) == ((NOON,), ())
 
 
-def test_a_daemons_failures_are_counted_until_a_run_completes() -> None:  # Decision 18
+def test_a_daemons_failures_are_counted_until_a_run_completes() -> None:  # DEC-18
     at = state(DAEMON, next_run=None, running="e1")
     pauses = []
     for failed in (True, True, None, True, False, True):
@@ -221,12 +221,12 @@ def test_a_robot_that_is_stopped_is_not_due_and_keeps_its_anchor(stopped: dict[s
     assert (again.anchor, again.next_run) == (NOON, NOON + 6 * HOUR)
 
 
-def test_a_robot_in_error_goes_on() -> None:  # TG-18, Decision 15
+def test_a_robot_in_error_goes_on() -> None:  # TG-18, DEC-15
     failure = {"execution_id": "e1", "at": NOON}
     assert set_on(clock(**HOURLY), error=failure).next_run == NOON + HOUR
 
 
-def test_a_daemon_that_is_resumed_while_its_run_goes_on_is_asked_after_first() -> None:  # Decision 18
+def test_a_daemon_that_is_resumed_while_its_run_goes_on_is_asked_after_first() -> None:  # DEC-18
     running = look(set_on(clock(**DAEMON)), NOON).after
     held = set_on(clock(**DAEMON), running, at=NOON + MINUTE, robot_status="paused")
     again = set_on(clock(**DAEMON), held, at=NOON + 2 * MINUTE)

@@ -62,7 +62,7 @@ def test_every_trigger_is_on_unless_it_is_switched_off(type: TriggerType) -> Non
 @pytest.mark.parametrize(
     ("type", "switch"), [("clock", "clock"), ("human", "intervene"), ("event", "event"), ("callback", "event")]
 )
-def test_a_trigger_that_is_switched_off_starts_nothing(type: str, switch: str) -> None:  # TG-03, Decision 19
+def test_a_trigger_that_is_switched_off_starts_nothing(type: str, switch: str) -> None:  # TG-03, DEC-19
     found = refusal(a_trigger(type=type), a_card(config=off(switch)))
     assert found is not None
     assert found.reason is RejectReason.TRIGGER_DISABLED
@@ -87,7 +87,7 @@ def test_an_action_outside_the_list_is_refused(actions: list[str], allowed: bool
         (a_card(autonomous_mode=False), RejectReason.NOT_AUTONOMOUS),
         (a_card(robot_status="paused"), RejectReason.NOT_ACTIVE),
         (a_card(robot_status="maintenance"), RejectReason.NOT_ACTIVE),
-        (a_card(robot_status="error"), None),  # Decision 15: a later run that completes ends the error
+        (a_card(robot_status="error"), None),  # DEC-15: a later run that completes ends the error
         (a_card(robot_status="idle"), None),
         (a_card(config={"quota": {"max": 1, "queue": 0}}), RejectReason.QUEUE_FULL),
     ],

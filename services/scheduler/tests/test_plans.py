@@ -201,7 +201,7 @@ async def test_what_a_deleted_robot_had_planned_is_removed_at_once() -> None:  #
     assert [action for _, action in desk.told.plans] == ["plan.add"] * 3 + ["plan.remove"] * 3
 
 
-async def test_without_a_time_it_starts_with_the_robots_next_cycle() -> None:  # SC-16, Decision 14
+async def test_without_a_time_it_starts_with_the_robots_next_cycle() -> None:  # SC-16, DEC-14
     async with Desk().running() as desk:
         desk.robots.kept = {name: a_robot(member_id=name, config={"quota": {"max": 9}}) for name in (MEMBER, "bob")}
         await desk.change_plan(word(plan_time=None))
@@ -213,7 +213,7 @@ async def test_without_a_time_it_starts_with_the_robots_next_cycle() -> None:  #
     assert set(desk.told.requested_ids) == {"t1", "t2", "t3", KEY}
 
 
-async def test_a_cycle_that_is_refused_is_none() -> None:  # Decision 14
+async def test_a_cycle_that_is_refused_is_none() -> None:  # DEC-14
     async with Desk().running() as desk:
         await desk.change_plan(word(plan_time=None))
         desk.robots.kept[MEMBER] = a_robot(config={"triggers": {"clock": {"enabled": False}}})

@@ -62,7 +62,7 @@ async def test_a_repeat_gets_the_stored_answer(desk: Desk) -> None:  # TG-31
 
 
 @pytest.mark.parametrize("message", [None, 5, "", "  ", ["hello"], {"text": "hello"}])
-async def test_what_is_no_message_is_refused_and_burns_no_id(desk: Desk, message: Any) -> None:  # TG-32, Decision 6
+async def test_what_is_no_message_is_refused_and_burns_no_id(desk: Desk, message: Any) -> None:  # TG-32, DEC-6
     with pytest.raises(Malformed, match="message"):
         await desk(message)
     assert await desk(digest="another") == Answered("Hello.", "rehearsal")
@@ -135,7 +135,7 @@ async def test_a_robot_that_isnt_there_answers_nobody(desk: Desk) -> None:
         "0123456789abcdef0123456789abcdef",
     ],
 )
-def test_paths_addresses_and_credentials_are_hidden(hidden: str) -> None:  # TG-35, Decision 9
+def test_paths_addresses_and_credentials_are_hidden(hidden: str) -> None:  # TG-35, DEC-9
     shown = redacted(f"it failed at {hidden} twice")
     assert shown == "it failed at [REDACTED] twice"
 

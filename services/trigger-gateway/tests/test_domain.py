@@ -38,7 +38,7 @@ def test_a_change_replaces_top_level_fields_and_counts() -> None:  # TG-17
     assert not same(after, before)
 
 
-def test_the_short_form_of_a_delivery_survives_changes() -> None:  # Decision 11
+def test_the_short_form_of_a_delivery_survives_changes() -> None:  # DEC-11
     config = {"identity": {"role": "x"}, "delivery": {"type": "email", "opts": {"to": ["a@example.com"]}}}
     before = robot(robot_config=config)
     after = changed(before, {"display_name": "Lea"})

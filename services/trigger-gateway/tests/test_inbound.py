@@ -1,4 +1,4 @@
-"""Events that come again: recognised, answered as the first time, and started once (TG-31, Decision 6)."""
+"""Events that come again: recognised, answered as the first time, and started once (TG-31, DEC-6)."""
 
 import asyncio
 from datetime import UTC, datetime

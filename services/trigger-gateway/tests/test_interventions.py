@@ -86,7 +86,7 @@ def test_a_picture_alone_says_something() -> None:  # TG-08
 
 
 @pytest.mark.parametrize("action", ["task.add", "goal.add", "instruct"])
-def test_three_actions_start_a_run_when_none_is_under_way(action: str) -> None:  # Decision 35
+def test_three_actions_start_a_run_when_none_is_under_way(action: str) -> None:  # DEC-35
     assert given_to(wanted(action), InterveneReply()) is None
     assert given_to(wanted(action), InterveneReply(over="completed")) is None  # the only one ended at this moment
 

@@ -1,4 +1,4 @@
-"""Whether a robot is in error, whatever order its runs and its owner are heard in (TG-18, Decision 15)."""
+"""Whether a robot is in error, whatever order its runs and its owner are heard in (TG-18, DEC-15)."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
@@ -87,7 +87,7 @@ async def test_the_newest_word_counts_in_any_order_and_doubled(world: World, nam
     assert ((await world.record()).robot.rev, await world.error()) == (rev, expected)
 
 
-async def test_what_a_run_says_late_doesnt_undo_its_owners_word(world: World) -> None:  # Decision 15
+async def test_what_a_run_says_late_doesnt_undo_its_owners_word(world: World) -> None:  # DEC-15
     await world.failed(1)
     for status in ("idle", "paused", "maintenance"):
         await world.failed(2)

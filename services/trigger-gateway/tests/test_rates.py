@@ -92,7 +92,7 @@ async def test_a_sources_own_limit_counts_instead_of_the_gateways() -> None:
         await one.by_source("acme", "leads", 1)
 
 
-async def test_looking_at_a_source_counts_nothing_and_tells_what_is_known() -> None:  # Decision 7
+async def test_looking_at_a_source_counts_nothing_and_tells_what_is_known() -> None:  # DEC-7
     leases = MemoryLeases()
     one = rates(leases, Clock(), source=1)
     for _ in range(5):

@@ -97,7 +97,7 @@ def named(cases: dict[str, Sent]) -> pytest.MarkDecorator:
 
 
 @named(SENT)
-def test_what_its_sender_has_signed_is_accepted(sent: Sent) -> None:  # TG-30, Decision 5
+def test_what_its_sender_has_signed_is_accepted(sent: Sent) -> None:  # TG-30, DEC-5
     sent.check()
 
 
@@ -144,7 +144,7 @@ def test_one_of_two_secrets_is_enough_whichever_it_is(sent: Sent) -> None:
 
 
 @named(STAMPED)
-def test_what_was_sent_more_than_five_minutes_away_is_refused(sent: Sent) -> None:  # Decision 5
+def test_what_was_sent_more_than_five_minutes_away_is_refused(sent: Sent) -> None:  # DEC-5
     for seconds in (300, -300):
         sent.check(after=timedelta(seconds=seconds))
     for seconds in (301, -301, 10**8):

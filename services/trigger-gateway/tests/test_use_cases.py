@@ -189,7 +189,7 @@ async def test_a_request_that_is_given_up_doesnt_take_the_answer_from_others(wor
         await first
 
 
-async def test_a_request_whose_first_try_was_not_stored_is_stored_by_its_repeat(world: World) -> None:  # Decision 6
+async def test_a_request_whose_first_try_was_not_stored_is_stored_by_its_repeat(world: World) -> None:  # DEC-6
     await world.save.create("acme", DEFINITION)
     request = RunRequest(TriggerType.HUMAN, messages=HELLO.messages, key="k1")
     world.triggers.away = True

@@ -33,7 +33,7 @@ async def judged(agents: Any, *rules: str, **fields: Any) -> ValidationCompleted
 @pytest.mark.parametrize(
     ("use", "asked"),
     [
-        # Decision 13
+        # DEC-13
         ("validator", "own.checker"),
         ("agents:validator", "own.checker"),
         ("experts.tone", "experts.tone"),

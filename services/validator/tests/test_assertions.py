@@ -39,7 +39,7 @@ async def verdict(output: str, **rule: Any) -> ValidationResult:
 @pytest.mark.parametrize(
     ("output", "value", "holds"),
     [
-        # VA-02, Decision 25
+        # VA-02, DEC-25
         ("success", "success", True),
         ("success.", "success", False),
         ("Success", "success", False),
@@ -94,7 +94,7 @@ async def test_text_is_searched(rule: dict[str, Any], holds: bool) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "holds"),
     [
-        # VA-05, Decision 26
+        # VA-05, DEC-26
         ("data.count", 10, True),
         ("data.count", 10.0, True),
         ("data.count", "10", False),
@@ -161,7 +161,7 @@ async def test_every_json_type_is_told_apart(output: str, name: str) -> None:
         ("data.missing", "null", False),
     ],
 )
-async def test_type_looks_at_a_part(path: str, name: str, holds: bool) -> None:  # VA-07, Decision 26
+async def test_type_looks_at_a_part(path: str, name: str, holds: bool) -> None:  # VA-07, DEC-26
     assert (await verdict(DATA, type="type", path=path, value=name)).passed is holds
 
 

@@ -23,7 +23,7 @@ async def verdict(output: str, **rule: Any) -> ValidationResult:
 @pytest.mark.parametrize(
     ("written", "value", "same"),
     [
-        # Decision 25
+        # DEC-25
         ("1e2", 100, True),
         ("-0", 0, True),
         ("0.1", 0.1, True),

@@ -24,7 +24,7 @@ async def test_a_run_is_told_something_and_stopped(world: World) -> None:  # TG-
     assert world.executor.controls[0].reason == "wrong prices"
 
 
-async def test_which_of_several_runs_is_meant_must_be_said(world: World) -> None:  # Decision 35
+async def test_which_of_several_runs_is_meant_must_be_said(world: World) -> None:  # DEC-35
     world.executor.give("e1", "e2")
     refused = await world.run("intervene", "leader", "--action", "instruct", "-m", "Hurry")
     assert refused.returncode == 1

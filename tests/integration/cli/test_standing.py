@@ -68,7 +68,7 @@ async def test_a_viewers_key_reads_and_changes_nothing(world: World) -> None:  #
     assert made["key_id"] not in await world.works("keys")
 
 
-async def test_subscribers_are_added_listed_and_removed(world: World) -> None:  # Decision 12
+async def test_subscribers_are_added_listed_and_removed(world: World) -> None:  # DEC-12
     async with DeliveryCenter().running(world.nats.url):
         await world.works("subscriptions", "add", "sales", "ada")
         assert (await world.works("subscriptions")).splitlines()[1].split()[:2] == ["sales", "ada"]

@@ -358,7 +358,7 @@ async def test_a_process_of_another_team_is_not_called(world: World) -> None:
 # Notifications, and all channels together
 
 
-async def test_a_notification_is_an_event_on_the_bus(world: World) -> None:  # DC-07, Decision 12
+async def test_a_notification_is_an_event_on_the_bus(world: World) -> None:  # DC-07, DEC-12
     await world.hear(NOTIFICATION_POSTED)
     (result,) = await outcome(world, to("notify", {"channel": "sales"}))
     (posted,) = await world.heard(NOTIFICATION_POSTED)
@@ -370,7 +370,7 @@ async def test_a_notification_is_an_event_on_the_bus(world: World) -> None:  # D
 
 async def test_a_notification_is_posted_once_for_each_subscriber_of_its_channel(
     world: World,
-) -> None:  # DC-07, Decision 12
+) -> None:  # DC-07, DEC-12
     await world.hear(NOTIFICATION_POSTED)
     await world.start()
     for subscriber, channel, team in (("ann", "sales", "acme"), ("zoe", "sales", "acme"), ("ann", "sales", "acme")):

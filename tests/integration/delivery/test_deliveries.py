@@ -164,7 +164,7 @@ async def test_a_channel_that_is_switched_off_gets_nothing(world: World, receive
     assert receiver.got == []
 
 
-async def test_the_short_form_of_preferences_is_followed(world: World, receiver: HttpReceiver) -> None:  # Decision 11
+async def test_the_short_form_of_preferences_is_followed(world: World, receiver: HttpReceiver) -> None:  # DEC-11
     await world.robot({"type": "webhook", "opts": {"url": receiver.url("/leads")}})
     await world.start()
     await world.request()

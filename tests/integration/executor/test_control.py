@@ -1,4 +1,4 @@
-"""Pausing, resuming and stopping runs over the bus, and what may still leave of them (TG-16, F11, Decision 16)."""
+"""Pausing, resuming and stopping runs over the bus, and what may still leave of them (TG-16, F11, DEC-16)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -48,7 +48,7 @@ async def asked_for(world: World, model: OpenAIServer, what: str) -> Script:
 
 async def test_a_pause_in_a_model_call_holds_after_it_and_a_resume_repeats_nothing(
     world: World, model: OpenAIServer, settings: dict[str, Any]
-) -> None:  # TG-16 Decision 16
+) -> None:  # TG-16 DEC-16
     async with world.executor(**settings):
         script = await asked_for(world, model, SCORING)
         assert (await world.control("pause")).execution_ids == ["e1"]
@@ -127,7 +127,7 @@ async def test_a_run_that_is_over_or_unknown_is_answered_so(world: World) -> Non
 
 async def test_a_run_that_works_for_too_long_ends_with_the_reason_though_its_model_never_answers(
     world: World, model: OpenAIServer, settings: dict[str, Any]
-) -> None:  # Decision 34
+) -> None:  # DEC-34
     await world.keep(a_robot(config=AGENTS | {"executor": {"max_duration": "1s"}}, rev=2))
     async with world.executor(**settings):
         await asked_for(world, model, SCORING)

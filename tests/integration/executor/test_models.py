@@ -227,7 +227,7 @@ async def test_an_empty_answer_is_mended_by_the_second(
 @pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
 async def test_a_run_that_is_not_in_standard_mode_asks_no_model(
     world: World, model: OpenAIServer, settings: dict[str, Any], mode: str
-) -> None:  # EX-07 EX-08 EX-09, Decision 28
+) -> None:  # EX-07 EX-08 EX-09, DEC-28
     async with world.executor(**settings):
         await world.request(executor_mode=mode)
         done = await world.over()

@@ -14,7 +14,7 @@ from tests.integration.executor.world import World
 
 async def test_an_execution_of_a_paused_robot_holds_before_its_first_agent_and_goes_on_when_it_is_resumed(
     world: World,
-) -> None:  # Decision 16
+) -> None:  # DEC-16
     await world.keep(a_robot(robot_status=RobotStatus.PAUSED))
     parked = await Listener.to(world.nats_url, catalog.EXECUTION_PARKED.pattern)
     async with world.executor():

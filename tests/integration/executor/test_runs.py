@@ -93,7 +93,7 @@ async def test_a_team_sees_its_own_runs_only(world: World) -> None:  # TG-23
     assert theirs.total == 0
 
 
-async def test_a_broken_rule_ends_the_run_without_a_delivery(world: World) -> None:  # EX-25, Decision 33
+async def test_a_broken_rule_ends_the_run_without_a_delivery(world: World) -> None:  # EX-25, DEC-33
     world.rules = lambda asked: RulesReply(verdict=BAD)
     async with world.executor():
         await world.request()
@@ -107,7 +107,7 @@ async def test_a_broken_rule_ends_the_run_without_a_delivery(world: World) -> No
     assert (lesson.data.summary.status, lesson.data.summary.error) == ("failed", done.error)
 
 
-async def test_a_semantic_no_ends_the_run_without_a_delivery(world: World) -> None:  # EX-25, Decision 33
+async def test_a_semantic_no_ends_the_run_without_a_delivery(world: World) -> None:  # EX-25, DEC-33
     world.verdict = lambda asked: BAD
     async with world.executor():
         await world.request()

@@ -1,4 +1,4 @@
-"""Talks with assistants and people over a real bus: turns, questions, interventions (EX-23, TG-07, Decision 35)."""
+"""Talks with assistants and people over a real bus: turns, questions, interventions (EX-23, TG-07, DEC-35)."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -72,7 +72,7 @@ async def test_a_verdict_that_wants_a_reply_makes_the_assistant_answer_it(
 @pytest.mark.parametrize("what", ["goals", SCORING])
 async def test_an_answer_that_comes_after_a_restart_is_heard(
     world: World, model: OpenAIServer, settings: dict[str, Any], what: str
-) -> None:  # Decision 30
+) -> None:  # DEC-30
     model.script = Script(**{what: [ASKS]})
     async with world.executor(**settings):
         await world.request()
@@ -127,7 +127,7 @@ async def test_words_are_facts_and_reach_the_next_step(
     assert WRITING not in told
 
 
-async def test_an_intervention_without_a_name_is_for_the_robots_only_run(world: World) -> None:  # Decision 35
+async def test_an_intervention_without_a_name_is_for_the_robots_only_run(world: World) -> None:  # DEC-35
     world.silent = {"validator"}
     async with world.executor():
         none = await world.intervene("instruct", "Hurry.")

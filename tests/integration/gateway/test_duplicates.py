@@ -1,4 +1,4 @@
-"""Events that come again, at any replica and after any restart: one run, and the stored answer (TG-31, Decision 6)."""
+"""Events that come again, at any replica and after any restart: one run, and the stored answer (TG-31, DEC-6)."""
 
 import asyncio
 from collections import Counter
@@ -77,7 +77,7 @@ async def test_a_restart_between_two_posts_changes_nothing(
 
 async def test_another_body_under_the_same_id_is_refused_at_every_replica(
     acme: Gateway, mongo_url: str, mongo_prefix: str
-) -> None:  # Decision 6
+) -> None:  # DEC-6
     async with AsyncExitStack() as ends:
         gateways = await replicas(ends, acme, mongo_url, mongo_prefix)
         bodies = [LEAD | {"data": {"number": number % 2}} for number in range(100)]
@@ -89,7 +89,7 @@ async def test_another_body_under_the_same_id_is_refused_at_every_replica(
     assert await messages(acme.nats_url) == 1
 
 
-async def test_a_malformed_body_does_not_burn_the_id(acme: Gateway) -> None:  # Decision 6
+async def test_a_malformed_body_does_not_burn_the_id(acme: Gateway) -> None:  # DEC-6
     assert error_of(await acme.post(b"{")) == (400, "malformed_json")
     assert (await acme.post()).status_code == 202
 

@@ -33,7 +33,7 @@ COMPLETE: list[dict[str, Any]] = [
 @pytest.mark.parametrize("body", COMPLETE, ids=lambda body: body["action"])
 async def test_an_intervention_goes_to_the_execution_that_is_under_way(
     acme: Gateway, executor: Executor, body: dict[str, Any]
-) -> None:  # TG-06, TG-07, Decision 35
+) -> None:  # TG-06, TG-07, DEC-35
     executor.give("over", status=ExecStatus.COMPLETED)
     executor.give("e1", status=ExecStatus.WAITING)
     answer = await acme.call("POST", INTERVENE, json=body)
@@ -74,7 +74,7 @@ async def test_what_is_said_to_a_paused_execution_is_heeded_when_it_is_resumed(
 
 async def test_several_executions_under_way_are_named_and_one_can_be_chosen(
     acme: Gateway, executor: Executor
-) -> None:  # Decision 35
+) -> None:  # DEC-35
     executor.give("e1", "e2")
     executor.give("e3", member="second")
     answer = await acme.call("POST", INTERVENE, json=SAYS)
@@ -85,9 +85,7 @@ async def test_several_executions_under_way_are_named_and_one_can_be_chosen(
 
 
 @pytest.mark.parametrize("action", ["task.cancel", "task.update", "goal.adjust", "goal.complete", "goal.cancel"])
-async def test_what_changes_a_run_needs_one_under_way(
-    acme: Gateway, executor: Executor, action: str
-) -> None:  # Decision 35
+async def test_what_changes_a_run_needs_one_under_way(acme: Gateway, executor: Executor, action: str) -> None:  # DEC-35
     body = next(each for each in COMPLETE if each["action"] == action)
     answer = await acme.call("POST", INTERVENE, json=body)
     assert error_of(answer) == (409, "nothing_under_way")

@@ -117,7 +117,7 @@ async def test_no_limit_is_no_limit(replicas: Replicas) -> None:
     assert await flood([acme], POSTS) == {202: POSTS}
 
 
-async def test_the_checks_come_in_their_order(replicas: Replicas) -> None:  # Decision 7, TG-33
+async def test_the_checks_come_in_their_order(replicas: Replicas) -> None:  # DEC-7, TG-33
     [acme] = await replicas.start(rate_per_address=6)
     await acme.make_source(rate_limit=1)
     assert (await acme.post()).status_code == 202

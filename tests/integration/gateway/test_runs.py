@@ -66,7 +66,7 @@ async def test_while_no_scheduler_is_there_the_request_is_stored_and_pending_wit
 @pytest.mark.parametrize("header", ["idempotency-key", "x-idempotency-key", None])
 async def test_a_repeat_with_the_same_key_is_one_run(
     acme: Gateway, scheduler: Scheduler, header: str | None
-) -> None:  # TG-31, Decision 6
+) -> None:  # TG-31, DEC-6
     headers, body = ({header: "k1"}, TASK) if header else ({}, TASK | {"request_id": "k1"})
     first = await acme.call("POST", INTERVENE, json=body, headers=headers)
     again = await acme.call("POST", INTERVENE, json=body, headers=headers)
@@ -76,7 +76,7 @@ async def test_a_repeat_with_the_same_key_is_one_run(
     assert len(scheduler.seen) == 1
 
 
-async def test_the_same_key_with_another_request_is_refused(acme: Gateway, scheduler: Scheduler) -> None:  # Decision 6
+async def test_the_same_key_with_another_request_is_refused(acme: Gateway, scheduler: Scheduler) -> None:  # DEC-6
     headers = {"idempotency-key": "k1"}
     await acme.call("POST", INTERVENE, json=TASK, headers=headers)
     other = TASK | {"action": "goal.add"}

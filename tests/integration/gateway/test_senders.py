@@ -88,7 +88,7 @@ async def refused_when_old(world: World, body: bytes, **headers: str) -> None:
         assert error_of(await world.post(body, **headers | {name: changed})) == (403, "bad_signature"), name
 
 
-async def test_svix(world: World) -> None:  # TG-30, Decision 5
+async def test_svix(world: World) -> None:  # TG-30, DEC-5
     await world.source("standard_webhooks", "$ENV.STANDARD")
     body = b'{"type": "lead.created", "data": {"a": 1}}'
     signature = SvixWebhook(STANDARD).sign("msg_1", AT, body.decode())
@@ -100,7 +100,7 @@ async def test_svix(world: World) -> None:  # TG-30, Decision 5
     assert await world.got() == [("lead.created", {"a": 1})]
 
 
-async def test_github(world: World) -> None:  # TG-30, Decision 5
+async def test_github(world: World) -> None:  # TG-30, DEC-5
     await world.source("github", "$ENV.TEXT", event_types=["issues.*", "ping"])
     body = b'{"action": "opened", "issue": {"number": 7}}'
     headers = {
@@ -119,7 +119,7 @@ async def test_github(world: World) -> None:  # TG-30, Decision 5
     assert await world.got() == [("issues.opened", json.loads(body))]
 
 
-async def test_stripe(world: World) -> None:  # TG-30, Decision 5
+async def test_stripe(world: World) -> None:  # TG-30, DEC-5
     await world.source("stripe", "$ENV.TEXT")
     body = b'{"id": "evt_1", "object": "event", "type": "invoice.paid", "data": {"object": {}}}'
     signature = stripe.WebhookSignature._compute_signature(f"{stamp(AT)}.{body.decode()}", TEXT)
@@ -130,7 +130,7 @@ async def test_stripe(world: World) -> None:  # TG-30, Decision 5
     assert await world.got() == [("invoice.paid", json.loads(body))]
 
 
-async def test_slacks_command_as_it_is_published(world: World) -> None:  # TG-30, Decision 5
+async def test_slacks_command_as_it_is_published(world: World) -> None:  # TG-30, DEC-5
     await world.source("slack", "$ENV.SLACKS")
     world.now = SLACKS_AT
     headers = {

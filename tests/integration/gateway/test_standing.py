@@ -1,4 +1,4 @@
-"""How robots stand: by the scheduler's word, and in error by what their runs say (TG-18, TG-22, Decision 15)."""
+"""How robots stand: by the scheduler's word, and in error by what their runs say (TG-18, TG-22, DEC-15)."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -160,7 +160,7 @@ async def test_a_doubled_and_a_late_word_of_a_run_change_nothing(acme: Gateway, 
 @pytest.mark.parametrize("status", ["idle", "paused", "maintenance"])
 async def test_the_owner_ends_an_error_by_setting_the_status(
     acme: Gateway, scheduler: Scheduler, status: str
-) -> None:  # Decision 15
+) -> None:  # DEC-15
     past = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
     await acme.make_robot("second")
     now = acme.app.service.runtime.clock()
@@ -206,7 +206,7 @@ async def test_a_teams_pause_also_pauses_the_robots_that_are_in_error(
 @pytest.mark.parametrize(("action", "status"), [("pause", "paused"), ("resume", "idle")])
 async def test_a_word_to_a_robot_in_error_sets_its_status(
     acme: Gateway, scheduler: Scheduler, executor: Executor, action: str, status: str
-) -> None:  # Decision 15
+) -> None:  # DEC-15
     await failed(scheduler, acme.app.service.runtime.clock())
     await settled(acme.nats_url)
     answer = await acme.call("POST", f"{LEADER}/{action}")

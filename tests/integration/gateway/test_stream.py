@@ -151,7 +151,7 @@ async def test_plans_and_what_people_change_are_seen(served: Gateway, executor: 
     assert seen == ["plan.changed", "execution.parked", "execution.intervened", "execution.resumable"]
 
 
-async def test_a_notification_is_seen(served: Gateway, nats: EmbeddedServer) -> None:  # Decision 12
+async def test_a_notification_is_seen(served: Gateway, nats: EmbeddedServer) -> None:  # DEC-12
     posted = NotificationPostedV1(
         team_id="acme", member_id="leader", notification_id="n1", execution_id="e1", channel="sales",
         title="A lead", body="Ada", posted_at=AT, subscriber="wei",

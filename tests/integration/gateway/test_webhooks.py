@@ -134,7 +134,7 @@ FORGED: dict[str, Callable[[], dict[str, str]]] = {
 @pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED)
 async def test_an_event_whose_signature_is_wrong_is_refused(
     acme: Gateway, forge: Callable[[], dict[str, str]]
-) -> None:  # TG-30, Decision 5
+) -> None:  # TG-30, DEC-5
     answer = await acme.http.post(HOOK, content=b"{}", headers=forge())
     assert error_of(answer) == (403, "bad_signature")
     assert await messages(acme.nats_url) == 0
@@ -177,7 +177,7 @@ async def test_an_event_that_is_not_a_json_object_is_refused(acme: Gateway, body
     assert await messages(acme.nats_url) == 0
 
 
-async def test_an_event_of_64_kb_is_taken_and_one_of_a_byte_more_is_not(acme: Gateway) -> None:  # TG-32, Decision 7
+async def test_an_event_of_64_kb_is_taken_and_one_of_a_byte_more_is_not(acme: Gateway) -> None:  # TG-32, DEC-7
     frame = b'{"type":"lead.created","data":{"text":""}}'
     largest = frame.replace(b'""', b'"' + b"x" * (65_536 - len(frame)) + b'"')
     assert (await acme.post(largest)).status_code == 202

@@ -154,7 +154,7 @@ async def test_recall_survives_a_restart(settings: Settings, others: Others) -> 
 
 
 @pytest.mark.once
-async def test_robots_whose_labels_are_equal_do_not_meet(settings: Settings, others: Others) -> None:  # Decision 31
+async def test_robots_whose_labels_are_equal_do_not_meet(settings: Settings, others: Others) -> None:  # DEC-31
     async with memory(settings):
         await others.remember("c", "of one", team="a_b")
         await others.remember("b_c", "of two", team="a")

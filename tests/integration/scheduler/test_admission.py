@@ -38,7 +38,7 @@ async def test_a_message_that_is_handled_twice_makes_one_request(world: World) -
     assert len(await world.facts(catalog.TRIGGER_ADMITTED)) == 4
 
 
-async def test_a_trigger_that_was_sent_twice_makes_one_execution(world: World) -> None:  # SC-12, Decision 29
+async def test_a_trigger_that_was_sent_twice_makes_one_execution(world: World) -> None:  # SC-12, DEC-29
     async with world.scheduler():
         await world.trigger("t1")
         await world.slots(1)

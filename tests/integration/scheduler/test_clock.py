@@ -124,7 +124,7 @@ async def test_a_robot_that_is_resumed_wakes_from_then_on(world: World) -> None:
     assert await world.facts(catalog.TRIGGER_MISSED) == []
 
 
-async def test_a_robot_whose_last_run_has_failed_is_woken_too(world: World) -> None:  # TG-18, Decision 15
+async def test_a_robot_whose_last_run_has_failed_is_woken_too(world: World) -> None:  # TG-18, DEC-15
     clock = SetClock(START)
     failure = {"execution_id": "e0", "message": "no model answered", "at": START}
     async with world.scheduler(clock=clock, **QUICK):

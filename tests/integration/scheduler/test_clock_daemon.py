@@ -52,7 +52,7 @@ async def test_the_next_run_of_a_daemon_follows_the_end_of_the_one_before(world:
     assert await instants(world) == [START, minutes(9)[0], minutes(9)[0] + SECOND]
 
 
-async def test_a_daemon_that_fails_runs_ever_more_rarely_until_it_succeeds(world: World) -> None:  # SC-05, Decision 18
+async def test_a_daemon_that_fails_runs_ever_more_rarely_until_it_succeeds(world: World) -> None:  # SC-05, DEC-18
     clock, due = SetClock(START), START
     async with world.scheduler(clock=clock, **QUICK):
         await world.keep(a_clocked(DAEMON))

@@ -67,7 +67,7 @@ async def test_each_item_starts_once_whatever_is_killed(world: World) -> None:  
     assert set(await world.admitted(len(names))) == set(map(trigger_of, names))
 
 
-async def test_a_clock_starts_what_has_no_time(world: World) -> None:  # SC-16, Decision 14
+async def test_a_clock_starts_what_has_no_time(world: World) -> None:  # SC-16, DEC-14
     async with world.scheduler():
         await world.plan("p1")
         await world.trigger("t1", "event")

@@ -208,7 +208,7 @@ async def test_every_kind_of_rule_in_one_question(
 
 async def test_an_agents_assertion_goes_both_ways(
     nats: EmbeddedServer, executor: AbstractAsyncContextManager[Executor]
-) -> None:  # VA-09, Decision 13
+) -> None:  # VA-09, DEC-13
     def say(call: CallAgent) -> AgentReply:
         content = '{"passed": false, "issues": ["rude"]}' if call.assistant_id == "experts.tone" else '{"passed": true}'
         return AgentReply(agent_id=call.assistant_id, content=content)

@@ -52,7 +52,7 @@ class ControlReply(Part):
 
 class Intervene(Part):
     """Question to the executor: change a running execution; without `execution_id`, the robot's only one
-    (Decision 35)."""
+    (DEC-35)."""
 
     intervention_id: str
     team_id: Name

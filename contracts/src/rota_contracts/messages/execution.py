@@ -19,7 +19,7 @@ from rota_contracts.robots.robot import Phase
 
 
 class ExecStatus(StrEnum):
-    """EX-06, with `waiting` for a person and `paused` (Decision 30)."""
+    """EX-06, with `waiting` for a person and `paused` (DEC-30)."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -54,7 +54,7 @@ class InspirationReport(Part):
 
 
 class DeliveryTarget(Part):
-    """EX-14: a wish of the goals agent; it never overrides the robot's preferences (Decision 32)."""
+    """EX-14: a wish of the goals agent; it never overrides the robot's preferences (DEC-32)."""
 
     type: DeliveryType | None = None
     recipients: list[str] = []

@@ -7,7 +7,7 @@ from rota_contracts.model import Instant, Name, Part
 
 
 def private_kb(team: str, member: str) -> str:
-    """The label of a robot's private knowledge base (LE-04). Entries are keyed by team and member (Decision 31)."""
+    """The label of a robot's private knowledge base (LE-04). Entries are keyed by team and member (DEC-31)."""
     return f"robot_{team}_{member}_kb"
 
 

@@ -1,4 +1,4 @@
-"""The delivery channel `notify`: an event for whoever subscribes to it (Decision 12)."""
+"""The delivery channel `notify`: an event for whoever subscribes to it (DEC-12)."""
 
 from pydantic import Field
 

@@ -15,7 +15,7 @@ class PlanState(StrEnum):
 
 
 class PlanItem(Part):
-    """One thing planned. Without `plan_time` it runs at the robot's next cycle (Decision 14)."""
+    """One thing planned. Without `plan_time` it runs at the robot's next cycle (DEC-14)."""
 
     plan_id: str
     team_id: Name

@@ -10,7 +10,7 @@ from rota_contracts.robots.clock import ClockContext
 
 
 class TriggerType(StrEnum):
-    """TG-01. The configuration key of `human` is `intervene` (Decision 19)."""
+    """TG-01. The configuration key of `human` is `intervene` (DEC-19)."""
 
     CLOCK = "clock"
     HUMAN = "human"
@@ -35,7 +35,7 @@ class InterventionAction(StrEnum):
 
 
 class ExecutorMode(StrEnum):
-    """EX-07. `sandbox` behaves like `dryrun` where no sandbox runtime is configured (Decision 28)."""
+    """EX-07. `sandbox` behaves like `dryrun` where no sandbox runtime is configured (DEC-28)."""
 
     STANDARD = "standard"
     DRYRUN = "dryrun"

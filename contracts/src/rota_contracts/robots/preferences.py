@@ -84,7 +84,7 @@ class Channels(Part):
 
 
 class DeliveryPreferences(Part):
-    """`{preferences: {…}}`; the short form `{type, opts}` is accepted and converted (Decision 11)."""
+    """`{preferences: {…}}`; the short form `{type, opts}` is accepted and converted (DEC-11)."""
 
     preferences: Channels = Channels()
 

@@ -1,4 +1,4 @@
-"""When a clock is due: pure functions from a robot's clock and an instant (SC-01 to SC-07, Decisions 18 and 23).
+"""When a clock is due: pure functions from a robot's clock and an instant (SC-01 to SC-07, DEC-18 and DEC-23).
 
 Zones are IANA zones. A local time that daylight saving skips is due at the next minute that exists, one that it repeats
 is due once, at its first occurrence. Spans are elapsed time: `every: 1d` is 24 hours, also on a day of 23.
@@ -16,7 +16,7 @@ LOOK_AHEAD = 9
 """Days in which a clock of mode times is due at least once: a week, and the edges of its zone."""
 
 DAEMON_FLOOR, DAEMON_CEILING = timedelta(seconds=1), timedelta(minutes=15)
-"""A daemon's shortest pause between two runs, and its longest, after many failures (Decision 18)."""
+"""A daemon's shortest pause between two runs, and its longest, after many failures (DEC-18)."""
 
 DAEMON_TIMEOUT = timedelta(minutes=30)
 

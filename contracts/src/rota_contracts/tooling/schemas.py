@@ -71,7 +71,7 @@ def _accept_aliases(schema: Schema, model: type[Part]) -> None:
 
 
 def _with_short_form(preferences: Schema) -> Schema:
-    """`{type, opts}` beside `{preferences}` (Decision 11); `opts` is one target of that type."""
+    """`{type, opts}` beside `{preferences}` (DEC-11); `opts` is one target of that type."""
     short_forms = [_short_form(kind, target) for kind, target in TARGETS.items()]
     return {"description": preferences.pop("description"), "anyOf": [preferences, *short_forms]}
 

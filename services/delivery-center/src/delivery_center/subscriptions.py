@@ -1,4 +1,4 @@
-"""Who wants the notifications of a team's channels: added, removed and listed (Decision 12)."""
+"""Who wants the notifications of a team's channels: added, removed and listed (DEC-12)."""
 
 from delivery_center.ports import Subscriptions
 from rota_common.clock import Clock

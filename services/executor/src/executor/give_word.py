@@ -20,7 +20,7 @@ MANY = 20
 """Candidates that are named where an intervention doesn't say which run it means."""
 
 CUTS_SHORT = (ControlAction.STOP, DEADLINE)
-"""Words that end the step in hand; for all others it is finished first (Decision 16)."""
+"""Words that end the step in hand; for all others it is finished first (DEC-16)."""
 
 
 class GiveWord:
@@ -45,7 +45,7 @@ class GiveWord:
         return ControlReply(execution_ids=[], over=run.execution.status)
 
     async def intervene(self, asked: Intervene) -> InterveneReply:
-        """Into the run that is named, or the robot's only one (Decision 35). Permanent: it can't be kept."""
+        """Into the run that is named, or the robot's only one (DEC-35). Permanent: it can't be kept."""
         if problem := unstorable(asked.model_dump(mode="json")):
             raise Permanent(problem)
         run_id = asked.execution_id

@@ -41,7 +41,7 @@ class Aged:
 
 
 def reason_to_skip(request: LearningRequestedV1) -> str | None:
-    """Why nothing is to be learnt from this run. A failed run is no reason (Decision 33)."""
+    """Why nothing is to be learnt from this run. A failed run is no reason (DEC-33)."""
     return None if request.types else "no type of lesson is wanted"
 
 

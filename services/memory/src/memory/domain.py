@@ -27,7 +27,7 @@ class Owner:
 
     @property
     def tenant(self) -> str:
-        """The key of all that is this robot's. Names hold no dots, so no two robots share one (Decision 31)."""
+        """The key of all that is this robot's. Names hold no dots, so no two robots share one (DEC-31)."""
         return f"{self.team}.{self.member}"
 
     @property

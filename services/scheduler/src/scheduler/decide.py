@@ -61,7 +61,7 @@ class LookedUp:
 
 
 async def look_up(intake: Intake, queue: Queue, robots: Robots) -> LookedUp:
-    """Dedup (SC-12, Decision 29) is by the execution's id, which derives from the trigger's: kept in the database."""
+    """Dedup (SC-12, DEC-29) is by the execution's id, which derives from the trigger's: kept in the database."""
     came = intake.triggers()
     revs: dict[Key, int] = {}
     for trigger in [*came, *(known.trigger for known in intake.due)]:

@@ -64,7 +64,7 @@ class StartPlans:
         batch.plans.append(started(plan, now))
 
     async def begin_cycles(self, robots: Sequence[tuple[str, str]]) -> None:
-        """What these robots have planned without a time is due now (Decision 14)."""
+        """What these robots have planned without a time is due now (DEC-14)."""
         if robots:
             await self._plans.call(robots, self._clock())
 

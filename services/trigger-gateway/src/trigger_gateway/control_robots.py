@@ -22,7 +22,7 @@ CHANGES: dict[ControlAction, tuple[RobotStatus, Collection[RobotStatus]]] = {
     ControlAction.PAUSE: (RobotStatus.PAUSED, (RobotStatus.IDLE, RobotStatus.PAUSED)),
     ControlAction.RESUME: (RobotStatus.IDLE, (RobotStatus.IDLE, RobotStatus.PAUSED)),
 }
-"""The status that a word to one robot sets, and of which it does so: setting it also ends an error (Decision 15). A
+"""The status that a word to one robot sets, and of which it does so: setting it also ends an error (DEC-15). A
 robot in maintenance stays there (TG-18)."""
 
 

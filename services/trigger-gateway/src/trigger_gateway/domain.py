@@ -115,7 +115,7 @@ def replaced(robot: Robot, new: RobotDefinition) -> Robot:
 
 def changed(robot: Robot, patch: Mapping[str, Any]) -> Robot:
     """The robot with the given top-level fields replaced. `robot_status` may be one of SETTABLE (TG-17), and setting it
-    ends an error (Decision 15)."""
+    ends an error (DEC-15)."""
     fields = dict(patch)
     said = {"robot_status": _status(fields.pop("robot_status")), "error": None} if "robot_status" in fields else {}
     written = owners_part(robot)

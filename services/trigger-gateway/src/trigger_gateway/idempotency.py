@@ -1,4 +1,4 @@
-"""Recognises requests that were made before, by the key that their sender gave them (Decision 6)."""
+"""Recognises requests that were made before, by the key that their sender gave them (DEC-6)."""
 
 import hashlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""Recognises events that came before (TG-31): a repeat gets the stored answer and starts nothing (Decision 6)."""
+"""Recognises events that came before (TG-31): a repeat gets the stored answer and starts nothing (DEC-6)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""What a person may ask of a robot, and when it makes sense (TG-06 to TG-10, Decision 35): no I/O, no clock."""
+"""What a person may ask of a robot, and when it makes sense (TG-06 to TG-10, DEC-35): no I/O, no clock."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Keeps whether a robot is in error, as its runs say (TG-18, Decision 15).
+"""Keeps whether a robot is in error, as its runs say (TG-18, DEC-15).
 
 What they say comes in any order, late and more than once: the newest instant counts, and that of the owner's last word
 among them, so that an old failure neither comes back nor undoes what its owner has set since.

@@ -1,4 +1,4 @@
-"""Turns a post into triggers, and answers only once the bus has stored them. The order of the checks: Decision 7."""
+"""Turns a post into triggers, and answers only once the bus has stored them. The order of the checks: DEC-7."""
 
 import asyncio
 import hashlib

@@ -76,7 +76,7 @@ class SaveRobot:
         return await self._edit(team, member, edit, judging=True)
 
     async def delete(self, team: str, member: str) -> None:
-        """From any state (Decision 16). The record stays as deleted (TG-20); everybody else is told and cleans up."""
+        """From any state (DEC-16). The record stays as deleted (TG-20); everybody else is told and cleans up."""
         record = await self._records.find(team, member)
         if record is not None and record.robot.deleted and not record.synced:
             await self._apply(record)  # a repeat, after the first could not be told to everybody

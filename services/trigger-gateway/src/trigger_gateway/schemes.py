@@ -1,4 +1,4 @@
-"""How senders prove who they are: each scheme over the bytes as they came in, in constant time (Decision 5)."""
+"""How senders prove who they are: each scheme over the bytes as they came in, in constant time (DEC-5)."""
 
 import base64
 import binascii

@@ -20,7 +20,7 @@ class SourceKind(StrEnum):
 
 
 class Scheme(StrEnum):
-    """How a sender proves who it is (Decision 5)."""
+    """How a sender proves who it is (DEC-5)."""
 
     STANDARD = "standard_webhooks"
     GITHUB = "github"

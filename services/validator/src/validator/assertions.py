@@ -33,7 +33,7 @@ def _equals(assertion: Assertion, output: Output) -> bool:
 
 
 def _equals_at(assertion: Assertion, output: Output) -> bool:
-    """A path that leads nowhere equals null (Decision 26)."""
+    """A path that leads nowhere equals null (DEC-26)."""
     if not assertion.path:
         raise Faulty(NO_PATH)
     value = output.at(assertion.path)
@@ -60,7 +60,7 @@ def _matches(assertion: Assertion, output: Output) -> Search:
 
 
 def _has_type(assertion: Assertion, output: Output) -> bool:
-    """Nothing has no type (Decision 26)."""
+    """Nothing has no type (DEC-26)."""
     wanted = _type_name(assertion)
     if assertion.path:
         value = output.at(assertion.path)

@@ -66,7 +66,7 @@ def _at_least(found: Found) -> Assertion:
 
 
 def _present(found: Found) -> Assertion:
-    """Null is as good as nothing (Decision 26)."""
+    """Null is as good as nothing (DEC-26)."""
     return Assertion(type=AssertionType.JSON_PATH, path=_path(found), value=None, negate=True)
 
 

@@ -1,4 +1,4 @@
-"""Notifications: an event for each who subscribes to the channel, or one for whoever listens (DC-07, Decision 12)."""
+"""Notifications: an event for each who subscribes to the channel, or one for whoever listens (DC-07, DEC-12)."""
 
 import asyncio
 

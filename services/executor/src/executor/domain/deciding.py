@@ -166,7 +166,7 @@ def finish(run: Run, status: ExecStatus, *, now: datetime) -> Run:
 
 
 def fail(run: Run, reason: str, now: datetime) -> Run:
-    """Nothing unvalidated is delivered: a run that failed goes on to learning (Decision 33).
+    """Nothing unvalidated is delivered: a run that failed goes on to learning (DEC-33).
 
     In P3 it is the task in hand that has failed, which may not be the end of the run.
     """

@@ -73,7 +73,7 @@ def draft(text: str) -> Draft:
 
 
 def _target(raw: object) -> DeliveryTarget | None:
-    """A wish; one that can't be read is none (Decision 32: it decides nothing)."""
+    """A wish; one that can't be read is none (DEC-32: it decides nothing)."""
     try:
         return DeliveryTarget.model_validate(raw) if isinstance(raw, dict) else None
     except ValidationError:

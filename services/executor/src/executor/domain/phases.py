@@ -36,7 +36,7 @@ def begin(execution_id: str, trigger: TriggerReceivedV1, robot: Robot, *, now: d
 
 
 def time_limit(robot: Robot) -> tuple[timedelta, str]:
-    """How long a run may work, and which setting says so: the smaller of both (Decision 34)."""
+    """How long a run may work, and which setting says so: the smaller of both (DEC-34)."""
     config = robot.robot_config
     limits = [(duration(config.executor.max_duration), f"max_duration {config.executor.max_duration}")]
     if config.clock is not None and config.clock.timeout is not None:

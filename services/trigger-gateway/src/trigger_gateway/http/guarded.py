@@ -1,4 +1,4 @@
-"""Routes that know who asks before they look at the body (Decision 7), and that read JSON strictly."""
+"""Routes that know who asks before they look at the body (DEC-7), and that read JSON strictly."""
 
 import json
 from collections.abc import Awaitable, Callable, Coroutine

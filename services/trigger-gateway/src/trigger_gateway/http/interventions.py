@@ -31,7 +31,7 @@ class StrictTask(TaskChange):
 
 
 class InterveneRequest(Strict):
-    """TG-06. Without `execution_id` it is for the robot's only execution that is under way (Decision 35)."""
+    """TG-06. Without `execution_id` it is for the robot's only execution that is under way (DEC-35)."""
 
     action: InterventionAction
     messages: list[Message] = []

@@ -1,4 +1,4 @@
-"""Who wants the notifications of a channel (Decision 12); the delivery-center keeps it."""
+"""Who wants the notifications of a channel (DEC-12); the delivery-center keeps it."""
 
 from typing import Annotated
 

@@ -9,8 +9,8 @@ import pytest
 
 from delivery_center.adapters.mongo_counts import MongoCounts
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
-from delivery_center.domain import Delivery, told
-from delivery_center.page_mark import mark_of
+from delivery_center.domain.delivery import Delivery, told
+from delivery_center.domain.page_cursor import mark_of
 from delivery_center.ports import Records
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.delivery_log import DeliveryState, ListDeliveries, ReplayDeliveries, TargetState

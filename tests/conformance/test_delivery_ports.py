@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from delivery_center.adapters.fakes import MemoryDeliveries
+from delivery_center.adapters.in_memory import MemoryDeliveries
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
-from delivery_center.domain import Delivery, told
+from delivery_center.domain.delivery import Delivery, told
 from delivery_center.ports import Records
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.text import Text

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from delivery_center.adapters.fakes import MemorySubscriptions
+from delivery_center.adapters.in_memory import MemorySubscriptions
 from delivery_center.adapters.mongo_subscriptions import MongoSubscriptions
 from delivery_center.ports import Subscriptions
 from rota_common.errors import Transient

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery_center.adapters.fakes import MemorySuppressions
+from delivery_center.adapters.in_memory import MemorySuppressions
 from delivery_center.adapters.mongo_suppressions import MongoSuppressions
+from delivery_center.manage_suppressions import ManageSuppressions
 from delivery_center.ports import Suppressions
-from delivery_center.suppressions import ManageSuppressions
 from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.targets import ListSuppressions, Suppress, Suppression, Unsuppress

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from delivery_center.adapters.fake_targets import MemoryTargets
+from delivery_center.adapters.in_memory_targets import MemoryTargets
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.adapters.mongo_targets import MongoTargets
-from delivery_center.domain import Delivery
+from delivery_center.domain.circuit_breaker import Place
+from delivery_center.domain.delivery import Delivery
 from delivery_center.ports import UnwellTargets
-from delivery_center.target_health import Place
 from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 

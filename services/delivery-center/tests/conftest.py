@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from delivery_center.adapters.fake_targets import MemoryNotices, MemoryTargets
-from delivery_center.adapters.fakes import (
+from delivery_center.adapters.in_memory import (
     InlineTexts,
     MemoryBulletin,
     MemoryDeliveries,
@@ -17,16 +16,17 @@ from delivery_center.adapters.fakes import (
     ScriptedChannel,
     ScriptedExecutions,
 )
-from delivery_center.ask_leave import AskLeave
-from delivery_center.attempt_targets import AttemptTargets
-from delivery_center.controls import Controls
-from delivery_center.deliver import Deliver
-from delivery_center.domain import Delivery, Schedule
-from delivery_center.places import Places
+from delivery_center.adapters.in_memory_targets import MemoryNotices, MemoryTargets
+from delivery_center.attempts.attempt_targets import AttemptTargets
+from delivery_center.attempts.check_permission import AskLeave
+from delivery_center.attempts.concurrency_limits import Places
+from delivery_center.attempts.deliver import Deliver
+from delivery_center.attempts.paused_executions import Controls
+from delivery_center.attempts.retry import Finish, Retry
+from delivery_center.attempts.stop_retries import StopRetries
+from delivery_center.domain.delivery import Delivery, Schedule
 from delivery_center.ports import Deliveries, Parcel
-from delivery_center.retry import Finish, Retry
-from delivery_center.stop_retries import StopRetries
-from delivery_center.unwell import Unwell
+from delivery_center.targets.circuit_breakers import Unwell
 from rota_contracts.messages.control import ControlGivenV1
 from rota_contracts.messages.delivery import (
     ChannelResult,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery_center.controls import Controls
+from delivery_center.attempts.paused_executions import Controls
 from rota_contracts.messages.control import ControlGivenV1
 from rota_contracts.messages.delivery import DeliveryPermission, Permission
 

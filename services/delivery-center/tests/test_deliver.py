@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from delivery_center.facts import refused
+from delivery_center.domain.facts import refused
 from delivery_center.ports import Parcel, Rejected, Sent, TriedInVain
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.delivery import DeliveryRequestedV1, DeliveryType

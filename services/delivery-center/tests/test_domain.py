@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from delivery_center.domain import (
+from delivery_center.domain.delivery import (
     AT_ONCE,
     Delivery,
     Outcome,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from delivery_center.adapters.fakes import MemoryFiles
+from delivery_center.adapters.in_memory import MemoryFiles
 from delivery_center.adapters.mail_files import attach, pack
-from delivery_center.enclosures import enclosures, named
+from delivery_center.attempts.resolve_attachments import enclosures, named
 from delivery_center.ports import Enclosure
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import Attachment

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from delivery_center.list_deliveries import list_deliveries
+from delivery_center.delivery_log.list_deliveries import list_deliveries
 from delivery_center.ports import Rejected, TriedInVain
 from rota_contracts.messages.delivery_log import DeliveryPage, ListDeliveries
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from delivery_center.adapters.aiosmtplib_email import AiosmtplibEmail, MailServer, mail_server
-from delivery_center.adapters.fakes import MemoryFiles, MemorySuppressions
+from delivery_center.adapters.in_memory import MemoryFiles, MemorySuppressions
 from delivery_center.adapters.mail_bounces import is_hard_bounce
 from delivery_center.adapters.mail_files import Packed
 from delivery_center.adapters.mail_message import Composer

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from nats.errors import TimeoutError as NatsTimeout
 
-from delivery_center.adapters.fakes import MemorySubscriptions
+from delivery_center.adapters.in_memory import MemorySubscriptions
 from delivery_center.adapters.nats_notify import NatsNotify
 from delivery_center.ports import Parcel
 from rota_common.errors import Transient

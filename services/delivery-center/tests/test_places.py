@@ -2,7 +2,7 @@
 
 import asyncio
 
-from delivery_center.places import Places
+from delivery_center.attempts.concurrency_limits import Places
 
 
 class Visit:

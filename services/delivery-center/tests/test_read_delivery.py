@@ -3,8 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
+from delivery_center.delivery_log.read_delivery import read_delivery
 from delivery_center.ports import Rejected, TriedInVain
-from delivery_center.read_delivery import read_delivery
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryReply, Permission, ReadDelivery
 
 TWO_HOOKS = {"preferences": {"webhook": {"targets": [{"url": "https://a.example/1"}, {"url": "https://a.example/2"}]}}}

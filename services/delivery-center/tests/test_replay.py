@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from delivery_center.adapters.httpx_webhook import payload
-from delivery_center.list_deliveries import list_deliveries
+from delivery_center.delivery_log.list_deliveries import list_deliveries
+from delivery_center.delivery_log.replay_deliveries import Replay
 from delivery_center.ports import Rejected, TriedInVain
-from delivery_center.replay import Replay
 from rota_common.errors import Permanent
 from rota_contracts.messages.delivery import DeliveryPermission, Permission
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries, ReplayDeliveriesReply

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from delivery_center.adapters.fakes import MemoryDeliveries
-from delivery_center.domain import Delivery
+from delivery_center.adapters.in_memory import MemoryDeliveries
+from delivery_center.attempts.sweep import Sweep
+from delivery_center.domain.delivery import Delivery
 from delivery_center.ports import Rejected, Sent, TriedInVain
-from delivery_center.sweep import Sweep
 from rota_common.errors import Permanent, Transient
 
 HOOK = {"type": "webhook", "opts": {"url": "https://a.example/1"}}

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from delivery_center.adapters.fakes import MemorySubscriptions
-from delivery_center.subscriptions import MOST, ManageSubscriptions
+from delivery_center.adapters.in_memory import MemorySubscriptions
+from delivery_center.manage_subscriptions import MOST, ManageSubscriptions
 from rota_contracts.messages.notification import ListSubscriptions, Subscribe, SubscriptionPage, Unsubscribe
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from delivery_center.adapters.fake_targets import MemoryTargets
-from delivery_center.manage_targets import ManageTargets
+from delivery_center.adapters.in_memory_targets import MemoryTargets
 from delivery_center.ports import Gone, Rejected, TriedInVain
-from delivery_center.unwell import refreshing
+from delivery_center.targets.circuit_breakers import refreshing
+from delivery_center.targets.manage_targets import ManageTargets
 from rota_common.errors import Transient
 from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetCondition
 

@@ -5,8 +5,7 @@ from random import Random
 
 import pytest
 
-from delivery_center.domain import Outcome, Reached, Refused, Unreached
-from delivery_center.target_health import (
+from delivery_center.domain.circuit_breaker import (
     IN_A_ROW,
     Circuit,
     Go,
@@ -18,6 +17,7 @@ from delivery_center.target_health import (
     why_off,
     why_switch_off,
 )
+from delivery_center.domain.delivery import Outcome, Reached, Refused, Unreached
 from rota_contracts.messages.delivery import DeliveryType
 from rota_contracts.messages.targets import TargetCondition
 

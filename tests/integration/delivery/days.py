@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
-from delivery_center.domain import Delivery
+from delivery_center.domain.delivery import Delivery
 from rota_common.clock import now
 from rota_common.testing.patience import PATIENCE_S
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from motor.motor_asyncio import AsyncIOMotorClient
 
-from delivery_center.adapters.fakes import MemoryDeliveries
-from delivery_center.domain import Delivery
+from delivery_center.adapters.in_memory import MemoryDeliveries
+from delivery_center.domain.delivery import Delivery
 from rota_common.stores.blobs import Blobs
 from rota_common.testing.chaos import twice
 from rota_contracts.catalog import (

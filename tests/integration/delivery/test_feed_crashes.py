@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
-from delivery_center.domain import Delivery
+from delivery_center.domain.delivery import Delivery
 from rota_common.runtime.service import Service
 from rota_common.testing.bus import forgets_ids
 from rota_contracts.catalog import (

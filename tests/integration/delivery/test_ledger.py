@@ -36,7 +36,7 @@ def hook(receiver: HttpReceiver) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def no_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A receiver that fails is tried on."""
-    monkeypatch.setattr("delivery_center.target_health.IN_A_ROW", 10**9)
+    monkeypatch.setattr("delivery_center.domain.circuit_breaker.IN_A_ROW", 10**9)
 
 
 async def no_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

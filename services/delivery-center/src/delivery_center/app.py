@@ -14,32 +14,32 @@ from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.adapters.mongo_subscriptions import MongoSubscriptions
 from delivery_center.adapters.mongo_suppressions import MongoSuppressions
 from delivery_center.adapters.mongo_targets import MongoTargets
-from delivery_center.adapters.nats_bulletin import NatsBulletin
 from delivery_center.adapters.nats_executions import NatsExecutions
-from delivery_center.adapters.nats_notices import NatsNotices
+from delivery_center.adapters.nats_feed_publisher import NatsBulletin
 from delivery_center.adapters.nats_notify import NatsNotify
 from delivery_center.adapters.nats_process import NatsProcess
-from delivery_center.adapters.recording import RecordingChannel
-from delivery_center.ask_leave import AskLeave
-from delivery_center.attempt_targets import AttemptTargets
-from delivery_center.controls import Controls
-from delivery_center.deliver import Deliver
-from delivery_center.domain import Schedule
+from delivery_center.adapters.nats_target_events import NatsNotices
+from delivery_center.adapters.recording_channel import RecordingChannel
+from delivery_center.attempts.attempt_targets import AttemptTargets
+from delivery_center.attempts.check_permission import AskLeave
+from delivery_center.attempts.concurrency_limits import Places
+from delivery_center.attempts.deliver import Deliver
+from delivery_center.attempts.paused_executions import Controls
+from delivery_center.attempts.retry import Finish, Retry
+from delivery_center.attempts.stop_retries import StopRetries
+from delivery_center.attempts.sweep import Sweep
+from delivery_center.delivery_log.replay_deliveries import Replay
+from delivery_center.domain.delivery import Schedule
 from delivery_center.handlers import build_router, hearing
 from delivery_center.ledger_questions import ledger_router
-from delivery_center.manage_targets import ManageTargets
-from delivery_center.places import Places
+from delivery_center.manage_subscriptions import ManageSubscriptions
+from delivery_center.manage_suppressions import ManageSuppressions
 from delivery_center.ports import Channel, Deliveries, Records, Subscriptions, Suppressions
-from delivery_center.replay import Replay
-from delivery_center.retry import Finish, Retry
 from delivery_center.settings import Settings
-from delivery_center.stop_retries import StopRetries
-from delivery_center.subscriptions import ManageSubscriptions
 from delivery_center.suppression_questions import suppressions_router
-from delivery_center.suppressions import ManageSuppressions
-from delivery_center.sweep import Sweep
 from delivery_center.target_questions import targets_router
-from delivery_center.unwell import REFRESH_S, Unwell, refreshing
+from delivery_center.targets.circuit_breakers import REFRESH_S, Unwell, refreshing
+from delivery_center.targets.manage_targets import ManageTargets
 from rota_common.bus.feed import Feed
 from rota_common.bus.live import LiveEvents
 from rota_common.bus.robots import Robots

@@ -2,11 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 
-from delivery_center.controls import REMEMBERED, Controls
-from delivery_center.deliver import Deliver
-from delivery_center.facts import refused
-from delivery_center.stop_retries import StopRetries
-from delivery_center.subscriptions import ManageSubscriptions
+from delivery_center.attempts.deliver import Deliver
+from delivery_center.attempts.paused_executions import REMEMBERED, Controls
+from delivery_center.attempts.stop_retries import StopRetries
+from delivery_center.domain.facts import refused
+from delivery_center.manage_subscriptions import ManageSubscriptions
 from rota_common.bus.live import LiveEvents
 from rota_common.bus.publishing import Publish
 from rota_common.bus.router import Router

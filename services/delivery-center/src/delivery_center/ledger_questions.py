@@ -1,9 +1,9 @@
 """The questions about what went where, and the one that sends it once more."""
 
-from delivery_center.list_deliveries import list_deliveries
+from delivery_center.delivery_log.list_deliveries import list_deliveries
+from delivery_center.delivery_log.read_delivery import read_delivery
+from delivery_center.delivery_log.replay_deliveries import Replay
 from delivery_center.ports import Ledger
-from delivery_center.read_delivery import read_delivery
-from delivery_center.replay import Replay
 from rota_common.bus.router import Router
 from rota_contracts.catalog import LIST_DELIVERIES, READ_DELIVERY, REPLAY_DELIVERIES
 from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery

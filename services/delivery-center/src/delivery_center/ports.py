@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from delivery_center.domain import Delivery
-from delivery_center.facts import Fact
-from delivery_center.page_mark import Mark
-from delivery_center.target_health import Place, UnwellTarget
+from delivery_center.domain.circuit_breaker import Place, UnwellTarget
+from delivery_center.domain.delivery import Delivery
+from delivery_center.domain.facts import Fact
+from delivery_center.domain.page_cursor import Mark
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import Attachment, DeliveryContent, DeliveryContext, DeliveryPermission

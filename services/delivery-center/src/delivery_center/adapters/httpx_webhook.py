@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from delivery_center.adapters.webhook_signing import signatures
-from delivery_center.enclosures import named
+from delivery_center.attempts.resolve_attachments import named
 from delivery_center.ports import Gone, Parcel, Rejected, Sent, TriedInVain
 from rota_common.errors import Permanent, Transient
 from rota_common.secrets import MissingSecret, resolve

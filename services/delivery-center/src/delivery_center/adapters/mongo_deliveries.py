@@ -7,8 +7,8 @@ from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from delivery_center.adapters.delivery_documents import changing, delivery_of, document_of
-from delivery_center.domain import Delivery
-from delivery_center.page_mark import Mark
+from delivery_center.domain.delivery import Delivery
+from delivery_center.domain.page_cursor import Mark
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.delivery_log import (
     DeliveryFilter,

@@ -8,7 +8,7 @@ from typing import Any
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from delivery_center.target_health import Place, UnwellTarget
+from delivery_center.domain.circuit_breaker import Place, UnwellTarget
 from rota_common.errors import Transient
 from rota_common.stores.mongo import OUTAGES, Database, Document
 

@@ -8,7 +8,7 @@ from nats.errors import MaxPayloadError, NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 from pydantic_core import from_json
 
-from delivery_center.enclosures import named
+from delivery_center.attempts.resolve_attachments import named
 from delivery_center.ports import Parcel, Rejected, Sent
 from rota_common.bus.connection import Bus
 from rota_common.errors import Permanent, Transient

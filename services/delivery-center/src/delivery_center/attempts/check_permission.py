@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from delivery_center.controls import Controls
-from delivery_center.domain import GO, Delivery, barred
+from delivery_center.attempts.paused_executions import Controls
+from delivery_center.domain.delivery import GO, Delivery, barred
 from delivery_center.ports import Executions
 from rota_contracts.messages.delivery import DeliveryPermission, Permission
 from rota_contracts.messages.trigger import ExecutorMode

@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from delivery_center.controls import Controls
-from delivery_center.domain import (
+from delivery_center.attempts.concurrency_limits import Places
+from delivery_center.attempts.paused_executions import Controls
+from delivery_center.attempts.resolve_attachments import enclosures
+from delivery_center.domain.circuit_breaker import Rest, instant
+from delivery_center.domain.delivery import (
     AT_ONCE,
     REASON_LIMIT,
     Delivery,
@@ -21,12 +24,9 @@ from delivery_center.domain import (
     put_off,
     record,
 )
-from delivery_center.enclosures import enclosures
-from delivery_center.expansion import config_of
-from delivery_center.places import Places
+from delivery_center.domain.expansion import config_of
 from delivery_center.ports import Channel, Enclosure, Files, Gone, Parcel, Texts
-from delivery_center.target_health import Rest, instant
-from delivery_center.unwell import Unwell
+from delivery_center.targets.circuit_breakers import Unwell
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger

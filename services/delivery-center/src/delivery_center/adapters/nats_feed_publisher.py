@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from delivery_center.domain import Delivery
-from delivery_center.facts import Fact
+from delivery_center.domain.delivery import Delivery
+from delivery_center.domain.facts import Fact
 from rota_common.bus.feed import Feed
 from rota_common.bus.publishing import Publish
 

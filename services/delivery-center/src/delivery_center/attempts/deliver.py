@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from delivery_center.ask_leave import AskLeave
-from delivery_center.attempt_targets import AttemptTargets
-from delivery_center.domain import Delivery, give_up, told, with_targets
-from delivery_center.expansion import expand
-from delivery_center.facts import of_first_attempts
+from delivery_center.attempts.attempt_targets import AttemptTargets
+from delivery_center.attempts.check_permission import AskLeave
+from delivery_center.domain.delivery import Delivery, give_up, told, with_targets
+from delivery_center.domain.expansion import expand
+from delivery_center.domain.facts import of_first_attempts
 from delivery_center.ports import Bulletin, Deliveries, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Transient

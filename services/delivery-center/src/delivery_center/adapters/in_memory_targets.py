@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from delivery_center.domain import Delivery
-from delivery_center.target_health import Place, UnwellTarget
+from delivery_center.domain.circuit_breaker import Place, UnwellTarget
+from delivery_center.domain.delivery import Delivery
 
 NO_FAILURES = {"failures": 0, "failing_since": None, "last_error": "", "last_at": None}
 

@@ -7,9 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from delivery_center.domain import Delivery, Outcome, Reached, Refused, Target, Unreached
-from delivery_center.ports import Notices, UnwellTargets
-from delivery_center.target_health import (
+from delivery_center.domain.circuit_breaker import (
     Circuit,
     Go,
     Place,
@@ -21,6 +19,8 @@ from delivery_center.target_health import (
     why_off,
     why_switch_off,
 )
+from delivery_center.domain.delivery import Delivery, Outcome, Reached, Refused, Target, Unreached
+from delivery_center.ports import Notices, UnwellTargets
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.runtime.logs import logger

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import assert_never
 
-from delivery_center.ask_leave import AskLeave
-from delivery_center.attempt_targets import AttemptTargets
-from delivery_center.deliver import why_gone
-from delivery_center.domain import Delivery, barred, due, give_up, hold, told, with_targets
-from delivery_center.facts import of_last_changes
+from delivery_center.attempts.attempt_targets import AttemptTargets
+from delivery_center.attempts.check_permission import AskLeave
+from delivery_center.attempts.deliver import why_gone
+from delivery_center.domain.delivery import Delivery, barred, due, give_up, hold, told, with_targets
+from delivery_center.domain.facts import of_last_changes
 from delivery_center.ports import Bulletin, Deliveries, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, assert_never
 
-from delivery_center.domain import Outcome, Reached, Refused, Target, Unreached
+from delivery_center.domain.delivery import Outcome, Reached, Refused, Target, Unreached
 from rota_common.retries import backoff
 from rota_contracts.messages.delivery import DeliveryType
 from rota_contracts.messages.targets import TargetCondition, TargetHealth

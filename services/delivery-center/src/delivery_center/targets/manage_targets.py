@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from delivery_center.domain.circuit_breaker import Place, UnwellTarget, health_of
 from delivery_center.ports import UnwellTargets
-from delivery_center.target_health import Place, UnwellTarget, health_of
-from delivery_center.unwell import Unwell
+from delivery_center.targets.circuit_breakers import Unwell
 from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetPage
 
 MOST = 500

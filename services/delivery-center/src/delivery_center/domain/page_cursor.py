@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 
-from delivery_center.domain import Delivery
+from delivery_center.domain.delivery import Delivery
 from rota_common.errors import Permanent
 
 

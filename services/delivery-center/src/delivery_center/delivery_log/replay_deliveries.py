@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from delivery_center.deliver import why_gone
-from delivery_center.domain import Delivery, Target
-from delivery_center.page_mark import mark_of, read_mark
+from delivery_center.attempts.deliver import why_gone
+from delivery_center.domain.delivery import Delivery, Target
+from delivery_center.domain.page_cursor import mark_of, read_mark
 from delivery_center.ports import Ledger, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Permanent

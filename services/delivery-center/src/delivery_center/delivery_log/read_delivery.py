@@ -1,7 +1,7 @@
 """How a delivery has fared, for whoever asks."""
 
-from delivery_center.domain import Attempt, Delivery, Target
-from delivery_center.facts import result_of
+from delivery_center.domain.delivery import Attempt, Delivery, Target
+from delivery_center.domain.facts import result_of
 from delivery_center.ports import Ledger
 from rota_contracts.messages.delivery import AttemptDetail, DeliveryReply, ReadDelivery, TargetDetail
 

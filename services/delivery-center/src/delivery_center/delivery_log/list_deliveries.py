@@ -1,8 +1,8 @@
 """The ledger: which deliveries there are and how they stand, page by page, the newest first."""
 
-from delivery_center.domain import Delivery, Target
-from delivery_center.facts import result_of
-from delivery_center.page_mark import mark_of, read_mark
+from delivery_center.domain.delivery import Delivery, Target
+from delivery_center.domain.facts import result_of
+from delivery_center.domain.page_cursor import mark_of, read_mark
 from delivery_center.ports import Ledger
 from rota_contracts.messages.delivery_log import DeliveryPage, DeliverySummary, ListDeliveries, TargetSummary
 

@@ -1,6 +1,6 @@
 """What was heard of executions that were stopped or paused: looked at before each attempt, without asking anybody."""
 
-from delivery_center.domain import barred
+from delivery_center.domain.delivery import barred
 from rota_contracts.messages.control import ControlAction, ControlGivenV1
 from rota_contracts.messages.delivery import DeliveryPermission, Permission
 

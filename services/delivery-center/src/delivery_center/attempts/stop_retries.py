@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from delivery_center.domain import give_up
+from delivery_center.attempts.retry import Finish
+from delivery_center.domain.delivery import give_up
 from delivery_center.ports import Deliveries
-from delivery_center.retry import Finish
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from delivery_center.domain import Delivery, Target
+from delivery_center.domain.delivery import Delivery, Target
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_ATTEMPTED,

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
-from delivery_center.domain import GO, Delivery, Target
-from delivery_center.facts import Fact
-from delivery_center.page_mark import Mark, mark_of
+from delivery_center.domain.delivery import GO, Delivery, Target
+from delivery_center.domain.facts import Fact
+from delivery_center.domain.page_cursor import Mark, mark_of
 from delivery_center.ports import Parcel, Sent
 from rota_common.errors import Permanent
 from rota_contracts.messages.attachment import StoredAttachment

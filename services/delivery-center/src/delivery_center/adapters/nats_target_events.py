@@ -4,7 +4,7 @@ from datetime import datetime
 
 from nats.errors import Error as NatsError
 
-from delivery_center.target_health import UnwellTarget
+from delivery_center.domain.circuit_breaker import UnwellTarget
 from rota_common.bus.publishing import Publish
 from rota_common.errors import Transient
 from rota_contracts.catalog import TARGET_DISABLED, TARGET_ENABLED

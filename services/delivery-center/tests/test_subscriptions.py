@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from delivery_center.adapters.in_memory import MemorySubscriptions
+from delivery_center.adapters.in_memory import InMemorySubscriptions
 from delivery_center.manage_subscriptions import MOST, ManageSubscriptions
 from rota_contracts.messages.notification import ListSubscriptions, Subscribe, SubscriptionPage, Unsubscribe
 
@@ -16,7 +16,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.now = NOON
-        self.manage = ManageSubscriptions(MemorySubscriptions(), lambda: self.now)
+        self.manage = ManageSubscriptions(InMemorySubscriptions(), lambda: self.now)
 
     async def add(self, subscriber: str, channel: str = "sales", team: str = "acme") -> SubscriptionPage:
         return await self.manage.add(Subscribe(team_id=team, channel=channel, subscriber=subscriber))

@@ -64,6 +64,6 @@ class WatchedDeliveries(MongoDeliveries):
 
 
 def _rests(delivery: Delivery, at: datetime) -> bool:
-    if any(target.untold for target in delivery.targets):
+    if any(target.unpublished for target in delivery.targets):
         return False
     return delivery.due_at is None or (not delivery.claimed and delivery.due_at > at)

@@ -9,7 +9,7 @@ from rota_common.bus.feed import Feed
 from rota_common.bus.publishing import Publish
 
 
-class NatsBulletin:
+class NatsFeedPublisher:
     def __init__(self, publish: Publish, feed: Feed) -> None:
         self._publish, self._feed = publish, feed
 

@@ -3,39 +3,41 @@
 from collections.abc import Sequence
 from typing import Any
 
-from delivery_center.ports import Enclosure, Files, Parcel
+from delivery_center.ports import Files, OutgoingMessage, ResolvedAttachment
 from rota_contracts.messages.attachment import ALIASES, attachment_path, parse
 from rota_contracts.messages.delivery import Attachment
 
 TOLD = {"name", "content_type", "size", "sha256"}
 
 
-async def enclosures(files: Files, team: str, attachments: Sequence[Attachment]) -> tuple[Enclosure, ...]:
+async def resolve_attachments(
+    files: Files, team: str, attachments: Sequence[Attachment]
+) -> tuple[ResolvedAttachment, ...]:
     """Each attachment with what is kept of it, or why there is nothing. Only files of the team itself are looked for.
 
     Raises Transient when nobody can say.
     """
-    return tuple([await _enclosure(files, team, attachment) for attachment in attachments])
+    return tuple([await _resolve(files, team, attachment) for attachment in attachments])
 
 
-async def _enclosure(files: Files, team: str, attachment: Attachment) -> Enclosure:
+async def _resolve(files: Files, team: str, attachment: Attachment) -> ResolvedAttachment:
     uploader, file_id, _ = parse(attachment.file)
     if uploader not in ALIASES:
-        return Enclosure(attachment, missing=f"it is kept by {uploader}, and not here")
+        return ResolvedAttachment(attachment, missing=f"it is kept by {uploader}, and not here")
     stored = await files.find(team, file_id)
     if stored is None:
-        return Enclosure(attachment, missing="there is no such file, or it is too old")
-    return Enclosure(attachment, stored)
+        return ResolvedAttachment(attachment, missing="there is no such file, or it is too old")
+    return ResolvedAttachment(attachment, stored)
 
 
-def named(parcel: Parcel) -> list[dict[str, Any]]:
+def named(outgoing: OutgoingMessage) -> list[dict[str, Any]]:
     """The attachments as programs are told of them; `href` is the gateway's path of a file that is kept here."""
-    return [_named(enclosure) for enclosure in parcel.enclosures]
+    return [_named(resolved) for resolved in outgoing.attachments]
 
 
-def _named(enclosure: Enclosure) -> dict[str, Any]:
-    told, stored = enclosure.attachment.model_dump(mode="json"), enclosure.stored
+def _named(resolved: ResolvedAttachment) -> dict[str, Any]:
+    published, stored = resolved.attachment.model_dump(mode="json"), resolved.stored
     if stored is None:
-        return told
+        return published
     known = stored.model_dump(mode="json", include=TOLD)
-    return told | known | {"href": attachment_path(stored.team_id, stored.file_id)}
+    return published | known | {"href": attachment_path(stored.team_id, stored.file_id)}

@@ -26,7 +26,7 @@ class StopRetries:
             delivery = await self.deliveries.claim_of(team, member, now, now + self.lease)
             if delivery is None:
                 break
-            if any(target.untold for target in delivery.targets):
+            if any(target.unpublished for target in delivery.targets):
                 await self.finish.publish_saved(delivery)
             else:
                 await self.finish(give_up(delivery, f"the robot {member} was deleted"))

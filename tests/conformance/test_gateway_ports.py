@@ -16,6 +16,7 @@ from rota_common.testing.bus import stored
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
 from rota_contracts.robots.events import EventSubscription
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 from trigger_gateway.adapters import fakes
 from trigger_gateway.adapters.mongo_requests import MongoRequests
 from trigger_gateway.adapters.mongo_robots import MongoRobots
@@ -32,7 +33,6 @@ from trigger_gateway.ports import (
     RobotRecords,
     Teams,
 )
-from trigger_gateway.roles import Role
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LEADS = {"type": "webhook", "source": "/webhook/leads"}

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from rota_common.stores.mongo import Mongo
+from rota_contracts.sources import SourceKind
 from trigger_gateway.adapters import fakes
 from trigger_gateway.adapters.mongo_sources import MongoSources
 from trigger_gateway.ports import Sources
-from trigger_gateway.sources import DatabaseSettings, SealedSecret, Source, SourceKind, WebhookSettings
+from trigger_gateway.sources import DatabaseSettings, SealedSecret, Source, WebhookSettings
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

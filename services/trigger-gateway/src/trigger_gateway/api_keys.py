@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from trigger_gateway.roles import Role
+from rota_contracts.roles import Role
 
 PREFIX = "rota"
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from rota_contracts.roles import Role
 from trigger_gateway.api_keys import is_the_key, is_the_secret, parse_key
 from trigger_gateway.ports import Keys, Teams
 from trigger_gateway.problems import Forbidden, NotFound, Unauthenticated
-from trigger_gateway.roles import Role
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from rota_contracts.model import Json
+from rota_contracts.sources import SourceKind
 from trigger_gateway.inbound_event import EVENT_ID_LIMIT, InboundEvent
 from trigger_gateway.problems import Invalid
-from trigger_gateway.sources import Source, SourceKind
+from trigger_gateway.sources import Source
 
 DATA_LIMIT = 512 * 1024
 """Bytes of an event's data as JSON; a message of the bus holds 1 MB."""

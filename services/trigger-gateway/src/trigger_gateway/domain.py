@@ -17,8 +17,8 @@ from rota_contracts.robots.robot import (
     RunFailure,
     parse_definition,
 )
+from rota_contracts.sources import OPERATIONS
 from trigger_gateway.problems import FieldProblem, Invalid
-from trigger_gateway.sources import OPERATIONS
 
 SETTABLE = (RobotStatus.IDLE, RobotStatus.PAUSED, RobotStatus.MAINTENANCE)
 """What an owner may set; `working` is derived and `error` comes from a run."""

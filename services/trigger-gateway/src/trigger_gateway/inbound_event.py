@@ -11,9 +11,10 @@ from pydantic_core import from_json
 from rota_contracts.ids import event_trigger_id, execution_id
 from rota_contracts.messages.trigger import TriggerInput, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.events import any_matches
+from rota_contracts.sources import Scheme
 from trigger_gateway.domain import Subscriber
 from trigger_gateway.problems import Malformed
-from trigger_gateway.sources import Scheme, Source, WebhookSettings
+from trigger_gateway.sources import Source, WebhookSettings
 
 EVENT_ID_LIMIT = 256
 FORM = "application/x-www-form-urlencoded"

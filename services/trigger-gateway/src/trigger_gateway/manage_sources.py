@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from rota_common.clock import Clock
 from rota_common.secrets import PREFIX
+from rota_contracts.sources import Scheme, SourceKind
 from trigger_gateway.ports import NoSealingKey, Seals, Sources
 from trigger_gateway.problems import Conflict, FieldProblem, no_source
 from trigger_gateway.routes import Routes
@@ -20,7 +21,7 @@ from trigger_gateway.source_forms import (
     secret_problem,
     webhook_settings,
 )
-from trigger_gateway.sources import Scheme, Source, SourceKind, StoredSecret, WebhookSettings
+from trigger_gateway.sources import Source, StoredSecret, WebhookSettings
 
 TRIES = 5
 NEW_SECRET_BYTES = 32

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from rota_common.clock import Clock
+from rota_contracts.roles import Role
 from trigger_gateway.api_keys import ApiKey, NewKey, Token, make_key
 from trigger_gateway.authenticate import Caller
 from trigger_gateway.ports import Keys, Removal, Teams
 from trigger_gateway.problems import Conflict, NotFound
-from trigger_gateway.roles import Role
 
 
 class ManageTeams:

@@ -1,22 +1,8 @@
 """What each key may do (TG-24): one table, by the names of the team's routes."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 
-
-class Role(StrEnum):
-    """Of a key, the least first: each may also do all that those before it may."""
-
-    VIEWER = "viewer"
-    MEMBER = "member"
-    ADMIN = "admin"
-    OWNER = "owner"
-
-    def covers(self, needed: "Role") -> bool:
-        return _RISING.index(self) >= _RISING.index(needed)
-
-
-_RISING = tuple(Role)
+from rota_contracts.roles import Role
 
 ALLOWED: Mapping[Role, tuple[str, ...]] = {
     Role.VIEWER: (

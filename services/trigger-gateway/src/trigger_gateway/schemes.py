@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from rota_contracts.sources import Scheme
 from trigger_gateway.inbound_event import standard_header
 from trigger_gateway.problems import Forbidden, Unauthenticated
-from trigger_gateway.sources import Scheme
 
 TOLERANCE_S = 300
 SIGNATURES_READ = 20

@@ -6,10 +6,11 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from rota_common.secrets import PREFIX
+from rota_contracts.sources import Scheme
 from trigger_gateway.domain import plain
 from trigger_gateway.problems import FieldProblem, Invalid
 from trigger_gateway.schemes import key_of
-from trigger_gateway.sources import DatabaseSettings, Scheme, WebhookSettings
+from trigger_gateway.sources import DatabaseSettings, WebhookSettings
 
 OWN_PREFIX = "ROTA_"
 """Of the environment variables that hold Rota's own settings, of whichever service."""

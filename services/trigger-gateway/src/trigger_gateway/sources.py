@@ -2,32 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from typing import Annotated, Literal, get_args
+from typing import Annotated
 
 from pydantic import Field
 
 from rota_contracts.model import Name, Part
 from rota_contracts.robots.events import Conditions, Patterns
 from rota_contracts.robots.preferences import SecretRef
-
-
-class SourceKind(StrEnum):
-    """As a robot's subscription names it (TG-12)."""
-
-    WEBHOOK = "webhook"
-    DATABASE = "database"
-
-
-class Scheme(StrEnum):
-    """How a sender proves who it is (DEC-5)."""
-
-    STANDARD = "standard_webhooks"
-    GITHUB = "github"
-    STRIPE = "stripe"
-    SLACK = "slack"
-    HMAC = "hmac"
-    BEARER = "bearer"
+from rota_contracts.sources import OPERATIONS, SIGNATURE_HEADER, Operation, Scheme, SourceKind
 
 
 class SealedSecret(Part):
@@ -36,7 +18,6 @@ class SealedSecret(Part):
     sealed: str = Field(repr=False)
 
 
-SIGNATURE_HEADER = "X-Webhook-Signature"
 MESSAGES_A_MINUTE = 60
 """From one address, to a source whose robot answers at once, unless it has a limit of its own (TG-28)."""
 
@@ -66,10 +47,6 @@ class WebhookSettings(Part):
         default=None,
         description="this robot answers at once: the body is {message}, the answer {response, model} (TG-34)",
     )
-
-
-Operation = Literal["insert", "update", "replace", "delete"]
-OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
 
 class DatabaseSettings(Part):

@@ -10,10 +10,10 @@ from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.execution import TriggerReply
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
 from trigger_gateway.api_keys import ApiKey
 from trigger_gateway.domain import RobotRecord, Subscriber, database_sources, subscriber, webhook_sources
 from trigger_gateway.ports import Earlier, Hearing, Outcome, Removal
-from trigger_gateway.roles import Role
 from trigger_gateway.sources import Source
 
 

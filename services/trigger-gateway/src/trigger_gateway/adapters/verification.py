@@ -6,10 +6,11 @@ from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
 from rota_common.secrets import resolve
+from rota_contracts.sources import Scheme
 from trigger_gateway.ports import Seals
 from trigger_gateway.problems import Forbidden, Unauthenticated
 from trigger_gateway.schemes import check_bearer, check_signature, key_of
-from trigger_gateway.sources import Scheme, SealedSecret, Source, StoredSecret
+from trigger_gateway.sources import SealedSecret, Source, StoredSecret
 
 
 class Verification:

@@ -12,8 +12,10 @@ SERVICES := $(notdir $(sort $(wildcard services/*)))
 
 # uv is some ten times faster than pip; where only pip knows the way to the packages, pip does it.
 install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(BIN)/pip install --quiet $(1)
+# The packages of this repository are found by requirements/local.in and not pinned.
 compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links \
-	--python-version 3.11 --universal --custom-compile-command "make lock" $(UPGRADE)
+	--python-version 3.11 --universal --custom-compile-command "make lock" \
+	--overrides requirements/local.in $(addprefix --no-emit-package=rota-,contracts common $(SERVICES)) $(UPGRADE)
 
 .PHONY: help setup demo check test soak unit lint format schemas bench flood chaos simulate-year lock
 .DEFAULT_GOAL := help
@@ -79,8 +81,9 @@ chaos: setup ## kill every service at every step, count what came of it (SECONDS
 simulate-year: setup ## a year of a thousand clocks in minutes, counted by an independent oracle (DAYS=20 SEED=1)
 	$(BIN)/python -m tests.clock_year $(DAYS:%=--days=%) $(SEED:%=--seed=%)
 
-lock: setup ## pin again what requirements/*.in ask for (UPGRADE=--upgrade takes the newest)
-	$(compile) requirements/dev.in -o requirements/all.txt
-	for name in build $(SERVICES); do \
-		$(compile) -c requirements/all.txt requirements/$$name.in -o requirements/$$name.txt || exit 1; \
+lock: setup ## pin again what the pyproject.tomls and requirements/*.in ask for (UPGRADE=--upgrade takes the newest)
+	@$(compile) --extra server cli/pyproject.toml requirements/dev.in -o requirements/all.txt
+	@$(compile) -c requirements/all.txt requirements/build.in -o requirements/build.txt
+	@for name in $(SERVICES); do \
+		$(compile) -c requirements/all.txt services/$$name/pyproject.toml -o requirements/$$name.txt || exit 1; \
 	done

@@ -1,7 +1,7 @@
 """How a robot stands, as a row of a table and as lines."""
 
 from rota.client import Json
-from rota.moments import local, moment
+from rota.timestamps import local, moment
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.clock_config import ClockMode
 from rota_contracts.robots.robot import RobotDefinition

@@ -18,7 +18,7 @@ from nats.js.errors import NotFoundError
 from rota.client import Api
 from rota.context import Context, context_file
 from rota.errors import CliError
-from rota.servers import without_password
+from rota.server.servers import without_password
 from rota_common.bus.connection import identity
 from rota_common.nats_admin.config import Folder
 from rota_common.nats_admin.permissions import OPERATOR

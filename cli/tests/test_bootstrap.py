@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cryptography.fernet import Fernet
 
-from rota.firsttime import secrets_key_of
+from rota.server.bootstrap import secrets_key_of
 
 
 def test_a_key_is_made_once_and_is_nobody_elses_to_read(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from rota.http import listening, serving
+from rota.server.http import listening, serving
 
 T = TypeVar("T")
 

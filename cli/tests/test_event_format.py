@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rota.lines import Event, line_of
+from rota.event_format import Event, line_of
 from rota_contracts import catalog
 from rota_contracts.messages.activity import ActivityKind, ActivityV1
 from rota_contracts.model import Payload

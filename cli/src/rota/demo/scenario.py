@@ -12,14 +12,14 @@ from typing import Any
 
 from rota.applying import apply_one
 from rota.client import Api
-from rota.demo import verdict
+from rota.demo import checks
+from rota.demo.external_systems import Fact, Hook, Inbox, feed, mailbox, webhook_receiver
 from rota.demo.follower import Follower, following
-from rota.demo.parties import Fact, Hook, Inbox, feed, mailbox, webhook_receiver
 from rota.demo.robot import EXAMPLE, WEBHOOK_SECRET, demo_robot
 from rota.demo.screen import Screen
 from rota.errors import CliError
+from rota.server.stack import Stack
 from rota.signing import signed_event
-from rota.stack import Stack
 from rota.waiting import until_over
 from rota_common.clock import now
 from rota_common.nats_admin.feed_client_admin import Subscribers
@@ -69,11 +69,11 @@ async def tell(folder: Path, screen: Screen, *, connector: str, environ: Mapping
         second = await _lead(cast, screen, SECOND_LEAD)
         screen.heading("4. What the outside parties got")
         verdicts = [
-            verdict.of_sender(cast.accepted),
-            verdict.of_receiver(cast.receiver.got, [first, second]),
-            verdict.of_mailbox(cast.mails.got, cast.sender),
-            verdict.of_subscriber(cast.facts.got, [first, second]),
-            verdict.of_memory(first, second, must_mention=connector == REHEARSAL),
+            checks.of_sender(cast.accepted),
+            checks.of_receiver(cast.receiver.got, [first, second]),
+            checks.of_mailbox(cast.mails.got, cast.sender),
+            checks.of_subscriber(cast.facts.got, [first, second]),
+            checks.of_memory(first, second, must_mention=connector == REHEARSAL),
         ]
         for one in verdicts:
             screen.party(one.party, ok=one.ok, lines=one.lines)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from email.message import EmailMessage
 
-from rota.demo.parties import Fact, Hook
+from rota.demo.external_systems import Fact, Hook
 from rota_contracts.messages.delivery import DeliveryCompletedV1
 from rota_contracts.messages.execution import Execution
 

@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import Self
 
 from rota.errors import CliError
-from rota.http import listening, serving
-from rota.servers import Progress, locked, start_servers
-from rota.services import GATEWAY, Choices, build_all, problems, stop_all, wait_until_ready
+from rota.server.http import listening, serving
+from rota.server.servers import Progress, locked, start_servers
+from rota.server.services import GATEWAY, Choices, build_all, problems, stop_all, wait_until_ready
 from rota_common.nats_admin.config import Folder
 from rota_common.runtime.service import Runtime
 from rota_common.runtime.serving import App

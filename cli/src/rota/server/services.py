@@ -23,8 +23,8 @@ import trigger_gateway.settings
 import validator.app
 import validator.settings
 from rota.errors import CliError
-from rota.firsttime import secrets_key_of
-from rota.servers import key_of
+from rota.server.bootstrap import secrets_key_of
+from rota.server.servers import key_of
 from rota_common.nats_admin.config import Folder
 from rota_common.runtime.service import Runtime
 from rota_common.runtime.serving import App

@@ -10,9 +10,9 @@ import typer
 from rota import context
 from rota.context import write_private
 from rota.errors import CliError
-from rota.moments import ago
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import run
+from rota.timestamps import ago
 
 if TYPE_CHECKING:
     from rota_common.nats_admin.feed_client_admin import Subscribers

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from delivery_center.domain.facts import refused
-from delivery_center.ports import OutgoingMessage, Rejected, Sent, TransientReply
+from delivery_center.domain.facts import rejection
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from delivery_center.ports import Rejected, Sent, TransientReply
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.delivery import DeliveryRequestedV1, DeliveryType
 
@@ -32,7 +33,9 @@ async def test_every_target_is_reached_and_everybody_is_told(new_harness: Any, r
     ]
 
 
-async def test_a_parcel_holds_content_and_context(new_harness: Any, robot: Any, request_for: Any) -> None:  # DC-03, DC-06
+async def test_a_parcel_holds_content_and_context(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:  # DC-03, DC-06
     harness = new_harness(robot(TWO_HOOKS))
     await harness.deliver(request_for(), trace="00-aa-bb-01")
     outgoing = harness.webhook.sent[0]
@@ -65,7 +68,9 @@ async def test_two_at_once_publish_the_same_facts(new_harness: Any, robot: Any, 
     assert first == second
 
 
-async def test_without_preferences_nothing_is_sent_and_all_is_well(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_without_preferences_nothing_is_sent_and_all_is_well(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     harness = new_harness(robot())
     await harness.deliver(request_for())
     (accepted,) = harness.published("delivery.accepted")
@@ -115,7 +120,9 @@ async def test_what_may_pass_is_not_settled(new_harness: Any, robot: Any, reques
 
 
 @pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
-async def test_a_dry_run_sends_nothing_and_says_the_same(new_harness: Any, robot: Any, request_for: Any, mode: str) -> None:
+async def test_a_dry_run_sends_nothing_and_says_the_same(
+    new_harness: Any, robot: Any, request_for: Any, mode: str
+) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     harness.recording.script = [Sent(details={"recorded": True})] * 2
     await harness.deliver(request_for(executor_mode=mode))
@@ -147,7 +154,9 @@ async def test_a_channel_that_does_not_answer_is_cut_off(new_harness: Any, robot
     assert (result.error, result.final) == ("no answer within 0.01 s", False)
 
 
-async def test_targets_are_attempted_at_once_but_no_more_than_eight(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_targets_are_attempted_at_once_but_no_more_than_eight(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     running = peak = 0
     eight = asyncio.Event()
 
@@ -173,7 +182,7 @@ async def test_content_that_cannot_be_read_stops_before_anything_is_sent(
     new_harness: Any, robot: Any, request_for: Any
 ) -> None:
     harness = new_harness(robot(TWO_HOOKS))
-    harness.texts.spoilt = Permanent("isn't what was stored")
+    harness.texts.damaged = Permanent("isn't what was stored")
     with pytest.raises(Permanent, match="isn't what was stored"):
         await harness.deliver(request_for())
     assert harness.webhook.sent == []
@@ -188,7 +197,7 @@ async def test_what_others_say_is_cut_and_always_writable(new_harness: Any, robo
 
 
 def test_whoever_waits_for_a_buried_request_is_answered(request_for: Any) -> None:
-    answer = refused(request_for(), "broken")
+    answer = rejection(request_for(), "broken")
     assert (answer.request_id, answer.execution_id) == ("r1", "e1")
     assert (answer.result.success, answer.result.error, answer.result.results) == (False, "broken", [])
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from delivery_center.ports import OutgoingMessage, Sent, TransientReply
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from delivery_center.ports import Sent, TransientReply
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType, Permission
 
@@ -34,7 +35,9 @@ class Interrupted:
 # The first attempts
 
 
-async def test_the_executor_is_asked_before_anything_is_sent(new_harness: Any, robot: Any, request_for: Any) -> None:  # F11
+async def test_the_executor_is_asked_before_anything_is_sent(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:  # F11
     harness = new_harness(robot(TWO_HOOKS))
     await harness.deliver(request_for())
     assert harness.executions.asked == [("acme", "e1")]
@@ -50,7 +53,9 @@ async def test_where_nothing_is_sent_nobody_is_asked(new_harness: Any, robot: An
     assert harness.published("delivery.accepted")[0].result.success is True
 
 
-async def test_the_result_of_a_stopped_execution_is_refused(new_harness: Any, robot: Any, request_for: Any) -> None:  # F11
+async def test_the_result_of_a_stopped_execution_is_refused(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:  # F11
     harness = new_harness(robot(TWO_HOOKS))
     harness.executions.script = [STOP]
     await harness.deliver(request_for())
@@ -97,7 +102,9 @@ async def test_while_it_is_paused_or_nobody_can_say_the_request_comes_again(
     assert harness.published("delivery.accepted")[0].result.success is True
 
 
-async def test_a_stop_in_the_middle_keeps_the_rest_from_being_sent(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_stop_in_the_middle_keeps_the_rest_from_being_sent(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     harness = new_harness(robot(TWENTY))
     channel = harness.channels[DeliveryType.PROCESS] = Interrupted(harness, "stop")
     await harness.deliver(request_for())
@@ -162,7 +169,9 @@ async def test_the_executor_knows_better_than_what_was_heard(
     assert len(harness.webhook.sent) == 1
 
 
-async def test_a_robot_that_is_gone_or_without_targets_asks_nobody(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_robot_that_is_gone_or_without_targets_asks_nobody(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     gone, quiet = new_harness(), new_harness(robot())
     await gone.deliver(request_for())
     await quiet.deliver(request_for())
@@ -183,18 +192,18 @@ async def failed_once(new_harness: Any, robot: Any, request_for: Any, preference
 
 
 async def test_the_executor_is_asked_again_before_each_later_attempt(
-    harness: Any, robot: Any, request_for: Any
+    new_harness: Any, robot: Any, request_for: Any
 ) -> None:
-    harness = await failed_once(harness, robot, request_for)
+    harness = await failed_once(new_harness, robot, request_for)
     await harness.retry_what_is_due()
     assert harness.executions.asked == [("acme", "e1")]
     assert harness.published("delivery.settled")[0].success is True
 
 
 async def test_the_retries_of_a_stopped_execution_are_given_up(
-    harness: Any, robot: Any, request_for: Any
+    new_harness: Any, robot: Any, request_for: Any
 ) -> None:  # F11
-    harness = await failed_once(harness, robot, request_for)
+    harness = await failed_once(new_harness, robot, request_for)
     harness.executions.script = [STOP]
     await harness.retry_what_is_due()
     assert len(harness.webhook.sent) == 1
@@ -205,9 +214,9 @@ async def test_the_retries_of_a_stopped_execution_are_given_up(
 
 @pytest.mark.parametrize("answer", [HOLD, AWAY])
 async def test_retries_wait_without_counting_while_it_is_paused_or_nobody_can_say(
-    harness: Any, robot: Any, request_for: Any, answer: Any
+    new_harness: Any, robot: Any, request_for: Any, answer: Any
 ) -> None:
-    harness = await failed_once(harness, robot, request_for)
+    harness = await failed_once(new_harness, robot, request_for)
     facts = list(harness.publisher.facts)
     for _ in range(9):  # more often than there are attempts
         harness.executions.script = [answer]
@@ -221,8 +230,8 @@ async def test_retries_wait_without_counting_while_it_is_paused_or_nobody_can_sa
     assert harness.published("delivery.settled")[0].results[0].attempts == 2
 
 
-async def test_a_question_that_is_refused_ends_the_retries(harness: Any, robot: Any, request_for: Any) -> None:
-    harness = await failed_once(harness, robot, request_for)
+async def test_a_question_that_is_refused_ends_the_retries(new_harness: Any, robot: Any, request_for: Any) -> None:
+    harness = await failed_once(new_harness, robot, request_for)
     harness.executions.script = [Permanent("expected a team")]
     await harness.retry_what_is_due()
     assert harness.published("delivery.failed")[0].result.error == "expected a team"
@@ -230,9 +239,9 @@ async def test_a_question_that_is_refused_ends_the_retries(harness: Any, robot: 
 
 @pytest.mark.parametrize(("action", "failed", "left"), [("stop", 1, 0), ("pause", 0, 1)])
 async def test_what_is_heard_between_two_attempts_keeps_back_the_second(
-    harness: Any, robot: Any, request_for: Any, action: str, failed: int, left: int
+    new_harness: Any, robot: Any, request_for: Any, action: str, failed: int, left: int
 ) -> None:
-    harness = await failed_once(harness, robot, request_for, TWO_HOOKS)
+    harness = await failed_once(new_harness, robot, request_for, TWO_HOOKS)
     channel = harness.channels[DeliveryType.WEBHOOK] = Interrupted(harness, action)
     await harness.retry_what_is_due()
     assert channel.sent == 1

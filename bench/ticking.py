@@ -16,7 +16,7 @@ from rota_common.clock import now
 from rota_common.stores.mongo import Database, Document, Mongo
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.announce import Announce
+from scheduler.event_publisher import Announce
 from scheduler.settings import Settings
 from scheduler.tick import Tick
 

@@ -13,9 +13,9 @@ from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
 from scheduler.adapters.mongo_clocks import MongoClocks
-from scheduler.card import card_of
 from scheduler.clock_store import Change, Untold
 from scheduler.clocks import ClockState, Missed, set_clock
+from scheduler.robot_summary import card_of
 
 EVERY = Clock.model_validate({"mode": "interval", "every": "30m", "catch_up": {"policy": "all", "max_age": "2h"}})
 HALF_HOUR = timedelta(minutes=30)

@@ -15,16 +15,16 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.plan import ChangePlan, PlanState
 from rota_contracts.messages.trigger import RejectReason
-from scheduler.adapters.fake_plans import MemoryPlans
-from scheduler.adapters.fakes import MemoryQueue, MemoryWithdrawals
+from scheduler.adapters.in_memory_plans import MemoryPlans
+from scheduler.adapters.in_memory_queue import MemoryQueue, MemoryWithdrawals
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.adapters.mongo_withdrawals import MongoWithdrawals
-from scheduler.card import Card, card_of
 from scheduler.decide import stopped
 from scheduler.domain import Board, Entry, Refusal, State, consider
 from scheduler.plan import Plan, change, plan_key, removed, started
 from scheduler.ports import Batch, Decided, Moved, Plans, PlansChanged, Queue, TakenBack, Withdrawals
+from scheduler.robot_summary import Card, card_of
 
 STALE = 1.0
 

@@ -14,11 +14,11 @@ from rota_common.testing.samples import NOON, a_robot, a_trigger
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
-from scheduler.adapters.fakes import MemoryQueue
+from scheduler.adapters.in_memory_queue import MemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.card import Card, card_of
 from scheduler.domain import Board, Entry, Refusal, State, consider
 from scheduler.ports import Batch, Decided, Ended, LeaseLost, Moved, Queue, TakenBack
+from scheduler.robot_summary import Card, card_of
 
 LEASE = 0.3
 

@@ -11,7 +11,6 @@ from rota_contracts.ids import clock_trigger_id, execution_id
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
 from rota_contracts.robots.recurrence import DAEMON_FLOOR, DAEMON_TIMEOUT
-from scheduler.card import card_of
 from scheduler.clocks import (
     AT_ONCE,
     CHUNK,
@@ -25,6 +24,7 @@ from scheduler.clocks import (
     set_clock,
     trigger_of,
 )
+from scheduler.robot_summary import card_of
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 HOURLY: dict[str, Any] = {"mode": "interval", "every": "1h"}

@@ -11,8 +11,8 @@ import pytest
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.card import Card, card_of
 from scheduler.domain import AGE_PER_PRIORITY, TOO_LONG, Board, Entry, Refusal, State, consider, pick
+from scheduler.robot_summary import Card, card_of
 
 MINUTE = timedelta(minutes=1)
 

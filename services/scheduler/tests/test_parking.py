@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from services.scheduler.tests.desk import Desk, finished, parked, resumable, started
+from services.scheduler.tests.harness import Desk, finished, parked, resumable, started
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.messages.trigger import TriggerType
-from scheduler.card import card_of
 from scheduler.domain import HEAD_START, Board, Entry, State, consider, pick
+from scheduler.robot_summary import card_of
 
 
 class Heard(NamedTuple):

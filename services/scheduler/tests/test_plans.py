@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from services.scheduler.tests.desk import OWNER, Desk
+from services.scheduler.tests.harness import OWNER, Desk
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.messages.plan import ChangePlan, PlanState

@@ -13,7 +13,7 @@ from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import EXECUTION_REQUESTED
 from tests.integration.gateway.kit import LEAD, Gateway, gateway, messages, settings
 from tests.integration.gateway.test_webhooks import error_of
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 REPLICAS, POSTS = 4, 1000
 

@@ -7,8 +7,8 @@ import pytest
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import a_robot
-from tests.integration.scheduler.clock_world import Stores
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.clock_harness import Stores
+from tests.integration.scheduler.harness import World
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus, TriggerState
 from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.streams import ROBOTS_BUCKET
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 
 async def test_a_trigger_becomes_a_request_for_an_execution(world: World) -> None:  # TG-05 SC-11

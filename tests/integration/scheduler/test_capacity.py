@@ -6,8 +6,8 @@ import pytest
 
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.execution import TriggerState
-from tests.integration.scheduler.clock_world import once
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.clock_harness import once
+from tests.integration.scheduler.harness import World
 
 WIDE = {"quota": {"max": 20, "queue": 20}}
 

@@ -13,7 +13,7 @@ from rota_contracts.messages.execution import TriggerState
 from rota_contracts.messages.trigger import RejectReason, TriggerType
 from rota_contracts.robots.robot import Robot
 from scheduler.adapters.mongo_queue import MongoQueue
-from tests.integration.scheduler.clock_world import (
+from tests.integration.scheduler.clock_harness import (
     HALF_HOURLY,
     QUICK,
     START,
@@ -25,7 +25,7 @@ from tests.integration.scheduler.clock_world import (
     requests,
     tid,
 )
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 SHANGHAI = {"mode": "times", "times": ["09:00", "17:30"], "days": ["Mon", "Tue"], "tz": "Asia/Shanghai"}
 STILL = {

@@ -9,7 +9,7 @@ from prometheus_client import REGISTRY
 from rota_common.testing.samples import SetClock
 from rota_contracts import catalog
 from rota_contracts.messages.trigger import TriggerMissedV1
-from tests.integration.scheduler.clock_world import (
+from tests.integration.scheduler.clock_harness import (
     HALF_HOURLY,
     QUICK,
     START,
@@ -21,7 +21,7 @@ from tests.integration.scheduler.clock_world import (
     tid,
     told,
 )
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 FIVE_HOURS = timedelta(hours=5)
 HALF_HOURS = minutes(*range(30, 301, 30))

@@ -9,7 +9,7 @@ from rota_common.testing.samples import SetClock, a_robot
 from rota_contracts import catalog
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason
-from tests.integration.scheduler.clock_world import (
+from tests.integration.scheduler.clock_harness import (
     DAEMON,
     QUICK,
     START,
@@ -22,7 +22,7 @@ from tests.integration.scheduler.clock_world import (
     once,
     tid,
 )
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 SECOND = timedelta(seconds=1)
 

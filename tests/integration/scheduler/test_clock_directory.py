@@ -12,7 +12,7 @@ from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
 from rota_contracts import catalog
 from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.streams import ROBOTS_BUCKET
-from tests.integration.scheduler.clock_world import (
+from tests.integration.scheduler.clock_harness import (
     HALF_HOURLY,
     QUICK,
     START,
@@ -24,7 +24,7 @@ from tests.integration.scheduler.clock_world import (
     once,
     states,
 )
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 
 async def spoil(world: World, member: str) -> None:

@@ -14,7 +14,7 @@ from rota_common.testing.crash import crash
 from rota_common.testing.samples import SetClock
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
-from tests.integration.scheduler.clock_world import (
+from tests.integration.scheduler.clock_harness import (
     HALF_HOURLY,
     QUICK,
     START,
@@ -29,7 +29,7 @@ from tests.integration.scheduler.clock_world import (
     tid,
     told,
 )
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 NAMES = ["ann", "bob", "cid", "dot"]
 DUE = minutes(30)[0]

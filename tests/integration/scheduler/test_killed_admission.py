@@ -24,8 +24,8 @@ from rota_contracts.envelope import Event
 from rota_contracts.ids import clock_trigger_id, execution_id
 from rota_contracts.messages.execution import ExecutionRequestedV1
 from rota_contracts.streams import consumers
-from tests.integration.scheduler.killing import Mortal
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
+from tests.integration.scheduler.kill_points import Mortal
 
 LANES = 4
 """So many worlds at once: a kill is followed by waiting for the most part."""

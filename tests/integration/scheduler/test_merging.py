@@ -6,8 +6,17 @@ from rota_contracts import catalog
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
 from rota_contracts.messages.trigger import Message
-from tests.integration.scheduler.clock_world import HALF_HOURLY, QUICK, START, a_clocked, armed, minutes, requests, tid
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.clock_harness import (
+    HALF_HOURLY,
+    QUICK,
+    START,
+    a_clocked,
+    armed,
+    minutes,
+    requests,
+    tid,
+)
+from tests.integration.scheduler.harness import World
 
 ONE = {"quota": {"max": 1, "queue": 5}}
 

@@ -11,7 +11,7 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.control import WithdrawReply
 from rota_contracts.messages.execution import TriggerState
 from rota_contracts.messages.trigger import RejectReason
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 ONE = {"quota": {"max": 1, "queue": 3}}
 

@@ -13,7 +13,7 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import TriggerState
 from rota_contracts.messages.plan import PlanState
 from scheduler.plan import plan_key
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 OPEN = {"quota": {"max": 100, "queue": 100}}
 

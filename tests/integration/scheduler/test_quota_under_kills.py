@@ -24,9 +24,9 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1, ExecutionStartedV1
 from rota_contracts.messages.trigger import TriggerRejectedV1
 from scheduler.domain import State
-from tests.integration.scheduler.history import History
-from tests.integration.scheduler.wandering import Replicas
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
+from tests.integration.scheduler.lease_moves import Replicas
+from tests.integration.scheduler.queue_history import History
 
 ATTEMPTS, POOL, REPLICAS = 10_000, 25, 8
 AT_ONCE, CALM, WAVE = 200, 30, 1000

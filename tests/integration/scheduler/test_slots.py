@@ -13,8 +13,8 @@ from rota_contracts import catalog
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.executor_capacity import CheckSlots, SlotsReply, SlotState
-from tests.integration.scheduler.clock_world import told
-from tests.integration.scheduler.world import RUNTIME, World
+from tests.integration.scheduler.clock_harness import told
+from tests.integration.scheduler.harness import RUNTIME, World
 
 ONE = {"quota": {"max": 1, "queue": 3}}
 SOON = {"slot_patience": 0.2, "lease": 0.6}

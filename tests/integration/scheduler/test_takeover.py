@@ -14,7 +14,7 @@ from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
 from rota_contracts.messages.execution import TriggerState
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 PATIENT = 45
 """What the server gave to the dead one in its last moment comes again after the ack wait of 30 s."""

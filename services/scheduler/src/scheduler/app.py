@@ -11,22 +11,22 @@ from rota_common.stores.mongo import OUTAGES, Mongo
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.adapters.mongo_standings import MongoStandings
+from scheduler.adapters.mongo_robot_queues import MongoStandings
 from scheduler.adapters.mongo_withdrawals import MongoWithdrawals
-from scheduler.aftermath import Aftermath
-from scheduler.announce import Announce
+from scheduler.cancel_queued import AskDispatcher
 from scheduler.capacity import Capacity
-from scheduler.change_plan import ChangePlans
-from scheduler.check_slots import AskAfterSlots
-from scheduler.directory import Directory
-from scheduler.dispatch import Dispatcher, Pace
+from scheduler.change_plans import ChangePlans
+from scheduler.dispatcher import Dispatcher, Pace
+from scheduler.event_publisher import Announce
 from scheduler.handlers import merging_router, questions_router, reports_router
-from scheduler.keep_clocks import KeepClocks
-from scheduler.read_robots import ReadStates
+from scheduler.read_robot_states import ReadStates
+from scheduler.reconcile_slots import AskAfterSlots
+from scheduler.robot_cache import Directory
+from scheduler.run_end_effects import Aftermath
 from scheduler.settings import Settings
 from scheduler.start_plans import StartPlans
+from scheduler.sync_clocks import KeepClocks
 from scheduler.tick import RearmDaemon, Tick
-from scheduler.withdraw import AskDispatcher
 
 NAME = "scheduler"
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from scheduler.card import Key
 from scheduler.clocks import ClockState, Missed
+from scheduler.robot_summary import Key
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from rota_contracts.messages.trigger import MissReason, TriggerInput, TriggerRec
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.clock_config import CatchUpPolicy, Clock, ClockMode, duration
 from rota_contracts.robots.recurrence import daemon_pause, daemon_timeout, due_after, due_instants
-from scheduler.card import Card, Key
+from scheduler.robot_summary import Card, Key
 
 ON_TIME = timedelta(minutes=1)
 """The newest run that is due is on time if it is found so late, whatever the policy says of those that were missed."""

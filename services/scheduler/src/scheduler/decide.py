@@ -12,9 +12,9 @@ from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStar
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.card import Card, Key
 from scheduler.domain import Board, Entry, Refusal, State, consider, pick
 from scheduler.ports import Batch, Decided, Ended, Known, Moved, Queue, Robots, TakenBack, WithdrawRequest
+from scheduler.robot_summary import Card, Key
 
 Report = ExecutionStartedV1 | ExecutionParkedV1 | ExecutionResumableV1 | ExecutionFinishedV1
 News = (

@@ -8,7 +8,7 @@ from enum import StrEnum
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.trigger import InterventionAction, RejectReason, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import InterveneTrigger, Trigger
-from scheduler.card import STOPPED, Card, Key
+from scheduler.robot_summary import STOPPED, Card, Key
 
 TYPE_ORDER = {TriggerType.HUMAN: 0, TriggerType.CALLBACK: 1, TriggerType.EVENT: 1, TriggerType.CLOCK: 2}
 AGE_PER_PRIORITY = timedelta(minutes=1)

@@ -11,12 +11,12 @@ from rota_contracts.messages.plan import ChangePlan, ChangePlanReply, ListPlans,
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.robot_state import ReadRobots, RobotsReply
 from rota_contracts.messages.trigger import TriggerReceivedV1
-from scheduler.change_plan import ChangePlans
-from scheduler.dispatch import MAX_BATCH, Dispatcher
+from scheduler.cancel_queued import TakeBack
+from scheduler.change_plans import ChangePlans
+from scheduler.dispatcher import MAX_BATCH, Dispatcher
 from scheduler.ports import Plans, Queue, Standings
-from scheduler.read_robots import ReadStates
+from scheduler.read_robot_states import ReadStates
 from scheduler.read_trigger import read_trigger
-from scheduler.withdraw import TakeBack
 
 
 def reports_router(dispatcher: Dispatcher, changing: ChangePlans) -> Router:

@@ -11,9 +11,9 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
 from rota_contracts.messages.plan import PlanItem
 from rota_contracts.messages.trigger import TriggerReceivedV1
-from scheduler.card import Card, Key
 from scheduler.domain import Board, Entry, Refusal, State
 from scheduler.plan import Plan
+from scheduler.robot_summary import Card, Key
 
 
 class LeaseLost(Exception):

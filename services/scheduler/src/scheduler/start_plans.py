@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
-from scheduler.change_plan import ChangePlans
+from scheduler.change_plans import ChangePlans
 from scheduler.decide import give_slots
 from scheduler.domain import Board, Refusal, State, consider
 from scheduler.plan import Plan, removed, started, trigger_of

@@ -13,12 +13,12 @@ from rota_common.clock import Clock
 from rota_common.runtime.metrics import CLOCK_LATENESS, MISSED_RUNS, TICK_SECONDS
 from rota_contracts.ids import clock_trigger_id, execution_id
 from rota_contracts.robots.clock_config import CatchUpPolicy
-from scheduler.announce import Announce
-from scheduler.card import Key
 from scheduler.clock_store import Change, Clocks
 from scheduler.clocks import ClockState, asked_after, ended, is_late, look, pending, trigger_of
 from scheduler.domain import OVER
+from scheduler.event_publisher import Announce
 from scheduler.ports import Known, Queue
+from scheduler.robot_summary import Key
 
 AT_ONCE = 1000
 """Robots that are looked at in one step."""

@@ -9,9 +9,9 @@ from pymongo import ASCENDING, DeleteOne, UpdateOne
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
-from scheduler.card import Key
 from scheduler.clock_store import Change, Untold
 from scheduler.clocks import ClockState, Missed
+from scheduler.robot_summary import Key
 
 
 class MongoClocks:

@@ -18,10 +18,10 @@ from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from scheduler.adapters.mongo_plans import revisions
 from scheduler.adapters.queue_documents import due_document, entry_of, known_of, operations
-from scheduler.card import Key
 from scheduler.domain import Board, State
 from scheduler.plan import Plan
 from scheduler.ports import Batch, Known, LeaseLost, PlansChanged
+from scheduler.robot_summary import Key
 
 LEASE = "dispatcher"
 KEEP_S = 14 * 86400

@@ -3,13 +3,13 @@
 import asyncio
 
 import pytest
-from services.scheduler.tests.desk import OWNER, Desk, as_event, finished, started
+from services.scheduler.tests.harness import OWNER, Desk, as_event, finished, started
 
 from rota_common.errors import Transient
 from rota_common.testing.samples import MEMBER, SetClock, a_robot, a_trigger
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import RejectReason
-from scheduler.adapters.fakes import MemoryQueue
+from scheduler.adapters.in_memory_queue import MemoryQueue
 from scheduler.domain import State
 from scheduler.ports import Batch, LeaseLost
 

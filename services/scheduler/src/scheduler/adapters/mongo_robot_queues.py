@@ -10,9 +10,9 @@ from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
 from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
-from scheduler.card import Key
 from scheduler.domain import State
 from scheduler.ports import Standing
+from scheduler.robot_summary import Key
 
 HOLDS_SLOT = (State.ADMITTED, State.RUNNING)
 FIRST = {"live": True, "state": State.QUEUED, "parks": {"$in": [None, 0]}}

@@ -7,9 +7,9 @@ from time import monotonic
 
 from rota_common.clock import Clock
 from rota_contracts.robots import clock_config
-from scheduler.card import Card, Key
 from scheduler.clock_store import Change, Clocks
 from scheduler.clocks import set_clock
+from scheduler.robot_summary import Card, Key
 
 AT_ONCE = 500
 LOOK_S = 0.2

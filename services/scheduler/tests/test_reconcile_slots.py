@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from services.scheduler.tests.desk import OWNER
+from services.scheduler.tests.harness import OWNER
 
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import NOON, SetClock
@@ -14,8 +14,8 @@ from rota_contracts.messages.executor_capacity import CheckSlots, SlotsReply, Sl
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Payload
-from scheduler.check_slots import AskAfterSlots
 from scheduler.domain import Board, Entry, State
+from scheduler.reconcile_slots import AskAfterSlots
 
 SLOT = {State.ADMITTED: False, State.RUNNING: True}
 
@@ -126,7 +126,7 @@ async def test_a_run_that_was_taken_up_has_started() -> None:
 
 async def test_nobody_is_asked_before_patience_is_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = [0.0]
-    monkeypatch.setattr("scheduler.check_slots.monotonic", lambda: seconds[0])
+    monkeypatch.setattr("scheduler.reconcile_slots.monotonic", lambda: seconds[0])
     ask = Asked(*(SlotState(execution_id=each, status=ExecStatus.RUNNING) for each in ("e1", "e2")))
     ask_after = AskAfterSlots(ask, SetClock(), patience=10, timeout=1)  # type: ignore[arg-type]  # a stand-in
     one, both = board(("e1", State.RUNNING, 0)), board(("e1", State.RUNNING, 0), ("e2", State.PARKED, 0))

@@ -13,7 +13,7 @@ from rota_contracts import catalog
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.robots.robot import RobotStatus
-from tests.integration.scheduler.clock_world import (
+from tests.integration.scheduler.clock_harness import (
     HALF_HOURLY,
     QUICK,
     START,
@@ -25,7 +25,7 @@ from tests.integration.scheduler.clock_world import (
     states,
     told,
 )
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 
 async def test_a_robot_says_what_it_does_and_when_it_is_due(world: World) -> None:  # TG-22

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from services.scheduler.tests.desk import Desk, parked, resumable, started
+from services.scheduler.tests.harness import Desk, parked, resumable, started
 
 from rota_common.errors import Transient
 from rota_common.testing.samples import TEAM, a_robot, a_trigger

@@ -14,12 +14,12 @@ from rota_common.runtime.metrics import QUEUE
 from rota_contracts.messages.execution import ExecutionFinishedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.trigger import TriggerReceivedV1
-from scheduler.aftermath import Aftermath
-from scheduler.announce import Announce
-from scheduler.check_slots import AskAfterSlots
 from scheduler.decide import Intake, LookedUp, News, cycles, decide, look_up
 from scheduler.domain import Board
+from scheduler.event_publisher import Announce
 from scheduler.ports import Batch, Known, LeaseLost, PlansChanged, Queue, Robots, Withdrawals
+from scheduler.reconcile_slots import AskAfterSlots
+from scheduler.run_end_effects import Aftermath
 from scheduler.start_plans import StartPlans
 
 MAX_BATCH = 256

@@ -3,17 +3,17 @@
 from typing import Any
 
 import pytest
-from services.scheduler.tests.desk import OWNER
+from services.scheduler.tests.harness import OWNER
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1
 from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.robots.robot import Robot
-from scheduler.aftermath import Aftermath
-from scheduler.card import Card, Key, card_of
 from scheduler.domain import Board, Refusal, State, consider
 from scheduler.ports import Batch, Decided, Known
+from scheduler.robot_summary import Card, Key, card_of
+from scheduler.run_end_effects import Aftermath
 
 FULL = Refusal(RejectReason.QUEUE_FULL, "10 wait")
 FAILURE = {"execution_id": "e0", "message": "it failed", "at": NOON}

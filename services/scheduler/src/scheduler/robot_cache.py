@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from rota_common.bus.robots import Robots
 from rota_common.runtime.logs import logger
 from rota_common.runtime.metrics import ROBOTS
-from scheduler.card import Card, Definition, Key, card_of, read_definition
-from scheduler.keep_clocks import KeepClocks
+from scheduler.robot_summary import Card, Definition, Key, card_of, read_definition
+from scheduler.sync_clocks import KeepClocks
 
 
 class Directory:

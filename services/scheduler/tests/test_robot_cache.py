@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from rota_common.testing.samples import MEMBER, TEAM, a_robot
 from rota_contracts.robots.robot import Robot
-from scheduler.card import Card
-from scheduler.directory import Directory
+from scheduler.robot_cache import Directory
+from scheduler.robot_summary import Card
 
 
 class Bucket:

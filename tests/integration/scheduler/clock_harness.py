@@ -19,7 +19,7 @@ from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_queue import MongoQueue
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 START = datetime(2036, 3, 3, 12, tzinfo=UTC)
 """A Monday. So far ahead because the database forgets by its own clock what has ended long ago."""

@@ -2,7 +2,7 @@
 
 from rota_common.clock import Clock
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
-from scheduler.announce import Announce
+from scheduler.event_publisher import Announce
 from scheduler.plan import Plan, barred, change, plan_key, removed
 from scheduler.ports import Plans, Robots
 

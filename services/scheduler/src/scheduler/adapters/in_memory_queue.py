@@ -11,10 +11,10 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
-from scheduler.adapters.fake_plans import MemoryPlans
-from scheduler.card import Key
+from scheduler.adapters.in_memory_plans import MemoryPlans
 from scheduler.domain import OVER, Board, Entry, Refusal, State
 from scheduler.ports import Batch, Decided, Known, LeaseLost, Moved, PlansChanged, WithdrawRequest
+from scheduler.robot_summary import Key
 
 HELD = (State.DUE, State.QUEUED, State.ADMITTED, State.RUNNING)
 

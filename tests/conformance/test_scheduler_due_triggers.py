@@ -12,11 +12,11 @@ from rota_common.testing.samples import NOON, TEAM, a_robot, a_trigger
 from rota_contracts.ids import clock_trigger_id, execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
-from scheduler.adapters.fakes import MemoryQueue
+from scheduler.adapters.in_memory_queue import MemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.card import card_of
 from scheduler.domain import Board, Entry, Refusal, State, consider
 from scheduler.ports import Batch, Decided, Ended, Moved, Queue
+from scheduler.robot_summary import card_of
 
 FULL = Refusal(RejectReason.QUEUE_FULL, "10 wait")
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1
 from rota_contracts.messages.trigger import TriggerReceivedV1, TriggerType
-from scheduler.announce import Announce
-from scheduler.card import Card, Key
+from scheduler.event_publisher import Announce
 from scheduler.ports import Batch, Known, Robots
+from scheduler.robot_summary import Card, Key
 from scheduler.tick import RearmDaemon
 
 JUDGED = {ExecStatus.FAILED: True, ExecStatus.COMPLETED: False}

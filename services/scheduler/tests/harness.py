@@ -14,17 +14,17 @@ from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumabl
 from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.model import Payload
 from rota_contracts.robots.robot import Robot
-from scheduler.adapters.fake_plans import MemoryPlans
-from scheduler.adapters.fakes import MemoryQueue, MemoryWithdrawals
-from scheduler.aftermath import Aftermath
-from scheduler.card import Card, Key, card_of
-from scheduler.change_plan import ChangePlans
-from scheduler.dispatch import Dispatcher, Pace
+from scheduler.adapters.in_memory_plans import MemoryPlans
+from scheduler.adapters.in_memory_queue import MemoryQueue, MemoryWithdrawals
+from scheduler.cancel_queued import AskDispatcher
+from scheduler.change_plans import ChangePlans
+from scheduler.dispatcher import Dispatcher, Pace
 from scheduler.domain import Board, State
 from scheduler.plan import Plan
 from scheduler.ports import Batch, Known
+from scheduler.robot_summary import Card, Key, card_of
+from scheduler.run_end_effects import Aftermath
 from scheduler.start_plans import StartPlans
-from scheduler.withdraw import AskDispatcher
 
 OWNER = {"team_id": TEAM, "member_id": MEMBER}
 LEASE = 0.06

@@ -8,10 +8,10 @@ from rota_common.clock import Clock
 from rota_contracts.messages.robot_state import ReadRobots, RobotsReply, RobotState
 from rota_contracts.robots.recurrence import due_instants, in_words
 from rota_contracts.robots.robot import RobotStatus
-from scheduler.card import Card, Key
 from scheduler.clock_store import Clocks
 from scheduler.clocks import ClockState
 from scheduler.ports import Robots, Standing, Standings
+from scheduler.robot_summary import Card, Key
 
 
 class ReadStates:

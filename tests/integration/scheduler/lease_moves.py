@@ -10,9 +10,9 @@ from rota_common.runtime.serving import App
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.crash import crash
 from scheduler.adapters.mongo_queue import LEASE
-from scheduler.dispatch import Dispatcher
+from scheduler.dispatcher import Dispatcher
 from scheduler.ports import Batch
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import World
 
 SLEEP_S = 0.1
 """Enough for the other to decide a few times."""

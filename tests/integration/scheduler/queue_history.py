@@ -8,8 +8,8 @@ from bson import Timestamp
 from pymongo import MongoClient
 
 from rota_contracts.ids import derived_id
-from scheduler.card import Key
 from scheduler.domain import State
+from scheduler.robot_summary import Key
 
 SLOT = (State.ADMITTED, State.RUNNING)
 END = derived_id("the history's end")

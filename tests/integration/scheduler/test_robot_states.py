@@ -22,32 +22,32 @@ from tests.integration.scheduler.clock_harness import (
     armed,
     minutes,
     once,
+    published,
     states,
-    told,
 )
-from tests.integration.scheduler.harness import World
+from tests.integration.scheduler.harness import Harness
 
 
-async def test_a_robot_says_what_it_does_and_when_it_is_due(world: World) -> None:  # TG-22
+async def test_a_robot_says_what_it_does_and_when_it_is_due(harness: Harness) -> None:  # TG-22
     clock = SetClock(START)
-    async with world.scheduler(clock=clock, **QUICK):
-        await world.keep(a_clocked(HALF_HOURLY, quota={"max": 1, "queue": 3}))
-        idle = await armed(world, minutes(30)[0])
-        await world.trigger("t1")
-        await world.slots(1)
+    async with harness.scheduler(clock=clock, **QUICK):
+        await harness.keep(a_clocked(HALF_HOURLY, quota={"max": 1, "queue": 3}))
+        idle = await armed(harness, minutes(30)[0])
+        await harness.trigger("t1")
+        await harness.slots(1)
         for number in (2, 3):
-            await world.trigger(f"t{number}")
-            await world.admitted(number)
-        busy = await once(world, lambda state: state.queued == 2)
-        await world.started("t1")
-        await world.parked("t1")
-        parked = await once(world, lambda state: state.parked == 1)
-        await world.slots(2)
+            await harness.trigger(f"t{number}")
+            await harness.admitted(number)
+        busy = await once(harness, lambda state: state.queued == 2)
+        await harness.started("t1")
+        await harness.parked("t1")
+        parked = await once(harness, lambda state: state.parked == 1)
+        await harness.slots(2)
         clock.forward(60)
         for name in ("t2", "t3"):
-            await world.finished(name)
-        over = await once(world, lambda state: state.queued + state.running == 0 and state.last_run is not None)
-        (ahead,) = await states(world, MEMBER, upcoming=3)
+            await harness.finished(name)
+        over = await once(harness, lambda state: state.queued + state.running == 0 and state.last_run is not None)
+        (ahead,) = await states(harness, MEMBER, upcoming=3)
     assert (idle.status, idle.active, idle.running, idle.last_run, idle.last_status) == ("idle", True, 0, None, None)
     assert idle.clock == "every 30 minutes, counted from when the clock was set"
     assert (busy.status, busy.running, busy.running_ids) == ("working", 1, [execution_id("t1")])
@@ -59,87 +59,87 @@ async def test_a_robot_says_what_it_does_and_when_it_is_due(world: World) -> Non
     assert ahead.upcoming == minutes(30, 60, 90)
 
 
-async def test_a_robot_that_was_paused_says_so_and_is_due_at_no_time(world: World) -> None:  # TG-18 TG-22
-    async with world.scheduler():
-        await world.keep(a_clocked(HALF_HOURLY, robot_status="paused"))
-        (state,) = [await once(world, lambda state: bool(state.clock))]
-        (ahead,) = await states(world, MEMBER, upcoming=3)
-        await world.keep(a_clocked(HALF_HOURLY, autonomous_mode=False, rev=2))
-        off = await once(world, lambda state: state.status is RobotStatus.IDLE)
+async def test_a_robot_that_was_paused_says_so_and_is_due_at_no_time(harness: Harness) -> None:  # TG-18 TG-22
+    async with harness.scheduler():
+        await harness.keep(a_clocked(HALF_HOURLY, robot_status="paused"))
+        (state,) = [await once(harness, lambda state: bool(state.clock))]
+        (ahead,) = await states(harness, MEMBER, upcoming=3)
+        await harness.keep(a_clocked(HALF_HOURLY, autonomous_mode=False, rev=2))
+        off = await once(harness, lambda state: state.status is RobotStatus.IDLE)
     assert (state.status, state.active, state.next_run) == ("paused", False, None)
     assert ahead.upcoming == []
     assert not off.active
 
 
 async def test_robots_are_told_in_the_order_of_the_question_and_other_teams_not_at_all(
-    world: World,
+    harness: Harness,
 ) -> None:  # TG-22 TG-23
-    async with world.scheduler():
-        await world.keep(a_robot(member_id="bob"))
-        await world.keep(a_robot(member_id="dot", deleted=True))
-        await world.keep(a_robot(team_id="globex", member_id="eve"))
-        await once(world, lambda state: True, "bob")
-        found = await states(world, "bob", "eve", "nobody", "dot", MEMBER, "bob")
-        theirs = await states(world, MEMBER, "eve", team="globex")
+    async with harness.scheduler():
+        await harness.keep(a_robot(member_id="bob"))
+        await harness.keep(a_robot(member_id="dot", deleted=True))
+        await harness.keep(a_robot(team_id="globex", member_id="eve"))
+        await once(harness, lambda state: True, "bob")
+        found = await states(harness, "bob", "eve", "nobody", "dot", MEMBER, "bob")
+        theirs = await states(harness, MEMBER, "eve", team="globex")
     assert [state.member_id for state in found] == ["bob", MEMBER]
     assert [(state.team_id, state.member_id) for state in theirs] == [("globex", "eve")]
 
 
-async def run(world: World, number: int, status: str) -> None:
+async def run(harness: Harness, number: int, status: str) -> None:
     name = f"t{number}"
-    await world.trigger(name)
-    await world.slots(number)
-    await world.finished(name, status=status, error="no model answered" if status == "failed" else None)
-    await once(world, lambda state: state.running == 0)
+    await harness.trigger(name)
+    await harness.slots(number)
+    await harness.finished(name, status=status, error="no model answered" if status == "failed" else None)
+    await once(harness, lambda state: state.running == 0)
 
 
-async def test_a_failure_is_told_once_until_a_run_completes(world: World) -> None:  # TG-18
-    async with world.scheduler():
+async def test_a_failure_is_told_once_until_a_run_completes(harness: Harness) -> None:  # TG-18
+    async with harness.scheduler():
         for number, status in enumerate(["completed", "failed", "failed", "cancelled", "completed", "completed"], 1):
-            await run(world, number, status)
-        await run(world, 7, "failed")
-        failures = await told(world, catalog.ROBOT_FAILED, 2)
-        (recovery,) = await told(world, catalog.ROBOT_RECOVERED, 1)
+            await run(harness, number, status)
+        await run(harness, 7, "failed")
+        failures = await published(harness, catalog.ROBOT_FAILED, 2)
+        (recovery,) = await published(harness, catalog.ROBOT_RECOVERED, 1)
     assert [fact.execution_id for fact in failures] == [execution_id("t2"), execution_id("t7")]
     assert {fact.message for fact in failures} == {"no model answered"}
     assert (recovery.execution_id, recovery.member_id) == (execution_id("t5"), MEMBER)
 
 
 @pytest.mark.once
-async def test_what_the_gateway_has_noted_is_what_holds(world: World) -> None:  # TG-18
+async def test_what_the_gateway_has_noted_is_what_holds(harness: Harness) -> None:  # TG-18
     failure = {"execution_id": "e0", "message": "it failed", "at": START}
-    async with world.scheduler():
-        await world.keep(a_robot(error=failure, rev=2))
-        assert (await once(world, lambda state: state.error is not None)).status is RobotStatus.ERROR
-        await run(world, 1, "failed")  # it was told before this scheduler began
-        await world.keep(a_robot(rev=3))  # its owner has set the status
-        await once(world, lambda state: state.error is None)
-        await run(world, 2, "completed")
-        await run(world, 3, "failed")
-        (failed,) = await told(world, catalog.ROBOT_FAILED, 1)
+    async with harness.scheduler():
+        await harness.keep(a_robot(error=failure, rev=2))
+        assert (await once(harness, lambda state: state.error is not None)).status is RobotStatus.ERROR
+        await run(harness, 1, "failed")  # it was told before this scheduler began
+        await harness.keep(a_robot(rev=3))  # its owner has set the status
+        await once(harness, lambda state: state.error is None)
+        await run(harness, 2, "completed")
+        await run(harness, 3, "failed")
+        (failed,) = await published(harness, catalog.ROBOT_FAILED, 1)
     assert failed.execution_id == execution_id("t3")
-    assert await world.facts(catalog.ROBOT_RECOVERED) == []
+    assert await harness.facts(catalog.ROBOT_RECOVERED) == []
 
 
-async def test_a_failure_that_was_not_told_is_told_by_the_successor_once(world: World) -> None:  # TG-18 F3
-    await short_ack_wait(world.nats_url, "scheduler")
-    first = await world.start()
+async def test_a_failure_that_was_not_told_is_told_by_the_successor_once(harness: Harness) -> None:  # TG-18 F3
+    await short_ack_wait(harness.nats_url, "scheduler")
+    first = await harness.start()
     telling = Held(first.service, catalog.ROBOT_FAILED)
-    await world.trigger("t1")
-    await world.slots(1)
-    await world.finished("t1", status="failed")
+    await harness.trigger("t1")
+    await harness.slots(1)
+    await harness.finished("t1", status="failed")
     await telling.reached.wait()
     await crash(first.service)
-    async with world.scheduler():
-        (fact,) = await told(world, catalog.ROBOT_FAILED, 1)
+    async with harness.scheduler():
+        (fact,) = await published(harness, catalog.ROBOT_FAILED, 1)
     assert fact.execution_id == execution_id("t1")
 
 
-async def test_a_failure_that_comes_again_after_a_crash_is_told_as_the_same_fact(world: World) -> None:  # TG-18 F3
-    await short_ack_wait(world.nats_url, "scheduler")
-    first = await world.start()
-    await world.trigger("t1")
-    await world.slots(1)
+async def test_a_failure_that_comes_again_after_a_crash_is_told_as_the_same_fact(harness: Harness) -> None:  # TG-18 F3
+    await short_ack_wait(harness.nats_url, "scheduler")
+    first = await harness.start()
+    await harness.trigger("t1")
+    await harness.slots(1)
     publish: Any = first.service.bus.jetstream.publish
     gone = asyncio.Event()
 
@@ -151,13 +151,13 @@ async def test_a_failure_that_comes_again_after_a_crash_is_told_as_the_same_fact
         return answer
 
     first.service.bus.jetstream.publish = told_and_stuck
-    await world.finished("t1", status="failed")
+    await harness.finished("t1", status="failed")
     await gone.wait()
     await crash(first.service)
-    async with world.scheduler() as second:
+    async with harness.scheduler() as second:
         while await unsettled(second.service.bus.jetstream):
             await asyncio.sleep(0.05)
-    assert len(await stored(world.nats_url, catalog.ROBOT_FAILED)) == 1
+    assert len(await stored(harness.nats_url, catalog.ROBOT_FAILED)) == 1
 
 
 async def unsettled(jetstream: Any) -> bool:

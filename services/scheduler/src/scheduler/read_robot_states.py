@@ -10,47 +10,51 @@ from rota_contracts.robots.recurrence import due_instants, in_words
 from rota_contracts.robots.robot import RobotStatus
 from scheduler.clock_store import Clocks
 from scheduler.clocks import ClockState
-from scheduler.ports import Robots, Standing, Standings
-from scheduler.robot_summary import Card, Key
+from scheduler.ports import RobotActivity, RobotQueues, Robots
+from scheduler.robot_summary import Key, RobotSummary
 
 
-class ReadStates:
-    def __init__(self, robots: Robots, clocks: Clocks, standings: Standings, clock: Clock) -> None:
-        self._robots, self._clocks, self._standings, self._clock = robots, clocks, standings, clock
+class ReadRobotStates:
+    def __init__(self, robots: Robots, clocks: Clocks, robot_queues: RobotQueues, clock: Clock) -> None:
+        self._robots, self._clocks, self._robot_queues, self._clock = robots, clocks, robot_queues, clock
 
     async def __call__(self, question: ReadRobots) -> RobotsReply:
         """Those that there are, in the order of the question."""
         keys = [(question.team_id, member) for member in dict.fromkeys(question.member_ids)]
-        cards = {key: card for key in keys if (card := await self._card(key)) and not card.deleted}
-        clocks, standings = await self._clocks.find(list(cards)), await self._standings.read(list(cards))
+        summaries = {key: summary for key in keys if (summary := await self._summary(key)) and not summary.deleted}
+        clocks, robot_queues = await self._clocks.find(list(summaries)), await self._robot_queues.read(list(summaries))
         return RobotsReply(
-            robots=[self._state(cards[key], clocks.get(key), standings[key], question.upcoming) for key in cards]
+            robots=[
+                self._state(summaries[key], clocks.get(key), robot_queues[key], question.upcoming) for key in summaries
+            ]
         )
 
-    async def _card(self, key: Key) -> Card | None:
+    async def _summary(self, key: Key) -> RobotSummary | None:
         """A definition that can't be read keeps nobody from hearing of the others."""
         with contextlib.suppress(ValueError):
             return await self._robots.find(*key)
         return None
 
-    def _state(self, card: Card, clock: ClockState | None, standing: Standing, upcoming: int) -> RobotState:
+    def _state(
+        self, summary: RobotSummary, clock: ClockState | None, activity: RobotActivity, upcoming: int
+    ) -> RobotState:
         next_run = clock.next_run if clock else None
         return RobotState(
-            team_id=card.team,
-            member_id=card.member,
-            status=_status(card, standing),
-            active=card.active,
-            last_run=standing.last_run,
-            last_status=standing.last_status,
+            team_id=summary.team,
+            member_id=summary.member,
+            status=_status(summary, activity),
+            active=summary.active,
+            last_run=activity.last_run,
+            last_status=activity.last_status,
             next_run=next_run,
             clock=in_words(clock.clock) if clock else "",
-            running=len(standing.running),
-            max_running=card.quota.max,
-            running_ids=list(standing.running),
-            queued=standing.queued,
-            max_queued=card.quota.queue,
-            parked=standing.parked,
-            error=card.failure,
+            running=len(activity.running),
+            max_running=summary.quota.max,
+            running_ids=list(activity.running),
+            queued=activity.queued,
+            max_queued=summary.quota.queue,
+            parked=activity.parked,
+            error=summary.failure,
             upcoming=[] if clock is None or next_run is None else self._upcoming(clock, upcoming),
         )
 
@@ -60,7 +64,7 @@ class ReadStates:
         return list(islice(later, count))
 
 
-def _status(card: Card, standing: Standing) -> RobotStatus:
-    if card.failure is not None:
+def _status(summary: RobotSummary, activity: RobotActivity) -> RobotStatus:
+    if summary.failure is not None:
         return RobotStatus.ERROR
-    return RobotStatus.WORKING if standing.running else card.status
+    return RobotStatus.WORKING if activity.running else summary.status

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from services.scheduler.tests.desk import OWNER
+from services.scheduler.tests.harness import OWNER
 
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import NOON, SetClock
@@ -14,10 +14,10 @@ from rota_contracts.messages.executor_capacity import CheckSlots, SlotsReply, Sl
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Payload
-from scheduler.check_slots import AskAfterSlots
-from scheduler.domain import Board, Entry, State
+from scheduler.domain import Entry, EntryState, QueueState
+from scheduler.reconcile_slots import ReconcileSlots
 
-SLOT = {State.ADMITTED: False, State.RUNNING: True}
+SLOT = {EntryState.ADMITTED: False, EntryState.RUNNING: True}
 
 
 class Asked:
@@ -36,8 +36,8 @@ class Asked:
         return SlotsReply(slots=[self.knows.get(each, SlotState(execution_id=each)) for each in request.execution_ids])
 
 
-def board(*entries: tuple[str, State, int]) -> Board:
-    made = Board()
+def queue_state(*entries: tuple[str, EntryState, int]) -> QueueState:
+    made = QueueState()
     for name, state, parks in entries:
         entry = Entry(
             name,
@@ -55,45 +55,49 @@ def board(*entries: tuple[str, State, int]) -> Board:
     return made
 
 
-async def found(state: State, parked: int, /, **knows: Any) -> Payload | None:
+async def found(state: EntryState, parked: int, /, **knows: Any) -> Payload | None:
     """The report about an entry in this state, from what the executor knows of it."""
     ask = Asked(SlotState(execution_id="e1", **knows))
-    news: Sequence[Any] = await AskAfterSlots(ask, SetClock(), patience=0, timeout=1)(board(("e1", state, parked)))  # type: ignore[arg-type]  # a stand-in
+    news: Sequence[Any] = await ReconcileSlots(ask, SetClock(), patience=0, timeout=1)(
+        queue_state(("e1", state, parked))
+    )  # type: ignore[arg-type]  # a stand-in
     assert ask.about == [["e1"]]
     return news[0].data if news else None
 
 
 @pytest.mark.parametrize("status", ["completed", "failed", "cancelled"])
-@pytest.mark.parametrize("state", [State.ADMITTED, State.RUNNING, State.PARKED])
-async def test_a_run_that_is_over_has_ended_so(state: State, status: str) -> None:  # SC-09
+@pytest.mark.parametrize("state", [EntryState.ADMITTED, EntryState.RUNNING, EntryState.PARKED])
+async def test_a_run_that_is_over_has_ended_so(state: EntryState, status: str) -> None:  # SC-09
     report = await found(state, 0, status=status, error="why")
     assert isinstance(report, ExecutionFinishedV1)
     assert (report.status, report.error, report.execution_id, report.team_id) == (status, "why", "e1", "acme")
 
 
-@pytest.mark.parametrize(("state", "parks"), [(State.RUNNING, 0), (State.PARKED, 1), (State.ADMITTED, 1)])
-async def test_a_run_that_is_gone_has_failed_if_it_had_begun(state: State, parks: int) -> None:
+@pytest.mark.parametrize(
+    ("state", "parks"), [(EntryState.RUNNING, 0), (EntryState.PARKED, 1), (EntryState.ADMITTED, 1)]
+)
+async def test_a_run_that_is_gone_has_failed_if_it_had_begun(state: EntryState, parks: int) -> None:
     report = await found(state, parks)
     assert isinstance(report, ExecutionFinishedV1)
     assert (report.status, report.error) == (ExecStatus.FAILED, "no executor has it any more")
 
 
 async def test_a_run_that_nobody_has_taken_up_yet_may_still_be() -> None:
-    assert await found(State.ADMITTED, 0) is None
+    assert await found(EntryState.ADMITTED, 0) is None
 
 
 @pytest.mark.parametrize(
     ("state", "parks", "knows", "expected"),
     [
-        (State.RUNNING, 0, {"status": "waiting", "parks": 1}, 1),
-        (State.RUNNING, 1, {"status": "paused", "parks": 3, "granted": 2}, 3),
-        (State.PARKED, 1, {"status": "waiting", "parks": 2, "granted": 1}, 2),
-        (State.PARKED, 1, {"status": "waiting", "parks": 1}, None),
-        (State.RUNNING, 1, {"status": "running", "parks": 1, "granted": 1}, None),
+        (EntryState.RUNNING, 0, {"status": "waiting", "parks": 1}, 1),
+        (EntryState.RUNNING, 1, {"status": "paused", "parks": 3, "granted": 2}, 3),
+        (EntryState.PARKED, 1, {"status": "waiting", "parks": 2, "granted": 1}, 2),
+        (EntryState.PARKED, 1, {"status": "waiting", "parks": 1}, None),
+        (EntryState.RUNNING, 1, {"status": "running", "parks": 1, "granted": 1}, None),
     ],
 )
 async def test_a_run_that_waits_was_parked(
-    state: State, parks: int, knows: dict[str, Any], expected: int | None
+    state: EntryState, parks: int, knows: dict[str, Any], expected: int | None
 ) -> None:  # SC-10
     report = await found(state, parks, **knows)
     assert (report.parks if isinstance(report, ExecutionParkedV1) else report) == expected
@@ -102,38 +106,41 @@ async def test_a_run_that_waits_was_parked(
 @pytest.mark.parametrize(
     ("state", "parks", "knows", "expected"),
     [
-        (State.PARKED, 1, {"status": "pending", "parks": 1}, 1),
-        (State.RUNNING, 0, {"status": "pending", "parks": 1}, 1),
-        (State.PARKED, 1, {"status": "pending", "parks": 2, "granted": 1}, 2),
-        (State.ADMITTED, 1, {"status": "pending", "parks": 1}, None),  # it has its slot already
+        (EntryState.PARKED, 1, {"status": "pending", "parks": 1}, 1),
+        (EntryState.RUNNING, 0, {"status": "pending", "parks": 1}, 1),
+        (EntryState.PARKED, 1, {"status": "pending", "parks": 2, "granted": 1}, 2),
+        (EntryState.ADMITTED, 1, {"status": "pending", "parks": 1}, None),  # it has its slot already
     ],
 )
 async def test_a_run_that_can_go_on_wants_a_slot(
-    state: State, parks: int, knows: dict[str, Any], expected: int | None
+    state: EntryState, parks: int, knows: dict[str, Any], expected: int | None
 ) -> None:  # SC-10
     report = await found(state, parks, **knows)
     assert (report.parks if isinstance(report, ExecutionResumableV1) else report) == expected
 
 
 async def test_a_run_that_was_taken_up_has_started() -> None:
-    report = await found(State.ADMITTED, 1, status="running", parks=1, granted=1)
+    report = await found(EntryState.ADMITTED, 1, status="running", parks=1, granted=1)
     assert isinstance(report, ExecutionStartedV1)
     assert report.grant == 1
-    assert isinstance(await found(State.ADMITTED, 0, status="pending"), ExecutionStartedV1)
-    assert await found(State.ADMITTED, 1, status="running", parks=1, granted=0) is None
-    assert await found(State.RUNNING, 0, status="running") is None
+    assert isinstance(await found(EntryState.ADMITTED, 0, status="pending"), ExecutionStartedV1)
+    assert await found(EntryState.ADMITTED, 1, status="running", parks=1, granted=0) is None
+    assert await found(EntryState.RUNNING, 0, status="running") is None
 
 
 async def test_nobody_is_asked_before_patience_is_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = [0.0]
-    monkeypatch.setattr("scheduler.check_slots.monotonic", lambda: seconds[0])
+    monkeypatch.setattr("scheduler.reconcile_slots.monotonic", lambda: seconds[0])
     ask = Asked(*(SlotState(execution_id=each, status=ExecStatus.RUNNING) for each in ("e1", "e2")))
-    ask_after = AskAfterSlots(ask, SetClock(), patience=10, timeout=1)  # type: ignore[arg-type]  # a stand-in
-    one, both = board(("e1", State.RUNNING, 0)), board(("e1", State.RUNNING, 0), ("e2", State.PARKED, 0))
-    queued = board(("e3", State.QUEUED, 0))
+    reconcile = ReconcileSlots(ask, SetClock(), patience=10, timeout=1)  # type: ignore[arg-type]  # a stand-in
+    one, both = (
+        queue_state(("e1", EntryState.RUNNING, 0)),
+        queue_state(("e1", EntryState.RUNNING, 0), ("e2", EntryState.PARKED, 0)),
+    )
+    queued = queue_state(("e3", EntryState.QUEUED, 0))
     for at, entries in ((0, one), (9, both), (10, both), (15, both), (19, both), (20, both), (40, queued), (41, both)):
         seconds[0] = at
-        await ask_after(entries)
+        await reconcile(entries)
     assert ask.about == [["e1"], ["e2"], ["e1"]]  # what was gone for a while is new when it is back
 
 
@@ -141,15 +148,15 @@ async def test_nobody_is_asked_before_patience_is_at_its_end(monkeypatch: pytest
 async def test_no_answer_is_no_report_and_is_asked_for_again(away: Exception) -> None:
     ask = Asked()
     ask.away = away
-    ask_after = AskAfterSlots(ask, SetClock(), patience=0, timeout=1)  # type: ignore[arg-type]  # a stand-in
-    running = board(("e1", State.RUNNING, 0))
-    assert await ask_after(running) == []
+    reconcile = ReconcileSlots(ask, SetClock(), patience=0, timeout=1)  # type: ignore[arg-type]  # a stand-in
+    running = queue_state(("e1", EntryState.RUNNING, 0))
+    assert await reconcile(running) == []
     ask.away = None
-    assert len(await ask_after(running)) == 1
+    assert len(await reconcile(running)) == 1
     assert ask.about == [["e1"], ["e1"]]
 
 
 async def test_nobody_is_asked_about_nothing() -> None:
     ask = Asked()
-    assert await AskAfterSlots(ask, SetClock(), patience=0, timeout=1)(Board()) == []  # type: ignore[arg-type]  # a stand-in
+    assert await ReconcileSlots(ask, SetClock(), patience=0, timeout=1)(QueueState()) == []  # type: ignore[arg-type]  # a stand-in
     assert ask.about == []

@@ -8,10 +8,10 @@ from bson import Timestamp
 from pymongo import MongoClient
 
 from rota_contracts.ids import derived_id
-from scheduler.card import Key
-from scheduler.domain import State
+from scheduler.domain import EntryState
+from scheduler.robot_summary import Key
 
-SLOT = (State.ADMITTED, State.RUNNING)
+SLOT = (EntryState.ADMITTED, EntryState.RUNNING)
 END = derived_id("the history's end")
 
 
@@ -23,7 +23,7 @@ class History:
         self._url, self._database = url, database
         with MongoClient[dict[str, Any]](url) as client:
             self._since: Timestamp = client.admin.command("ping")["operationTime"]
-        self.states: dict[str, State] = {}
+        self.states: dict[str, EntryState] = {}
         self._robots: dict[str, Key] = {}
 
     def holding(self) -> Iterator[Mapping[Key, int]]:
@@ -44,7 +44,7 @@ class History:
         if state is None:
             return
         held[self._robots[name]] += (state in SLOT) - (self.states.get(name) in SLOT)
-        self.states[name] = State(state)
+        self.states[name] = EntryState(state)
 
     def _changes(self) -> Iterator[dict[str, Any]]:
         with MongoClient[dict[str, Any]](self._url) as client:

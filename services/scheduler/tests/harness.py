@@ -14,17 +14,17 @@ from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumabl
 from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.model import Payload
 from rota_contracts.robots.robot import Robot
-from scheduler.adapters.fake_plans import MemoryPlans
-from scheduler.adapters.fakes import MemoryQueue, MemoryWithdrawals
-from scheduler.aftermath import Aftermath
-from scheduler.card import Card, Key, card_of
-from scheduler.change_plan import ChangePlans
-from scheduler.dispatch import Dispatcher, Pace
-from scheduler.domain import Board, State
+from scheduler.adapters.in_memory_plans import InMemoryPlans
+from scheduler.adapters.in_memory_queue import InMemoryCancelRequests, InMemoryQueue
+from scheduler.cancel_queued import CancelQueued
+from scheduler.change_plans import ChangePlans
+from scheduler.dispatcher import Dispatcher, Pace
+from scheduler.domain import EntryState, QueueState
 from scheduler.plan import Plan
-from scheduler.ports import Batch, Known
+from scheduler.ports import Batch, StoredTrigger
+from scheduler.robot_summary import Key, RobotSummary, summary_of
+from scheduler.run_end_effects import RunEndEffects
 from scheduler.start_plans import StartPlans
-from scheduler.withdraw import AskDispatcher
 
 OWNER = {"team_id": TEAM, "member_id": MEMBER}
 LEASE = 0.06
@@ -36,14 +36,14 @@ class Robots:
     def __init__(self) -> None:
         self.kept: dict[str, Robot | Exception] = {MEMBER: a_robot()}
 
-    async def find(self, team: str, member: str, *, rev: int | None = None) -> Card | None:
+    async def find(self, team: str, member: str, *, rev: int | None = None) -> RobotSummary | None:
         found = self.kept.get(member)
         if isinstance(found, Exception):
             raise found
-        return None if found is None else card_of(found)
+        return None if found is None else summary_of(found)
 
 
-class Told:
+class PublishedEvents:
     """What was announced. `away` makes the next announcement fail."""
 
     def __init__(self) -> None:
@@ -55,11 +55,11 @@ class Told:
         self.judged: list[tuple[str, str]] = []
         self.away = False
 
-    async def batch(self, batch: Batch, earlier: Sequence[Known]) -> None:
+    async def publish_batch(self, batch: Batch, earlier: Sequence[StoredTrigger]) -> None:
         if self.away:
             self.away = False
             raise ConnectionError("NATS is away")
-        admitted = [each for each in earlier if each.state is State.ADMITTED]
+        admitted = [each for each in earlier if each.state is EntryState.ADMITTED]
         fresh = [(each.trigger.trigger_id, each) for each in batch.decided]
         self.requested_ids += [name for name, each in fresh if each.admitted]
         self.requested_ids += [each.trigger.trigger_id for each in admitted]
@@ -68,20 +68,20 @@ class Told:
         refusals += [(each.trigger.trigger_id, each.refusal) for each in earlier if each.refusal]
         self.rejected += [(name, found.reason) for name, found in refusals]  # type: ignore[union-attr]  # all are refusals
 
-    async def requested(self, known: Known, *, again: int = 0) -> None:
-        self.again.append((known.trigger.trigger_id, again))
+    async def publish_request(self, stored: StoredTrigger, *, again: int = 0) -> None:
+        self.again.append((stored.trigger.trigger_id, again))
 
-    async def failed(self, run: ExecutionFinishedV1) -> None:
+    async def publish_failed(self, run: ExecutionFinishedV1) -> None:
         self.judged.append((run.execution_id, "failed"))
 
-    async def recovered(self, run: ExecutionFinishedV1) -> None:
+    async def publish_recovered(self, run: ExecutionFinishedV1) -> None:
         self.judged.append((run.execution_id, "recovered"))
 
-    async def plan(self, plan: Plan) -> None:
-        self.plans += [(each.fact.plan_id, each.fact.action) for each in plan.untold]
+    async def publish_plan(self, plan: Plan) -> None:
+        self.plans += [(each.fact.plan_id, each.fact.action) for each in plan.unpublished]
 
 
-class Plans(MemoryPlans):
+class Plans(InMemoryPlans):
     """`looked` is set whenever the dispatcher looks for what is due."""
 
     def __init__(self) -> None:
@@ -93,38 +93,42 @@ class Plans(MemoryPlans):
         return await super().due(now, limit)
 
 
-class Desk:
+class Harness:
     """A dispatcher with its surroundings; the lease is judged by a clock that stands still."""
 
-    def __init__(self, *, pool: int = 10, queue: MemoryQueue | None = None) -> None:
+    def __init__(self, *, pool: int = 10, queue: InMemoryQueue | None = None) -> None:
         self.clock = SetClock()
         self.plans = Plans()
-        self.queue = queue or MemoryQueue(lease=60, clock=self.clock, plans=self.plans)
-        self.robots, self.told = Robots(), Told()
-        withdrawals, robots, told = MemoryWithdrawals(self.queue, clock=self.clock), self.robots, self.told
-        changing: Any = ChangePlans(self.plans, robots, told, self.clock)  # type: ignore[arg-type]  # stand-ins
+        self.queue = queue or InMemoryQueue(lease=60, clock=self.clock, plans=self.plans)
+        self.robots, self.published = Robots(), PublishedEvents()
+        withdrawals, robots, published = (
+            InMemoryCancelRequests(self.queue, clock=self.clock),
+            self.robots,
+            self.published,
+        )
+        changing: Any = ChangePlans(self.plans, robots, published, self.clock)  # type: ignore[arg-type]  # stand-ins
         planned: Any = StartPlans(self.plans, self.queue, changing, robots, self.clock)  # type: ignore[arg-type]  # too
         self.rearmed: list[tuple[str, bool | None]] = []
         self.lost: list[Any] = []
-        after = Aftermath(robots, told, self._rearm)  # type: ignore[arg-type]  # stand-ins too
-        ports: Any = (self.queue, withdrawals, planned, robots, told, after, self._ask_after)
+        after = RunEndEffects(robots, published, self._rearm)  # type: ignore[arg-type]  # stand-ins too
+        ports: Any = (self.queue, withdrawals, planned, robots, published, after, self._reconcile)
         self.pool = pool
         pace = Pace(lambda: self.pool, LEASE, 60)
         self.dispatcher = Dispatcher(*ports, owner="first", pace=pace, clock=self.clock)
         self.change_plan = changing
-        self.withdraw = AskDispatcher(withdrawals, self.dispatcher.look, self.clock, wait=1)
+        self.withdraw = CancelQueued(withdrawals, self.dispatcher.wake, self.clock, wait=1)
 
     async def _rearm(self, key: Key, execution: str, *, failed: bool | None) -> None:
         self.rearmed.append((execution, failed))
 
-    async def _ask_after(self, board: Board) -> list[Any]:
+    async def _reconcile(self, queue_state: QueueState) -> list[Any]:
         lost, self.lost = self.lost, []
         return [as_event(each) for each in lost]
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator["Desk"]:
+    async def running(self) -> AsyncIterator["Harness"]:
         loop = asyncio.create_task(self._for_ever())
-        await self.dispatcher.held.wait()
+        await self.dispatcher.has_lease.wait()
         yield self
         loop.cancel()
         await asyncio.gather(loop, return_exceptions=True)
@@ -140,9 +144,9 @@ class Desk:
     async def take(self, *events: Payload) -> None:
         await asyncio.gather(*(self.dispatcher.take(as_event(each)) for each in events))
 
-    async def state(self, trigger_id: str) -> State | None:
-        known = (await self.queue.known([execution_id(trigger_id)])).get(execution_id(trigger_id))
-        return known.state if known else None
+    async def state(self, trigger_id: str) -> EntryState | None:
+        stored = (await self.queue.stored([execution_id(trigger_id)])).get(execution_id(trigger_id))
+        return stored.state if stored else None
 
 
 def as_event(data: Payload) -> Event[Any]:

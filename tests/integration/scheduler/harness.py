@@ -38,7 +38,7 @@ from scheduler.settings import Settings
 RUNTIME = Runtime(fetch_timeout=0.3)
 
 
-class World:
+class Harness:
     def __init__(self, nats_url: str, mongo_url: str, prefix: str) -> None:
         self._urls: dict[str, Any] = {"nats_url": nats_url, "mongo_url": mongo_url, "mongo_prefix": prefix}
         self.nats_url = nats_url
@@ -56,7 +56,7 @@ class World:
         self.requested.append(event.data.trigger.trigger_id)
 
     @contextlib.asynccontextmanager
-    async def neighbours(self) -> AsyncIterator["World"]:
+    async def neighbours(self) -> AsyncIterator["Harness"]:
         for service in (self.gateway, self.executor):
             await service.start()
             await service.started.wait()

@@ -16,14 +16,14 @@ from rota_contracts.envelope import Event
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionStartedV1
 from rota_contracts.messages.executor_capacity import CheckSlots, SlotState
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
-from scheduler.decide import News, Report
-from scheduler.domain import Board, Entry
+from scheduler.decide import IncomingEvent, Report
+from scheduler.domain import Entry, QueueState
 
 AT_ONCE = 500
 LIVE = (ExecStatus.PENDING, ExecStatus.RUNNING, ExecStatus.WAITING, ExecStatus.PAUSED)
 
 
-class AskAfterSlots:
+class ReconcileSlots:
     """`patience`: seconds after which an entry is asked after, and asked after again. `timeout`: seconds to wait for
     the answer; whoever dispatches must not lose the lease over it."""
 
@@ -31,9 +31,9 @@ class AskAfterSlots:
         self._ask, self._clock, self._patience, self._timeout = ask, clock, patience, timeout
         self._heard: dict[str, float] = {}
 
-    async def __call__(self, board: Board) -> list[News]:
+    async def __call__(self, queue_state: QueueState) -> list[IncomingEvent]:
         """What the executor says of those that are due to be asked after, as if it had reported it itself."""
-        entries, now = {**board.active, **board.parked}, monotonic()
+        entries, now = {**queue_state.active, **queue_state.parked}, monotonic()
         self._heard = {each: self._heard.get(each, now) for each in entries}
         late = [each for each, at in self._heard.items() if now - at >= self._patience][:AT_ONCE]
         if not late:
@@ -43,10 +43,10 @@ class AskAfterSlots:
         except (Transient, Permanent):  # no executor is there: whoever comes goes on with them
             return []
         self._heard.update(dict.fromkeys(late, now))
-        reports = [self._report(entries[slot.execution_id], slot, board) for slot in checked.slots]
+        reports = [self._report(entries[slot.execution_id], slot, queue_state) for slot in checked.slots]
         return self._events([report for report in reports if report is not None])
 
-    def _report(self, entry: Entry, slot: SlotState, board: Board) -> Report | None:
+    def _report(self, entry: Entry, slot: SlotState, queue_state: QueueState) -> Report | None:
         """The report that must have been lost; None if there is none."""
         whose: dict[str, Any] = {
             "team_id": entry.team,
@@ -59,15 +59,15 @@ class AskAfterSlots:
         if slot.status not in LIVE:
             return _over(whose, at, slot.status, slot.error)
         if slot.status is ExecStatus.PENDING and slot.parks > slot.granted:
-            wants = slot.parks > entry.parks or entry.execution_id in board.parked
+            wants = slot.parks > entry.parks or entry.execution_id in queue_state.parked
             return ExecutionResumableV1(**whose, parks=slot.parks, resumable_at=at) if wants else None
         if slot.parks > entry.parks:
             return ExecutionParkedV1(**whose, status=slot.status, parks=slot.parks, parked_at=at)
-        if slot.granted >= entry.parks and not entry.running and entry.execution_id in board.active:
+        if slot.granted >= entry.parks and not entry.running and entry.execution_id in queue_state.active:
             return ExecutionStartedV1(**whose, started_at=at, grant=entry.parks)
         return None
 
-    def _events(self, reports: Sequence[Report]) -> list[News]:
+    def _events(self, reports: Sequence[Report]) -> list[IncomingEvent]:
         name, now = "rota.v1.rpc.executor.check_slots", self._clock()
         made: list[Any] = [Event(id=name, type=name, source="executor", time=now, data=each) for each in reports]
         return made

@@ -10,31 +10,31 @@ from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
 from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
-from scheduler.card import Key
-from scheduler.domain import State
-from scheduler.ports import Standing
+from scheduler.domain import EntryState
+from scheduler.ports import RobotActivity
+from scheduler.robot_summary import Key
 
-HOLDS_SLOT = (State.ADMITTED, State.RUNNING)
-FIRST = {"live": True, "state": State.QUEUED, "parks": {"$in": [None, 0]}}
+HOLDS_SLOT = (EntryState.ADMITTED, EntryState.RUNNING)
+FIRST = {"live": True, "state": EntryState.QUEUED, "parks": {"$in": [None, 0]}}
 """Waits, and has not begun."""
 
 REAL = {"trigger.executor_mode": {"$in": [None, ExecutorMode.STANDARD]}}
 """No trial: what is merged into one of those is lost."""
 
 
-class MongoStandings:
+class MongoRobotQueues:
     def __init__(self, database: Database) -> None:
         self._queue = database["queue"]
 
     async def prepare(self) -> None:
         whose = [("team", ASCENDING), ("member", ASCENDING)]
-        done = {"state": State.DONE}
+        done = {"state": EntryState.DONE}
         await self._queue.create_index([*whose, ("ended_at", DESCENDING)], name="done", partialFilterExpression=done)
 
-    async def read(self, keys: Sequence[Key]) -> dict[Key, Standing]:
+    async def read(self, keys: Sequence[Key]) -> dict[Key, RobotActivity]:
         live = await self._live(keys) if keys else {}
         last = await asyncio.gather(*(self._last(key) for key in keys))
-        return {key: _standing(live.get(key, []), done) for key, done in zip(keys, last, strict=True)}
+        return {key: _activity(live.get(key, []), done) for key, done in zip(keys, last, strict=True)}
 
     async def waiting(self, question: ListWaiting) -> list[Waiting]:
         whose = {"team": question.team_id, "member": question.member_id}
@@ -66,18 +66,18 @@ class MongoStandings:
         return found
 
     async def _last(self, key: Key) -> Document | None:
-        done = {"team": key[0], "member": key[1], "state": State.DONE}
+        done = {"team": key[0], "member": key[1], "state": EntryState.DONE}
         return await self._queue.find_one(
             done, {"admitted_at": 1, "queued_at": 1, "status": 1}, sort=[("ended_at", DESCENDING)]
         )
 
 
-def _standing(live: Sequence[Document], last: Document | None) -> Standing:
+def _activity(live: Sequence[Document], last: Document | None) -> RobotActivity:
     states = [document["state"] for document in live]
-    return Standing(
+    return RobotActivity(
         running=[document["_id"] for document in live if document["state"] in HOLDS_SLOT],
-        queued=states.count(State.QUEUED),
-        parked=states.count(State.PARKED),
+        queued=states.count(EntryState.QUEUED),
+        parked=states.count(EntryState.PARKED),
         last_run=(last["admitted_at"] or last["queued_at"]) if last else None,
         last_status=ExecStatus(last["status"]) if last else None,
     )

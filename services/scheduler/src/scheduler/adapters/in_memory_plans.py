@@ -8,7 +8,7 @@ from rota_contracts.messages.plan import PlanItem, PlanState
 from scheduler.plan import NEVER, Plan
 
 
-class MemoryPlans:
+class InMemoryPlans:
     def __init__(self) -> None:
         self._plans: dict[str, Plan] = {}
 
@@ -27,8 +27,8 @@ class MemoryPlans:
         if any(was is None or was.changes != plan.changes - 1 for was, plan in zip(stored, plans, strict=True)):
             return False
         for was, plan in zip(stored, plans, strict=True):
-            kept = was.untold if was else ()
-            self._plans[plan.key] = replace(plan, untold=(*kept, plan.untold[-1]))
+            kept = was.unpublished if was else ()
+            self._plans[plan.key] = replace(plan, unpublished=(*kept, plan.unpublished[-1]))
         return True
 
     async def listed(self, team: str, member: str | None, limit: int) -> list[PlanItem]:
@@ -48,13 +48,15 @@ class MemoryPlans:
         if stored is not None and stored.changes == plan.changes:
             self._plans[plan.key] = replace(stored, due_at=until)
 
-    async def untold(self, before: datetime, limit: int) -> list[Plan]:
-        return [plan for plan in self._plans.values() if any(each.fact.at <= before for each in plan.untold)][:limit]
+    async def unpublished(self, before: datetime, limit: int) -> list[Plan]:
+        return [plan for plan in self._plans.values() if any(each.fact.at <= before for each in plan.unpublished)][
+            :limit
+        ]
 
-    async def told(self, plan: Plan) -> None:
-        stored, numbers = self._plans[plan.key], {each.number for each in plan.untold}
-        left = tuple(each for each in stored.untold if each.number not in numbers)
-        self._plans[plan.key] = replace(stored, untold=left)
+    async def mark_published(self, plan: Plan) -> None:
+        stored, numbers = self._plans[plan.key], {each.number for each in plan.unpublished}
+        left = tuple(each for each in stored.unpublished if each.number not in numbers)
+        self._plans[plan.key] = replace(stored, unpublished=left)
 
     def _planned(self) -> list[Plan]:
         planned = [plan for plan in self._plans.values() if plan.item.state is PlanState.PLANNED]

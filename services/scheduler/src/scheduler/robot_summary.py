@@ -36,7 +36,7 @@ class Definition(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class RobotSummary:
     """One robot, at one revision. `failure`: its last run failed, as far as the gateway has heard."""
 
     team: str
@@ -73,10 +73,10 @@ def read_definition(text: bytes) -> Definition:
     return Definition.model_validate_json(text)
 
 
-def card_of(robot: Definition | Robot) -> Card:
+def summary_of(robot: Definition | Robot) -> RobotSummary:
     config = robot.robot_config
     triggers, quota = config.triggers, config.quota
-    return Card(
+    return RobotSummary(
         team=robot.team_id,
         member=robot.member_id,
         rev=robot.rev,

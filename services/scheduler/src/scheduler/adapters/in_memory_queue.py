@@ -11,12 +11,12 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
-from scheduler.adapters.fake_plans import MemoryPlans
-from scheduler.card import Key
-from scheduler.domain import OVER, Board, Entry, Refusal, State
-from scheduler.ports import Batch, Decided, Known, LeaseLost, Moved, PlansChanged, WithdrawRequest
+from scheduler.adapters.in_memory_plans import InMemoryPlans
+from scheduler.domain import OVER, Entry, EntryState, QueueState, Refusal
+from scheduler.ports import Batch, CancelRequest, Decided, LeaseLost, Moved, PlansChanged, StoredTrigger
+from scheduler.robot_summary import Key
 
-HELD = (State.DUE, State.QUEUED, State.ADMITTED, State.RUNNING)
+HELD = (EntryState.DUE, EntryState.QUEUED, EntryState.ADMITTED, EntryState.RUNNING)
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Row:
 
     trigger: TriggerReceivedV1
     traceparent: str
-    state: State
+    state: EntryState
     entry: Entry | None = None
     refusal: Refusal | None = None
     status: ExecStatus | None = None
@@ -33,18 +33,18 @@ class Row:
 
     @property
     def live(self) -> bool:
-        return self.state not in (State.DUE, *OVER)
+        return self.state not in (EntryState.DUE, *OVER)
 
 
-class MemoryQueue:
+class InMemoryQueue:
     """`lease` in seconds, judged by `clock`."""
 
-    def __init__(self, *, lease: float, clock: Clock, plans: MemoryPlans | None = None) -> None:
+    def __init__(self, *, lease: float, clock: Clock, plans: InMemoryPlans | None = None) -> None:
         self._span, self._clock = timedelta(seconds=lease), clock
         self.rows: dict[str, Row] = {}
-        self.asks: dict[str, tuple[datetime, Withdraw]] = {}
-        self._plans = plans or MemoryPlans()
-        self._untold: set[str] = set()
+        self.cancel_requests: dict[str, tuple[datetime, Withdraw]] = {}
+        self._plans = plans or InMemoryPlans()
+        self._unpublished: set[str] = set()
         self._owner: str | None = None
         self._until: datetime | None = None
         self._epoch = 0
@@ -61,34 +61,34 @@ class MemoryQueue:
         if self._owner == owner:
             self._owner, self._until = None, None
 
-    async def board(self) -> Board:
-        board = Board()
+    async def load(self) -> QueueState:
+        queue_state = QueueState()
         for row in self.rows.values():
             if row.live and row.entry is not None:
-                board.put(row.entry, row.state)
-        return board
+                queue_state.put(row.entry, row.state)
+        return queue_state
 
-    async def known(self, ids: Sequence[str]) -> dict[str, Known]:
-        return {each: _known(each, self.rows[each]) for each in ids if each in self.rows}
+    async def stored(self, ids: Sequence[str]) -> dict[str, StoredTrigger]:
+        return {each: _stored_trigger(each, self.rows[each]) for each in ids if each in self.rows}
 
-    async def clocked(self, triggers: Sequence[TriggerReceivedV1]) -> None:
+    async def add_due(self, triggers: Sequence[TriggerReceivedV1]) -> None:
         for each in triggers:
-            self.rows.setdefault(execution_id(each.trigger_id), Row(each, "", State.DUE))
+            self.rows.setdefault(execution_id(each.trigger_id), Row(each, "", EntryState.DUE))
 
-    async def undecided(self, limit: int) -> list[Known]:
-        due = [(each, row) for each, row in self.rows.items() if row.state is State.DUE]
+    async def undecided(self, limit: int) -> list[StoredTrigger]:
+        due = [(each, row) for each, row in self.rows.items() if row.state is EntryState.DUE]
         due.sort(key=lambda one: (one[1].trigger.scheduled_at, one[0]))
-        return [_known(each, row) for each, row in due][:limit]
+        return [_stored_trigger(each, row) for each, row in due][:limit]
 
-    async def held(self, keys: Sequence[Key]) -> dict[Key, int]:
+    async def open_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
         rows = [row for row in self.rows.values() if row.state in HELD]
         return Counter(key for row in rows if (key := (row.trigger.team_id, row.trigger.member_id)) in keys)
 
-    async def untold(self) -> list[Known]:
-        return [_known(each, self.rows[each]) for each in sorted(self._untold)]
+    async def unpublished(self) -> list[StoredTrigger]:
+        return [_stored_trigger(each, self.rows[each]) for each in sorted(self._unpublished)]
 
-    async def told(self, ids: Sequence[str]) -> None:
-        self._untold -= set(ids)
+    async def mark_published(self, ids: Sequence[str]) -> None:
+        self._unpublished -= set(ids)
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
         if (self._owner, self._epoch) != (owner, epoch):
@@ -98,27 +98,27 @@ class MemoryQueue:
             raise PlansChanged("one of the plans was changed since it was read")
         self._write(batch)
         for answered in batch.answered:
-            self.asks.pop(answered, None)
+            self.cancel_requests.pop(answered, None)
 
     def _write(self, batch: Batch) -> None:
         self._decide(batch)
         for moved in batch.moved.values():
             self._place(moved)
         for each in set(batch.admitted) - batch.moved.keys():
-            self._change(each, State.ADMITTED, admitted_at=batch.at)
+            self._change(each, EntryState.ADMITTED, admitted_at=batch.at)
         for each in set(batch.started) - batch.moved.keys():
-            self._change(each, State.RUNNING, running=True)
+            self._change(each, EntryState.RUNNING, running=True)
         for ended in batch.ended:
-            self._end(ended.execution_id, state=State.DONE, status=ended.status, ended_at=batch.at)
-        for gone in batch.taken_back:
-            if self._end(gone.execution_id, state=State.REJECTED, refusal=gone.refusal, ended_at=batch.at):
-                self._untold.add(gone.execution_id)
+            self._end(ended.execution_id, state=EntryState.DONE, status=ended.status, ended_at=batch.at)
+        for gone in batch.cancelled:
+            if self._end(gone.execution_id, state=EntryState.REJECTED, refusal=gone.refusal, ended_at=batch.at):
+                self._unpublished.add(gone.execution_id)
 
     def _decide(self, batch: Batch) -> None:
         for decided in batch.decided:
-            if not decided.clocked or self.rows[decided.execution_id].state is State.DUE:
+            if not decided.from_clock or self.rows[decided.execution_id].state is EntryState.DUE:
                 self.rows[decided.execution_id] = _row(decided, batch.at)
-        self._untold |= {decided.execution_id for decided in batch.decided if decided.clocked}
+        self._unpublished |= {decided.execution_id for decided in batch.decided if decided.from_clock}
 
     def _place(self, moved: Moved) -> None:
         row = self.rows.get(moved.entry.execution_id)
@@ -132,7 +132,7 @@ class MemoryQueue:
         self.rows[execution_id] = replace(row, **changes)  # type: ignore[arg-type]  # the fields are named in `write`
         return True
 
-    def _change(self, execution_id: str, state: State, **changes: object) -> None:
+    def _change(self, execution_id: str, state: EntryState, **changes: object) -> None:
         row = self.rows.get(execution_id)
         if row is not None and row.live and row.entry is not None:
             self.rows[execution_id] = replace(row, state=state, entry=replace(row.entry, **changes))  # type: ignore[arg-type]  # the fields are named in `write`
@@ -142,41 +142,45 @@ def _row(decided: Decided, at: datetime | None) -> Row:
     trigger, trace = decided.trigger, decided.traceparent
     match decided.verdict:
         case Refusal() as refusal:
-            return Row(trigger, trace, State.REJECTED, refusal=refusal, ended_at=at)
+            return Row(trigger, trace, EntryState.REJECTED, refusal=refusal, ended_at=at)
         case entry:
-            state = State.ADMITTED if decided.admitted else State.QUEUED
+            state = EntryState.ADMITTED if decided.admitted else EntryState.QUEUED
             return Row(trigger, trace, state, replace(entry, admitted_at=at if decided.admitted else None))
 
 
-def _known(execution_id: str, row: Row) -> Known:
+def _stored_trigger(execution_id: str, row: Row) -> StoredTrigger:
     parks = row.entry.parks if row.entry else 0
-    return Known(execution_id, row.state, row.trigger, row.traceparent, row.status, row.refusal, parks)
+    return StoredTrigger(execution_id, row.state, row.trigger, row.traceparent, row.status, row.refusal, parks)
 
 
-class MemoryWithdrawals:
+class InMemoryCancelRequests:
     """Over the queue in memory; an ask is stale `stale` seconds after it was made."""
 
-    def __init__(self, queue: MemoryQueue, *, clock: Clock, stale: float = 10) -> None:
+    def __init__(self, queue: InMemoryQueue, *, clock: Clock, stale: float = 10) -> None:
         self._queue, self._clock, self._stale = queue, clock, timedelta(seconds=stale)
 
     async def ask(self, question: Withdraw) -> str:
-        ask_id = uuid4().hex
-        self._queue.asks[ask_id] = self._clock(), question
-        return ask_id
+        request_id = uuid4().hex
+        self._queue.cancel_requests[request_id] = self._clock(), question
+        return request_id
 
-    async def asked(self) -> list[WithdrawRequest]:
+    async def asked(self) -> list[CancelRequest]:
         since = self._clock() - self._stale
-        return [WithdrawRequest(each, question) for each, (at, question) in self._queue.asks.items() if at > since]
+        return [
+            CancelRequest(each, question) for each, (at, question) in self._queue.cancel_requests.items() if at > since
+        ]
 
-    async def is_open(self, ask_id: str) -> bool:
-        return ask_id in self._queue.asks
+    async def is_open(self, request_id: str) -> bool:
+        return request_id in self._queue.cancel_requests
 
     async def outcome(self, question: Withdraw, since: datetime) -> WithdrawReply:
         meant = {each: row for each, row in self._queue.rows.items() if _meant(each, row, question)}
         return WithdrawReply(
             execution_ids=sorted(each for each, row in meant.items() if _stopped(row, question, since)),
             admitted=sorted(
-                each for each, row in meant.items() if row.state is State.ADMITTED and row.entry and not row.entry.parks
+                each
+                for each, row in meant.items()
+                if row.state is EntryState.ADMITTED and row.entry and not row.entry.parks
             ),
         )
 

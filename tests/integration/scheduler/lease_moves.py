@@ -10,9 +10,9 @@ from rota_common.runtime.serving import App
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.crash import crash
 from scheduler.adapters.mongo_queue import LEASE
-from scheduler.dispatch import Dispatcher
+from scheduler.dispatcher import Dispatcher
 from scheduler.ports import Batch
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import Harness
 
 SLEEP_S = 0.1
 """Enough for the other to decide a few times."""
@@ -27,8 +27,8 @@ def dispatcher(app: App) -> Dispatcher:
 class Replicas:
     """`crashes` and `robberies`: how often the lease's holder was killed, and how often it lost it in its sleep."""
 
-    def __init__(self, world: World, mongo: Mongo, random: Random, *, count: int, **settings: Any) -> None:
-        self._world, self._random, self._count, self._settings = world, random, count, settings
+    def __init__(self, harness: Harness, mongo: Mongo, random: Random, *, count: int, **settings: Any) -> None:
+        self._world, self._random, self._count, self._settings = harness, random, count, settings
         self._leases = mongo.database["leases"]
         self.apps: list[App] = []
         self.crashes = self.robberies = 0
@@ -78,7 +78,7 @@ class Replicas:
             queue.write = write
             await self._give_lease(other)
             with contextlib.suppress(TimeoutError):  # it may have stopped meanwhile, or lost the lease itself
-                await asyncio.wait_for(other.held.wait(), 2)
+                await asyncio.wait_for(other.has_lease.wait(), 2)
             await asyncio.sleep(SLEEP_S)
             woken.set()
             await write(batch, owner=owner, epoch=epoch)
@@ -86,7 +86,7 @@ class Replicas:
         queue.write = late
         while not woken.is_set() and not self._over:  # at the end there may be nothing more to write
             await asyncio.sleep(0.02)
-            if queue.write is late and not dispatcher(holder).held.is_set():
+            if queue.write is late and not dispatcher(holder).has_lease.is_set():
                 queue.write = write  # it has lost the lease by itself: it may be long until it writes again
                 return
         self.robberies += woken.is_set()
@@ -99,6 +99,6 @@ class Replicas:
     async def _holder(self) -> App:
         while True:
             for app in self.apps:
-                if dispatcher(app).held.is_set():
+                if dispatcher(app).has_lease.is_set():
                     return app
             await asyncio.sleep(0.02)

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from rota_common.testing.samples import MEMBER, TEAM, a_robot
 from rota_contracts.robots.robot import Robot
-from scheduler.card import Card
-from scheduler.directory import Directory
+from scheduler.robot_cache import RobotCache
+from scheduler.robot_summary import RobotSummary
 
 
 class Bucket:
@@ -55,21 +55,21 @@ class Keeping:
     async def begin(self) -> None:
         self.noted.append("begin")
 
-    def note(self, card: Card, clock: object) -> None:
-        self.noted.append((card.member, card.rev))
+    def note(self, summary: RobotSummary, clock: object) -> None:
+        self.noted.append((summary.member, summary.rev))
 
     def all_noted(self) -> None:
         self.noted.append("all")
 
 
-class Known:
+class StoredTrigger:
     """A directory that has read all there is, and follows."""
 
     def __init__(self, *robots: Robot) -> None:
-        self.bucket, self.keeping = Bucket(*robots), Keeping()
-        self.directory = Directory(self.bucket, self.keeping, refresh=60)  # type: ignore[arg-type]  # stand-ins
+        self.bucket, self.sync_clocks = Bucket(*robots), Keeping()
+        self.directory = RobotCache(self.bucket, self.sync_clocks, refresh=60)  # type: ignore[arg-type]  # stand-ins
 
-    async def __aenter__(self) -> "Known":
+    async def __aenter__(self) -> "StoredTrigger":
         self._following = asyncio.create_task(self.directory.run())
         await self.directory.loaded.wait()
         return self
@@ -84,71 +84,71 @@ class Known:
         await asyncio.sleep(0)
 
     async def rev(self, member: str = MEMBER, *, asked: int | None = None) -> int | None:
-        card = await self.directory.find(TEAM, member, rev=asked)
-        return card.rev if card else None
+        summary = await self.directory.find(TEAM, member, rev=asked)
+        return summary.rev if summary else None
 
 
 async def test_what_is_there_at_the_start_is_known_without_another_look() -> None:  # SC-14 SC-15
-    async with Known(a_robot(rev=3), a_robot(member_id="bob", deleted=True)) as known:
-        found = await known.directory.find(TEAM, "bob")
+    async with StoredTrigger(a_robot(rev=3), a_robot(member_id="bob", deleted=True)) as stored:
+        found = await stored.directory.find(TEAM, "bob")
         assert found is not None
         assert found.deleted
-        assert (await known.rev(), await known.rev(asked=3), known.bucket.asked) == (3, 3, 0)
-    assert known.keeping.noted == ["begin", (MEMBER, 3), ("bob", 1), "all"]
+        assert (await stored.rev(), await stored.rev(asked=3), stored.bucket.asked) == (3, 3, 0)
+    assert stored.sync_clocks.noted == ["begin", (MEMBER, 3), ("bob", 1), "all"]
 
 
 async def test_a_change_is_known_as_soon_as_it_is_heard_and_an_older_one_is_not() -> None:  # SC-15
-    async with Known(a_robot(rev=3)) as known:
-        known.bucket.hears(a_robot(rev=5), a_robot(rev=4), a_robot(member_id="bob"))
-        await known.until_heard()
-        assert (await known.rev(), await known.rev("bob"), known.bucket.asked) == (5, 1, 0)
+    async with StoredTrigger(a_robot(rev=3)) as stored:
+        stored.bucket.hears(a_robot(rev=5), a_robot(rev=4), a_robot(member_id="bob"))
+        await stored.until_heard()
+        assert (await stored.rev(), await stored.rev("bob"), stored.bucket.asked) == (5, 1, 0)
 
 
 async def test_what_is_not_known_or_only_as_it_was_is_read_at_once() -> None:  # SC-14
-    async with Known(a_robot(rev=3)) as known:
-        known.bucket.put(a_robot(rev=4), a_robot(member_id="bob"))
-        assert (await known.rev(), known.bucket.asked) == (3, 0)
-        assert (await known.rev(asked=4), known.bucket.asked) == (4, 1)
-        assert (await known.rev("bob"), known.bucket.asked) == (1, 2)
-        assert (await known.rev(), await known.rev("bob"), known.bucket.asked) == (4, 1, 2)  # and kept
-        assert await known.rev("nobody") is None
+    async with StoredTrigger(a_robot(rev=3)) as stored:
+        stored.bucket.put(a_robot(rev=4), a_robot(member_id="bob"))
+        assert (await stored.rev(), stored.bucket.asked) == (3, 0)
+        assert (await stored.rev(asked=4), stored.bucket.asked) == (4, 1)
+        assert (await stored.rev("bob"), stored.bucket.asked) == (1, 2)
+        assert (await stored.rev(), await stored.rev("bob"), stored.bucket.asked) == (4, 1, 2)  # and kept
+        assert await stored.rev("nobody") is None
 
 
 async def test_robots_are_found_before_all_are_known() -> None:  # SC-14
-    known = Known(a_robot(rev=3))
-    assert (await known.rev(), known.bucket.asked) == (3, 1)
+    stored = StoredTrigger(a_robot(rev=3))
+    assert (await stored.rev(), stored.bucket.asked) == (3, 1)
 
 
 async def test_a_new_look_at_all_forgets_what_is_there_no_more() -> None:  # SC-15
-    async with Known(a_robot(), a_robot(member_id="bob")) as known:
-        del known.bucket.kept[TEAM, "bob"]
-        known.bucket.put(a_robot(rev=2), a_robot(member_id="cid"))
-        known.directory.loaded.clear()
-        known.bucket.news.put_nowait(None)  # the hour is over
-        await known.directory.loaded.wait()
-        assert (await known.rev(), await known.rev("cid"), known.bucket.asked) == (2, 1, 0)
-        assert (await known.rev("bob"), known.bucket.asked, known.bucket.followed) == (None, 1, 2)
+    async with StoredTrigger(a_robot(), a_robot(member_id="bob")) as stored:
+        del stored.bucket.kept[TEAM, "bob"]
+        stored.bucket.put(a_robot(rev=2), a_robot(member_id="cid"))
+        stored.directory.loaded.clear()
+        stored.bucket.news.put_nowait(None)  # the hour is over
+        await stored.directory.loaded.wait()
+        assert (await stored.rev(), await stored.rev("cid"), stored.bucket.asked) == (2, 1, 0)
+        assert (await stored.rev("bob"), stored.bucket.asked, stored.bucket.followed) == (None, 1, 2)
 
 
 async def test_a_definition_that_can_not_be_read_harms_its_own_robot_only() -> None:
-    async with Known() as known:
-        known.bucket.kept[TEAM, "broken"] = _invalid()
-        known.bucket.news.put_nowait(b'{"team_id": "acme"}')
-        known.bucket.hears(a_robot(rev=2))
-        await known.until_heard()
-        assert await known.rev() == 2
+    async with StoredTrigger() as stored:
+        stored.bucket.kept[TEAM, "broken"] = _invalid()
+        stored.bucket.news.put_nowait(b'{"team_id": "acme"}')
+        stored.bucket.hears(a_robot(rev=2))
+        await stored.until_heard()
+        assert await stored.rev() == 2
         with pytest.raises(ValidationError):
-            await known.directory.find(TEAM, "broken")
+            await stored.directory.find(TEAM, "broken")
 
 
 async def test_one_that_was_read_before_stays_as_it_was_known() -> None:
-    async with Known(a_robot(rev=2)) as known:
-        known.bucket.kept[TEAM, MEMBER] = _invalid()
-        known.bucket.news.put_nowait(b"spoilt")
-        await known.until_heard()
-        assert await known.rev(asked=2) == 2
+    async with StoredTrigger(a_robot(rev=2)) as stored:
+        stored.bucket.kept[TEAM, MEMBER] = _invalid()
+        stored.bucket.news.put_nowait(b"spoilt")
+        await stored.until_heard()
+        assert await stored.rev(asked=2) == 2
         with pytest.raises(ValidationError):
-            await known.rev(asked=3)
+            await stored.rev(asked=3)
 
 
 def _invalid() -> ValidationError:

@@ -19,7 +19,7 @@ from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_queue import MongoQueue
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import Harness
 
 START = datetime(2036, 3, 3, 12, tzinfo=UTC)
 """A Monday. So far ahead because the database forgets by its own clock what has ended long ago."""
@@ -50,41 +50,41 @@ def tid(instant: datetime, member: str = MEMBER) -> str:
     return clock_trigger_id(TEAM, member, instant)
 
 
-async def states(world: World, *members: str, team: str = TEAM, upcoming: int = 0) -> list[RobotState]:
+async def states(harness: Harness, *members: str, team: str = TEAM, upcoming: int = 0) -> list[RobotState]:
     question = ReadRobots(team_id=team, member_ids=list(members), upcoming=upcoming)
-    return (await world.gateway.ask(catalog.READ_ROBOTS, question)).robots
+    return (await harness.gateway.ask(catalog.READ_ROBOTS, question)).robots
 
 
-async def once(world: World, so: Callable[[RobotState], bool], member: str = MEMBER) -> RobotState:
+async def once(harness: Harness, so: Callable[[RobotState], bool], member: str = MEMBER) -> RobotState:
     """How the robot stands, as soon as it stands so."""
     async with asyncio.timeout(PATIENCE_S):
-        while not (found := await states(world, member)) or not so(found[0]):
+        while not (found := await states(harness, member)) or not so(found[0]):
             await asyncio.sleep(0.02)
         return found[0]
 
 
-async def armed(world: World, at: datetime | None, member: str = MEMBER) -> RobotState:
+async def armed(harness: Harness, at: datetime | None, member: str = MEMBER) -> RobotState:
     """The robot, once its clock is next due then."""
-    return await once(world, lambda state: state.next_run == at and bool(state.clock), member)
+    return await once(harness, lambda state: state.next_run == at and bool(state.clock), member)
 
 
-async def told(world: World, channel: Channel[Any], count: int) -> list[Any]:
+async def published(harness: Harness, channel: Channel[Any], count: int) -> list[Any]:
     """The facts of a channel that its stream holds, once there are so many."""
     async with asyncio.timeout(PATIENCE_S):
-        while len(found := await world.facts(channel)) < count:
+        while len(found := await harness.facts(channel)) < count:
             await asyncio.sleep(0.02)
         return found
 
 
-async def requests(world: World) -> list[TriggerReceivedV1]:
+async def requests(harness: Harness) -> list[TriggerReceivedV1]:
     """The triggers whose executions were requested, in order; a fact that was sent again (nobody has begun) is one."""
-    sent = {event.id: event.data.trigger for event in await stored(world.nats_url, catalog.EXECUTION_REQUESTED)}
+    sent = {event.id: event.data.trigger for event in await stored(harness.nats_url, catalog.EXECUTION_REQUESTED)}
     return list(sent.values())
 
 
-async def instants(world: World) -> list[datetime | None]:
+async def instants(harness: Harness) -> list[datetime | None]:
     """When those were due."""
-    return [trigger.scheduled_at for trigger in await requests(world)]
+    return [trigger.scheduled_at for trigger in await requests(harness)]
 
 
 class Stores:

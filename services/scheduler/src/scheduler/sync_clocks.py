@@ -7,9 +7,9 @@ from time import monotonic
 
 from rota_common.clock import Clock
 from rota_contracts.robots import clock_config
-from scheduler.card import Card, Key
 from scheduler.clock_store import Change, Clocks
 from scheduler.clocks import set_clock
+from scheduler.robot_summary import Key, RobotSummary
 
 AT_ONCE = 500
 LOOK_S = 0.2
@@ -19,12 +19,12 @@ LOOK_S = 0.2
 class Noted:
     """What a robot's clock is to be by now; None: it has none any more."""
 
-    card: Card
+    summary: RobotSummary
     clock: clock_config.Clock | None
     since: float
 
 
-class KeepClocks:
+class SyncClocks:
     """`lag`: seconds to leave to whoever is meant to be first; it doesn't matter who is."""
 
     def __init__(self, clocks: Clocks, clock: Clock, *, lag: Callable[[], float]) -> None:
@@ -39,14 +39,14 @@ class KeepClocks:
     def all_noted(self) -> None:
         self._stored = None
 
-    def note(self, card: Card, clock: clock_config.Clock | None) -> None:
+    def note(self, summary: RobotSummary, clock: clock_config.Clock | None) -> None:
         """The robot is so now."""
-        clock = None if card.deleted else clock
+        clock = None if summary.deleted else clock
         if self._stored is not None:
-            stored = self._stored.get(card.key)
-            if stored is None if clock is None else stored == card.rev:
+            stored = self._stored.get(summary.key)
+            if stored is None if clock is None else stored == summary.rev:
                 return
-        self._noted[card.key] = Noted(card, clock, monotonic())
+        self._noted[summary.key] = Noted(summary, clock, monotonic())
 
     async def run(self) -> None:
         while True:
@@ -61,18 +61,18 @@ class KeepClocks:
             await self._store(ready[start : start + AT_ONCE])
 
     async def _store(self, several: Sequence[Noted]) -> None:
-        stored, now = await self._clocks.find([noted.card.key for noted in several]), self._clock()
+        stored, now = await self._clocks.find([noted.summary.key for noted in several]), self._clock()
         changes, gone, kept = list[Change](), dict[Key, int](), list[Noted]()
         for noted in several:
-            card, old = noted.card, stored.get(noted.card.key)
+            summary, old = noted.summary, stored.get(noted.summary.key)
             if noted.clock is None:
                 if old is not None:
-                    gone[card.key] = card.rev
-            elif old is None or old.rev < card.rev:
-                changes.append(Change(old, set_clock(card, noted.clock, old, now)))
+                    gone[summary.key] = summary.rev
+            elif old is None or old.rev < summary.rev:
+                changes.append(Change(old, set_clock(summary, noted.clock, old, now)))
                 kept.append(noted)
         await self._clocks.remove(gone)
         contended = await self._clocks.write(changes) < len(changes)
         for noted in several:
-            if self._noted.get(noted.card.key) is noted and not (contended and noted in kept):
-                del self._noted[noted.card.key]
+            if self._noted.get(noted.summary.key) is noted and not (contended and noted in kept):
+                del self._noted[noted.summary.key]

@@ -3,17 +3,17 @@
 from typing import Any
 
 import pytest
-from services.scheduler.tests.desk import OWNER
+from services.scheduler.tests.harness import OWNER
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1
 from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.robots.robot import Robot
-from scheduler.aftermath import Aftermath
-from scheduler.card import Card, Key, card_of
-from scheduler.domain import Board, Refusal, State, consider
-from scheduler.ports import Batch, Decided, Known
+from scheduler.domain import EntryState, QueueState, Refusal, consider
+from scheduler.ports import Batch, Decided, StoredTrigger
+from scheduler.robot_summary import Key, RobotSummary, summary_of
+from scheduler.run_end_effects import RunEndEffects
 
 FULL = Refusal(RejectReason.QUEUE_FULL, "10 wait")
 FAILURE = {"execution_id": "e0", "message": "it failed", "at": NOON}
@@ -28,23 +28,23 @@ class After:
 
     def __init__(self, robot: Robot | Exception | None) -> None:
         self.robot = robot
-        self.told: list[tuple[str, str]] = []
+        self.published: list[tuple[str, str]] = []
         self.moved: list[tuple[str, bool | None]] = []
         self.away = False
-        self.aftermath = Aftermath(self, self, self._rearm)  # type: ignore[arg-type]  # it stands in for all three
+        self.effects = RunEndEffects(self, self, self._rearm)  # type: ignore[arg-type]  # it stands in for all three
 
-    async def find(self, team: str, member: str, *, rev: int | None = None) -> Card | None:
+    async def find(self, team: str, member: str, *, rev: int | None = None) -> RobotSummary | None:
         if isinstance(self.robot, Exception):
             raise self.robot
-        return card_of(self.robot) if self.robot else None
+        return summary_of(self.robot) if self.robot else None
 
-    async def failed(self, run: ExecutionFinishedV1) -> None:
+    async def publish_failed(self, run: ExecutionFinishedV1) -> None:
         if self.away:
             raise ConnectionError("NATS is away")
-        self.told.append(("failed", run.execution_id))
+        self.published.append(("failed", run.execution_id))
 
-    async def recovered(self, run: ExecutionFinishedV1) -> None:
-        self.told.append(("recovered", run.execution_id))
+    async def publish_recovered(self, run: ExecutionFinishedV1) -> None:
+        self.published.append(("recovered", run.execution_id))
 
     async def _rearm(self, key: Key, execution: str, *, failed: bool | None) -> None:
         assert key == (TEAM, MEMBER)
@@ -52,9 +52,9 @@ class After:
 
     async def ends(self, *statuses: str) -> list[tuple[str, str]]:
         """One run after another ends so; what was told."""
-        for number, status in enumerate(statuses, len(self.told) * 100):
-            await self.aftermath([an_end(f"e{number}", status)], Batch(), [])
-        return self.told
+        for number, status in enumerate(statuses, len(self.published) * 100):
+            await self.effects([an_end(f"e{number}", status)], Batch(), [])
+        return self.published
 
 
 def an_end(execution: str, status: str) -> ExecutionFinishedV1:
@@ -63,14 +63,14 @@ def an_end(execution: str, status: str) -> ExecutionFinishedV1:
 
 
 async def test_a_failure_is_told_once_and_so_is_what_ends_it() -> None:  # TG-18
-    told = await After(a_robot()).ends("completed", "failed", "failed", "cancelled", "completed", "completed")
-    assert told == [("failed", "e1"), ("recovered", "e4")]
+    published = await After(a_robot()).ends("completed", "failed", "failed", "cancelled", "completed", "completed")
+    assert published == [("failed", "e1"), ("recovered", "e4")]
 
 
 async def test_several_ends_at_once_are_judged_in_order() -> None:  # TG-18
     after = After(a_robot())
-    await after.aftermath([an_end("e1", "failed"), an_end("e2", "completed"), an_end("e3", "failed")], Batch(), [])
-    assert after.told == [("failed", "e1"), ("recovered", "e2"), ("failed", "e3")]
+    await after.effects([an_end("e1", "failed"), an_end("e2", "completed"), an_end("e3", "failed")], Batch(), [])
+    assert after.published == [("failed", "e1"), ("recovered", "e2"), ("failed", "e3")]
 
 
 async def test_what_the_gateway_has_noted_goes_before_what_was_told() -> None:  # TG-18
@@ -114,23 +114,25 @@ async def test_an_end_counts_though_its_robot_can_not_be_read(robot: Exception |
 async def test_a_daemons_run_that_is_rejected_counts_as_a_failure() -> None:  # SC-05
     after = After(a_daemon())
     clocked, other = a_trigger("t1", "clock"), a_trigger("t2")
-    taken = consider(a_trigger("t3", "clock"), card_of(a_daemon()), Board(), now=NOON)
+    taken = consider(a_trigger("t3", "clock"), summary_of(a_daemon()), QueueState(), now=NOON)
     batch = Batch(
         decided=[
-            Decided(clocked, "", FULL, clocked=True),
+            Decided(clocked, "", FULL, from_clock=True),
             Decided(other, "", FULL),
-            Decided(a_trigger("t3", "clock"), "", taken, clocked=True),
+            Decided(a_trigger("t3", "clock"), "", taken, from_clock=True),
         ]
     )
-    await after.aftermath([], batch, [])
+    await after.effects([], batch, [])
     assert after.moved == [(execution_id("t1"), True)]
-    assert after.told == []  # no run has failed
+    assert after.published == []  # no run has failed
 
 
 async def test_a_daemons_run_that_is_taken_back_is_followed_by_the_next() -> None:  # SC-05 TG-16
     after = After(a_daemon())
-    gone = [Known(execution_id(name), State.REJECTED, a_trigger(name, kind), "") for name, kind in GONE.items()]
-    await after.aftermath([], Batch(), gone)
+    gone = [
+        StoredTrigger(execution_id(name), EntryState.REJECTED, a_trigger(name, kind), "") for name, kind in GONE.items()
+    ]
+    await after.effects([], Batch(), gone)
     assert after.moved == [(execution_id("t1"), None)]
 
 

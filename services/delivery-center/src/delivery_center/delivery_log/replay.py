@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from delivery_center.deliver import why_gone
-from delivery_center.domain import Delivery, Target
-from delivery_center.page_mark import mark_of, read_mark
-from delivery_center.ports import Ledger, Robots
+from delivery_center.attempts.deliver import why_not_deliverable
+from delivery_center.domain.delivery import Delivery, Target
+from delivery_center.domain.page_cursor import cursor_of, parse_cursor
+from delivery_center.ports import DeliveryLog, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Permanent
 from rota_contracts.ids import derived_id
@@ -32,38 +32,38 @@ class Replay:
     was deleted sends nothing more.
     """
 
-    ledger: Ledger
+    log: DeliveryLog
     robots: Robots
     clock: Clock
 
     async def __call__(self, asked: ReplayDeliveries) -> ReplayDeliveriesReply:
         """One page. Raise Permanent if the robot that is asked for was deleted, or `after` is not the end of a page."""
-        page = await self.ledger.replayable(asked, after=read_mark(asked.after))
+        page = await self.log.replayable(asked, after=parse_cursor(asked.after))
         members = {delivery.context.member_id for delivery in page} | ({asked.member_id} - {None})
         gone = await self._gone(asked.team_id, sorted(member for member in members if member is not None))
         named = asked.member_id or (page[0].context.member_id if asked.request_id and page else None)
         if named in gone:
             raise Permanent(f"{gone[named]}: nothing is replayed")
         replays = await self._replays([each for each in page if each.context.member_id not in gone], asked)
-        stored = replays if asked.dry_run else await asyncio.gather(*map(self.ledger.insert, replays))
+        stored = replays if asked.dry_run else await asyncio.gather(*map(self.log.insert, replays))
         more = len(page) == asked.limit and not asked.request_id
         return ReplayDeliveriesReply(
             replayed=[
                 ReplayedDelivery(request_id=each.request_id, replay_of=each.replay_of or "", targets=len(each.targets))
                 for each in stored
             ],
-            next=mark_of(page[-1]).text() if more else "",
+            next=cursor_of(page[-1]).text() if more else "",
         )
 
     async def _gone(self, team: str, members: Sequence[str]) -> dict[str, str]:
         """Robots that aren't there any more, and why."""
         robots = await asyncio.gather(*(self.robots.find(team, member) for member in members))
-        reasons = {member: why_gone(robot, member) for member, robot in zip(members, robots, strict=True)}
+        reasons = {member: why_not_deliverable(robot, member) for member, robot in zip(members, robots, strict=True)}
         return {member: reason for member, reason in reasons.items() if reason is not None}
 
     async def _replays(self, originals: Sequence[Delivery], asked: ReplayDeliveries) -> list[Delivery]:
         """In the order of their originals; none for one that has no target to send to."""
-        others = await self.ledger.replays_of(sorted({first_of(original) for original in originals}))
+        others = await self.log.replays_of(sorted({first_of(original) for original in originals}))
         made: list[Delivery] = []
         for original in originals:
             request_id = derived_id("replay", asked.team_id, asked.replay_id, original.request_id)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from delivery_center.ports import UnwellTargets
-from delivery_center.target_health import Place, UnwellTarget, health_of
-from delivery_center.unwell import Unwell
+from delivery_center.domain.circuit_breaker import FailingTarget, TargetRef, health_of
+from delivery_center.ports import FailingTargets
+from delivery_center.targets.circuit_breakers import CircuitBreakers
 from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetPage
 
 MOST = 500
@@ -17,12 +17,12 @@ BY_HAND = "switched off by hand"
 class ManageTargets:
     """Switched twice the same way, a place stays as it is."""
 
-    store: UnwellTargets
-    unwell: Unwell
+    store: FailingTargets
+    breakers: CircuitBreakers
 
     async def list(self, asked: ListTargets) -> TargetPage:
-        unwell = await self.store.of(asked.team_id)
-        return TargetPage(targets=[health_of(target) for target in unwell[:MOST]])
+        breakers = await self.store.of(asked.team_id)
+        return TargetPage(targets=[health_of(target) for target in breakers[:MOST]])
 
     async def switch(self, asked: SwitchTarget) -> TargetPage:
         """Any place that a result of the team went to, or that is known to fail."""
@@ -34,9 +34,9 @@ class ManageTargets:
                 "the ledger of deliveries and the list of targets have them"
             )
         switched = await self._switched(place, asked)
-        return TargetPage(targets=[health_of(switched or known or UnwellTarget(**place.named()))])
+        return TargetPage(targets=[health_of(switched or known or FailingTarget(**place.named()))])
 
-    async def _switched(self, place: Place, asked: SwitchTarget) -> UnwellTarget | None:
+    async def _switched(self, place: TargetRef, asked: SwitchTarget) -> FailingTarget | None:
         if asked.enabled:
-            return await self.unwell.switch_on(asked.team_id, asked.target_id)
-        return await self.unwell.switch_off(place, asked.reason or BY_HAND)
+            return await self.breakers.enable(asked.team_id, asked.target_id)
+        return await self.breakers.disable(place, asked.reason or BY_HAND)

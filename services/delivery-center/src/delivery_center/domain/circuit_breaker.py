@@ -5,21 +5,21 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, assert_never
 
-from delivery_center.domain import Outcome, Reached, Refused, Target, Unreached
+from delivery_center.domain.delivery import Outcome, PermanentFailure, Succeeded, Target, TransientFailure
 from rota_common.retries import backoff
 from rota_contracts.messages.delivery import DeliveryType
 from rota_contracts.messages.targets import TargetCondition, TargetHealth
 from rota_contracts.model import Instant, Name, Part
 
-IN_A_ROW = 5
+CONSECUTIVE_FAILURES = 5
 """So many attempts in vain, with none between that worked, say that a place doesn't work, and not one result."""
 
-REST_S, LONGEST_REST_S = 30.0, 600.0
-HAVE_HEALTH = frozenset({DeliveryType.WEBHOOK, DeliveryType.PROCESS})
+OPEN_S, LONGEST_OPEN_S = 30.0, 600.0
+WITH_BREAKER = frozenset({DeliveryType.WEBHOOK, DeliveryType.PROCESS})
 """Mail goes to our own mail server, notifications to our own bus: neither says anything about the receiver."""
 
 
-class Place(Part):
+class TargetRef(Part):
     """Where results of a team go. `member_id` is the robot whose delivery went there last."""
 
     target_id: str
@@ -30,13 +30,13 @@ class Place(Part):
 
     def named(self) -> dict[str, Any]:
         """What tells it from others, also if more is known of it."""
-        return self.model_dump(mode="json", include=set(Place.model_fields))
+        return self.model_dump(mode="json", include=set(TargetRef.model_fields))
 
 
-class UnwellTarget(Place):
+class FailingTarget(TargetRef):
     """A place that fails or is switched off; nothing is kept of a healthy one.
 
-    `failures` in a row, since `failing_since`; the last was `last_error` at `last_at`. `untold`: that it was disabled
+    `failures` in a row, since `failing_since`; the last was `last_error` at `last_at`. `unpublished`: that it was disabled
     or enabled hasn't been published yet; `enabled_at` is kept as long as that.
     """
 
@@ -47,92 +47,92 @@ class UnwellTarget(Place):
     disabled_at: Instant | None = None
     reason: str = ""
     enabled_at: Instant | None = None
-    untold: bool = False
+    unpublished: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Circuit:
     """What one replica remembers of a place that fails: `failures` in a row, and the rests it has had since it worked.
 
-    Until `shut_until` nothing is sent there; then one attempt is made to see.
+    Until `open_until` nothing is sent there; then one attempt is made to see.
     """
 
     failures: int = 0
-    rests: int = 0
-    shut_until: datetime | None = None
+    times_opened: int = 0
+    open_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
+class Allowed:
     """Send. `probe`: nobody else does until it is known how this fares."""
 
     probe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class Blocked:
     """Send nothing until then."""
 
     until: datetime
 
 
-def has_health(target: Target) -> bool:
-    return target.type in HAVE_HEALTH and target.target_id != ""
+def has_breaker(target: Target) -> bool:
+    return target.type in WITH_BREAKER and target.target_id != ""
 
 
-def approach(circuit: Circuit, *, now: datetime, probe_for: timedelta) -> tuple[Circuit, Go | Rest]:
+def allow(circuit: Circuit, *, now: datetime, probe_for: timedelta) -> tuple[Circuit, Allowed | Blocked]:
     """May something be sent there now? A probe shuts out the others for as long as it may take."""
-    if circuit.shut_until is None:
-        return circuit, Go()
-    if now < circuit.shut_until:
-        return circuit, Rest(circuit.shut_until)
-    return replace(circuit, shut_until=now + probe_for), Go(probe=True)
+    if circuit.open_until is None:
+        return circuit, Allowed()
+    if now < circuit.open_until:
+        return circuit, Blocked(circuit.open_until)
+    return replace(circuit, open_until=now + probe_for), Allowed(probe=True)
 
 
-def after(circuit: Circuit, outcome: Outcome, went: Go, *, now: datetime, random: Random) -> Circuit | None:
+def after(circuit: Circuit, outcome: Outcome, allowed: Allowed, *, now: datetime, random: Random) -> Circuit | None:
     """The circuit after an attempt; None if there is nothing to remember: it answers."""
     match outcome:
-        case Reached():
+        case Succeeded():
             return None
-        case Refused(details=None):  # nothing was sent, so nothing is known
-            return replace(circuit, shut_until=now) if went.probe else circuit
-        case Refused():
+        case PermanentFailure(details=None):  # nothing was sent, so nothing is known
+            return replace(circuit, open_until=now) if allowed.probe else circuit
+        case PermanentFailure():
             return None
-        case Unreached():
-            return _shut(circuit, went, now, random)
+        case TransientFailure():
+            return _failed(circuit, allowed, now, random)
         case other:
             assert_never(other)
 
 
-def _shut(circuit: Circuit, went: Go, now: datetime, random: Random) -> Circuit:
+def _failed(circuit: Circuit, allowed: Allowed, now: datetime, random: Random) -> Circuit:
     failures = circuit.failures + 1
-    if failures < IN_A_ROW:
+    if failures < CONSECUTIVE_FAILURES:
         return Circuit(failures)
-    if circuit.shut_until is not None and not went.probe:  # it was under way already when the circuit opened
+    if circuit.open_until is not None and not allowed.probe:  # it was under way already when the circuit opened
         return circuit
-    rests = circuit.rests + 1
-    rest = backoff(rests, random=random, base=REST_S, cap=LONGEST_REST_S)
-    return Circuit(failures, rests, now + timedelta(seconds=rest))
+    times_opened = circuit.times_opened + 1
+    rest = backoff(times_opened, random=random, base=OPEN_S, cap=LONGEST_OPEN_S)
+    return Circuit(failures, times_opened, now + timedelta(seconds=rest))
 
 
-def why_switch_off(target: UnwellTarget, outcome: Outcome, *, now: datetime, patience: timedelta) -> str | None:
+def reason_to_disable(target: FailingTarget, outcome: Outcome, *, now: datetime, patience: timedelta) -> str | None:
     """The reason to send nothing there any more; None to go on. `patience`: how long it may fail with no success."""
-    if isinstance(outcome, Refused) and outcome.gone:
+    if isinstance(outcome, PermanentFailure) and outcome.gone:
         return f"it says it is gone: {outcome.error}"
     since = target.failing_since
-    if since is None or now - since < patience or target.failures < IN_A_ROW:
+    if since is None or now - since < patience or target.failures < CONSECUTIVE_FAILURES:
         return None
     return f"it has failed since {instant(since)}: {target.last_error}"
 
 
-def why_off(target: UnwellTarget) -> str | None:
+def disabled_reason(target: FailingTarget) -> str | None:
     """What becomes of a delivery to a place that is switched off; None if it isn't."""
     if target.disabled_at is None:
         return None
     return f"switched off since {instant(target.disabled_at)}: rota targets enable {target.target_id}"
 
 
-def health_of(target: UnwellTarget) -> TargetHealth:
+def health_of(target: FailingTarget) -> TargetHealth:
     """As people see it."""
     condition = TargetCondition.FAILING if target.failures else TargetCondition.HEALTHY
     return TargetHealth(

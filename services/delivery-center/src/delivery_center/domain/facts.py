@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from delivery_center.domain import Delivery, Target
+from delivery_center.domain.delivery import Delivery, Target
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_ATTEMPTED,
@@ -68,14 +68,14 @@ def of_first_attempts(delivery: Delivery) -> list[Fact]:
 def of_last_changes(delivery: Delivery) -> list[Fact]:
     """What follows from the changes that haven't been published yet."""
     facts: list[Fact] = []
-    untold = [target for target in delivery.targets if target.untold]
-    changed_at = [target.attempts[-1].at if target.attempts else delivery.accepted_at for target in untold]
-    for target, since in zip(untold, changed_at, strict=True):
+    unpublished = [target for target in delivery.targets if target.unpublished]
+    changed_at = [target.attempts[-1].at if target.attempts else delivery.accepted_at for target in unpublished]
+    for target, since in zip(unpublished, changed_at, strict=True):
         if target.given_up is None:
             facts.append(_attempted(delivery, target, attempts=len(target.attempts), since=since))
         if target.state is TargetState.FAILED:
             facts.append(_failed(delivery, result_of(target), since=since))
-    if untold and delivery.settled:
+    if unpublished and delivery.settled:
         facts.append(_settled(delivery, [result_of(target) for target in delivery.targets], since=max(changed_at)))
     return facts
 

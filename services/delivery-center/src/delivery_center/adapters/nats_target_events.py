@@ -4,20 +4,20 @@ from datetime import datetime
 
 from nats.errors import Error as NatsError
 
-from delivery_center.target_health import UnwellTarget
+from delivery_center.domain.circuit_breaker import FailingTarget
 from rota_common.bus.publishing import Publish
 from rota_common.errors import Transient
 from rota_contracts.catalog import TARGET_DISABLED, TARGET_ENABLED
 from rota_contracts.messages.targets import TargetDisabledV1, TargetEnabledV1
 
 
-class NatsNotices:
+class NatsTargetEvents:
     """The fact's id derives from the place and the instant: whoever says it, it is the same fact."""
 
     def __init__(self, publish: Publish) -> None:
         self._publish = publish
 
-    async def say(self, target: UnwellTarget) -> None:
+    async def publish(self, target: FailingTarget) -> None:
         try:
             if target.disabled_at is not None:
                 cause = f"{target.target_id}:{target.disabled_at.isoformat()}"
@@ -29,7 +29,7 @@ class NatsNotices:
             raise Transient(f"can't say that a target was switched: {error!r}") from error
 
 
-def _disabled(target: UnwellTarget, at: datetime) -> TargetDisabledV1:
+def _disabled(target: FailingTarget, at: datetime) -> TargetDisabledV1:
     return TargetDisabledV1(
         team_id=target.team_id,
         member_id=target.member_id,
@@ -42,7 +42,7 @@ def _disabled(target: UnwellTarget, at: datetime) -> TargetDisabledV1:
     )
 
 
-def _enabled(target: UnwellTarget, at: datetime) -> TargetEnabledV1:
+def _enabled(target: FailingTarget, at: datetime) -> TargetEnabledV1:
     return TargetEnabledV1(
         team_id=target.team_id,
         member_id=target.member_id,

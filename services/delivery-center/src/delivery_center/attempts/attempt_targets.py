@@ -6,27 +6,27 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from delivery_center.controls import Controls
-from delivery_center.domain import (
+from delivery_center.attempts.concurrency_limits import ConcurrencyLimits
+from delivery_center.attempts.paused_executions import PausedExecutions
+from delivery_center.attempts.resolve_attachments import resolve_attachments
+from delivery_center.domain.circuit_breaker import Blocked, instant
+from delivery_center.domain.delivery import (
     AT_ONCE,
     REASON_LIMIT,
     Delivery,
     Outcome,
-    Reached,
-    Refused,
-    Schedule,
+    PermanentFailure,
+    RetryPolicy,
+    Succeeded,
     Target,
-    Unreached,
+    TransientFailure,
     drop,
     put_off,
     record,
 )
-from delivery_center.enclosures import enclosures
-from delivery_center.expansion import config_of
-from delivery_center.places import Places
-from delivery_center.ports import Channel, Enclosure, Files, Gone, Parcel, Texts
-from delivery_center.target_health import Rest, instant
-from delivery_center.unwell import Unwell
+from delivery_center.domain.expansion import config_of
+from delivery_center.ports import Channel, Files, Gone, OutgoingMessage, ResolvedAttachment, Texts
+from delivery_center.targets.circuit_breakers import CircuitBreakers
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
@@ -44,7 +44,7 @@ class _Load:
 
     robot: Robot
     body: str
-    enclosures: tuple[Enclosure, ...]
+    attachments: tuple[ResolvedAttachment, ...]
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class AttemptTargets:
     recording: Channel[Any]
     texts: Texts
     files: Files
-    controls: Controls
-    unwell: Unwell
-    places: Places
+    paused: PausedExecutions
+    breakers: CircuitBreakers
+    limits: ConcurrencyLimits
     clock: Clock
-    schedule: Schedule
+    retry_policy: RetryPolicy
     timeout: float
     patience: Mapping[DeliveryType, float] = field(default_factory=dict)
 
@@ -74,8 +74,8 @@ class AttemptTargets:
         Raises Permanent, with nothing sent, if the content can't be read.
         """
         content = delivery.content
-        enclosed = await enclosures(self.files, delivery.context.team_id, content.attachments)
-        load = _Load(robot, await self.texts.read(content.body), enclosed)
+        attachments = await resolve_attachments(self.files, delivery.context.team_id, content.attachments)
+        load = _Load(robot, await self.texts.read(content.body), attachments)
         free = asyncio.Semaphore(AT_ONCE)
 
         async def one(target: Target) -> Target:
@@ -93,7 +93,7 @@ class AttemptTargets:
         """What was heard that keeps it back; None if nothing was, or doesn't matter to it."""
         if delivery.mode is not ExecutorMode.STANDARD or delivery.replay_of is not None:
             return None
-        return self.controls.of(delivery.context.execution_id)
+        return self.paused.of(delivery.context.execution_id)
 
     def _kept_back(self, target: Target, said: DeliveryPermission) -> Target:
         if said.leave is Permission.DENY:
@@ -101,23 +101,23 @@ class AttemptTargets:
         return put_off(target, self.clock(), said.reason)
 
     async def _at_its_place(self, delivery: Delivery, target: Target, load: _Load) -> Target:
-        off = self.unwell.off(target)
+        off = self.breakers.off(target)
         if off is not None:
             return drop(target, off.reason)
-        async with self.places.turn(_place(target)) as mine:
+        async with self.limits.slot(_place(target)) as mine:
             if not mine:
                 return put_off(target, self.clock(), f"{_shown(target)} is busy; tried again soon")
-            went = self.unwell.approach(target)
-            if isinstance(went, Rest):
-                reason = f"{_shown(target)} isn't answering; tried again at {instant(went.until)}"
-                return put_off(target, self.clock(), reason, until=went.until)
+            allowed = self.breakers.allow(target)
+            if isinstance(allowed, Blocked):
+                reason = f"{_shown(target)} isn't answering; tried again at {instant(allowed.until)}"
+                return put_off(target, self.clock(), reason, until=allowed.until)
             attempted, outcome = await self._attempt(delivery, target, load)
-        await self.unwell.note(delivery, target, outcome, went)
+        await self.breakers.note(delivery, target, outcome, allowed)
         return attempted
 
     async def _attempt(self, delivery: Delivery, target: Target, load: _Load) -> tuple[Target, Outcome]:
         at, started = self.clock(), perf_counter()
-        parcel = Parcel(
+        outgoing = OutgoingMessage(
             delivery_id=target.delivery_id,
             request_id=delivery.request_id,
             at=at,
@@ -128,30 +128,32 @@ class AttemptTargets:
             robot=load.robot,
             traceparent=delivery.traceparent,
             replay_of=delivery.replay_of,
-            enclosures=load.enclosures,
+            attachments=load.attachments,
         )
-        outcome = await self._send(delivery.mode, target, parcel)
+        outcome = await self._send(delivery.mode, target, outgoing)
         latency_ms = round((perf_counter() - started) * 1000)
-        attempted = record(target, outcome, at=at, latency_ms=latency_ms, now=self.clock(), schedule=self.schedule)
+        attempted = record(
+            target, outcome, at=at, latency_ms=latency_ms, now=self.clock(), retry_policy=self.retry_policy
+        )
         _log(delivery, attempted)
         return attempted, outcome
 
-    async def _send(self, mode: ExecutorMode, target: Target, parcel: Parcel) -> Outcome:
+    async def _send(self, mode: ExecutorMode, target: Target, outgoing: OutgoingMessage) -> Outcome:
         channel = self.channels[target.type] if mode is ExecutorMode.STANDARD else self.recording
         seconds = self.patience.get(target.type, self.timeout)
         try:
             async with asyncio.timeout(seconds):
-                sent = await channel.send(config_of(target), parcel)
+                sent = await channel.send(config_of(target), outgoing)
         except Permanent as error:
-            return Refused(_reason(error), getattr(error, "details", None), gone=isinstance(error, Gone))
+            return PermanentFailure(_reason(error), getattr(error, "details", None), gone=isinstance(error, Gone))
         except Transient as error:
-            return Unreached(_reason(error), after=error.after, details=getattr(error, "details", None))
+            return TransientFailure(_reason(error), after=error.after, details=getattr(error, "details", None))
         except TimeoutError:
-            return Unreached(f"no answer within {seconds:g} s")
+            return TransientFailure(f"no answer within {seconds:g} s")
         except Exception as bug:  # a bug in one channel must not send to the other targets again
             logger().exception("channel failed", delivery_id=target.delivery_id, channel=target.type.value)
-            return Unreached(f"the channel {target.type} failed: {type(bug).__name__}")
-        return Reached(sent.recipients, sent.details)
+            return TransientFailure(f"the channel {target.type} failed: {type(bug).__name__}")
+        return Succeeded(sent.recipients, sent.details)
 
 
 def _place(target: Target) -> str:

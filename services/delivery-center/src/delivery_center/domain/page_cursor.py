@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 
-from delivery_center.domain import Delivery
+from delivery_center.domain.delivery import Delivery
 from rota_common.errors import Permanent
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Mark:
+class PageCursor:
     at: datetime
     request_id: str
 
@@ -20,17 +20,17 @@ class Mark:
         return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
 
 
-def mark_of(delivery: Delivery) -> Mark:
-    return Mark(delivery.created_at, delivery.request_id)
+def cursor_of(delivery: Delivery) -> PageCursor:
+    return PageCursor(delivery.created_at, delivery.request_id)
 
 
-def read_mark(text: str) -> Mark | None:
+def parse_cursor(text: str) -> PageCursor | None:
     """None for no text. Raises Permanent for one that no page ended with."""
     if not text:
         return None
     try:
         at, request_id = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        mark = Mark(datetime.fromisoformat(at), str(request_id))
+        mark = PageCursor(datetime.fromisoformat(at), str(request_id))
     except (binascii.Error, ValueError, TypeError) as error:
         raise Permanent(f"expected after as the next of an earlier answer, not {text[:50]!r}") from error
     if mark.at.tzinfo is None:

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 
-from delivery_center.domain import Delivery
-from delivery_center.facts import Fact
+from delivery_center.domain.delivery import Delivery
+from delivery_center.domain.facts import Fact
 from rota_common.bus.feed import Feed
 from rota_common.bus.publishing import Publish
 
 
-class NatsBulletin:
+class NatsFeedPublisher:
     def __init__(self, publish: Publish, feed: Feed) -> None:
         self._publish, self._feed = publish, feed
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import assert_never
 
-from delivery_center.ask_leave import AskLeave
-from delivery_center.attempt_targets import AttemptTargets
-from delivery_center.deliver import why_gone
-from delivery_center.domain import Delivery, barred, due, give_up, hold, told, with_targets
-from delivery_center.facts import of_last_changes
-from delivery_center.ports import Bulletin, Deliveries, Robots
+from delivery_center.attempts.attempt_targets import AttemptTargets
+from delivery_center.attempts.check_permission import CheckPermission
+from delivery_center.attempts.deliver import why_not_deliverable
+from delivery_center.domain.delivery import Delivery, due, give_up, hold, published, with_targets, withhold
+from delivery_center.domain.facts import of_last_changes
+from delivery_center.ports import Deliveries, FeedPublisher, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
@@ -26,11 +26,11 @@ class Finish:
     """Save what has changed in a claimed delivery, publish it, let go; nothing if somebody else claimed it since."""
 
     deliveries: Deliveries
-    bulletin: Bulletin
+    publisher: FeedPublisher
 
     async def __call__(self, changed: Delivery) -> None:
-        news = any(target.untold for target in changed.targets)
-        if not await self.deliveries.save(changed if news else told(changed)):
+        news = any(target.unpublished for target in changed.targets)
+        if not await self.deliveries.save(changed if news else published(changed)):
             logger(service="delivery-center").warning("claim lost", request_id=changed.request_id)
         elif news:
             await self._publish(changed, again=False)
@@ -40,8 +40,8 @@ class Finish:
         await self._publish(delivery, again=True)
 
     async def _publish(self, delivery: Delivery, *, again: bool) -> None:
-        await self.bulletin.publish(of_last_changes(delivery), of=delivery, again=again)
-        await self.deliveries.save(told(delivery))
+        await self.publisher.publish(of_last_changes(delivery), of=delivery, again=again)
+        await self.deliveries.save(published(delivery))
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Retry:
 
     deliveries: Deliveries
     robots: Robots
-    leave: AskLeave
+    leave: CheckPermission
     attempt: AttemptTargets
     finish: Finish
     clock: Clock
@@ -63,12 +63,12 @@ class Retry:
 
     async def __call__(self, delivery: Delivery) -> None:
         """Do what is due in a claimed delivery."""
-        if any(target.untold for target in delivery.targets):
+        if any(target.unpublished for target in delivery.targets):
             await self.finish.publish_saved(delivery)  # an earlier owner died with this; due again at once if it is due
             return
         context = delivery.context
         robot = await self.robots.find(context.team_id, context.member_id)
-        gone = why_gone(robot, context.member_id)
+        gone = why_not_deliverable(robot, context.member_id)
         if robot is None or gone:
             await self.finish(give_up(delivery, gone or ""))
             return
@@ -95,4 +95,4 @@ class Retry:
         try:
             return await self.leave(delivery)
         except Transient as error:  # nobody can say: as if it were paused
-            return barred(Permission.HOLD, str(error))
+            return withhold(Permission.HOLD, str(error))

@@ -1,13 +1,13 @@
 """How a delivery has fared, for whoever asks."""
 
-from delivery_center.domain import Attempt, Delivery, Target
-from delivery_center.facts import result_of
-from delivery_center.ports import Ledger
+from delivery_center.domain.delivery import Attempt, Delivery, Target
+from delivery_center.domain.facts import result_of
+from delivery_center.ports import DeliveryLog
 from rota_contracts.messages.delivery import AttemptDetail, DeliveryReply, ReadDelivery, TargetDetail
 
 
-async def read_delivery(question: ReadDelivery, ledger: Ledger) -> DeliveryReply:
-    delivery = await _asked_for(question, ledger)
+async def read_delivery(question: ReadDelivery, log: DeliveryLog) -> DeliveryReply:
+    delivery = await _asked_for(question, log)
     if delivery is None:
         return DeliveryReply()
     return DeliveryReply(
@@ -22,11 +22,11 @@ async def read_delivery(question: ReadDelivery, ledger: Ledger) -> DeliveryReply
     )
 
 
-async def _asked_for(question: ReadDelivery, ledger: Ledger) -> Delivery | None:
+async def _asked_for(question: ReadDelivery, log: DeliveryLog) -> Delivery | None:
     """By its id if one is given, and only for the team that it belongs to."""
     if not question.request_id:
-        return await ledger.find_of(question.team_id, question.execution_id)
-    found = await ledger.find(question.request_id)
+        return await log.find_of(question.team_id, question.execution_id)
+    found = await log.find(question.request_id)
     return found if found is not None and found.context.team_id == question.team_id else None
 
 

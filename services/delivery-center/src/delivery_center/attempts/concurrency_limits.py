@@ -10,7 +10,7 @@ PATIENCE_S = 2.0
 
 
 @dataclass
-class _Place:
+class _Slots:
     """`users`: under way or waiting. `began`: when those under way did. `took`: seconds, the one that ended last."""
 
     free: asyncio.Semaphore
@@ -19,20 +19,20 @@ class _Place:
     took: float = 0.0
 
 
-class Places:
+class ConcurrencyLimits:
     """`limit` attempts at each place at once, first come, first served."""
 
     def __init__(self, limit: int, *, patience: float = PATIENCE_S) -> None:
         self._limit, self._patience = limit, patience
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _Slots] = {}
 
     @asynccontextmanager
-    async def turn(self, name: str) -> AsyncIterator[bool]:
+    async def slot(self, name: str) -> AsyncIterator[bool]:
         """Is it this attempt's turn at the place? False if it doesn't come soon."""
-        place = self._places.setdefault(name, _Place(asyncio.Semaphore(self._limit)))
+        place = self._places.setdefault(name, _Slots(asyncio.Semaphore(self._limit)))
         place.users += 1
         try:
-            if not await self._comes(place):
+            if not await self._acquire(place):
                 yield False
                 return
             began = _now()
@@ -48,7 +48,7 @@ class Places:
             if place.users == 0:
                 del self._places[name]
 
-    async def _comes(self, place: _Place) -> bool:
+    async def _acquire(self, place: _Slots) -> bool:
         if self._expected(place) > self._patience:
             return False
         try:
@@ -58,7 +58,7 @@ class Places:
             return False
         return True
 
-    def _expected(self, place: _Place) -> float:
+    def _expected(self, place: _Slots) -> float:
         """Seconds until whoever comes now has its turn, going by the slowest that is known of."""
         waiting = place.users - len(place.began)
         if place.users <= self._limit:

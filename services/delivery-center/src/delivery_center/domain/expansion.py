@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from delivery_center.domain import Target
+from delivery_center.domain.delivery import Target
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.delivery import DeliveryType
 from rota_contracts.robots.preferences import (

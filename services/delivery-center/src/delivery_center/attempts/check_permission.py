@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 
-from delivery_center.controls import Controls
-from delivery_center.domain import GO, Delivery, barred
+from delivery_center.attempts.paused_executions import PausedExecutions
+from delivery_center.domain.delivery import PERMITTED, Delivery, withhold
 from delivery_center.ports import Executions
 from rota_contracts.messages.delivery import DeliveryPermission, Permission
 from rota_contracts.messages.trigger import ExecutorMode
 
 
 @dataclass(frozen=True)
-class AskLeave:
+class CheckPermission:
     executions: Executions
-    controls: Controls
+    paused: PausedExecutions
 
     async def __call__(self, delivery: Delivery) -> DeliveryPermission:
         """Raise Transient if nobody can say. Outside of standard mode nothing is sent, so nobody is asked.
@@ -21,12 +21,12 @@ class AskLeave:
         robot ends it.
         """
         if delivery.mode is not ExecutorMode.STANDARD or delivery.replay_of is not None:
-            return GO
+            return PERMITTED
         context = delivery.context
-        heard = self.controls.of(context.execution_id)
+        heard = self.paused.of(context.execution_id)
         said = await self.executions.may_deliver(context.team_id, context.execution_id)
         if said.leave is not Permission.ALLOW:
-            return barred(said.leave, said.reason)
+            return withhold(said.leave, said.reason)
         if heard is not None:  # it was resumed and we didn't hear of it
-            self.controls.forget(context.execution_id, heard)
+            self.paused.forget(context.execution_id, heard)
         return said

@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import dataclass
 
-from delivery_center.domain import Delivery
-from delivery_center.retry import Retry
+from delivery_center.attempts.retry import Retry
+from delivery_center.domain.delivery import Delivery
 from rota_common.runtime.logs import logger
 
 WORKERS = 32

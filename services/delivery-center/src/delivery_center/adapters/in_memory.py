@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
-from delivery_center.domain import GO, Delivery, Target
-from delivery_center.facts import Fact
-from delivery_center.page_mark import Mark, mark_of
-from delivery_center.ports import Parcel, Sent
+from delivery_center.domain.delivery import PERMITTED, Delivery, Target
+from delivery_center.domain.facts import Fact
+from delivery_center.domain.page_cursor import PageCursor, cursor_of
+from delivery_center.ports import OutgoingMessage, Sent
 from rota_common.errors import Permanent
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import DeliveryPermission
@@ -18,7 +18,7 @@ from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.robots.robot import Robot
 
 
-class MemoryDeliveries:
+class InMemoryDeliveries:
     def __init__(self) -> None:
         self._stored: dict[str, Delivery] = {}
 
@@ -29,12 +29,12 @@ class MemoryDeliveries:
         found = self._fitting(ListDeliveries(team_id=team, execution_id=execution_id))
         return next((_without_body(delivery) for delivery in reversed(found) if delivery.replay_of is None), None)
 
-    async def page(self, asked: ListDeliveries, *, after: Mark | None) -> list[Delivery]:
+    async def page(self, asked: ListDeliveries, *, after: PageCursor | None) -> list[Delivery]:
         found = [each for each in self._fitting(asked) if asked.state in (None, each.state)]
-        left = [each for each in reversed(found) if after is None or mark_of(each) < after]
+        left = [each for each in reversed(found) if after is None or cursor_of(each) < after]
         return [_without_body(each) for each in left[: asked.limit]]
 
-    async def replayable(self, asked: ReplayDeliveries, *, after: Mark | None) -> list[Delivery]:
+    async def replayable(self, asked: ReplayDeliveries, *, after: PageCursor | None) -> list[Delivery]:
         found = [
             each
             for each in self._fitting(asked)
@@ -42,7 +42,7 @@ class MemoryDeliveries:
             and (each.replay_of is None if asked.request_id is None else each.request_id == asked.request_id)
             and any(_is_replayable(target, asked) for target in each.targets)
         ]
-        return [each for each in found if after is None or mark_of(each) > after][: asked.limit]
+        return [each for each in found if after is None or cursor_of(each) > after][: asked.limit]
 
     async def replays_of(self, request_ids: Sequence[str]) -> list[Delivery]:
         return [_without_body(each) for each in self._stored.values() if each.replay_of in request_ids]
@@ -86,7 +86,7 @@ class MemoryDeliveries:
                 and (asked.since is None or each.created_at >= asked.since)
                 and (asked.until is None or each.created_at < asked.until)
             ),
-            key=mark_of,
+            key=cursor_of,
         )
 
     def _claim(self, wanted: Callable[[Delivery], bool], until: datetime) -> Delivery | None:
@@ -98,7 +98,7 @@ class MemoryDeliveries:
         return claimed
 
 
-class MemorySubscriptions:
+class InMemorySubscriptions:
     def __init__(self) -> None:
         self._stored: dict[tuple[str, str, str], Subscription] = {}
 
@@ -114,7 +114,7 @@ class MemorySubscriptions:
         return sorted(theirs, key=lambda one: (one.channel, one.subscriber))
 
 
-class MemorySuppressions:
+class InMemorySuppressions:
     def __init__(self) -> None:
         self._stored: dict[tuple[str, str], Suppression] = {}
 
@@ -132,7 +132,7 @@ class MemorySuppressions:
         return [self._stored[team, address] for address in theirs[:limit]]
 
 
-class MemoryFiles:
+class InMemoryFiles:
     """`contents` by file id; one whose content isn't what it says is spoilt."""
 
     def __init__(self, *stored: StoredAttachment, contents: Mapping[str, bytes] | None = None) -> None:
@@ -148,7 +148,7 @@ class MemoryFiles:
         return content
 
 
-class MemoryRobots:
+class InMemoryRobots:
     def __init__(self, *robots: Robot) -> None:
         self.stored = {(robot.team_id, robot.member_id): robot for robot in robots}
 
@@ -165,7 +165,7 @@ class ScriptedExecutions:
 
     async def may_deliver(self, team: str, execution_id: str) -> DeliveryPermission:
         self.asked.append((team, execution_id))
-        answer = self.script.pop(0) if self.script else GO
+        answer = self.script.pop(0) if self.script else PERMITTED
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -187,17 +187,17 @@ class ScriptedChannel:
 
     def __init__(self, *script: Sent | Exception) -> None:
         self.script = list(script)
-        self.parcels: list[Parcel] = []
+        self.sent: list[OutgoingMessage] = []
 
-    async def send(self, target: object, parcel: Parcel) -> Sent:
-        self.parcels.append(parcel)
+    async def send(self, target: object, outgoing: OutgoingMessage) -> Sent:
+        self.sent.append(outgoing)
         answer = self.script.pop(0) if self.script else Sent()
         if isinstance(answer, Exception):
             raise answer
         return answer
 
 
-class MemoryBulletin:
+class InMemoryFeedPublisher:
     """Remembers what was published; `failures` are raised first."""
 
     def __init__(self, *failures: Exception) -> None:

@@ -7,20 +7,20 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from delivery_center.domain import Delivery, Outcome, Reached, Refused, Target, Unreached
-from delivery_center.ports import Notices, UnwellTargets
-from delivery_center.target_health import (
+from delivery_center.domain.circuit_breaker import (
+    Allowed,
+    Blocked,
     Circuit,
-    Go,
-    Place,
-    Rest,
-    UnwellTarget,
+    FailingTarget,
+    TargetRef,
     after,
-    approach,
-    has_health,
-    why_off,
-    why_switch_off,
+    allow,
+    disabled_reason,
+    has_breaker,
+    reason_to_disable,
 )
+from delivery_center.domain.delivery import Delivery, Outcome, PermanentFailure, Succeeded, Target, TransientFailure
+from delivery_center.ports import FailingTargets, TargetEvents
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
@@ -44,7 +44,7 @@ class Off:
     reason: str
 
 
-class Unwell:
+class CircuitBreakers:
     """Healthy places cost nothing: neither a write nor a look at the store.
 
     `patience`: how long a place may fail with no success before it is switched off. `probe_for`: how long an attempt
@@ -53,59 +53,59 @@ class Unwell:
 
     def __init__(
         self,
-        store: UnwellTargets,
-        notices: Notices,
+        store: FailingTargets,
+        target_events: TargetEvents,
         *,
         clock: Clock,
         random: Random,
         patience: timedelta,
         probe_for: timedelta,
     ) -> None:
-        self._store, self._notices, self._clock, self._random = store, notices, clock, random
+        self._store, self._target_events, self._clock, self._random = store, target_events, clock, random
         self._patience, self._probe_for = patience, probe_for
-        self._known: dict[str, UnwellTarget] = {}
+        self._known: dict[str, FailingTarget] = {}
         self._circuits: dict[str, Circuit] = {}
         self._reached: dict[str, datetime] = {}
 
     def off(self, target: Target) -> Off | None:
         """Is it switched off?"""
-        known = self._known.get(target.target_id) if has_health(target) else None
-        reason = None if known is None else why_off(known)
+        known = self._known.get(target.target_id) if has_breaker(target) else None
+        reason = None if known is None else disabled_reason(known)
         return None if reason is None else Off(reason)
 
-    def approach(self, target: Target) -> Go | Rest:
+    def allow(self, target: Target) -> Allowed | Blocked:
         """May something be sent there now?"""
-        circuit = self._circuits.get(target.target_id) if has_health(target) else None
+        circuit = self._circuits.get(target.target_id) if has_breaker(target) else None
         if circuit is None:
-            return Go()
+            return Allowed()
         now = self._clock()
-        self._circuits[target.target_id], answer = approach(circuit, now=now, probe_for=self._probe_for)
-        if isinstance(answer, Go):
+        self._circuits[target.target_id], answer = allow(circuit, now=now, probe_for=self._probe_for)
+        if isinstance(answer, Allowed):
             return answer
         spread = self._random.uniform(0, 0.2) * (answer.until - now)  # they don't all come back at once
-        return Rest(answer.until + spread)
+        return Blocked(answer.until + spread)
 
-    async def note(self, delivery: Delivery, target: Target, outcome: Outcome, went: Go) -> None:
+    async def note(self, delivery: Delivery, target: Target, outcome: Outcome, allowed: Allowed) -> None:
         """What an attempt says about the place. A store that is away is no reason to attempt it again."""
-        if not has_health(target):
+        if not has_breaker(target):
             return
-        self._turn(target.target_id, outcome, went)
+        self._turn(target.target_id, outcome, allowed)
         try:
             match outcome:
-                case Reached():
+                case Succeeded():
                     await self._worked(target.target_id)
-                case Unreached() | Refused():
-                    await self._failed(place_of(delivery, target), outcome)
+                case TransientFailure() | PermanentFailure():
+                    await self._failed(target_ref(delivery, target), outcome)
         except Transient as error:
             _log().warning("can't note how a target fares", target_id=target.target_id, reason=str(error))
 
-    async def switch_off(self, place: Place, reason: str) -> UnwellTarget | None:
+    async def disable(self, place: TargetRef, reason: str) -> FailingTarget | None:
         """None if it is off already."""
-        return await self._switched(await self._store.switch_off(place, reason, self._clock()))
+        return await self._switched(await self._store.disable(place, reason, self._clock()))
 
-    async def switch_on(self, team: str, target_id: str) -> UnwellTarget | None:
+    async def enable(self, team: str, target_id: str) -> FailingTarget | None:
         """None if it isn't off."""
-        return await self._switched(await self._store.switch_on(team, target_id, self._clock()))
+        return await self._switched(await self._store.enable(team, target_id, self._clock()))
 
     async def refresh(self) -> None:
         """Take in what the store knows, and finish what a replica that died has left."""
@@ -119,13 +119,13 @@ class Unwell:
             worked = self._reached.get(target.target_id)
             if worked is not None and target.last_at is not None and target.last_at <= worked:
                 await self._store.reached(target.target_id, worked)
-            if target.untold and now - (target.disabled_at or target.enabled_at or now) > ABOUT_TO_SAY:
-                await self._say(target)
+            if target.unpublished and now - (target.disabled_at or target.enabled_at or now) > ABOUT_TO_SAY:
+                await self._publish(target)
         self._reached = {target_id: at for target_id, at in self._reached.items() if now - at < REMEMBERED}
 
-    def _turn(self, target_id: str, outcome: Outcome, went: Go) -> None:
+    def _turn(self, target_id: str, outcome: Outcome, allowed: Allowed) -> None:
         circuit = self._circuits.pop(target_id, Circuit())
-        turned = after(circuit, outcome, went, now=self._clock(), random=self._random)
+        turned = after(circuit, outcome, allowed, now=self._clock(), random=self._random)
         if turned is not None and turned != Circuit():
             self._circuits[target_id] = turned
         if len(self._circuits) > CIRCUITS:
@@ -139,38 +139,38 @@ class Unwell:
             del self._known[target_id]
             await self._store.reached(target_id, now)
 
-    async def _failed(self, place: Place, outcome: Unreached | Refused) -> None:
+    async def _failed(self, place: TargetRef, outcome: TransientFailure | PermanentFailure) -> None:
         now = self._clock()
         self._reached.pop(place.target_id, None)
         target = self._known[place.target_id] = await self._store.failed(place, outcome.error, now)
-        reason = why_switch_off(target, outcome, now=now, patience=self._patience)
+        reason = reason_to_disable(target, outcome, now=now, patience=self._patience)
         if reason is not None and target.disabled_at is None:
-            await self.switch_off(place, reason)
+            await self.disable(place, reason)
 
-    async def _switched(self, target: UnwellTarget | None) -> UnwellTarget | None:
+    async def _switched(self, target: FailingTarget | None) -> FailingTarget | None:
         if target is None:
             return None
         self._known[target.target_id] = target
         self._circuits.pop(target.target_id, None)
-        await self._say(target)
+        await self._publish(target)
         return target
 
-    async def _say(self, target: UnwellTarget) -> None:
+    async def _publish(self, target: FailingTarget) -> None:
         """What can't be said now is said by a later look at the store."""
         try:
-            await self._notices.say(target)
-            await self._store.told(target)
+            await self._target_events.publish(target)
+            await self._store.mark_published(target)
         except Transient as error:
             _log().warning("can't say that a target was switched", target_id=target.target_id, reason=str(error))
 
 
-def refreshing(unwell: Unwell, every: float) -> Callable[[], Awaitable[None]]:
+def refreshing(breakers: CircuitBreakers, every: float) -> Callable[[], Awaitable[None]]:
     """The loop that keeps a replica informed. `every`: seconds."""
 
     async def loop() -> None:
         while True:
             try:
-                await unwell.refresh()
+                await breakers.refresh()
             except Transient as error:
                 _log().warning("can't look at the targets", reason=str(error))
             await asyncio.sleep(every)
@@ -178,8 +178,8 @@ def refreshing(unwell: Unwell, every: float) -> Callable[[], Awaitable[None]]:
     return loop
 
 
-def place_of(delivery: Delivery, target: Target) -> Place:
-    return Place(
+def target_ref(delivery: Delivery, target: Target) -> TargetRef:
+    return TargetRef(
         target_id=target.target_id,
         team_id=delivery.context.team_id,
         member_id=delivery.context.member_id,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from delivery_center.ask_leave import AskLeave
-from delivery_center.attempt_targets import AttemptTargets
-from delivery_center.domain import Delivery, give_up, told, with_targets
-from delivery_center.expansion import expand
-from delivery_center.facts import of_first_attempts
-from delivery_center.ports import Bulletin, Deliveries, Robots
+from delivery_center.attempts.attempt_targets import AttemptTargets
+from delivery_center.attempts.check_permission import CheckPermission
+from delivery_center.domain.delivery import Delivery, give_up, published, with_targets
+from delivery_center.domain.expansion import expand
+from delivery_center.domain.facts import of_first_attempts
+from delivery_center.ports import Deliveries, FeedPublisher, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.messages.delivery import DeliveryRequestedV1, Permission
@@ -23,7 +23,7 @@ HELD_FOR = timedelta(minutes=15)
 then the stream has forgotten this one's id."""
 
 
-class LetGo(Exception):
+class RequestDropped(Exception):
     """Nothing was sent, and the request will be made again."""
 
 
@@ -37,9 +37,9 @@ class Deliver:
 
     deliveries: Deliveries
     robots: Robots
-    leave: AskLeave
+    leave: CheckPermission
     attempt: AttemptTargets
-    bulletin: Bulletin
+    publisher: FeedPublisher
     clock: Clock
 
     async def __call__(self, request: DeliveryRequestedV1, *, at: datetime | None = None, trace: str = "") -> None:
@@ -52,11 +52,11 @@ class Deliver:
         if stored is None:
             try:
                 first = await self._first(request, robot, at or self.clock(), trace)
-            except LetGo:
+            except RequestDropped:
                 return
             stored = await self.deliveries.insert(first)
             again = stored is not first
-        await self.bulletin.publish(of_first_attempts(stored), of=stored, again=again)
+        await self.publisher.publish(of_first_attempts(stored), of=stored, again=again)
 
     async def _stored(self, request: DeliveryRequestedV1) -> Delivery | None:
         """Outside of standard mode nothing is sent, so nobody has to look first: inserting finds out as well."""
@@ -74,14 +74,14 @@ class Deliver:
             accepted_at=self.clock(),
             traceparent=trace,
         )
-        gone = why_gone(robot, request.context.member_id)
+        gone = why_not_deliverable(robot, request.context.member_id)
         if robot is None or gone:
             return delivery.model_copy(update={"error": gone})
         targets = expand(robot.robot_config.delivery, request_id=request.request_id, team=robot.team_id)
         planned = delivery.model_copy(update={"targets": targets})
         if targets:
             planned = await self._attempted(planned, robot)
-        return told(planned).model_copy(update={"accepted_at": self.clock()})
+        return published(planned).model_copy(update={"accepted_at": self.clock()})
 
     async def _attempted(self, planned: Delivery, robot: Robot) -> Delivery:
         """Raise Transient, with nothing sent, while the execution is paused or nobody can say whether it is; LetGo when
@@ -91,7 +91,7 @@ class Deliver:
             case Permission.DENY:
                 return give_up(planned, said.reason).model_copy(update={"error": said.reason})
             case Permission.HOLD if self.clock() - planned.created_at > HELD_FOR:
-                raise LetGo
+                raise RequestDropped
             case Permission.HOLD:
                 raise Transient(said.reason, after=WHILE_PAUSED_S)
             case Permission.ALLOW:
@@ -104,7 +104,7 @@ class Deliver:
                 assert_never(other)
 
 
-def why_gone(robot: Robot | None, member: str) -> str | None:
+def why_not_deliverable(robot: Robot | None, member: str) -> str | None:
     """Why nothing is sent for a robot that isn't there any more."""
     if robot is None:
         return f"there is no robot {member}: nobody says where its results go"

@@ -1,13 +1,13 @@
 """What was heard of executions that were stopped or paused: looked at before each attempt, without asking anybody."""
 
-from delivery_center.domain import barred
+from delivery_center.domain.delivery import withhold
 from rota_contracts.messages.control import ControlAction, ControlGivenV1
 from rota_contracts.messages.delivery import DeliveryPermission, Permission
 
 REMEMBERED = 10_000
 
 
-class Controls:
+class PausedExecutions:
     """The newest `limit` executions that may not be delivered now. It may miss a word: the executor has the truth."""
 
     def __init__(self, *, limit: int = REMEMBERED) -> None:
@@ -19,9 +19,9 @@ class Controls:
         for execution_id in given.execution_ids:
             match given.action:
                 case ControlAction.STOP:
-                    self._bar(execution_id, barred(Permission.DENY, given.reason))
+                    self._bar(execution_id, withhold(Permission.DENY, given.reason))
                 case ControlAction.PAUSE if not self._is_stopped(execution_id):
-                    self._bar(execution_id, barred(Permission.HOLD, given.reason))
+                    self._bar(execution_id, withhold(Permission.HOLD, given.reason))
                 case ControlAction.RESUME if not self._is_stopped(execution_id):
                     self._barred.pop(execution_id, None)
 

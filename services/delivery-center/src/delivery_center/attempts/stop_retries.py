@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from delivery_center.domain import give_up
+from delivery_center.attempts.retry import Finish
+from delivery_center.domain.delivery import give_up
 from delivery_center.ports import Deliveries
-from delivery_center.retry import Finish
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 
@@ -26,7 +26,7 @@ class StopRetries:
             delivery = await self.deliveries.claim_of(team, member, now, now + self.lease)
             if delivery is None:
                 break
-            if any(target.untold for target in delivery.targets):
+            if any(target.unpublished for target in delivery.targets):
                 await self.finish.publish_saved(delivery)
             else:
                 await self.finish(give_up(delivery, f"the robot {member} was deleted"))

@@ -1,18 +1,18 @@
 """The ledger: which deliveries there are and how they stand, page by page, the newest first."""
 
-from delivery_center.domain import Delivery, Target
-from delivery_center.facts import result_of
-from delivery_center.page_mark import mark_of, read_mark
-from delivery_center.ports import Ledger
+from delivery_center.domain.delivery import Delivery, Target
+from delivery_center.domain.facts import result_of
+from delivery_center.domain.page_cursor import cursor_of, parse_cursor
+from delivery_center.ports import DeliveryLog
 from rota_contracts.messages.delivery_log import DeliveryPage, DeliverySummary, ListDeliveries, TargetSummary
 
 
-async def list_deliveries(asked: ListDeliveries, ledger: Ledger) -> DeliveryPage:
+async def list_deliveries(asked: ListDeliveries, log: DeliveryLog) -> DeliveryPage:
     """Raise Permanent if `after` is not the end of a page."""
-    page = await ledger.page(asked, after=read_mark(asked.after))
+    page = await log.page(asked, after=parse_cursor(asked.after))
     more = len(page) == asked.limit
     return DeliveryPage(
-        deliveries=[_summary(delivery) for delivery in page], next=mark_of(page[-1]).text() if more else ""
+        deliveries=[_summary(delivery) for delivery in page], next=cursor_of(page[-1]).text() if more else ""
     )
 
 

@@ -24,7 +24,7 @@ AT_ONCE = 8
 HELD_FOR = timedelta(seconds=5)
 """How long a target rests while its execution is paused, or nobody can say whether it is."""
 
-GO = DeliveryPermission(leave=Permission.ALLOW)
+PERMITTED = DeliveryPermission(leave=Permission.ALLOW)
 REASONS = {Permission.DENY: "the execution was stopped", Permission.HOLD: "the execution is paused"}
 REASON_LIMIT = 500
 
@@ -45,7 +45,7 @@ class Target(Part):
     """One place a delivery goes to. `delivery_id` is the same at every attempt: the receiver's idempotency key.
 
     `target_id` is the same for all deliveries of the team to this place. `label` is how people see it. `config` is the
-    owner's target as it was when the delivery was made. `untold`: its last change hasn't been published yet. `given_up`
+    owner's target as it was when the delivery was made. `unpublished`: its last change hasn't been published yet. `given_up`
     says why it was dropped without one more attempt, `put_off` why no attempt was made when the delivery was.
     """
 
@@ -57,7 +57,7 @@ class Target(Part):
     state: TargetState = TargetState.RETRYING
     attempts: list[Attempt] = []
     next_attempt_at: Instant | None = None
-    untold: bool = False
+    unpublished: bool = False
     given_up: str | None = None
     put_off: str | None = None
 
@@ -103,7 +103,7 @@ class Delivery(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class Succeeded:
     """The receiver has it."""
 
     recipients: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreached:
+class TransientFailure:
     """It may work later; `after` is the least delay in seconds the receiver asked for."""
 
     error: str
@@ -120,7 +120,7 @@ class Unreached:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class PermanentFailure:
     """It will never work. `gone`: nor will anything else at this place, it says."""
 
     error: str
@@ -128,11 +128,11 @@ class Refused:
     gone: bool = False
 
 
-Outcome = Reached | Unreached | Refused
+Outcome = Succeeded | TransientFailure | PermanentFailure
 
 
 @dataclass(frozen=True)
-class Schedule:
+class RetryPolicy:
     """`delays` in seconds, after the first, second … failed attempt; jittered, so that retries come spread out."""
 
     delays: tuple[float, ...]
@@ -150,21 +150,21 @@ class Schedule:
 
 
 def record(
-    target: Target, outcome: Outcome, *, at: datetime, latency_ms: int, now: datetime, schedule: Schedule
+    target: Target, outcome: Outcome, *, at: datetime, latency_ms: int, now: datetime, retry_policy: RetryPolicy
 ) -> Target:
     """The target after an attempt that began `at` and is over `now`."""
     failed = len(target.attempts) + 1
     state, wait = TargetState.FAILED, None
     match outcome:
-        case Reached(recipients, details):
+        case Succeeded(recipients, details):
             state = TargetState.DELIVERED
             attempt = Attempt(
                 at=at, ok=True, final=True, latency_ms=latency_ms, recipients=list(recipients), details=details
             )
-        case Refused(error, details, _):
+        case PermanentFailure(error, details, _):
             attempt = Attempt(at=at, ok=False, final=True, latency_ms=latency_ms, error=error, details=details)
-        case Unreached(error, after, details):
-            wait = schedule.wait(failed, after)
+        case TransientFailure(error, after, details):
+            wait = retry_policy.wait(failed, after)
             if wait is None:
                 error = f"{error} (given up after {failed} attempts)"
             else:
@@ -177,7 +177,7 @@ def record(
             "state": state,
             "attempts": [*target.attempts, attempt],
             "next_attempt_at": None if wait is None else now + timedelta(milliseconds=round(wait * 1000)),
-            "untold": True,
+            "unpublished": True,
         }
     )
 
@@ -200,7 +200,7 @@ def give_up(delivery: Delivery, reason: str) -> Delivery:
 
 def drop(target: Target, reason: str) -> Target:
     """No more attempts at this target."""
-    end = {"state": TargetState.FAILED, "next_attempt_at": None, "untold": True, "given_up": reason}
+    end = {"state": TargetState.FAILED, "next_attempt_at": None, "unpublished": True, "given_up": reason}
     return target.model_copy(update=end)
 
 
@@ -218,15 +218,15 @@ def put_off(target: Target, now: datetime, reason: str, *, until: datetime | Non
     return target.model_copy(update=update)
 
 
-def barred(leave: Permission, reason: str) -> DeliveryPermission:
+def withhold(leave: Permission, reason: str) -> DeliveryPermission:
     """`hold` or `stop` with a reason to show: the one given, as far as it isn't too long, or a plain one."""
     return DeliveryPermission(leave=leave, reason=reason[:REASON_LIMIT] or REASONS[leave])
 
 
-def told(delivery: Delivery) -> Delivery:
+def published(delivery: Delivery) -> Delivery:
     """Everything is published: nobody's claim, due again at the next attempt."""
     instants = [target.next_attempt_at for target in delivery.targets if target.next_attempt_at is not None]
-    targets = [t.model_copy(update={"untold": False}) if t.untold else t for t in delivery.targets]
+    targets = [t.model_copy(update={"unpublished": False}) if t.unpublished else t for t in delivery.targets]
     return delivery.model_copy(
         update={"targets": targets, "claimed": False, "due_at": min(instants) if instants else None}
     )

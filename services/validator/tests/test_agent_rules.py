@@ -9,7 +9,7 @@ from rota_common.errors import Transient
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.validation import Assertion, Conversation, ValidationCompletedV1, ValidationRequestedV1
-from validator.adapters.fakes import InlineOutputs, SayingAgents
+from validator.adapters.in_memory import InMemoryOutputs, ScriptedAgents
 from validator.judge_output import JudgeOutput
 from validator.registry import Kinds
 
@@ -23,11 +23,11 @@ def rule(**fields: Any) -> str:
     return Assertion.model_validate({"type": "agent", "use": "experts.tone", **fields}).model_dump_json()
 
 
-async def judged(agents: Any, *rules: str, **fields: Any) -> ValidationCompletedV1:
+async def judge(agents: Any, *rules: str, **fields: Any) -> ValidationCompletedV1:
     given: dict[str, Any] = {"team_id": "acme", "member_id": "writer", "validation_id": "v1", "execution_id": "e1"}
     given |= {"task_id": "t1", "description": "a letter", "output": Text(inline='{"text": "Dear you", "n": 1}')}
     request = ValidationRequestedV1.model_validate({**given, "rules": rules, **fields})
-    return await JudgeOutput(InlineOutputs(), agents, Kinds(), timeout=60)(request)
+    return await JudgeOutput(InMemoryOutputs(), agents, Kinds(), timeout=60)(request)
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ async def judged(agents: Any, *rules: str, **fields: Any) -> ValidationCompleted
     ],
 )
 async def test_the_agent_that_is_named_is_asked(use: str, asked: str) -> None:
-    agents = SayingAgents(GOOD)
-    fact = await judged(agents, rule(use=use, value="Is it kind?"), agent="own.checker")
+    agents = ScriptedAgents(GOOD)
+    fact = await judge(agents, rule(use=use, value="Is it kind?"), agent="own.checker")
     (call,) = agents.calls
     assert (call.assistant_id, call.team_id, call.member_id, call.execution_id) == (asked, "acme", "writer", "e1")
     for part in ("a letter", "- Is it kind?", "Dear you"):
@@ -51,9 +51,9 @@ async def test_the_agent_that_is_named_is_asked(use: str, asked: str) -> None:
 
 
 async def test_each_assertion_has_a_call_of_its_own_and_the_same_each_time() -> None:
-    agents = SayingAgents(GOOD)
+    agents = ScriptedAgents(GOOD)
     for _ in range(2):
-        await judged(agents, rule(value="kind?"), "Be short.", rule(value="true?"), expected_output="a letter")
+        await judge(agents, rule(value="kind?"), "Be short.", rule(value="true?"), expected_output="a letter")
     ids = [call.call_id for call in agents.calls]
     assert ids[:3] == ids[3:]
     assert len(set(ids)) == 3
@@ -64,14 +64,14 @@ async def test_each_assertion_has_a_call_of_its_own_and_the_same_each_time() -> 
 
 
 async def test_a_part_is_shown_alone() -> None:
-    agents = SayingAgents(GOOD)
-    await judged(agents, rule(path="text", value="kind?"))
+    agents = ScriptedAgents(GOOD)
+    await judge(agents, rule(path="text", value="kind?"))
     assert "<output>\nDear you\n</output>" in agents.calls[0].messages[0].text()
 
 
 async def test_a_part_that_is_not_there_to_look_at_fails_unasked() -> None:
-    agents = SayingAgents(GOOD)
-    fact = await judged(agents, rule(path="text"), output=Text(inline="no JSON"))
+    agents = ScriptedAgents(GOOD)
+    fact = await judge(agents, rule(path="text"), output=Text(inline="no JSON"))
     assert agents.calls == []
     assert fact.verdict.issues == [
         "expected `text` of the output to satisfy the agent experts.tone, but the output holds no JSON"
@@ -79,22 +79,22 @@ async def test_a_part_that_is_not_there_to_look_at_fails_unasked() -> None:
 
 
 async def test_without_a_value_the_expected_output_is_what_it_checks() -> None:
-    agents = SayingAgents(GOOD)
-    await judged(agents, rule(), expected_output="a kind letter")
+    agents = ScriptedAgents(GOOD)
+    await judge(agents, rule(), expected_output="a kind letter")
     assert [("a kind letter" in call.messages[0].text()) for call in agents.calls] == [True, True]
 
 
 async def test_a_failed_assertion_fails_the_whole_and_says_why() -> None:
     talk = Conversation(turn=1, max_turns=2)
-    agents = SayingAgents(GOOD, by_agent={"experts.tone": BAD})
-    verdict = (await judged(agents, rule(value="kind?"), "Be short.", conversation=talk)).verdict
+    agents = ScriptedAgents(GOOD, by_agent={"experts.tone": BAD})
+    verdict = (await judge(agents, rule(value="kind?"), "Be short.", conversation=talk)).verdict
     assert (verdict.passed, verdict.score, verdict.suggestions) == (False, 0.2, ["smile"])
     assert verdict.issues == ["expected the output to satisfy the agent experts.tone: kind?, but rude"]
     assert "1. expected the output to satisfy" in verdict.reply_content
 
 
 async def test_its_own_message_is_said_instead() -> None:
-    assert (await judged(SayingAgents(BAD), rule(message="Be kind."))).verdict.issues == ["Be kind."]
+    assert (await judge(ScriptedAgents(BAD), rule(message="Be kind."))).verdict.issues == ["Be kind."]
 
 
 @pytest.mark.parametrize(
@@ -102,23 +102,25 @@ async def test_its_own_message_is_said_instead() -> None:
     [(BAD, True, 1.0), (GOOD, False, 0.0), ('{"passed": true, "score": 0.5}', True, 1.0)],
 )
 async def test_negated_it_holds_when_the_agent_says_no(answer: str, passed: bool, score: float) -> None:
-    verdict = (await judged(SayingAgents(answer), rule(value="rude?", negate=True))).verdict
+    verdict = (await judge(ScriptedAgents(answer), rule(value="rude?", negate=True))).verdict
     assert (verdict.passed, verdict.score) == (passed, score)
     assert bool(verdict.issues) is not passed
 
 
 @pytest.mark.parametrize("negate", [False, True])
-@pytest.mark.parametrize("agents", [SayingAgents("Fine."), SayingAgents(GOOD, error="there is no agent experts.tone")])
-async def test_an_agent_without_a_verdict_leaves_the_task_without_one(agents: SayingAgents, negate: bool) -> None:
-    fact = await judged(agents, rule(negate=negate), conversation=Conversation(max_turns=5))
+@pytest.mark.parametrize(
+    "agents", [ScriptedAgents("Fine."), ScriptedAgents(GOOD, error="there is no agent experts.tone")]
+)
+async def test_an_agent_without_a_verdict_leaves_the_task_without_one(agents: ScriptedAgents, negate: bool) -> None:
+    fact = await judge(agents, rule(negate=negate), conversation=Conversation(max_turns=5))
     assert fact.error is not None
     assert "experts.tone" in fact.error
     assert (fact.verdict.passed, fact.verdict.need_reply) == (False, False)
 
 
 async def test_json_that_is_no_agents_assertion_is_a_sentence_for_the_model() -> None:
-    agents = SayingAgents(GOOD)
-    await judged(agents, '{"type": "agent"}', '{"type": "unknown"}')
+    agents = ScriptedAgents(GOOD)
+    await judge(agents, '{"type": "agent"}', '{"type": "unknown"}')
     assert [call.call_id for call in agents.calls] == ["v1"]
     assert '- {"type": "unknown"}' in agents.calls[0].messages[0].text()
 
@@ -134,5 +136,5 @@ async def test_all_agents_are_heard_before_one_that_is_away_is_reported() -> Non
             return AgentReply(agent_id=call.assistant_id, content=json.dumps({"passed": True}))
 
     with pytest.raises(Transient, match="nobody there"):
-        await judged(Partly(), rule(use="experts.away"), rule(use="experts.here"))
+        await judge(Partly(), rule(use="experts.away"), rule(use="experts.here"))
     assert heard == ["experts.here"]

@@ -7,9 +7,9 @@ import pytest
 
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.validation import Assertion, CheckRules, RulesReply, ValidationResult
-from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts
+from validator.adapters.in_memory import InMemoryOutputs, InMemoryPatterns, ScriptedScripts
 from validator.check_output import CheckOutput
-from validator.kinds import Said
+from validator.kinds import Result
 from validator.registry import Kinds
 
 REPORT = "# Report\n\nThe total is 42 [1]."
@@ -19,16 +19,16 @@ FENCED = f"Here you are:\n```json\n{DATA}\n```"
 
 
 SCRIPTS = {
-    "yes": lambda given: Said(True),
-    "counts": lambda given: Said(len(given["json"]["items"]) == given["value"], f"there are {len(given['json'])}"),
-    "part": lambda given: Said(given == {"output": "Ada", "value": None, "json": "Ada"}, repr(given)),
-    "nothing": lambda given: Said(given == {"output": "", "value": None}, repr(given)),
-    "breaks": lambda given: Said(1 // 0 == 1),
+    "yes": lambda given: Result(True),
+    "counts": lambda given: Result(len(given["json"]["items"]) == given["value"], f"there are {len(given['json'])}"),
+    "part": lambda given: Result(given == {"output": "Ada", "value": None, "json": "Ada"}, repr(given)),
+    "nothing": lambda given: Result(given == {"output": "", "value": None}, repr(given)),
+    "breaks": lambda given: Result(1 // 0 == 1),
 }
 
 
 async def checked(output: str, *rules: Any) -> RulesReply:
-    check = CheckOutput(InlineOutputs(), InlinePatterns(), InlineScripts(SCRIPTS), Kinds())
+    check = CheckOutput(InMemoryOutputs(), InMemoryPatterns(), ScriptedScripts(SCRIPTS), Kinds())
     return await check(CheckRules(rules=list(rules), output=Text(inline=output)))
 
 

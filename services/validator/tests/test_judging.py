@@ -7,9 +7,9 @@ import pytest
 
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.validation import ValidationCompletedV1, ValidationRequestedV1
-from validator.adapters.fakes import InlineOutputs, SayingAgents
+from validator.adapters.in_memory import InMemoryOutputs, ScriptedAgents
+from validator.agent_checks import OUTPUT_LIMIT
 from validator.judge_output import JudgeOutput
-from validator.judging import OUTPUT_LIMIT
 from validator.registry import Kinds
 
 
@@ -28,14 +28,14 @@ def request(**fields: Any) -> ValidationRequestedV1:
     return ValidationRequestedV1.model_validate(given | fields)
 
 
-async def judged(answer: Any, **fields: Any) -> ValidationCompletedV1:
+async def judge(answer: Any, **fields: Any) -> ValidationCompletedV1:
     content = answer if isinstance(answer, str) else json.dumps(answer)
-    return await JudgeOutput(InlineOutputs(), SayingAgents(content), Kinds(), timeout=60)(request(**fields))
+    return await JudgeOutput(InMemoryOutputs(), ScriptedAgents(content), Kinds(), timeout=60)(request(**fields))
 
 
 async def test_the_agent_is_asked_once_per_validation() -> None:  # VA-01
-    agents = SayingAgents('{"passed": true, "score": 0.9}')
-    fact = await JudgeOutput(InlineOutputs(), agents, Kinds(), timeout=60)(request())
+    agents = ScriptedAgents('{"passed": true, "score": 0.9}')
+    fact = await JudgeOutput(InMemoryOutputs(), agents, Kinds(), timeout=60)(request())
     (call,) = agents.calls
     assert (call.call_id, call.assistant_id, call.execution_id, call.timeout) == ("v1", "rota.validation", "e1", 60)
     for part in ("Write a haiku about rain", "three lines", "- Name no colours.", "Rain on the tin roof", '"score"'):
@@ -44,8 +44,8 @@ async def test_the_agent_is_asked_once_per_validation() -> None:  # VA-01
 
 
 async def test_a_long_output_is_shown_in_part_and_said_to_be() -> None:
-    agents = SayingAgents('{"passed": true}')
-    await JudgeOutput(InlineOutputs(), agents, Kinds(), timeout=60)(request(output=Text(inline="x" * 100_000)))
+    agents = ScriptedAgents('{"passed": true}')
+    await JudgeOutput(InMemoryOutputs(), agents, Kinds(), timeout=60)(request(output=Text(inline="x" * 100_000)))
     text = agents.calls[0].messages[0].text()
     assert text.count("x" * 100) == OUTPUT_LIMIT // 100
     assert "its first 60000 of 100000 characters" in text
@@ -70,7 +70,7 @@ async def test_a_long_output_is_shown_in_part_and_said_to_be() -> None:
 async def test_it_passes_with_the_agents_word_and_the_score(
     answer: Any, threshold: float, passed: bool, score: float
 ) -> None:
-    fact = await judged(answer, threshold=threshold)
+    fact = await judge(answer, threshold=threshold)
     assert (fact.verdict.passed, fact.verdict.complete, fact.verdict.score) == (passed, passed, score)
     assert fact.error is None
     assert bool(fact.verdict.issues) is not passed
@@ -84,18 +84,18 @@ async def test_the_agents_notes_are_kept() -> None:
         "suggestions": "add two",
         "details": "## Bad",
     }
-    verdict = (await judged(answer)).verdict
+    verdict = (await judge(answer)).verdict
     assert (verdict.issues, verdict.suggestions, verdict.details) == (["only one line"], ["add two"], "## Bad")
 
 
 async def test_endless_notes_are_cut() -> None:
     answer = {"passed": False, "issues": ["x" * 5000] * 500, "details": "y" * 100_000}
-    assert len((await judged(answer)).model_dump_json()) < 50_000
+    assert len((await judge(answer)).model_dump_json()) < 50_000
 
 
 @pytest.mark.parametrize("answer", ["", "It is fine.", "[]", '{"score": 1}', '{"passed": "yes"}'])
 async def test_an_unreadable_answer_is_no_verdict(answer: str) -> None:
-    fact = await judged(answer)
+    fact = await judge(answer)
     assert (fact.verdict.passed, fact.verdict.score) == (False, 0.0)
     assert fact.error is not None
     assert "expected a JSON object" in fact.error
@@ -103,7 +103,7 @@ async def test_an_unreadable_answer_is_no_verdict(answer: str) -> None:
 
 
 async def test_an_agents_failure_is_no_verdict() -> None:
-    agents = SayingAgents('{"passed": true}', error="out of budget")
-    fact = await JudgeOutput(InlineOutputs(), agents, Kinds(), timeout=60)(request())
+    agents = ScriptedAgents('{"passed": true}', error="out of budget")
+    fact = await JudgeOutput(InMemoryOutputs(), agents, Kinds(), timeout=60)(request())
     assert fact.error == "the validation agent rota.validation failed: out of budget"
     assert not fact.verdict.passed

@@ -9,8 +9,8 @@ import pytest
 
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.validation import Assertion, CheckRules, ValidationResult
-from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts
-from validator.adapters.other_kinds import other_kinds
+from validator.adapters.in_memory import InMemoryOutputs, InMemoryPatterns, ScriptedScripts
+from validator.adapters.plugins import load_plugins
 from validator.check_output import CheckOutput
 from validator.registry import Kinds
 
@@ -76,7 +76,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 async def verdict(output: str, assertion: Assertion) -> ValidationResult:
-    check = CheckOutput(InlineOutputs(), InlinePatterns(), InlineScripts(), Kinds(other_kinds()))
+    check = CheckOutput(InMemoryOutputs(), InMemoryPatterns(), ScriptedScripts(), Kinds(load_plugins()))
     return (await check(CheckRules(rules=[assertion], output=Text(inline=output)))).verdict
 
 
@@ -121,10 +121,10 @@ async def test_a_type_that_does_not_work_fails_its_rule_and_nothing_else(name: s
 
 @pytest.mark.usefixtures("installed")
 async def test_a_type_of_ours_stays_ours() -> None:
-    assert "equals" not in other_kinds()
+    assert "equals" not in load_plugins()
     assert (await verdict("ho", Assertion(type="equals", value="ho"))).passed
 
 
 def test_a_name_of_ours_is_refused() -> None:
     with pytest.raises(ValueError, match="built in: equals; choose"):
-        Kinds({"equals": other_kinds})  # type: ignore[dict-item]  # what it is doesn't matter
+        Kinds({"equals": load_plugins})  # type: ignore[dict-item]  # what it is doesn't matter

@@ -6,9 +6,9 @@ import pytest
 
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.validation import CheckRules, RulesReply
-from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts
+from validator.adapters.in_memory import InMemoryOutputs, InMemoryPatterns, ScriptedScripts
 from validator.check_output import CheckOutput
-from validator.plain_rules import plainly
+from validator.plain_rules import parse_sentence
 from validator.registry import Kinds
 
 
@@ -67,7 +67,7 @@ def characters(**limits: int) -> dict[str, Any]:
     ],
 )
 def test_a_sentence_that_plainly_means_an_assertion_is_one(sentence: str, assertion: dict[str, Any]) -> None:
-    found = plainly(sentence)
+    found = parse_sentence(sentence)
     assert found is not None
     assert found.model_dump(exclude_unset=True) == {"value": None, **assertion}
 
@@ -102,11 +102,11 @@ def test_a_sentence_that_plainly_means_an_assertion_is_one(sentence: str, assert
     ids=lambda sentence: sentence[:40],
 )
 def test_what_may_mean_something_else_is_left_to_a_model(sentence: str) -> None:
-    assert plainly(sentence) is None
+    assert parse_sentence(sentence) is None
 
 
 async def checked(output: str, *rules: str) -> RulesReply:
-    check = CheckOutput(InlineOutputs(), InlinePatterns(), InlineScripts(), Kinds())
+    check = CheckOutput(InMemoryOutputs(), InMemoryPatterns(), ScriptedScripts(), Kinds())
     return await check(CheckRules(rules=list(rules), output=Text(inline=output)))
 
 

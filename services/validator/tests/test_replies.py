@@ -13,7 +13,7 @@ from rota_contracts.messages.validation import (
     ValidationRequestedV1,
     ValidationResult,
 )
-from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts, SayingAgents
+from validator.adapters.in_memory import InMemoryOutputs, InMemoryPatterns, ScriptedAgents, ScriptedScripts
 from validator.check_output import CheckOutput
 from validator.judge_output import JudgeOutput
 from validator.registry import Kinds
@@ -40,20 +40,20 @@ Answer with the whole result, corrected; what was right in it stays."""
 
 
 async def checked(output: str, talk: Conversation, rules: list[Any]) -> ValidationResult:
-    check = CheckOutput(InlineOutputs(), InlinePatterns(), InlineScripts(), Kinds())
+    check = CheckOutput(InMemoryOutputs(), InMemoryPatterns(), ScriptedScripts(), Kinds())
     asked = CheckRules.model_validate({"rules": rules, "output": Text(inline=output), "conversation": talk})
     return (await check(asked)).verdict
 
 
-async def judged(agents: SayingAgents, **fields: Any) -> ValidationCompletedV1:
+async def judge(agents: ScriptedAgents, **fields: Any) -> ValidationCompletedV1:
     given = {"team_id": "acme", "member_id": "writer", "validation_id": "v1", "execution_id": "e1", "task_id": "t1"}
     given |= {"description": "a haiku", "expected_output": "three lines", "output": Text(inline="Rain")}
     request = ValidationRequestedV1.model_validate({**given, "conversation": TALK, **fields})
-    return await JudgeOutput(InlineOutputs(), agents, Kinds(), timeout=60)(request)
+    return await JudgeOutput(InMemoryOutputs(), agents, Kinds(), timeout=60)(request)
 
 
-def saying(**answer: Any) -> SayingAgents:
-    return SayingAgents(json.dumps(answer))
+def saying(**answer: Any) -> ScriptedAgents:
+    return ScriptedAgents(json.dumps(answer))
 
 
 async def test_rules_that_do_not_hold_are_told_to_the_assistant() -> None:  # VA-12, VA-13
@@ -66,14 +66,14 @@ async def test_rules_that_do_not_hold_are_told_to_the_assistant() -> None:  # VA
 async def test_nobody_is_told_anything_when_there_is_no_further_turn(talk: Conversation) -> None:  # VA-14
     verdict = await checked('{"a": 2}', talk, RULES)
     assert (verdict.passed, verdict.need_reply, verdict.reply_content) == (False, False, "")
-    verdict = (await judged(saying(passed=False, reply_content="Why?"), conversation=talk)).verdict
+    verdict = (await judge(saying(passed=False, reply_content="Why?"), conversation=talk)).verdict
     assert (verdict.passed, verdict.need_reply, verdict.reply_content) == (False, False, "")
 
 
 async def test_a_result_that_passes_needs_no_reply() -> None:
     verdict = await checked('{"a": 1} Total', TALK, RULES)
     assert (verdict.passed, verdict.complete, verdict.need_reply, verdict.reply_content) == (True, True, False, "")
-    verdict = (await judged(saying(passed=True, need_reply=True, reply_content="Well done."))).verdict
+    verdict = (await judge(saying(passed=True, need_reply=True, reply_content="Well done."))).verdict
     assert (verdict.passed, verdict.complete, verdict.need_reply, verdict.reply_content) == (True, True, False, "")
 
 
@@ -94,7 +94,7 @@ async def test_a_long_list_is_cut() -> None:
 
 
 async def test_the_agents_issues_become_feedback() -> None:  # VA-13
-    verdict = (await judged(saying(passed=False, score=0.2, issues=["one line"], suggestions=["add two"]))).verdict
+    verdict = (await judge(saying(passed=False, score=0.2, issues=["one line"], suggestions=["add two"]))).verdict
     assert verdict.need_reply
     assert "What is wrong:\n1. one line\n\nWhat to do:\n- add two\n" in verdict.reply_content
 
@@ -102,7 +102,7 @@ async def test_the_agents_issues_become_feedback() -> None:  # VA-13
 @pytest.mark.parametrize(("need", "used"), [(True, True), (None, True), (False, False), ("yes", True)])
 async def test_an_agents_own_question_is_put_as_it_is(need: Any, used: bool) -> None:  # VA-13
     answer = {"passed": False, "issues": ["vague"], "need_reply": need, "reply_content": " Which rain? "}
-    verdict = (await judged(saying(**{key: value for key, value in answer.items() if value is not None}))).verdict
+    verdict = (await judge(saying(**{key: value for key, value in answer.items() if value is not None}))).verdict
     assert verdict.need_reply
     assert (verdict.reply_content == "Which rain?") is used
     assert ("1. vague" in verdict.reply_content) is not used
@@ -111,7 +111,7 @@ async def test_an_agents_own_question_is_put_as_it_is(need: Any, used: bool) -> 
 async def test_the_agent_is_offered_a_reply_only_where_there_is_one() -> None:
     for talk, offered in ((TALK, True), (LAST, False)):
         agents = saying(passed=True)
-        await judged(agents, conversation=talk)
+        await judge(agents, conversation=talk)
         assert ("need_reply" in agents.calls[0].messages[0].text()) is offered
 
 
@@ -122,12 +122,12 @@ BROKEN = ValidationResult(
 
 
 async def test_both_layers_make_one_verdict() -> None:  # VA-01, VA-11
-    verdict = (await judged(saying(passed=True, score=0.9, details="## Good"), rules_verdict=HELD)).verdict
+    verdict = (await judge(saying(passed=True, score=0.9, details="## Good"), rules_verdict=HELD)).verdict
     assert (verdict.passed, verdict.score, verdict.details) == (True, 0.9, "**Rules: 2 of 2 hold.**\n\n## Good")
 
 
 async def test_rules_that_do_not_hold_decide_whatever_the_agent_says() -> None:
-    verdict = (await judged(saying(passed=True, score=0.9, suggestions=["rhyme"]), rules_verdict=BROKEN)).verdict
+    verdict = (await judge(saying(passed=True, score=0.9, suggestions=["rhyme"]), rules_verdict=BROKEN)).verdict
     assert (verdict.passed, verdict.complete, verdict.score) == (False, False, 0.5)
     assert (verdict.issues, verdict.suggestions) == (["no Total"], ["add it", "rhyme"])
     assert "1. no Total" in verdict.reply_content
@@ -135,20 +135,20 @@ async def test_rules_that_do_not_hold_decide_whatever_the_agent_says() -> None:
 
 async def test_an_agents_question_stands_beside_the_feedback_on_rules() -> None:
     agents = saying(passed=False, issues=["vague"], reply_content="Which rain?")
-    verdict = (await judged(agents, rules_verdict=BROKEN)).verdict
+    verdict = (await judge(agents, rules_verdict=BROKEN)).verdict
     assert "1. no Total\n2. vague\n" in verdict.reply_content
     assert "- add it\n- Which rain?\n" in verdict.reply_content
 
 
 async def test_the_threshold_decides_over_both() -> None:  # VA-11
-    verdict = (await judged(saying(passed=True, score=0.7), rules_verdict=HELD, threshold=0.8)).verdict
+    verdict = (await judge(saying(passed=True, score=0.7), rules_verdict=HELD, threshold=0.8)).verdict
     assert (verdict.passed, verdict.score, verdict.issues) == (False, 0.7, ["the score is 0.7; at least 0.8 passes"])
     weak = HELD.model_copy(update={"score": 0.3})
-    verdict = (await judged(saying(passed=True, score=0.7), rules_verdict=weak)).verdict
+    verdict = (await judge(saying(passed=True, score=0.7), rules_verdict=weak)).verdict
     assert (verdict.passed, verdict.score, verdict.issues) == (False, 0.3, ["the score is 0.3; at least 0.6 passes"])
 
 
 async def test_without_a_verdict_nobody_is_told_to_try_again() -> None:
-    fact = await judged(saying(score=1), rules_verdict=HELD)
+    fact = await judge(saying(score=1), rules_verdict=HELD)
     assert fact.error is not None
     assert (fact.verdict.need_reply, fact.verdict.details) == (False, "**Rules: 2 of 2 hold.**")

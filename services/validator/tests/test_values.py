@@ -9,13 +9,13 @@ import pytest
 from rota_contracts.json_values import MISSING, at, shown
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.validation import Assertion, CheckRules, ValidationResult
-from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts
+from validator.adapters.in_memory import InMemoryOutputs, InMemoryPatterns, ScriptedScripts
 from validator.check_output import CheckOutput
 from validator.registry import Kinds
 
 
 async def verdict(output: str, **rule: Any) -> ValidationResult:
-    check = CheckOutput(InlineOutputs(), InlinePatterns(), InlineScripts(), Kinds())
+    check = CheckOutput(InMemoryOutputs(), InMemoryPatterns(), ScriptedScripts(), Kinds())
     asked = CheckRules(rules=[Assertion.model_validate(rule)], output=Text(inline=output))
     return (await check(asked)).verdict
 

@@ -4,8 +4,8 @@ from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, plain_app
 from rota_common.stores.blobs import Blobs
 from validator.adapters.bus_agents import BusAgents
-from validator.adapters.other_kinds import other_kinds
 from validator.adapters.pattern_process import PatternProcess
+from validator.adapters.plugins import load_plugins
 from validator.adapters.script_process import ScriptProcess
 from validator.check_output import CheckOutput
 from validator.handlers import build_router
@@ -16,7 +16,7 @@ from validator.settings import Settings
 
 def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
     service = Service.of("validator", settings, runtime=runtime)
-    kinds, outputs = Kinds(other_kinds()), Blobs(service.bus)
+    kinds, outputs = Kinds(load_plugins()), Blobs(service.bus)
     patterns = PatternProcess(seconds=settings.pattern_seconds)
     service.on_stop(patterns.close)
     scripts = ScriptProcess(settings.scripts_dir, seconds=settings.script_seconds, megabytes=settings.script_memory_mb)

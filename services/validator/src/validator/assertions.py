@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rota_contracts.json_values import MISSING, compact, kind, same, shown
 from rota_contracts.messages.validation import Assertion, AssertionType
-from validator.kinds import NO_JSON, Faulty, Finding, Kind, Output, RunScript, Said, Search, Unusable
+from validator.kinds import NO_JSON, Faulty, Finding, Kind, Output, Result, RunScript, Search, Unusable
 
 TYPE_NAMES = ("string", "number", "boolean", "array", "object", "null")
 JSON_KIND, LENGTH_KIND = "json", "length"
@@ -84,12 +84,12 @@ def _is_json(assertion: Assertion, output: Output) -> bool:
     return found is not NO_JSON and wanted in (None, kind(found))
 
 
-def _has_length(assertion: Assertion, output: Output) -> Said:
+def _has_length(assertion: Assertion, output: Output) -> Result:
     least, most, unit = _limits(assertion)
     text = output.text_at(assertion.path)
     length = len(WORD.findall(text)) if unit == "words" else len(text.strip())
     fits = length >= least and (most is None or length <= most)
-    return Said(fits, "it is empty" if length == 0 else f"it has {length} {unit if length > 1 else unit[:-1]}")
+    return Result(fits, "it is empty" if length == 0 else f"it has {length} {unit if length > 1 else unit[:-1]}")
 
 
 def _limits(assertion: Assertion) -> tuple[int, int | None, str]:

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Sequence
 
 from rota_contracts.messages.validation import Assertion, CheckRules, RulesReply
-from validator.domain import Outcome, judged, sort_rules, unusable, verdict
-from validator.kinds import Errand, Finding, Output, RunScript, Said, Search, Unusable
+from validator.domain import Outcome, outcome_of, sort_rules, unusable, verdict
+from validator.kinds import Deferred, Finding, Output, Result, RunScript, Search, Unusable
 from validator.ports import Outputs, Patterns, Scripts
 from validator.registry import Kinds
-from validator.replying import with_reply
+from validator.replies import with_reply
 
 AT_ONCE = 2
 """Questions whose patterns and scripts run at once, each in processes of its own; the others wait for their turn."""
@@ -31,7 +31,7 @@ class CheckOutput:
         rules = sort_rules(question.rules, self._kinds)
         output = Output(await self._outputs.read(question.output) if rules.assertions else "")
         found = [self._tried(assertion, output) for assertion in rules.assertions]
-        if any(isinstance(each, Errand) for each in found):
+        if any(isinstance(each, Deferred) for each in found):
             found = await self._done(found)
         pairs = zip(rules.assertions, found, strict=True)
         outcomes = [self._outcome(assertion, output, each) for assertion, each in pairs]
@@ -52,9 +52,9 @@ class CheckOutput:
         """With the errands run, one after the other."""
         async with self._turns:
             end = asyncio.get_running_loop().time() + self._seconds
-            return [await self._run(each, end) if isinstance(each, Errand) else each for each in found]
+            return [await self._run(each, end) if isinstance(each, Deferred) else each for each in found]
 
-    async def _run(self, errand: Errand, end: float) -> Said | bool | Unusable:
+    async def _run(self, errand: Deferred, end: float) -> Result | bool | Unusable:
         try:
             async with asyncio.timeout_at(end):
                 match errand:
@@ -71,7 +71,7 @@ class CheckOutput:
         if isinstance(found, Unusable):
             return unusable(assertion, found, self._kinds)
         try:
-            said = found if isinstance(found, Said) else Said(bool(found))
-            return judged(assertion, output, said, self._kinds)
+            said = found if isinstance(found, Result) else Result(bool(found))
+            return outcome_of(assertion, output, said, self._kinds)
         except RecursionError:
             return unusable(assertion, Unusable("the output is nested too deeply"), self._kinds)

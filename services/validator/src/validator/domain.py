@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from rota_common.json_text import parse_json
 from rota_contracts.json_values import shown
 from rota_contracts.messages.validation import Assertion, AssertionType, ValidationResult, ValidationRule
-from validator.kinds import Faulty, Output, Said, Unusable
-from validator.plain_rules import plainly
+from validator.kinds import Faulty, Output, Result, Unusable
+from validator.plain_rules import parse_sentence
 from validator.registry import Kinds
 
 
@@ -55,13 +55,13 @@ def as_assertion(rule: str, kinds: Kinds) -> Assertion | None:
     try:
         assertion = Assertion.model_validate(parse_json(rule))
     except ValueError:  # neither JSON nor, in pydantic's words, an assertion
-        return plainly(rule)
+        return parse_sentence(rule)
     return assertion if assertion.type in kinds else None
 
 
-def judged(assertion: Assertion, output: Output, said: Said, kinds: Kinds) -> Outcome:
+def outcome_of(assertion: Assertion, output: Output, said: Result, kinds: Kinds) -> Outcome:
     """The outcome of an assertion whose wish is granted or not."""
-    wished = wished_of(assertion, kinds)
+    wished = wish_of(assertion, kinds)
     if said.granted is not assertion.negate:
         return Outcome(wished)
     where, negation = _where(assertion), "not " if assertion.negate else ""
@@ -72,7 +72,7 @@ def judged(assertion: Assertion, output: Output, said: Said, kinds: Kinds) -> Ou
 
 def unusable(assertion: Assertion, reason: Unusable, kinds: Kinds) -> Outcome:
     """The outcome of an assertion that can't be tried: failed, and never passed over in silence."""
-    wished = wished_of(assertion, kinds)
+    wished = wish_of(assertion, kinds)
     return Outcome(wished, f"expected {wished}, but {reason}", faulty=isinstance(reason, Faulty))
 
 
@@ -90,7 +90,7 @@ def verdict(outcomes: Sequence[Outcome]) -> ValidationResult:
     )
 
 
-def wished_of(assertion: Assertion, kinds: Kinds) -> str:
+def wish_of(assertion: Assertion, kinds: Kinds) -> str:
     return f"{_where(assertion)} {'not ' if assertion.negate else ''}to {kinds.wish(assertion)}"
 
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.validation import ValidationCompletedV1, ValidationRequestedV1, ValidationResult
+from validator.agent_checks import AgentCheck, Uncheckable, agent_checks
 from validator.domain import unusable, verdict
-from validator.judging import Look, NoLook, looks
 from validator.kinds import Output
 from validator.ports import Agents, Outputs
 from validator.registry import Kinds
-from validator.verdicts import NoVerdict, merged, of_assertion, verdict_of
+from validator.verdicts import NoVerdict, assertion_verdict, merged, read_verdict
 
 
 class JudgeOutput:
@@ -21,8 +21,8 @@ class JudgeOutput:
 
     async def __call__(self, request: ValidationRequestedV1) -> ValidationCompletedV1:
         output = Output(await self._outputs.read(request.output))
-        asked = looks(request, output, timeout=self._timeout)
-        answers = await self._answers([look for look in asked if isinstance(look, Look)])
+        asked = agent_checks(request, output, timeout=self._timeout)
+        answers = await self._answers([look for look in asked if isinstance(look, AgentCheck)])
         try:
             found = [self._verdict(look, answers, request.threshold) for look in asked]
         except NoVerdict as reason:
@@ -30,7 +30,7 @@ class JudgeOutput:
         rules = [request.rules_verdict] if request.rules_verdict else []
         return _fact(request, merged([*rules, *found], request.threshold, request.conversation))
 
-    async def _answers(self, asked: Sequence[Look]) -> dict[str, AgentReply]:
+    async def _answers(self, asked: Sequence[AgentCheck]) -> dict[str, AgentReply]:
         """Call id → answer. All are waited for, also when one can't be had, so that none is left running."""
         said = await asyncio.gather(*(self._agents.answer(look.call) for look in asked), return_exceptions=True)
         answers = {}
@@ -40,13 +40,15 @@ class JudgeOutput:
             answers[look.call.call_id] = answer
         return answers
 
-    def _verdict(self, look: Look | NoLook, answers: dict[str, AgentReply], threshold: float) -> ValidationResult:
+    def _verdict(
+        self, look: AgentCheck | Uncheckable, answers: dict[str, AgentReply], threshold: float
+    ) -> ValidationResult:
         match look:
-            case NoLook(assertion, reason):
+            case Uncheckable(assertion, reason):
                 return verdict([unusable(assertion, reason, self._kinds)])
-            case Look(call, assertion):
-                said = verdict_of(answers[call.call_id], threshold)
-                return of_assertion(assertion, said, self._kinds) if assertion else said
+            case AgentCheck(call, assertion):
+                said = read_verdict(answers[call.call_id], threshold)
+                return assertion_verdict(assertion, said, self._kinds) if assertion else said
 
 
 def undecided(request: ValidationRequestedV1, reason: str) -> ValidationCompletedV1:

@@ -22,7 +22,7 @@ class Faulty(Unusable):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Result:
     """Whether the wish is granted, and what came instead, as in "but it has 12 words"."""
 
     granted: bool
@@ -45,10 +45,10 @@ class RunScript:
     given: str
 
 
-Errand = Search | RunScript
+Deferred = Search | RunScript
 """What the shell must do to know."""
 
-Finding = bool | Said | Errand
+Finding = bool | Result | Deferred
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ FORMS = (
 )
 
 
-def plainly(sentence: str) -> Assertion | None:
+def parse_sentence(sentence: str) -> Assertion | None:
     """The assertion that the sentence plainly means, or None."""
     text = " ".join(sentence.split()) if len(sentence) <= LONGEST else ""
     text = text[:-1].rstrip() if text.endswith((".", "!")) else text

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.text import Text
-from validator.kinds import Said
+from validator.kinds import Result
 
 
 class Outputs(Protocol):
@@ -26,7 +26,7 @@ class Patterns(Protocol):
 class Scripts(Protocol):
     """Checks that whoever runs Rota has written."""
 
-    async def run(self, name: str, given: str) -> Said:
+    async def run(self, name: str, given: str) -> Result:
         """What the script says of `given`, a JSON text. Raises Faulty when there is no such script, Unusable when it
         fails, takes too long or says something else than it should."""
         ...

@@ -6,9 +6,9 @@ from rota_common.json_text import extract_json
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.validation import Assertion, Conversation, ValidationResult
 from rota_contracts.model import Json
-from validator.domain import wished_of
+from validator.domain import wish_of
 from validator.registry import Kinds
-from validator.replying import with_reply
+from validator.replies import with_reply
 
 NOTES, NOTE_LIMIT, DETAILS_LIMIT = 20, 1000, 20_000
 """How many issues and suggestions are kept, and how many characters of each and of the details."""
@@ -18,7 +18,7 @@ class NoVerdict(Exception):
     """An agent gave none; the reason is in words."""
 
 
-def verdict_of(answer: AgentReply, threshold: float) -> ValidationResult:
+def read_verdict(answer: AgentReply, threshold: float) -> ValidationResult:
     """The agent's verdict. To pass it takes `passed` true and a score of `threshold` or more. Raises NoVerdict."""
     if answer.error:
         raise NoVerdict(f"the validation agent {answer.agent_id} failed: {answer.error}")
@@ -29,9 +29,9 @@ def verdict_of(answer: AgentReply, threshold: float) -> ValidationResult:
     raise NoVerdict(f"expected {wanted} of the validation agent {answer.agent_id}, got: {answer.content[:200]!r}")
 
 
-def of_assertion(assertion: Assertion, verdict: ValidationResult, kinds: Kinds) -> ValidationResult:
+def assertion_verdict(assertion: Assertion, verdict: ValidationResult, kinds: Kinds) -> ValidationResult:
     """The verdict over an `agent` assertion, whose agent gave this one."""
-    wished = wished_of(assertion, kinds)
+    wished = wish_of(assertion, kinds)
     holds = verdict.passed is not assertion.negate
     details = f"- [{'x' if holds else ' '}] {wished}" + (f"\n\n{verdict.details}" if verdict.details else "")
     if holds:

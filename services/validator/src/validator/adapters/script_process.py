@@ -15,7 +15,7 @@ from rota_common.json_text import parse_json
 from rota_contracts.json_values import shown
 from rota_contracts.model import Json
 from validator.adapters.child_process import end
-from validator.kinds import Faulty, Said, Unusable
+from validator.kinds import Faulty, Result, Unusable
 
 WORKER = Path(__file__).with_name("script_worker.py")
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
@@ -37,7 +37,7 @@ class ScriptProcess:
     def __init__(self, folder: str, *, seconds: float = 2.0, megabytes: int = 128) -> None:
         self._folder, self._seconds, self._megabytes = folder, seconds, megabytes
 
-    async def run(self, name: str, given: str) -> Said:
+    async def run(self, name: str, given: str) -> Result:
         script = self._find(name)
         try:
             empty = tempfile.mkdtemp(prefix="rota-script-")
@@ -91,7 +91,7 @@ class ScriptProcess:
                 task.cancel()
             await end(process, group=True)
 
-    def _read(self, code: int | None, printed: bytes, errors: bytes) -> Said:
+    def _read(self, code: int | None, printed: bytes, errors: bytes) -> Result:
         if code != 0:
             raise Unusable(f"the script failed: {self._reason(code, errors)}")
         text = printed.decode(errors="replace")
@@ -101,10 +101,10 @@ class ScriptProcess:
             answer = None
         match answer:
             case bool():
-                return Said(answer, "" if answer else NO)
+                return Result(answer, "" if answer else NO)
             case {"passed": bool(passed), **rest}:
                 message = rest.get("message")
-                return Said(passed, message[:1000] if isinstance(message, str) and message else "" if passed else NO)
+                return Result(passed, message[:1000] if isinstance(message, str) and message else "" if passed else NO)
         raise Unusable(f"expected the script to print {WANTED}, and it printed {shown(text)}")
 
     def _reason(self, code: int | None, errors: bytes) -> str:

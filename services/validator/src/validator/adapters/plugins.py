@@ -11,7 +11,7 @@ from validator.kinds import Faulty, Kind, Output
 GROUP = "rota.assertions"
 
 
-def other_kinds() -> dict[str, Kind]:
+def load_plugins() -> dict[str, Kind]:
     """Type → kind. One that can't be loaded is there too, and says so in the verdict of whoever uses it."""
     log = logger(service="validator")
     found: dict[str, Kind] = {}

@@ -7,17 +7,17 @@ from typing import Any
 
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.text import Text
-from validator.kinds import Faulty, Said, Unusable
+from validator.kinds import Faulty, Result, Unusable
 
 
-class InlineOutputs:
+class InMemoryOutputs:
     """Outputs that came with their message."""
 
     async def read(self, text: Text) -> str:
         return text.inline or ""
 
 
-class InlinePatterns:
+class InMemoryPatterns:
     """Searches in this process, for as long as it takes."""
 
     async def search(self, pattern: str, text: str) -> bool:
@@ -27,13 +27,13 @@ class InlinePatterns:
             raise Faulty(f"the pattern can't be used: it is no regular expression: {error}") from error
 
 
-class InlineScripts:
+class ScriptedScripts:
     """Functions in place of files; each is given what a script reads."""
 
-    def __init__(self, scripts: Mapping[str, Callable[[Any], Said]] | None = None) -> None:
+    def __init__(self, scripts: Mapping[str, Callable[[Any], Result]] | None = None) -> None:
         self._scripts = scripts or {}
 
-    async def run(self, name: str, given: str) -> Said:
+    async def run(self, name: str, given: str) -> Result:
         if name not in self._scripts:
             raise Faulty(f"there is no {name}.py: add it")
         try:
@@ -42,7 +42,7 @@ class InlineScripts:
             raise Unusable(f"the script failed: {type(error).__name__}: {error}") from error
 
 
-class SayingAgents:
+class ScriptedAgents:
     """Every agent says the same, unless `by_agent` has an answer of its own; `calls` is what was asked."""
 
     def __init__(self, content: str = "", *, error: str = "", by_agent: Mapping[str, str] | None = None) -> None:

@@ -27,7 +27,7 @@ REPLY = """If it doesn't pass and another try can mend it, add
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class AgentCheck:
     """One agent's look at the output: for an `agent` assertion, or without one at all that is asked for."""
 
     call: CallAgent
@@ -35,14 +35,14 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class NoLook:
+class Uncheckable:
     """An `agent` assertion about a part that can't be looked at."""
 
     assertion: Assertion
     reason: Unusable
 
 
-def looks(request: ValidationRequestedV1, output: Output, *, timeout: float) -> list[Look | NoLook]:
+def agent_checks(request: ValidationRequestedV1, output: Output, *, timeout: float) -> list[AgentCheck | Uncheckable]:
     """The call of each agent. Their ids derive from the validation's, so each model answers once."""
     read = [(rule, agent_assertion(rule)) for rule in request.rules]
     sentences = [rule for rule, assertion in read if assertion is None]
@@ -50,7 +50,7 @@ def looks(request: ValidationRequestedV1, output: Output, *, timeout: float) -> 
     found = [_for(index, each, request, output, timeout=timeout) for index, each in enumerate(assertions)]
     if sentences or request.expected_output or not assertions:
         text = _text(request, output.text, sentences, expected=request.expected_output)
-        found.append(Look(_call(request, request.validation_id, request.agent, text, timeout=timeout)))
+        found.append(AgentCheck(_call(request, request.validation_id, request.agent, text, timeout=timeout)))
     return found
 
 
@@ -71,15 +71,15 @@ def agent_of(use: str, own: str) -> str:
 
 def _for(
     index: int, assertion: Assertion, request: ValidationRequestedV1, output: Output, *, timeout: float
-) -> Look | NoLook:
+) -> AgentCheck | Uncheckable:
     wanted = assertion.value if isinstance(assertion.value, str) else compact(assertion.value)
     rules, expected = ([], request.expected_output) if assertion.value is None else ([wanted], "")
     try:
         text = _text(request, output.text_at(assertion.path), rules, expected=expected)
     except Unusable as reason:
-        return NoLook(assertion, reason)
+        return Uncheckable(assertion, reason)
     call_id = derived_id("assertion", request.validation_id, index)
-    return Look(
+    return AgentCheck(
         _call(request, call_id, agent_of(assertion.use or OWN, request.agent), text, timeout=timeout), assertion
     )
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.text import Text
-from validator.kinds import Faulty, Result, Unusable
+from validator.kinds import Faulty, Kind, Result, Unusable
+from validator.ports import Adapters, Agents
 
 
 class InMemoryOutputs:
-    """Outputs that came with their message."""
+    """Inline outputs alone."""
 
     async def read(self, text: Text) -> str:
         return text.inline or ""
@@ -28,7 +29,7 @@ class InMemoryPatterns:
 
 
 class ScriptedScripts:
-    """Functions in place of files; each is given what a script reads."""
+    """Functions in place of files; each takes the object that a script reads."""
 
     def __init__(self, scripts: Mapping[str, Callable[[Any], Result]] | None = None) -> None:
         self._scripts = scripts or {}
@@ -43,7 +44,7 @@ class ScriptedScripts:
 
 
 class ScriptedAgents:
-    """Every agent says the same, unless `by_agent` has an answer of its own; `calls` is what was asked."""
+    """Every agent returns the same answer, unless `by_agent` has one of its own; `calls` are all calls."""
 
     def __init__(self, content: str = "", *, error: str = "", by_agent: Mapping[str, str] | None = None) -> None:
         self._content, self._error, self._by_agent = content, error, by_agent or {}
@@ -53,3 +54,18 @@ class ScriptedAgents:
         self.calls.append(call)
         content = self._by_agent.get(call.assistant_id, self._content)
         return AgentReply(agent_id=call.assistant_id, content=content, error=self._error)
+
+
+def in_memory(
+    *,
+    agents: Agents | None = None,
+    scripts: Mapping[str, Callable[[Any], Result]] | None = None,
+    plugins: Mapping[str, Kind] | None = None,
+) -> Adapters:
+    return Adapters(
+        outputs=InMemoryOutputs(),
+        patterns=InMemoryPatterns(),
+        scripts=ScriptedScripts(scripts),
+        agents=agents or ScriptedAgents(),
+        plugins=plugins or {},
+    )

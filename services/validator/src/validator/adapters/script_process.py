@@ -1,4 +1,4 @@
-"""Scripts of whoever runs Rota, each run in a sandboxed process that is gone when it has answered (VA-08)."""
+"""The operator's scripts, each run in a sandboxed process that ends with its answer."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ class ScriptProcess:
 
     A script reads one JSON object from standard input: `output` (the text), `value` (the assertion's), and `json` (the
     JSON in the output) if there is any. It prints true, false, or `{"passed": …, "message": …}`, and nothing else.
-    What its process may not do is in `script_worker`.
+    The limits of its process are in `script_worker`.
     """
 
     def __init__(self, folder: str, *, seconds: float = 2.0, megabytes: int = 128) -> None:
@@ -66,7 +66,7 @@ class ScriptProcess:
     async def _start(self, script: Path, empty: str) -> Process:
         # -I, -S and -B: nothing of the environment, no packages, and no bytecode left behind.
         options = ("-I", "-S", "-B", "-X", "utf8")
-        # The processor's time is only a second line: it ends what nobody waits for any more.
+        # The processor's time is only a second line: it ends a script whose caller has given up.
         limits = (str(math.ceil(self._seconds) + 1), str(self._megabytes))
         command = (sys.executable, *options, str(WORKER), str(script), *limits)
         return await asyncio.create_subprocess_exec(
@@ -74,7 +74,7 @@ class ScriptProcess:
         )
 
     async def _talk(self, process: Process, given: bytes) -> tuple[bytes, bytes]:
-        """What it printed, and its errors. Whatever happens, nothing of its session is left at the end."""
+        """Its output and its errors. In any case nothing of its session is left at the end."""
         assert process.stdout is not None
         assert process.stderr is not None
         reading = [asyncio.create_task(_read(process.stdout)), asyncio.create_task(_read(process.stderr))]
@@ -108,7 +108,7 @@ class ScriptProcess:
         raise Unusable(f"expected the script to print {WANTED}, and it printed {shown(text)}")
 
     def _reason(self, code: int | None, errors: bytes) -> str:
-        """The last line of a traceback, or what ended it."""
+        """The last line of a traceback, or the code it ended with."""
         last = errors.decode(errors="replace").strip().rpartition("\n")[2][:500]
         if last.startswith("MemoryError"):
             return f"it needs more than {self._megabytes} MB of memory"
@@ -117,14 +117,14 @@ class ScriptProcess:
 
 async def _feed(process: Process, given: bytes) -> None:
     assert process.stdin is not None
-    with contextlib.suppress(ConnectionError):  # a script needn't read what it is given
+    with contextlib.suppress(ConnectionError):  # a script needn't read its input
         process.stdin.write(given)
         await process.stdin.drain()
         process.stdin.close()
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
-    """All that comes. Raises Unusable if it is too much."""
+    """All bytes of a stream. Raises Unusable if they are too many."""
     parts, size = [], 0
     while part := await stream.read(PRINTED):
         parts.append(part)

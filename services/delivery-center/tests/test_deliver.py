@@ -32,7 +32,9 @@ async def test_every_target_is_reached_and_everybody_is_told(new_harness: Any, r
     ]
 
 
-async def test_a_parcel_holds_content_and_context(new_harness: Any, robot: Any, request_for: Any) -> None:  # DC-03, DC-06
+async def test_a_parcel_holds_content_and_context(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:  # DC-03, DC-06
     harness = new_harness(robot(TWO_HOOKS))
     await harness.deliver(request_for(), trace="00-aa-bb-01")
     outgoing = harness.webhook.sent[0]
@@ -65,7 +67,9 @@ async def test_two_at_once_publish_the_same_facts(new_harness: Any, robot: Any, 
     assert first == second
 
 
-async def test_without_preferences_nothing_is_sent_and_all_is_well(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_without_preferences_nothing_is_sent_and_all_is_well(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     harness = new_harness(robot())
     await harness.deliver(request_for())
     (accepted,) = harness.published("delivery.accepted")
@@ -115,7 +119,9 @@ async def test_what_may_pass_is_not_settled(new_harness: Any, robot: Any, reques
 
 
 @pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
-async def test_a_dry_run_sends_nothing_and_says_the_same(new_harness: Any, robot: Any, request_for: Any, mode: str) -> None:
+async def test_a_dry_run_sends_nothing_and_says_the_same(
+    new_harness: Any, robot: Any, request_for: Any, mode: str
+) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     harness.recording.script = [Sent(details={"recorded": True})] * 2
     await harness.deliver(request_for(executor_mode=mode))
@@ -147,7 +153,9 @@ async def test_a_channel_that_does_not_answer_is_cut_off(new_harness: Any, robot
     assert (result.error, result.final) == ("no answer within 0.01 s", False)
 
 
-async def test_targets_are_attempted_at_once_but_no_more_than_eight(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_targets_are_attempted_at_once_but_no_more_than_eight(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     running = peak = 0
     eight = asyncio.Event()
 

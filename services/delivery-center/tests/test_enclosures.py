@@ -54,7 +54,9 @@ async def test_programs_are_told_what_is_known_of_a_file(outgoing: Any) -> None:
     ],
 )
 async def test_what_is_not_the_teams_own_is_not_found(team: str, file: str, why: str) -> None:  # DC-05
-    assert await resolve_attachments(FILES, team, [attachment(file)]) == (ResolvedAttachment(attachment(file), missing=why),)
+    assert await resolve_attachments(FILES, team, [attachment(file)]) == (
+        ResolvedAttachment(attachment(file), missing=why),
+    )
 
 
 async def test_a_result_without_attachments_asks_nobody() -> None:

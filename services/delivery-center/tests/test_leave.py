@@ -34,7 +34,9 @@ class Interrupted:
 # The first attempts
 
 
-async def test_the_executor_is_asked_before_anything_is_sent(new_harness: Any, robot: Any, request_for: Any) -> None:  # F11
+async def test_the_executor_is_asked_before_anything_is_sent(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:  # F11
     harness = new_harness(robot(TWO_HOOKS))
     await harness.deliver(request_for())
     assert harness.executions.asked == [("acme", "e1")]
@@ -50,7 +52,9 @@ async def test_where_nothing_is_sent_nobody_is_asked(new_harness: Any, robot: An
     assert harness.published("delivery.accepted")[0].result.success is True
 
 
-async def test_the_result_of_a_stopped_execution_is_refused(new_harness: Any, robot: Any, request_for: Any) -> None:  # F11
+async def test_the_result_of_a_stopped_execution_is_refused(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:  # F11
     harness = new_harness(robot(TWO_HOOKS))
     harness.executions.script = [STOP]
     await harness.deliver(request_for())
@@ -97,7 +101,9 @@ async def test_while_it_is_paused_or_nobody_can_say_the_request_comes_again(
     assert harness.published("delivery.accepted")[0].result.success is True
 
 
-async def test_a_stop_in_the_middle_keeps_the_rest_from_being_sent(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_stop_in_the_middle_keeps_the_rest_from_being_sent(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     harness = new_harness(robot(TWENTY))
     channel = harness.channels[DeliveryType.PROCESS] = Interrupted(harness, "stop")
     await harness.deliver(request_for())
@@ -162,7 +168,9 @@ async def test_the_executor_knows_better_than_what_was_heard(
     assert len(harness.webhook.sent) == 1
 
 
-async def test_a_robot_that_is_gone_or_without_targets_asks_nobody(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_robot_that_is_gone_or_without_targets_asks_nobody(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     gone, quiet = new_harness(), new_harness(robot())
     await gone.deliver(request_for())
     await quiet.deliver(request_for())

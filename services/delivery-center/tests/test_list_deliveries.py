@@ -15,7 +15,9 @@ async def listed(harness: Any, **fields: Any) -> DeliveryPage:
     return await list_deliveries(ListDeliveries.model_validate({"team_id": "acme"} | fields), harness.deliveries)
 
 
-async def test_each_delivery_says_how_it_stands_with_each_target(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_each_delivery_says_how_it_stands_with_each_target(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     harness.webhook.script = [TransientReply("answered 500"), Rejected("answered 410")]
     await harness.deliver(request_for())

@@ -14,7 +14,9 @@ async def read(harness: Any, team: str = "acme", execution_id: str = "e1") -> De
     return await read_delivery(ReadDelivery(team_id=team, execution_id=execution_id), harness.deliveries)
 
 
-async def test_every_target_is_shown_with_its_attempts_and_the_next(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_every_target_is_shown_with_its_attempts_and_the_next(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     harness.webhook.script = [TransientReply("answered 500"), Rejected("answered 410"), TransientReply("answered 503")]
     await harness.deliver(request_for())

@@ -102,7 +102,9 @@ async def test_what_was_saved_and_not_published_is_published_by_the_next_owner(
     assert len(harness.published("delivery.settled")) == 1
 
 
-async def test_a_crash_before_saving_sends_again_under_the_same_id(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_crash_before_saving_sends_again_under_the_same_id(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     harness = new_harness(robot(HOOK))
     harness.webhook.script = [DOWN]
     await harness.deliver(request_for())

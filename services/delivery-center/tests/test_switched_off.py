@@ -170,7 +170,9 @@ async def test_what_fails_is_listed_and_what_is_switched_off_is_enabled_and_sent
     assert sent.success
 
 
-async def test_enabled_by_another_replica_it_is_sent_to_at_once_though_it_rested_here(new_harness: Any, robot: Any) -> None:
+async def test_enabled_by_another_replica_it_is_sent_to_at_once_though_it_rested_here(
+    new_harness: Any, robot: Any
+) -> None:
     harness = new_harness(robot(HOOK))
     await down(harness)
     harness.webhook.script = [DOWN]

@@ -156,9 +156,7 @@ async def _transmit(
             await client.connect()
             await _log_in(client, server)
             options = ["SMTPUTF8"] if mail.utf8 else []
-            reply = await client.sendmail(
-                mail.sender, mail.recipients, mail.raw, mail_options=options, timeout=limit
-            )
+            reply = await client.sendmail(mail.sender, mail.recipients, mail.raw, mail_options=options, timeout=limit)
         with contextlib.suppress(aiosmtplib.SMTPException, OSError):
             await client.quit(timeout=GOODBYE_S)
         return reply

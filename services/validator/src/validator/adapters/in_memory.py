@@ -7,17 +7,18 @@ from typing import Any
 
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.text import Text
-from validator.kinds import Faulty, Said, Unusable
+from validator.kinds import Faulty, Kind, Result, Unusable
+from validator.ports import Adapters, Agents
 
 
-class InlineOutputs:
-    """Outputs that came with their message."""
+class InMemoryOutputs:
+    """Inline outputs alone."""
 
     async def read(self, text: Text) -> str:
         return text.inline or ""
 
 
-class InlinePatterns:
+class InMemoryPatterns:
     """Searches in this process, for as long as it takes."""
 
     async def search(self, pattern: str, text: str) -> bool:
@@ -27,13 +28,13 @@ class InlinePatterns:
             raise Faulty(f"the pattern can't be used: it is no regular expression: {error}") from error
 
 
-class InlineScripts:
-    """Functions in place of files; each is given what a script reads."""
+class ScriptedScripts:
+    """Functions in place of files; each takes the object that a script reads."""
 
-    def __init__(self, scripts: Mapping[str, Callable[[Any], Said]] | None = None) -> None:
+    def __init__(self, scripts: Mapping[str, Callable[[Any], Result]] | None = None) -> None:
         self._scripts = scripts or {}
 
-    async def run(self, name: str, given: str) -> Said:
+    async def run(self, name: str, given: str) -> Result:
         if name not in self._scripts:
             raise Faulty(f"there is no {name}.py: add it")
         try:
@@ -42,8 +43,8 @@ class InlineScripts:
             raise Unusable(f"the script failed: {type(error).__name__}: {error}") from error
 
 
-class SayingAgents:
-    """Every agent says the same, unless `by_agent` has an answer of its own; `calls` is what was asked."""
+class ScriptedAgents:
+    """Every agent returns the same answer, unless `by_agent` has one of its own; `calls` are all calls."""
 
     def __init__(self, content: str = "", *, error: str = "", by_agent: Mapping[str, str] | None = None) -> None:
         self._content, self._error, self._by_agent = content, error, by_agent or {}
@@ -53,3 +54,18 @@ class SayingAgents:
         self.calls.append(call)
         content = self._by_agent.get(call.assistant_id, self._content)
         return AgentReply(agent_id=call.assistant_id, content=content, error=self._error)
+
+
+def in_memory(
+    *,
+    agents: Agents | None = None,
+    scripts: Mapping[str, Callable[[Any], Result]] | None = None,
+    plugins: Mapping[str, Kind] | None = None,
+) -> Adapters:
+    return Adapters(
+        outputs=InMemoryOutputs(),
+        patterns=InMemoryPatterns(),
+        scripts=ScriptedScripts(scripts),
+        agents=agents or ScriptedAgents(),
+        plugins=plugins or {},
+    )

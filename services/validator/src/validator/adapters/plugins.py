@@ -1,4 +1,4 @@
-"""Types of assertions that other installed packages bring, by the entry point group `rota.assertions` (VA-10)."""
+"""Plug-ins: assertion types of other installed packages, by the entry point group `rota.assertions`."""
 
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -11,8 +11,8 @@ from validator.kinds import Faulty, Kind, Output
 GROUP = "rota.assertions"
 
 
-def other_kinds() -> dict[str, Kind]:
-    """Type → kind. One that can't be loaded is there too, and says so in the verdict of whoever uses it."""
+def load_plugins() -> dict[str, Kind]:
+    """Type → kind. One that can't be loaded is included; its check fails with the reason."""
     log = logger(service="validator")
     found: dict[str, Kind] = {}
     for entry in entry_points(group=GROUP):

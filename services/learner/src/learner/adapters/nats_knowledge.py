@@ -9,7 +9,7 @@ from rota_contracts.messages.learning import Lesson
 from rota_contracts.messages.memory import Forget, MemoryEntry, Remember
 
 
-class BusKnowledge:
+class NatsKnowledge:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 

@@ -28,7 +28,7 @@ class HashingEmbedder:
         return [number / length for number in vector]
 
 
-class DictKnowledge:
+class InMemoryKnowledge:
     def __init__(self) -> None:
         self._entries: dict[Owner, dict[str, tuple[MemoryEntry, Vector, int]]] = {}
 
@@ -56,7 +56,7 @@ class DictKnowledge:
         return await self.remove(owner, those, before=before)
 
 
-class DictShared:
+class InMemoryShared:
     def __init__(self) -> None:
         self._shelves: dict[Shelf, dict[str, tuple[SharedEntry, Vector]]] = {}
 
@@ -83,7 +83,7 @@ class DictShared:
         return len(self._shelves.pop(shelf, {}))
 
 
-class DictKnowledgeBases:
+class InMemoryKnowledgeBases:
     def __init__(self) -> None:
         self._bases: dict[Owner, KnowledgeBase] = {}
 
@@ -100,7 +100,7 @@ class DictKnowledgeBases:
         return self._bases.get(owner)
 
 
-class DictRobots:
+class InMemoryRobots:
     def __init__(self) -> None:
         self.robots: dict[Owner, Robot] = {}
 

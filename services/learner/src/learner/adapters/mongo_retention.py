@@ -5,7 +5,7 @@ from datetime import datetime
 
 from motor.motor_asyncio import AsyncIOMotorCollection
 
-from learner.domain import Aged
+from learner.domain import AgedRobot
 from rota_common.stores.mongo import Document
 
 Collection = AsyncIOMotorCollection[Document]
@@ -17,7 +17,7 @@ BATCH = 1000
 """Documents removed by one command, so that none takes long."""
 
 
-async def robots_with_old(collection: Collection, before: datetime) -> AsyncIterator[Aged]:
+async def robots_with_old(collection: Collection, before: datetime) -> AsyncIterator[AgedRobot]:
     """Each robot once, with the oldest of its documents: from robot to robot by index, not by document."""
     team = member = ""
     while True:
@@ -26,7 +26,7 @@ async def robots_with_old(collection: Collection, before: datetime) -> AsyncIter
         if found is None:
             return
         team, member = found["team"], found["member"]
-        yield Aged(team, member, found["at"])
+        yield AgedRobot(team, member, found["at"])
 
 
 async def remove_before(collection: Collection, team: str, member: str, before: datetime) -> int:

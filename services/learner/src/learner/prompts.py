@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from learner.history import Past, others_under_way
+from learner.history import PastRun, others_under_way
 from rota_contracts.messages.agent import CallAgent
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.learning import (
@@ -64,7 +64,7 @@ def question(request: LearningRequestedV1, *, timeout: float) -> CallAgent:
     )
 
 
-def dedup_question(asked: CheckGoals, history: Sequence[Past], *, timeout: float) -> CallAgent:
+def dedup_question(asked: CheckGoals, history: Sequence[PastRun], *, timeout: float) -> CallAgent:
     """The call of the dedup agent. Its id is the run's, so the model answers it once."""
     done = [_past(run) for run in history]
     going_on = [_under_way(one) for one in others_under_way(asked)[:MOST_UNDER_WAY]]
@@ -82,7 +82,7 @@ def dedup_question(asked: CheckGoals, history: Sequence[Past], *, timeout: float
     )
 
 
-def _past(run: Past) -> dict[str, str]:
+def _past(run: PastRun) -> dict[str, str]:
     return {
         "execution_id": run.execution_id,
         "at": run.at.isoformat(),

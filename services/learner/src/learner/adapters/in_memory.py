@@ -4,16 +4,16 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from learner.domain import Aged, Learnt
-from learner.history import Decided, Past
+from learner.domain import AgedRobot, RunLessons
+from learner.history import GoalsDecision, PastRun
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.learning import Lesson
 from rota_contracts.robots.robot import Robot
 
-Kept = TypeVar("Kept", Learnt, Past, Decided)
+Kept = TypeVar("Kept", RunLessons, PastRun, GoalsDecision)
 
 
-class SayingAgents:
+class ScriptedAgents:
     """Every agent says the same; `calls` is what was asked."""
 
     def __init__(self, content: str = "", *, error: str = "") -> None:
@@ -25,14 +25,14 @@ class SayingAgents:
         return AgentReply(agent_id=call.assistant_id, content=self.content, error=self.error)
 
 
-class DictLessons:
+class InMemoryLessons:
     def __init__(self) -> None:
-        self._learnt: dict[str, Learnt] = {}
+        self._learnt: dict[str, RunLessons] = {}
 
-    async def find(self, execution_id: str) -> Learnt | None:
+    async def find(self, execution_id: str) -> RunLessons | None:
         return self._learnt.get(execution_id)
 
-    async def save(self, learnt: Learnt) -> Learnt:
+    async def save(self, learnt: RunLessons) -> RunLessons:
         return self._learnt.setdefault(learnt.execution_id, learnt)
 
     async def remove(self, execution_id: str) -> None:
@@ -41,7 +41,7 @@ class DictLessons:
     async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
         self._learnt = _others(self._learnt, team, member, up_to_rev)
 
-    async def aged(self, before: datetime) -> AsyncIterator[Aged]:
+    async def aged(self, before: datetime) -> AsyncIterator[AgedRobot]:
         for found in _aged(self._learnt.values(), before):
             yield found
 
@@ -49,17 +49,17 @@ class DictLessons:
         return _remove_before(self._learnt, team, member, before)
 
 
-class DictHistory:
+class InMemoryHistory:
     def __init__(self) -> None:
-        self._runs: dict[str, Past] = {}
-        self._decided: dict[str, Decided] = {}
+        self._runs: dict[str, PastRun] = {}
+        self._decided: dict[str, GoalsDecision] = {}
 
-    async def add(self, run: Past) -> None:
+    async def add(self, run: PastRun) -> None:
         self._runs.setdefault(run.execution_id, run)
 
     async def completed(
         self, team: str, member: str, *, since: datetime, limit: int, without: str = ""
-    ) -> Sequence[Past]:
+    ) -> Sequence[PastRun]:
         runs = [
             run
             for run in self._runs.values()
@@ -69,13 +69,13 @@ class DictHistory:
         ]
         return sorted(runs, key=lambda run: run.at, reverse=True)[:limit]
 
-    async def decided(self, execution_id: str) -> Decided | None:
+    async def decided(self, execution_id: str) -> GoalsDecision | None:
         return self._decided.get(execution_id)
 
-    async def decide(self, decided: Decided) -> Decided:
+    async def decide(self, decided: GoalsDecision) -> GoalsDecision:
         return self._decided.setdefault(decided.execution_id, decided)
 
-    async def settle(self, decided: Decided) -> Decided:
+    async def settle(self, decided: GoalsDecision) -> GoalsDecision:
         known = self._decided.get(decided.execution_id)
         if known is None or known.sure:
             return known or decided
@@ -90,7 +90,7 @@ class DictHistory:
         self._runs = _others(self._runs, team, member, up_to_rev)
         self._decided = _others(self._decided, team, member, up_to_rev)
 
-    async def aged(self, before: datetime) -> AsyncIterator[Aged]:
+    async def aged(self, before: datetime) -> AsyncIterator[AgedRobot]:
         for found in _aged([*self._runs.values(), *self._decided.values()], before):
             yield found
 
@@ -103,13 +103,13 @@ def _others(kept: dict[str, Kept], team: str, member: str, rev: int) -> dict[str
     return {key: one for key, one in kept.items() if (one.team, one.member) != (team, member) or one.rev > rev}
 
 
-def _aged(kept: Iterable[Learnt | Past | Decided], before: datetime) -> list[Aged]:
+def _aged(kept: Iterable[RunLessons | PastRun | GoalsDecision], before: datetime) -> list[AgedRobot]:
     oldest: dict[tuple[str, str], datetime] = {}
     for one in kept:
         if one.at < before:
             owner = (one.team, one.member)
             oldest[owner] = min(one.at, oldest.get(owner, one.at))
-    return [Aged(*owner, at) for owner, at in oldest.items()]
+    return [AgedRobot(*owner, at) for owner, at in oldest.items()]
 
 
 def _remove_before(kept: dict[str, Kept], team: str, member: str, before: datetime) -> int:
@@ -117,7 +117,7 @@ def _remove_before(kept: dict[str, Kept], team: str, member: str, before: dateti
     return len([kept.pop(key) for key in old])
 
 
-class DictKnowledge:
+class InMemoryKnowledge:
     """Keeps lessons by id; a robot in `gone` keeps none."""
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ class DictKnowledge:
         return len([self.kept.pop(key) for key in theirs])
 
 
-class DictRobots:
+class InMemoryRobots:
     def __init__(self) -> None:
         self.robots: dict[tuple[str, str], Robot] = {}
 

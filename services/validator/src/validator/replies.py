@@ -1,21 +1,21 @@
-"""What the assistant is told in the next turn, when its result doesn't pass (VA-12, VA-13)."""
+"""Replies: the feedback that starts an assistant's next turn."""
 
 from collections.abc import Sequence
 
 from rota_contracts.messages.validation import Conversation, ValidationResult
 
 LISTED = 20
-"""How many issues and suggestions a reply lists."""
+"""Issues, and suggestions, in one reply."""
 
 
-def with_reply(verdict: ValidationResult, talk: Conversation, *, said: str = "") -> ValidationResult:
-    """The verdict, with a reply if it isn't passed and there may be another turn (VA-14: never for a single call).
+def with_reply(verdict: ValidationResult, talk: Conversation, *, own: str = "") -> ValidationResult:
+    """The verdict, with a reply if it isn't passed and there may be another turn: never for a single call.
 
-    `said` is a reply in the validation agent's own words, a question for example; it takes the place of the feedback.
+    `own` is a reply in the validation agent's own words, a question for example; it replaces the feedback.
     """
     if verdict.passed or not talk.goes_on:
         return verdict
-    reply = said or feedback(verdict, talk)
+    reply = own or feedback(verdict, talk)
     return verdict.model_copy(update={"need_reply": True, "reply_content": reply})
 
 

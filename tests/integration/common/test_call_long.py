@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
+from rota_common.bus.agents import call_agent
 from rota_common.bus.router import Router
-from rota_common.bus.rpc import StillWorking, Unanswered
+from rota_common.bus.rpc import StillWorking, Unanswered, call_long
 from rota_common.errors import Permanent, Transient
-from rota_common.patience import ask_patiently, call_agent
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Service
 from rota_common.testing.crash import crash
@@ -54,7 +54,7 @@ async def test_an_answerer_that_dies_costs_a_slice(nats: EmbeddedServer, learner
     dying = replica(nats.url, hangs)
     await dying.start()
     await dying.started.wait()
-    asking = asyncio.create_task(ask_patiently(learner.ask, CALL_AGENT, CALL, timeout=20, every=1.5))
+    asking = asyncio.create_task(call_long(learner.ask, CALL_AGENT, CALL, timeout=20, every=1.5))
     await reached.wait()
     crashing = asyncio.create_task(crash(dying))
     async with running(replica(nats.url, said)):
@@ -89,7 +89,7 @@ async def test_after_its_time_nobody_is_waited_for(learner: Service) -> None:
     time = asyncio.get_running_loop().time
     began = time()
     with pytest.raises(Unanswered, match=r"no answer to rota\.v1\.rpc\.executor\.call_agent within 1\.2 s: executor"):
-        await ask_patiently(learner.ask, CALL_AGENT, CALL, timeout=1.2)
+        await call_long(learner.ask, CALL_AGENT, CALL, timeout=1.2)
     assert 1 <= time() - began < 3
 
 

@@ -1,4 +1,4 @@
-"""Types of assertions that another installed package brings (VA-10)."""
+"""Types of assertions from other installed packages (VA-10)."""
 
 import importlib
 import sys
@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from services.validator.tests import harness
 
-from rota_contracts.messages.text import Text
-from rota_contracts.messages.validation import Assertion, CheckRules, ValidationResult
-from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts
-from validator.adapters.other_kinds import other_kinds
-from validator.check_output import CheckOutput
+from rota_contracts.messages.validation import Assertion, ValidationResult
+from validator.adapters.in_memory import in_memory
+from validator.adapters.plugins import load_plugins
 from validator.registry import Kinds
 
 MODULE = """\
-from validator.kinds import Said, Search
+from validator.kinds import Result, Search
 
 
 class Shouted:
@@ -33,7 +32,7 @@ class Rhymes:
 
     @staticmethod
     def check(assertion, output):
-        return Said(output.text.endswith(assertion.value), f"it ends in {output.text[-2:]}")
+        return Result(output.text.endswith(assertion.value), f"it ends in {output.text[-2:]}")
 
 
 class Numbered:
@@ -76,8 +75,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 async def verdict(output: str, assertion: Assertion) -> ValidationResult:
-    check = CheckOutput(InlineOutputs(), InlinePatterns(), InlineScripts(), Kinds(other_kinds()))
-    return (await check(CheckRules(rules=[assertion], output=Text(inline=output)))).verdict
+    return (await harness.check(output, assertion, adapters=in_memory(plugins=load_plugins()))).verdict
 
 
 @pytest.mark.usefixtures("installed")
@@ -90,7 +88,7 @@ async def verdict(output: str, assertion: Assertion) -> ValidationResult:
         (Assertion(type="numbered"), "1. x", "x", "to be numbered"),
     ],
 )
-async def test_a_type_of_another_package_is_used_like_ours(
+async def test_a_type_of_another_package_works_like_a_built_in_one(
     assertion: Assertion, good: str, bad: str, issue: str
 ) -> None:
     assert (await verdict(good, assertion)).passed
@@ -111,7 +109,7 @@ async def test_a_type_of_another_package_is_used_like_ours(
         ("never", "assertion type 'never' isn't known here: known are agent, breaks, contains, equals, gone, "),
     ],
 )
-async def test_a_type_that_does_not_work_fails_its_rule_and_nothing_else(name: str, reason: str) -> None:
+async def test_a_broken_type_fails_its_own_rule_alone(name: str, reason: str) -> None:
     for negate in (False, True):
         found = await verdict("x", Assertion(type=name, negate=negate))
         assert not found.passed
@@ -120,11 +118,11 @@ async def test_a_type_that_does_not_work_fails_its_rule_and_nothing_else(name: s
 
 
 @pytest.mark.usefixtures("installed")
-async def test_a_type_of_ours_stays_ours() -> None:
-    assert "equals" not in other_kinds()
+async def test_a_package_cannot_replace_a_built_in_type() -> None:
+    assert "equals" not in load_plugins()
     assert (await verdict("ho", Assertion(type="equals", value="ho"))).passed
 
 
-def test_a_name_of_ours_is_refused() -> None:
+def test_a_built_in_name_is_refused() -> None:
     with pytest.raises(ValueError, match="built in: equals; choose"):
-        Kinds({"equals": other_kinds})  # type: ignore[dict-item]  # what it is doesn't matter
+        Kinds({"equals": load_plugins})  # type: ignore[dict-item]  # what it is doesn't matter

@@ -1,5 +1,6 @@
 """The table of the rule of words: each replaced name with the field's word for it, and the words that no text uses."""
 
+import re
 from dataclasses import dataclass
 
 EXECUTOR = ("services/executor/", "tests/integration/executor/", "tests/conformance/test_executor")
@@ -10,6 +11,7 @@ CHAOS = ("tests/chaos/", "tests/clock_year/")
 TESTS = ("tests/", "services/", "cli/tests/", "contracts/tests/", "libs/common/tests/")
 CONTRACTS = ("contracts/src/",)
 CLI = ("cli/",)
+COMMON = "libs/common/src/rota_common/"
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,10 @@ BANNED = {
     "heeded": "applied",
     "made known": "published, reported",
 }
-TELL = r"(?<![A-Za-z])(?<!can )(?<!can't )(?<!cannot )(?<!could )(?P<tell>(?-i:tell))(?![A-Za-z])(?! (?:\S+ ){1,4}(?:from|apart))"
+TELL = re.compile(
+    r"(?<![A-Za-z])(?<!can )(?<!can't )(?<!cannot )(?<!could )tell(?![A-Za-z])(?! (?:\S+ ){1,4}(?:from|apart))"
+)
+"""The verb, unless it means to distinguish."""
 
 NAMES = (
     row("GiveWord give_word", "SendSignal, send_signal"),

@@ -1,6 +1,6 @@
-"""The rule of words: names that were replaced, and words that no text uses. `python -m tests.architecture.words [PATH…]`.
+"""The rule of words: names that were replaced, and words that no text uses.
 
-Without a path: how many are left in each folder. With paths: each of them, with its line and the field's word.
+`python -m tests.architecture.words` counts what is left in each folder; with paths it lists each, with the field's word.
 """
 
 import ast
@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tokenize
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -26,17 +27,18 @@ EXEMPT = (
     "services/executor/src/executor/agents/",  # prompts: what a model reads is behaviour
     "tests/architecture/renamed.py",
 )
-FIRST_WORD = {name: (row.better, row.where) for row in NAMES for name in row.names}
-NAMED_FUNCTIONS = {name: (row.better, row.where) for row in FUNCTIONS for name in row.names}
-NAMED_PARAMETERS = {name: (row.better, row.where) for row in PARAMETERS for name in row.names}
-PROSE = re.compile(
-    rf"(?<![A-Za-z])(?P<banned>{'|'.join(BANNED)})(?![A-Za-z])|{TELL}|(?<!\w)(?P<name>{'|'.join(FIRST_WORD)})(?!\w)"
-    rf"|(?<!\w)(?P<fake>{'|'.join(CLASSES)})(?!\w)",
-    re.IGNORECASE,
-)
+BANNED_WORDS = {
+    word: (re.compile(rf"(?<![A-Za-z]){word}(?![A-Za-z])", re.IGNORECASE), better) for word, better in BANNED.items()
+}
+NAMED = [(name, re.compile(rf"(?<!\w){name}(?!\w)"), row) for row in NAMES for name in row.names]
+FAKES = [(re.compile(rf"(?<!\w){pattern}(?!\w)"), better) for pattern, better in CLASSES.items()]
+NAMED_FUNCTIONS = {name: row for row in FUNCTIONS for name in row.names}
+NAMED_PARAMETERS = {name: row for row in PARAMETERS for name in row.names}
 DEFINES = re.compile(rf"(?<!\w)(?:{'|'.join((*NAMED_FUNCTIONS, *NAMED_PARAMETERS))})(?!\w)")
 DISTINCT = re.compile(r"[a-z0-9]_[a-z]|[a-z][A-Z]")
 BACKTICKED = re.compile(r"`[^`\n]+`")
+Found = tuple[int, str, str]
+"""Where in the text, the word, and the field's."""
 
 
 @dataclass(frozen=True, order=True)
@@ -77,33 +79,40 @@ def of_path(name: str) -> Iterator[Offence]:
             yield Offence(name, 1, f"module {found[0]}", row.better)
 
 
-def of_text(path: str, text: str) -> Iterator[Offence]:
-    spots: set[tuple[int, int]] | None = None
+def of_text(path: str, text: str) -> list[Offence]:
     starts = _starts(text)
-    for match in PROSE.finditer(text):
-        found = match.group()
-        line, column = _spot(starts, match.start())
-        if match.lastgroup in ("banned", "tell"):
-            yield Offence(path, line, found, BANNED.get(found.lower(), "say what is published, returned or shown"))
-            continue
-        if match.lastgroup == "fake":
-            if found[0].isupper() and (better := _fake(found)):
-                yield Offence(path, line, found, better)
-            continue
-        better, where = FIRST_WORD.get(found, ("", ()))
-        if not better or not path.startswith(where or ("",)):
-            continue
-        if not DISTINCT.search(found):
-            spots = _names(path, text) if spots is None else spots
-            if (line, column) not in spots:
-                continue
-        yield Offence(path, line, found, better)
-    if path.endswith(".py") and DEFINES.search(text):
-        yield from _defined(path, text)
+    found = [*_banned(text), *_fakes(text), *_replaced(path, text, starts)]
+    offences = [Offence(path, _spot(starts, at)[0], word, better) for at, word, better in sorted(found)]
+    return [*offences, *_defined(path, text)] if path.endswith(".py") else offences
 
 
-def _fake(found: str) -> str:
-    return next((better for pattern, better in CLASSES.items() if re.fullmatch(pattern, found)), "")
+def _banned(text: str) -> Iterator[Found]:
+    small = text.lower()
+    for word, (pattern, better) in BANNED_WORDS.items():
+        if word in small:
+            yield from ((match.start(), match.group(), better) for match in pattern.finditer(text))
+    if "tell" in text:
+        yield from (
+            (match.start(), "tell", "say what is published, returned or shown") for match in TELL.finditer(text)
+        )
+
+
+def _fakes(text: str) -> Iterator[Found]:
+    for pattern, better in FAKES:
+        yield from ((match.start(), match.group(), better) for match in pattern.finditer(text))
+
+
+def _replaced(path: str, text: str, starts: list[int]) -> Iterator[Found]:
+    names: set[tuple[int, int]] | None = None
+    for name, pattern, row in NAMED:
+        if name not in text or not path.startswith(row.where or ("",)):
+            continue
+        for match in pattern.finditer(text):
+            if not DISTINCT.search(name):
+                names = _names(path, text, starts) if names is None else names
+                if _spot(starts, match.start()) not in names:
+                    continue
+            yield match.start(), name, row.better
 
 
 def _starts(text: str) -> list[int]:
@@ -111,16 +120,12 @@ def _starts(text: str) -> list[int]:
 
 
 def _spot(starts: list[int], at: int) -> tuple[int, int]:
-    low, high = 0, len(starts)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if starts[middle] <= at else (low, middle)
-    return low + 1, at - starts[low]
+    line = bisect_right(starts, at)
+    return line, at - starts[line - 1]
 
 
-def _names(path: str, text: str) -> set[tuple[int, int]]:
+def _names(path: str, text: str, starts: list[int]) -> set[tuple[int, int]]:
     """Where a word is a name: a token of Python, or between backticks."""
-    starts = _starts(text)
     found = {
         _spot(starts, ticked.start() + word.start())
         for ticked in BACKTICKED.finditer(text)
@@ -133,7 +138,9 @@ def _names(path: str, text: str) -> set[tuple[int, int]]:
 
 
 def _defined(path: str, text: str) -> Iterator[Offence]:
-    """Names that are ordinary words: banned only as the name of a function or parameter."""
+    """Names that are ordinary words: replaced only as the name of a function or parameter."""
+    if not DEFINES.search(text):
+        return
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             kind, named, table = "function", node.name, NAMED_FUNCTIONS
@@ -141,9 +148,9 @@ def _defined(path: str, text: str) -> Iterator[Offence]:
             kind, named, table = "parameter", node.arg, NAMED_PARAMETERS
         else:
             continue
-        better, where = table.get(named, ("", ()))
-        if better and path.startswith(where):
-            yield Offence(path, node.lineno, f"{kind} {named}", better)
+        row = table.get(named)
+        if row and path.startswith(row.where):
+            yield Offence(path, node.lineno, f"{kind} {named}", row.better)
 
 
 def folder(path: str) -> str:
@@ -153,16 +160,11 @@ def folder(path: str) -> str:
 
 
 def main(paths: list[str]) -> int:
-    wanted = [
-        name for name in files() if not paths or name.startswith(tuple(path.removeprefix("./") for path in paths))
-    ]
-    found = sorted(offences(wanted))
-    if paths:
-        print(*found, sep="\n")
-    else:
-        counts = Counter(folder(one.path) for one in found)
-        print(*(f"{count:6} {name}" for name, count in counts.most_common()), sep="\n")
-    print(f"{len(found):6} in all")
+    prefixes = tuple(path.removeprefix("./") for path in paths) or ("",)
+    found = sorted(offences(name for name in files() if name.startswith(prefixes)))
+    counts = Counter(folder(one.path) for one in found)
+    lines = [str(one) for one in found] if paths else [f"{count:6} {name}" for name, count in counts.most_common()]
+    sys.stdout.write("\n".join([*lines, f"{len(found):6} in all", ""]))
     return 1 if found else 0
 
 

@@ -1,6 +1,6 @@
 """The rule of words: names that were replaced, and words that no text uses.
 
-`python -m tests.architecture.words` counts what is left in each folder; with paths it lists each, with the field's word.
+`python -m tests.architecture.words` counts what is left in each folder; with paths it lists them all.
 """
 
 import ast
@@ -34,7 +34,8 @@ NAMED = [(name, re.compile(rf"(?<!\w){name}(?!\w)"), row) for row in NAMES for n
 FAKES = [(re.compile(rf"(?<!\w){pattern}(?!\w)"), better) for pattern, better in CLASSES.items()]
 NAMED_FUNCTIONS = {name: row for row in FUNCTIONS for name in row.names}
 NAMED_PARAMETERS = {name: row for row in PARAMETERS for name in row.names}
-DEFINES = re.compile(rf"(?<!\w)(?:{'|'.join((*NAMED_FUNCTIONS, *NAMED_PARAMETERS))})(?!\w)")
+SCOPED = tuple(where for row in (*FUNCTIONS, *PARAMETERS) for where in row.where)
+DEFINES = re.compile(rf"def (?:{'|'.join(NAMED_FUNCTIONS)})\(|[(,] ?(?:{'|'.join(NAMED_PARAMETERS)}): ")
 DISTINCT = re.compile(r"[a-z0-9]_[a-z]|[a-z][A-Z]")
 BACKTICKED = re.compile(r"`[^`\n]+`")
 Found = tuple[int, str, str]
@@ -139,7 +140,7 @@ def _names(path: str, text: str, starts: list[int]) -> set[tuple[int, int]]:
 
 def _defined(path: str, text: str) -> Iterator[Offence]:
     """Names that are ordinary words: replaced only as the name of a function or parameter."""
-    if not DEFINES.search(text):
+    if not path.startswith(SCOPED) or not DEFINES.search(text):
         return
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -7,7 +7,7 @@ import pytest
 import stripe
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from rota.demo.story import signing_secret
+from rota.demo.scenario import signing_secret
 from rota.errors import CliError
 from rota.signing import Signer, signed_event
 from rota_common.clock import now

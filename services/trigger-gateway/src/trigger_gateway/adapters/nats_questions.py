@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rota_common.bus.agents import call_agent
 from rota_common.bus.rpc import Ask
 from rota_common.errors import Transient
-from rota_common.patience import call_agent
 from rota_contracts.catalog import (
     CHANGE_PLAN,
     CONTROL,

@@ -13,11 +13,10 @@ from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
 from executor.domain.run import Run
 from executor.ports import Calls, Prompt, Runs
 from executor.steps.step_runner import Models
-from rota_common.bus.rpc import StillWorking
+from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
 from rota_common.errors import Permanent
 from rota_common.json_text import extract_json
-from rota_common.patience import STILL_WORKING_S
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.robot import Robot

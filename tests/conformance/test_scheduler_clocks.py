@@ -13,8 +13,8 @@ from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
 from scheduler.adapters.mongo_clocks import MongoClocks
-from scheduler.clock_store import Change, MissedFact
-from scheduler.clocks import ClockState, Missed, set_clock
+from scheduler.clock_state import Change, MissedFact
+from scheduler.clock_state import ClockState, Missed, set_clock
 from scheduler.robot_summary import summary_of
 
 EVERY = Clock.model_validate({"mode": "interval", "every": "30m", "catch_up": {"policy": "all", "max_age": "2h"}})

@@ -23,7 +23,8 @@ from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.decide import stopped
 from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider
 from scheduler.plan import Plan, change, plan_key, removed, started
-from scheduler.ports import Batch, Cancelled, CancelRequests, Decided, Moved, Plans, PlansChanged, Queue
+from scheduler.batch import Batch, Cancelled, Decided, Moved
+from scheduler.ports import CancelRequests, Plans, PlansChanged, Queue
 from scheduler.robot_summary import RobotSummary, summary_of
 
 STALE = 1.0

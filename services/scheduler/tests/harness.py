@@ -16,12 +16,12 @@ from rota_contracts.model import Payload
 from rota_contracts.robots.robot import Robot
 from scheduler.adapters.in_memory_plans import InMemoryPlans
 from scheduler.adapters.in_memory_queue import InMemoryCancelRequests, InMemoryQueue
+from scheduler.batch import Batch, StoredTrigger
 from scheduler.cancel_queued import CancelQueued
 from scheduler.change_plans import ChangePlans
 from scheduler.dispatcher import Dispatcher, Pace
 from scheduler.domain import EntryState, QueueState
 from scheduler.plan import Plan
-from scheduler.ports import Batch, StoredTrigger
 from scheduler.robot_summary import Key, RobotSummary, summary_of
 from scheduler.run_end_effects import RunEndEffects
 from scheduler.start_plans import StartPlans

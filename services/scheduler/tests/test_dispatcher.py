@@ -10,8 +10,9 @@ from rota_common.testing.samples import MEMBER, SetClock, a_robot, a_trigger
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import RejectReason
 from scheduler.adapters.in_memory_queue import InMemoryQueue
+from scheduler.batch import Batch
 from scheduler.domain import EntryState
-from scheduler.ports import Batch, LeaseLost
+from scheduler.ports import LeaseLost
 
 
 async def test_a_trigger_is_written_then_told_then_answered() -> None:  # TG-05 SC-11

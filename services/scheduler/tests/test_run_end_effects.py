@@ -10,8 +10,8 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1
 from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.robots.robot import Robot
+from scheduler.batch import Batch, Decided, StoredTrigger
 from scheduler.domain import EntryState, QueueState, Refusal, consider
-from scheduler.ports import Batch, Decided, StoredTrigger
 from scheduler.robot_summary import Key, RobotSummary, summary_of
 from scheduler.run_end_effects import RunEndEffects
 

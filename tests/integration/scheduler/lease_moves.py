@@ -11,7 +11,7 @@ from rota_common.stores.mongo import Mongo
 from rota_common.testing.crash import crash
 from scheduler.adapters.mongo_queue import LEASE
 from scheduler.dispatcher import Dispatcher
-from scheduler.ports import Batch
+from scheduler.batch import Batch
 from tests.integration.scheduler.harness import Harness
 
 SLEEP_S = 0.1

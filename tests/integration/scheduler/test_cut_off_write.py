@@ -10,7 +10,7 @@ from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import NOON
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.domain import EntryState
-from scheduler.ports import Batch
+from scheduler.batch import Batch
 from tests.conformance.test_scheduler_ports import accepted, eid
 
 

@@ -99,7 +99,7 @@ async def test_a_rejection_that_was_not_told_is_told_by_whoever_dispatches_next(
         harness.published.away = True
         with pytest.raises(ConnectionError):
             await harness.take(RobotDeletedV1(rev=2, **OWNER))
-        await harness.dispatcher.has_lease.wait()
+        await harness.signals.has_lease.wait()
         await harness.take(RobotDeletedV1(rev=2, **OWNER))
     assert harness.published.rejected == [("t2", RejectReason.ROBOT_DELETED)]
     assert await harness.queue.unpublished() == []
@@ -110,7 +110,7 @@ async def test_what_was_written_and_not_told_is_told_by_whoever_dispatches_next(
         harness.published.away = True
         with pytest.raises(ConnectionError):
             await harness.take(a_trigger("t1"))
-        await harness.dispatcher.has_lease.wait()
+        await harness.signals.has_lease.wait()
     assert harness.published.requested_ids == ["t1"]
 
 

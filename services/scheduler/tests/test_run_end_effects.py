@@ -31,7 +31,7 @@ class After:
         self.published: list[tuple[str, str]] = []
         self.moved: list[tuple[str, bool | None]] = []
         self.away = False
-        self.effects = RunEndEffects(self, self, self._rearm)  # type: ignore[arg-type]  # it stands in for all three
+        self.effects = RunEndEffects(robots=self, publisher=self, rearm=self._rearm)  # type: ignore[arg-type]  # it stands in for all three
 
     async def find(self, team: str, member: str, *, rev: int | None = None) -> RobotSummary | None:
         if isinstance(self.robot, Exception):

@@ -20,13 +20,13 @@ STARVING_AFTER = timedelta(minutes=10)
 team that floods the queue can't displace the others by waiting."""
 
 HEAD_START = timedelta(minutes=5)
-"""A resumed execution counts as waiting since it arrived, but for no longer than this: it goes before its equals, and
-never ahead of every team."""
+"""A resumed execution counts as waiting since it arrived, but for no longer than this: it goes before its equals,
+and never ahead of every team."""
 
 
 class EntryState(StrEnum):
-    """Of an entry of the queue. A due entry (by a clock) awaits its decision; admitted and running entries hold a slot; a
-    parked one has begun and holds none."""
+    """Of an entry of the queue. A due entry (by a clock) awaits its decision; admitted and running entries hold a slot;
+    a parked one has begun and holds none."""
 
     DUE = "due"
     QUEUED = "queued"

@@ -71,7 +71,9 @@ async def test_a_call_waits_for_an_answerer_that_is_not_there_yet(nats: Embedded
         assert (await asking).content == "c1"
 
 
-async def test_an_answerer_that_is_still_working_gets_the_same_request_again(nats: EmbeddedServer, learner: Service) -> None:
+async def test_an_answerer_that_is_still_working_gets_the_same_request_again(
+    nats: EmbeddedServer, learner: Service
+) -> None:
     calls: list[CallAgent] = []
 
     async def slowly(call: CallAgent) -> AgentReply:
@@ -94,9 +96,7 @@ async def test_a_call_ends_at_its_timeout(learner: Service) -> None:
 
 
 @pytest.mark.parametrize("error", [Permanent("no such agent"), Transient("rate limited")])
-async def test_a_refused_call_is_not_repeated(
-    nats: EmbeddedServer, learner: Service, error: Exception
-) -> None:
+async def test_a_refused_call_is_not_repeated(nats: EmbeddedServer, learner: Service, error: Exception) -> None:
     calls: list[CallAgent] = []
 
     async def refuses(call: CallAgent) -> AgentReply:

@@ -1,4 +1,4 @@
-"""What teams know, in Qdrant: one collection for all teams, each entry with its team's key and its shelf's."""
+"""The shared entries of teams in Qdrant: one collection for all teams, each entry with the keys of team and shelf."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from rota_contracts.messages.memory import SharedEntry, SharedMatch
 COLLECTION, TEAM, SHELF = "shared", "team", "shelf"
 
 
-class QdrantShared:
+class QdrantSharedEntries:
     """`prepare` it once, before anything else."""
 
     def __init__(self, qdrant: Qdrant) -> None:

@@ -1,4 +1,4 @@
-"""What robots know, in Qdrant: one collection for all robots, each entry with its owner's key."""
+"""The entries of robots in Qdrant: one collection for all robots, each entry with its owner's key."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ from rota_contracts.messages.memory import MemoryEntry, RecalledEntry
 COLLECTION, TENANT, AGE = "lessons", "tenant", "created_at"
 
 
-class QdrantKnowledge:
+class QdrantEntries:
     """`prepare` it once, before anything else."""
 
     def __init__(self, qdrant: Qdrant) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rota.report import report
-from rota.timestamps import took
+from rota.timestamps import duration_text
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import Execution
 
@@ -198,4 +198,4 @@ def test_without_the_delivery_center_the_first_tries_are_shown() -> None:
     [(0.0004, "0 ms"), (0.34, "340 ms"), (12.34, "12.3 s"), (303, "5 min 3 s"), (None, "under way")],
 )
 def test_a_duration_is_read_easily(seconds: float | None, text: str) -> None:
-    assert took(AT, None if seconds is None else AT + timedelta(seconds=seconds)) == text
+    assert duration_text(AT, None if seconds is None else AT + timedelta(seconds=seconds)) == text

@@ -12,9 +12,9 @@ from rota.errors import CliError
 from rota.signing import Signer, signed_event
 from rota.timestamps import now
 from rota_contracts.sources import Scheme
-from trigger_gateway.inbound_event import read_event
-from trigger_gateway.schemes import check_bearer, check_signature, key_of
-from trigger_gateway.sources import Source, WebhookSettings
+from trigger_gateway.sources.schemes import check_bearer, check_signature, key_of
+from trigger_gateway.sources.source import Source, WebhookSettings
+from trigger_gateway.webhooks.inbound_event import read_event
 
 
 def test_only_a_receiver_with_the_same_secret_accepts_it() -> None:

@@ -8,7 +8,7 @@ from pymongo.errors import DuplicateKeyError
 
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.sources import SourceKind
-from trigger_gateway.sources import DatabaseSettings, Source, WebhookSettings
+from trigger_gateway.sources.source import DatabaseSettings, Source, WebhookSettings
 
 
 class MongoSources:

@@ -20,7 +20,7 @@ from rota_common.nats_admin.accounts import SYSTEM_USER, Accounts
 from rota_common.nats_admin.config import Folder, new_key
 from rota_common.nats_admin.permissions import OPERATOR
 from rota_contracts.catalog import FEED
-from rota_contracts.feed import feed_subject, subscriber_durable
+from rota_contracts.feed import feed_subject, feed_durable
 from rota_contracts.model import Name
 
 TIMEOUT_S = 5
@@ -81,14 +81,14 @@ class Subscribers:
         await self.reload()
         async with self._jetstream() as jetstream:
             with contextlib.suppress(NotFoundError):
-                await jetstream.delete_consumer(FEED, subscriber_durable(team, name))
+                await jetstream.delete_consumer(FEED, feed_durable(team, name))
 
     async def rewind(self, team: str, name: str, *, since: datetime) -> None:
         """Let it read again all that the stream has since then: its consumer is made anew."""
         self._with(team, name)
         async with self._jetstream() as jetstream:
             with contextlib.suppress(NotFoundError):
-                await jetstream.delete_consumer(FEED, subscriber_durable(team, name))
+                await jetstream.delete_consumer(FEED, feed_durable(team, name))
             await _make(jetstream, team, name, since)
 
     async def listed(self, team: str = "") -> list[Subscriber]:
@@ -142,7 +142,7 @@ def _check(name: str) -> None:
 
 async def _make(jetstream: JetStreamContext, team: str, name: str, since: datetime | None) -> None:
     config = ConsumerConfig(
-        durable_name=subscriber_durable(team, name),
+        durable_name=feed_durable(team, name),
         filter_subject=feed_subject(team),
         ack_policy=AckPolicy.EXPLICIT,
         ack_wait=ACK_WAIT_S,
@@ -155,7 +155,7 @@ async def _make(jetstream: JetStreamContext, team: str, name: str, since: dateti
 
 async def _state(jetstream: JetStreamContext, team: str, name: str) -> Subscriber:
     try:
-        info = await jetstream.consumer_info(FEED, subscriber_durable(team, name))
+        info = await jetstream.consumer_info(FEED, feed_durable(team, name))
     except NotFoundError:
         return Subscriber(team, name, None, None)
     return Subscriber(team, name, info.num_pending, info.num_ack_pending)

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from nats.errors import Error as NatsError
 
@@ -30,11 +30,18 @@ CANCEL_AGAIN_S = 0.05
 """After the first cancellation that had no effect; doubled each time."""
 
 
+class Transport(Protocol):
+    """Where a service gets its connection from."""
+
+    def connection(self, name: str) -> Any: ...
+
+
 @dataclass(frozen=True)
 class Runtime:
-    """What differs between production and a test."""
+    """What differs between production and a test. `bus` replaces the connection to NATS (`testing.in_memory_bus`)."""
 
     clock: Clock = now
+    bus: Transport | None = None
     random: Random = field(default_factory=Random)
     middlewares: Sequence[Middleware] = ()
     fetch_timeout: float = 2.0
@@ -54,7 +61,8 @@ class Service:
     ) -> None:
         self.name, self.runtime = name, runtime or Runtime()
         self._outages: tuple[type[Exception], ...] = (NatsError, *outages)
-        self.bus = Bus(nats_url, name=name, nkey_file=nkey_file)
+        transport = self.runtime.bus
+        self.bus: Bus = transport.connection(name) if transport else Bus(nats_url, name=name, nkey_file=nkey_file)
         self.publish = Publish(self.bus, source=name, clock=self.runtime.clock)
         self.ask = Ask(self.bus, by=name)
         self.live = LiveEvents(self.bus, service=name)

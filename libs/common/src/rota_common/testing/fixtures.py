@@ -1,6 +1,7 @@
-"""Fixtures: a nats-server per test (about 20 ms), a mongod per session with a database prefix per test."""
+"""Fixtures: a nats-server per test or per module, a mongod per session with a database prefix per test."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from threading import Thread
@@ -75,36 +76,79 @@ def mongo_server(tmp_path_factory: pytest.TempPathFactory, beside: Run) -> Itera
 
 
 @pytest.fixture
-def mongo_url(mongo_server: EmbeddedServer) -> str:
-    return mongo_server.url
+def mongo_url(request: pytest.FixtureRequest) -> str:
+    """The session's mongod, which the first test that needs it starts; empty for a case on an adapter in memory."""
+    callspec = getattr(request.node, "callspec", None)
+    if callspec is not None and "memory" in callspec.params.values():
+        return ""
+    server: EmbeddedServer = request.getfixturevalue("mongo_server")
+    return server.url
+
+
+@pytest.fixture(scope="module")
+def mongo_prefixes(request: pytest.FixtureRequest, beside: Run) -> Iterator[set[str]]:
+    """The databases of a module's tests on the session's mongod, dropped after the last of them."""
+    prefixes = set[str]()
+    yield prefixes
+    if prefixes:
+        beside(_drop(request.getfixturevalue("mongo_server").url, prefixes))
 
 
 @pytest.fixture
-def mongo_prefix(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Databases of this test alone; those on the session's mongod are dropped after it."""
+def mongo_prefix(request: pytest.FixtureRequest, mongo_prefixes: set[str]) -> str:
+    """The prefix of databases of this test alone."""
     prefix = f"t{uuid4().hex[:12]}"
-    at_session = "mongo_server" in request.fixturenames
-    url, run = (request.getfixturevalue(name) for name in ("mongo_url", "beside")) if at_session else ("", None)
-    yield prefix
-    if run is not None:
-        run(_drop(url, prefix))
+    if {"mongo_url", "mongo_server"}.intersection(request.fixturenames) and request.getfixturevalue("mongo_url"):
+        mongo_prefixes.add(prefix)
+    return prefix
 
 
-async def _drop(url: str, prefix: str) -> None:
+async def _drop(url: str, prefixes: set[str]) -> None:
     server = Mongo(url, "admin")
     try:
         for name in await server.client.list_database_names():
-            if name.startswith(prefix):
+            if name.startswith(tuple(prefixes)):
                 await server.client.drop_database(name)
     finally:
         await server.close()
 
 
+@pytest.fixture(scope="session")
+def nats_streams(tmp_path_factory: pytest.TempPathFactory, beside: Run) -> Path:
+    """The folder of a nats-server with all streams, consumers and buckets: copied for each server, which is several
+    times faster than making them."""
+    server = nats_server(tmp_path_factory.mktemp("nats") / "streams")
+
+    async def make() -> None:
+        await server.start()
+        await topology.apply_to(server.url)
+        await server.stop()
+
+    beside(make())
+    return server.folder
+
+
+def nats_with_streams(streams: Path, folder: Path) -> EmbeddedServer:
+    """A nats-server in `folder` that begins with what `nats_streams` holds; not started yet."""
+    shutil.copytree(streams / "jetstream", folder / "jetstream")
+    return nats_server(folder)
+
+
+@pytest.fixture(scope="module")
+def shared_nats(tmp_path_factory: pytest.TempPathFactory, nats_streams: Path, beside: Run) -> Iterator[EmbeddedServer]:
+    """A nats-server for a module whose tests keep apart by themselves, with teams of their own for example."""
+    server = nats_with_streams(nats_streams, tmp_path_factory.mktemp("nats") / "shared")
+    try:
+        beside(server.start())
+        yield server
+    finally:
+        beside(server.kill())
+
+
 @pytest_asyncio.fixture
-async def nats(tmp_path: Path) -> AsyncIterator[EmbeddedServer]:
+async def nats(tmp_path: Path, nats_streams: Path) -> AsyncIterator[EmbeddedServer]:
     """A nats-server of this test alone, with all streams and consumers."""
-    server = nats_server(tmp_path / "nats")
+    server = nats_with_streams(nats_streams, tmp_path / "nats")
     await server.start()
-    await topology.apply_to(server.url)
     yield server
     await server.kill()

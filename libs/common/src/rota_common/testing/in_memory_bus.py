@@ -1,0 +1,296 @@
+"""NATS in memory: streams, consumers, requests and plain subscriptions of one process, under the real bus code.
+
+Publishing, consuming, the failure policy and request/reply run as in production; only the server is replaced. Buckets
+(key-value, objects) are not here: services read those through ports of their own. tests/conformance/test_bus.py holds
+this and a real nats-server to the same cases.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeout
+from nats.js.errors import NotFoundError
+
+from rota_common.bus.publishing import Publish
+from rota_common.bus.rpc import Answering, Ask, listen
+from rota_common.clock import Clock, now
+from rota_common.testing.in_memory_stream import Delivered, InMemoryMessage, Pending, StreamLog, matches
+from rota_contracts.catalog import Channel, Question
+from rota_contracts.envelope import Event, parse_event
+from rota_contracts.model import Part, Payload
+from rota_contracts.streams import STREAMS, consumers
+
+P = TypeVar("P", bound=Payload)
+Q = TypeVar("Q", bound=Part)
+A = TypeVar("A", bound=Part)
+Callback = Callable[[InMemoryMessage], Awaitable[None]]
+Respond = Callable[[Any], Awaitable[Any]]
+
+
+class InMemoryBus:
+    """One bus for all services of a test: `Runtime(bus=bus)`, then `build(…)` and `start()` as usual.
+
+    `available = False` is an outage: publishing and asking fail as they do without a server.
+    """
+
+    def __init__(self, *, clock: Clock = now) -> None:
+        self.available = True
+        self.clock = clock
+        self.streams = {stream.name: StreamLog(stream) for stream in STREAMS}
+        self.consumers = {each.durable: Pending(each, self.notify) for each in consumers()}
+        self.subscriptions: dict[str, tuple[str, Callback]] = {}
+        self.responders: dict[str, list[Respond]] = defaultdict(list)
+        self.changed = asyncio.Condition()
+
+    def connection(self, name: str) -> Any:
+        """What a service of this name has in place of its connection to NATS."""
+        return InMemoryConnection(self, name)
+
+    async def publish(self, channel: Channel[P], data: P, *, caused_by: Event[Any] | str) -> Event[P]:
+        """Publish as a service that the catalog names as a producer of the channel."""
+        source = min(channel.producers)
+        publish = Publish(self.connection(source), source=source, clock=self.clock)
+        if channel.stream is None:
+            await publish.observe(channel, data)
+            return publish.event(channel, data, caused_by=caused_by)
+        return await publish(channel, data, caused_by=caused_by)
+
+    async def ask(self, question: Question[Q, A], request: Q, *, timeout: float | None = None) -> A:
+        """Ask as a service that the catalog names as one that asks this question."""
+        by = min(question.asked_by)
+        return await Ask(self.connection(by), by=by)(question, request, timeout=timeout)
+
+    def answer(self, question: Question[Q, A], handler: Callable[[Q], Awaitable[A]]) -> None:
+        """Answer `question` in place of its service."""
+        connection = self.connection(question.answered_by)
+        listen(connection, question.answered_by, Answering(question, handler), ())
+        for responder in connection.answers:
+            responder.open()
+
+    def serve(self, subject: str, handler: Callback) -> None:
+        """Give messages under `subject` to `handler`, which can `respond` to requests, as a program outside would."""
+        self.subscriptions[uuid4().hex] = (subject, handler)
+
+    def facts(self, channel: Channel[P]) -> list[Event[P]]:
+        """Every event of the channel so far, oldest first."""
+        log = self.streams[channel.stream or ""]
+        return [
+            parse_event(channel.payload, each.headers, each.data, expected=channel.type)
+            for each in log.messages.values()
+            if matches(channel.pattern, each.subject)
+        ]
+
+    @property
+    def dead(self) -> list[InMemoryMessage]:
+        """The dead letters, oldest first."""
+        return list(self.streams["DEAD"].messages.values())
+
+    async def settled(self, *, timeout: float = 20) -> None:
+        """Return once every message has been handled by each running service that consumes it.
+
+        Raises TimeoutError with what is still pending."""
+        async with self.changed:
+            try:
+                await asyncio.wait_for(self.changed.wait_for(self._idle), timeout)
+            except TimeoutError:
+                left = {name: each.describe() for name, each in self.consumers.items() if not each.idle}
+                raise TimeoutError(f"still pending after {timeout:g} s: {left}") from None
+
+    def _idle(self) -> bool:
+        return all(each.idle for each in self.consumers.values())
+
+    async def notify(self) -> None:
+        async with self.changed:
+            self.changed.notify_all()
+
+    async def store(self, subject: str, data: bytes, headers: Mapping[str, str]) -> Delivered:
+        """Keep a message in the stream of its subject and hand it to consumers and subscribers."""
+        log = next((each for each in self.streams.values() if each.takes(subject)), None)
+        if log is None:
+            raise NatsError(f"no stream takes {subject}")
+        stored, message = log.append(subject, data, headers, at=datetime.now(UTC))
+        if message is not None:
+            await self.pass_on(message)
+            for consumer in self.consumers.values():
+                if consumer.config.stream == log.name and matches(consumer.config.filter_subject, subject):
+                    consumer.put(message)
+            await self.notify()
+        return stored
+
+    async def pass_on(self, message: InMemoryMessage) -> None:
+        for pattern, callback in list(self.subscriptions.values()):
+            if matches(pattern, message.subject):
+                await callback(message)
+
+    def check(self) -> None:
+        if not self.available:
+            raise NatsError("not connected to NATS")
+
+
+@dataclass
+class InMemoryConnection:
+    """The part of `rota_common.bus.connection.Bus` that services use, over an `InMemoryBus`."""
+
+    bus: InMemoryBus
+    name: str
+    answers: list["_Responder"] = field(default_factory=list)
+
+    async def connect(self) -> None:
+        self.bus.check()
+
+    async def listen(self) -> None:
+        for responder in self.answers:
+            responder.open()
+
+    async def stop(self) -> None:
+        for responder in self.answers:
+            await responder.stop()
+
+    @property
+    def connected(self) -> bool:
+        return self.bus.available
+
+    @property
+    def client(self) -> "_Client":
+        return _Client(self.bus)
+
+    @property
+    def jetstream(self) -> "_JetStream":
+        return _JetStream(self.bus)
+
+    @property
+    def broker(self) -> "_Broker":
+        return _Broker(self)
+
+
+@dataclass
+class _Responder:
+    """A handler of requests; open while its service listens."""
+
+    bus: InMemoryBus
+    subject: str
+    handler: Respond
+
+    def open(self) -> None:
+        self.bus.responders[self.subject].append(self.handler)
+
+    async def stop(self) -> None:
+        if self.handler in self.bus.responders[self.subject]:
+            self.bus.responders[self.subject].remove(self.handler)
+
+
+@dataclass(frozen=True)
+class _Broker:
+    connection: InMemoryConnection
+
+    def subscriber(self, subject: str, *, queue: str, max_workers: int) -> Callable[[Respond], Respond]:
+        def register(handler: Respond) -> Respond:
+            self.connection.answers.append(_Responder(self.connection.bus, subject, handler))
+            return handler
+
+        return register
+
+    @property
+    def subscribers(self) -> list[_Responder]:
+        return self.connection.answers
+
+
+@dataclass(frozen=True)
+class _Client:
+    bus: InMemoryBus
+
+    async def publish(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> None:
+        self.bus.check()
+        await self.bus.pass_on(InMemoryMessage(subject, payload, dict(headers or {})))
+
+    async def request(
+        self, subject: str, payload: bytes = b"", timeout: float = 0.5, headers: Mapping[str, str] | None = None
+    ) -> InMemoryMessage:
+        """Raises NoRespondersError, or nats.errors.TimeoutError after `timeout` seconds."""
+        self.bus.check()
+        try:
+            return await asyncio.wait_for(self._reply(subject, payload, dict(headers or {})), timeout)
+        except TimeoutError:
+            raise NatsTimeout from None
+
+    async def _reply(self, subject: str, payload: bytes, headers: dict[str, str]) -> InMemoryMessage:
+        if responders := self.bus.responders[subject]:
+            responders.append(responders.pop(0))  # the replicas take turns
+            answer = await responders[-1](SimpleNamespace(body=payload, headers=headers))
+            return InMemoryMessage(subject, answer.body, dict(answer.headers or {}))
+        reply: asyncio.Future[InMemoryMessage] = asyncio.get_running_loop().create_future()
+        for pattern, callback in self.bus.subscriptions.values():
+            if matches(pattern, subject):
+                await callback(InMemoryMessage(subject, payload, headers, reply=reply))
+                return await reply
+        raise NoRespondersError
+
+    async def subscribe(self, subject: str, *, cb: Callback) -> Any:
+        self.bus.check()
+        name = uuid4().hex
+        self.bus.subscriptions[name] = (subject, cb)
+
+        async def unsubscribe() -> None:
+            self.bus.subscriptions.pop(name, None)
+
+        return SimpleNamespace(unsubscribe=unsubscribe)
+
+    async def flush(self, timeout: float = 10) -> None:
+        self.bus.check()
+
+
+@dataclass(frozen=True)
+class _JetStream:
+    bus: InMemoryBus
+
+    async def publish(
+        self,
+        subject: str,
+        payload: bytes = b"",
+        timeout: float | None = None,
+        stream: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Delivered:
+        self.bus.check()
+        return await self.bus.store(subject, payload, dict(headers or {}))
+
+    async def pull_subscribe_bind(self, *, durable: str, stream: str) -> Pending:
+        self.bus.check()
+        return self.bus.consumers[durable]
+
+    async def consumer_info(self, stream: str, durable: str, timeout: float | None = None) -> Any:
+        self.bus.check()
+        return self.bus.consumers[durable].config
+
+    async def get_msg(
+        self, stream: str, seq: int | None = None, subject: str | None = None, next: bool = False, direct: bool = False
+    ) -> InMemoryMessage:
+        """Raises NotFoundError."""
+        self.bus.check()
+        messages = self.bus.streams[stream].messages
+        later = (each for at, each in messages.items() if at >= (seq or 1) and matches(subject or ">", each.subject))
+        found = next_of(later) if next else messages.get(seq or 0)
+        if found is None:
+            raise NotFoundError
+        return found
+
+    async def get_last_msg(self, stream: str, subject: str, direct: bool = False) -> InMemoryMessage:
+        """Raises NotFoundError."""
+        log = self.bus.streams[stream]
+        return await self.get_msg(stream, log.last_seq(subject) or None)
+
+    async def delete_msg(self, stream: str, seq: int) -> bool:
+        self.bus.check()
+        return self.bus.streams[stream].messages.pop(seq, None) is not None
+
+
+def next_of(found: Iterator[InMemoryMessage]) -> InMemoryMessage | None:
+    return next(found, None)

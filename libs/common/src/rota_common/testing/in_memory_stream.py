@@ -1,0 +1,175 @@
+"""One JetStream stream and its consumers in memory, for `in_memory_bus`."""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Any
+
+from nats.errors import TimeoutError as NatsTimeout
+from nats.js.errors import APIError
+
+from rota_contracts.envelope import MSG_ID
+from rota_contracts.streams import Consumer, Stream
+
+EXPECTED_LAST = "Nats-Expected-Last-Subject-Sequence"
+WRONG_LAST_SEQUENCE = 10071
+
+
+def matches(pattern: str, subject: str) -> bool:
+    """Whether a subject matches a NATS pattern with `*` and `>`."""
+    wanted, given = pattern.split("."), subject.split(".")
+    if wanted[-1] == ">":
+        wanted, given = wanted[:-1], given[: len(wanted) - 1] if len(given) >= len(wanted) else []
+        return bool(given) and all(a in ("*", b) for a, b in zip(wanted, given, strict=True))
+    return len(wanted) == len(given) and all(a in ("*", b) for a, b in zip(wanted, given, strict=True))
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """The answer to a publish."""
+
+    stream: str
+    seq: int
+    duplicate: bool = False
+
+
+@dataclass
+class InMemoryMessage:
+    """A message as nats-py gives it: stored ones have metadata and are acknowledged, others have a `reply`."""
+
+    subject: str
+    data: bytes
+    headers: dict[str, str]
+    seq: int = 0
+    stream: str = ""
+    at: datetime | None = None
+    reply: "asyncio.Future[InMemoryMessage] | None" = None
+    deliveries: int = 0
+    consumer: "Pending | None" = None
+
+    @property
+    def metadata(self) -> Any:
+        sequence = SimpleNamespace(stream=self.seq)
+        return SimpleNamespace(
+            stream=self.stream, sequence=sequence, num_delivered=self.deliveries, timestamp=self.at, num_pending=0
+        )
+
+    async def respond(self, data: bytes) -> None:
+        if self.reply is not None and not self.reply.done():
+            self.reply.set_result(InMemoryMessage(self.subject, data, {}))
+
+    async def ack_sync(self, timeout: float = 5) -> None:
+        await self.ack()
+
+    async def ack(self) -> None:
+        if self.consumer is not None:
+            await self.consumer.done(self)
+
+    async def term(self) -> None:
+        await self.ack()
+
+    async def nak(self, delay: float | None = None) -> None:
+        if self.consumer is not None:
+            await self.consumer.again(self, delay or 0)
+
+    async def in_progress(self) -> None:
+        """The message stays with its worker in any case."""
+
+
+@dataclass
+class StreamLog:
+    """What a stream keeps. Ids are remembered for as long as the test runs."""
+
+    stream: Stream
+    messages: dict[int, InMemoryMessage] = field(default_factory=dict)
+    _ids: dict[str, int] = field(default_factory=dict)
+    _last: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.stream.name
+
+    def takes(self, subject: str) -> bool:
+        return any(matches(pattern, subject) for pattern in self.stream.subjects)
+
+    def append(
+        self, subject: str, data: bytes, headers: Mapping[str, str], *, at: datetime
+    ) -> tuple[Delivered, InMemoryMessage | None]:
+        """Keep a message, unless its id is known. Raises APIError if the subject's last sequence is not as expected."""
+        msg_id = headers.get(MSG_ID)
+        if msg_id is not None and msg_id in self._ids:
+            return Delivered(self.name, self._ids[msg_id], duplicate=True), None
+        expected = headers.get(EXPECTED_LAST)
+        if expected is not None and int(expected) != (last := self.last_seq(subject)):
+            raise APIError(code=400, err_code=WRONG_LAST_SEQUENCE, description=f"wrong last sequence: {last}")
+        self._last += 1
+        message = InMemoryMessage(subject, data, dict(headers), self._last, self.name, at)
+        self.messages[self._last] = message
+        if msg_id is not None:
+            self._ids[msg_id] = self._last
+        return Delivered(self.name, self._last), message
+
+    def last_seq(self, subject: str) -> int:
+        return max((seq for seq, each in self.messages.items() if matches(subject, each.subject)), default=0)
+
+
+class Pending:
+    """A durable consumer: what it has still to deliver, and what its workers have in hand."""
+
+    def __init__(self, config: Consumer, changed: Any) -> None:
+        self.config, self._changed = config, changed
+        self.bound = False
+        self._waiting: deque[InMemoryMessage] = deque()
+        self._in_hand: dict[int, InMemoryMessage] = {}
+        self._delayed: set[asyncio.Task[None]] = set()
+        self._more = asyncio.Event()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is left to handle; a consumer without a running worker has nothing to handle."""
+        return not self.bound or not (self._waiting or self._in_hand or self._delayed)
+
+    def describe(self) -> str:
+        return f"{len(self._waiting)} waiting, {len(self._in_hand)} in hand, {len(self._delayed)} to come again"
+
+    def put(self, message: InMemoryMessage) -> None:
+        copy = InMemoryMessage(
+            message.subject, message.data, dict(message.headers), message.seq, message.stream, message.at, consumer=self
+        )
+        self._waiting.append(copy)
+        self._more.set()
+
+    async def fetch(self, batch: int = 1, timeout: float = 5) -> list[InMemoryMessage]:
+        """The next messages. Raises nats.errors.TimeoutError if there is none in time."""
+        self.bound = True
+        if not self._waiting:
+            self._more.clear()
+            try:
+                await asyncio.wait_for(self._more.wait(), timeout)
+            except TimeoutError:
+                raise NatsTimeout from None
+            if not self._waiting:  # another worker was faster
+                return await self.fetch(batch, timeout)
+        message = self._waiting.popleft()
+        message.deliveries += 1
+        self._in_hand[message.seq] = message
+        return [message]
+
+    async def done(self, message: InMemoryMessage) -> None:
+        self._in_hand.pop(message.seq, None)
+        await self._changed()
+
+    async def again(self, message: InMemoryMessage, delay: float) -> None:
+        if self._in_hand.pop(message.seq, None) is None:
+            return
+        task = asyncio.create_task(self._return(message, delay))
+        self._delayed.add(task)
+        task.add_done_callback(self._delayed.discard)
+
+    async def _return(self, message: InMemoryMessage, delay: float) -> None:
+        await asyncio.sleep(delay)
+        self._waiting.append(message)
+        self._more.set()

@@ -1,0 +1,184 @@
+"""The bus, on a real nats-server and in memory: the same services see the same."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from nats.js.errors import NotFoundError
+
+from rota_common.bus.router import Router
+from rota_common.bus.rpc import Unanswered
+from rota_common.errors import Permanent, Transient
+from rota_common.runtime.service import Runtime, Service
+from rota_common.testing.in_memory_bus import InMemoryBus
+from rota_common.testing.patience import PATIENCE_S
+from rota_common.testing.samples import MEMBER, NOON, TEAM
+from rota_contracts import catalog
+from rota_contracts.envelope import Event
+from rota_contracts.messages.execution import (
+    ExecutionReply,
+    ExecutionStartedV1,
+    ReadExecution,
+)
+
+CHANNEL, QUESTION = catalog.EXECUTION_STARTED, catalog.READ_EXECUTION
+Make = Callable[[str], Service]
+
+
+@pytest.fixture(params=["memory", pytest.param("nats", marks=pytest.mark.integration)])
+def make(request: pytest.FixtureRequest) -> Make:
+    """Makes a service of a name, on one bus."""
+    if request.param == "nats":
+        url = request.getfixturevalue("nats").url
+        return lambda name: Service(name, url, runtime=Runtime(fetch_timeout=0.3))
+    bus = InMemoryBus()
+    return lambda name: Service(name, "", runtime=Runtime(fetch_timeout=0.3, bus=bus))
+
+
+class Handler:
+    """Counts what it is given; raises these errors one after the other, then no more."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self.events: list[Event[Any]] = []
+        self._errors = list(errors)
+        self._more = asyncio.Condition()
+
+    async def __call__(self, event: Event[Any]) -> None:
+        async with self._more:
+            self.events.append(event)
+            self._more.notify_all()
+        if self._errors:
+            raise self._errors.pop(0)
+
+    async def called(self, times: int) -> list[str]:
+        async with asyncio.timeout(PATIENCE_S), self._more:
+            await self._more.wait_for(lambda: len(self.events) >= times)
+        return [event.data.execution_id for event in self.events]
+
+
+@contextlib.asynccontextmanager
+async def running(*services: Service) -> AsyncIterator[None]:
+    for service in services:
+        await service.start()
+        await service.started.wait()
+    try:
+        yield
+    finally:
+        for service in services:
+            await service.stop(1)
+
+
+def consuming(make: Make, handler: Handler, **settings: Any) -> Service:
+    service, router = make("scheduler"), Router()
+    router.on(CHANNEL, handler, **settings)
+    service.include(router)
+    return service
+
+
+def answering(make: Make, error: Exception | None = None) -> Service:
+    async def answer(request: ReadExecution) -> ExecutionReply:
+        if error is not None:
+            raise error
+        return ExecutionReply(execution=None)
+
+    service, router = make("executor"), Router()
+    router.answer(QUESTION, answer)
+    service.include(router)
+    return service
+
+
+def started(execution_id: str) -> ExecutionStartedV1:
+    return ExecutionStartedV1(execution_id=execution_id, team_id=TEAM, member_id=MEMBER, started_at=NOON)
+
+
+def question() -> ReadExecution:
+    return ReadExecution(team_id=TEAM, execution_id="e1")
+
+
+async def dead_letter(service: Service) -> Any:
+    """The last dead letter of CHANNEL, once there is one: its publisher is answered before the message is buried."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            with contextlib.suppress(NotFoundError):
+                return await service.bus.jetstream.get_last_msg(
+                    "DEAD", catalog.dead_subject(CHANNEL.subject(TEAM, MEMBER))
+                )
+            await asyncio.sleep(0.02)
+
+
+async def test_a_fact_published_twice_reaches_its_consumer_once(make: Make) -> None:
+    handler, publisher = Handler(), make("executor")
+    async with running(consuming(make, handler), publisher):
+        assert await publisher.publish.first(CHANNEL, started("e1"), caused_by="c1")
+        assert not await publisher.publish.first(CHANNEL, started("e1"), caused_by="c1")
+        await publisher.publish(CHANNEL, started("e2"), caused_by="c2")
+        assert await handler.called(2) == ["e1", "e2"]
+
+
+async def test_a_transient_failure_brings_the_message_back_to_any_replica(make: Make) -> None:
+    handler, publisher = Handler(Transient("later", after=0.05)), make("executor")
+    async with running(consuming(make, handler), consuming(make, handler), publisher):
+        await publisher.publish(CHANNEL, started("e1"), caused_by="c1")
+        assert await handler.called(2) == ["e1", "e1"]
+
+
+async def test_a_permanent_failure_is_buried_once_its_publisher_has_been_answered(make: Make) -> None:
+    buried = Handler()
+
+    async def when_buried(event: Event[Any], reason: str) -> None:
+        assert reason == "never"
+        await buried(event)
+
+    handler, publisher = Handler(Permanent("never")), make("executor")
+    async with running(consuming(make, handler, when_buried=when_buried), publisher):
+        await publisher.publish(CHANNEL, started("e1"), caused_by="c1")
+        assert await buried.called(1) == ["e1"]
+        await publisher.publish(CHANNEL, started("e2"), caused_by="c2")
+        assert await handler.called(2) == ["e1", "e2"]
+        letter = await dead_letter(publisher)
+        assert (letter.headers or {})["rota-dead-reason"] == "never"
+
+
+async def test_a_message_outlives_the_service_that_was_to_handle_it(make: Make) -> None:
+    handler, publisher = Handler(), make("executor")
+    async with running(publisher):
+        await publisher.publish(CHANNEL, started("e1"), caused_by="c1")
+    async with running(consuming(make, handler)):
+        assert await handler.called(1) == ["e1"]
+
+
+async def test_a_live_subscription_receives_what_is_published_while_it_lasts(make: Make) -> None:
+    publisher, reader = make("executor"), make("trigger-gateway")
+    async with running(publisher, reader):
+        await publisher.publish(CHANNEL, started("e1"), caused_by="c1")
+        async with reader.live.listen([CHANNEL], team=TEAM) as events:
+            await publisher.publish(CHANNEL, started("e2"), caused_by="c2")
+            async with asyncio.timeout(PATIENCE_S):
+                assert (await events.next()).data.execution_id == "e2"
+        async with reader.live.listen([CHANNEL], team="other") as others:
+            await publisher.publish(CHANNEL, started("e3"), caused_by="c3")
+            await publisher.publish(CHANNEL, started("e4").model_copy(update={"team_id": "other"}), caused_by="c4")
+            async with asyncio.timeout(PATIENCE_S):
+                assert (await others.next()).data.execution_id == "e4"
+
+
+@pytest.mark.parametrize("error", [None, Permanent("no such"), Transient("busy"), RuntimeError("bug")], ids=repr)
+async def test_a_request_is_answered_or_fails_as_its_handler_did(make: Make, error: Exception | None) -> None:
+    asker = make("trigger-gateway")
+    async with running(answering(make, error), asker):
+        if error is None:
+            assert await asker.ask(QUESTION, question()) == ExecutionReply(execution=None)
+            return
+        with pytest.raises(Permanent if isinstance(error, Permanent) else Transient):
+            await asker.ask(QUESTION, question())
+
+
+async def test_a_request_that_no_service_answers_fails_at_once(make: Make) -> None:
+    asker = make("trigger-gateway")
+    async with running(asker):
+        async with running(answering(make)):
+            await asker.ask(QUESTION, question())
+        with pytest.raises(Unanswered):
+            await asker.ask(QUESTION, question())

@@ -7,7 +7,7 @@ import pytest
 
 from rota_common.nats_admin.accounts import USERS, Accounts, render
 from rota_common.nats_admin.config import new_key
-from rota_common.nats_admin.permissions import Permissions, inbox, of_service, of_subscriber, of_topology
+from rota_common.nats_admin.permissions import Permissions, inbox, of_feed_client, of_service, of_topology
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES, dead_subject
 from rota_contracts.streams import consumers
 
@@ -77,7 +77,7 @@ def test_whoever_declares_the_streams_publishes_nothing_into_them() -> None:
 
 
 def test_a_subscriber_names_its_team_in_all_it_may_do() -> None:
-    granted: Permissions = of_subscriber("acme", "crm")
+    granted: Permissions = of_feed_client("acme", "crm")
     assert all("acme=crm" in subject for subject in granted.publish)
     own = ("_INBOX.>", "$SRV.>")
     assert all(".acme." in subject for subject in granted.subscribe if subject not in own)

@@ -15,7 +15,7 @@ from nats.errors import TimeoutError as NatsTimeout
 from rota_common import topology
 from rota_common.bus.connection import Bus, barrier, identity
 from rota_common.nats_admin.config import Folder
-from rota_common.nats_admin.feed_client_admin import Subscribers
+from rota_common.nats_admin.feed_client_admin import FeedClients
 from rota_common.nats_admin.permissions import OPERATOR, TOPOLOGY
 from rota_common.runtime.embedded_servers import EmbeddedServer, isolated_nats_server
 from rota_contracts.catalog import FEED
@@ -64,15 +64,15 @@ class IsolatedNats:
         return self.server.url
 
     @property
-    def subscribers(self) -> Subscribers:
-        return Subscribers(self.folder, self.url)
+    def feed_clients(self) -> FeedClients:
+        return FeedClients(self.folder, self.url)
 
     def key(self, team: str, name: str) -> Path:
         return self.folder.path / f"{team}-{name}.nk"
 
     async def subscribe(self, team: str, name: str) -> Path:
-        """As `rota subscribers add`; the file with its seed."""
-        self.key(team, name).write_text(await self.subscribers.add(team, name))
+        """As `rota feed_clients add`; the file with its seed."""
+        self.key(team, name).write_text(await self.feed_clients.add(team, name))
         return self.key(team, name)
 
     async def user(self, name: str) -> Known:
@@ -116,7 +116,7 @@ class IsolatedNats:
 
 @contextlib.asynccontextmanager
 async def isolated_nats(
-    path: Path, *, subscribers: Sequence[tuple[str, str]] = SUBSCRIBERS, accounts_alone: bool = False
+    path: Path, *, feed_clients: Sequence[tuple[str, str]] = SUBSCRIBERS, accounts_alone: bool = False
 ) -> AsyncIterator[IsolatedNats]:
     """A real server with all streams and these named subscribers of teams.
 
@@ -128,11 +128,11 @@ async def isolated_nats(
         await server.start()
         await topology.apply_to(server.url, nkey_file=str(folder.key(TOPOLOGY)))
         made = IsolatedNats(server, folder, ends)
-        for team, name in subscribers:
+        for team, name in feed_clients:
             await made.subscribe(team, name)
         if accounts_alone:
             _without_permissions(path / "accounts.conf")
-            await made.subscribers.reload()
+            await made.feed_clients.reload()
         yield made
 
 

@@ -46,7 +46,7 @@ def of_mailbox(mails: list[EmailMessage], sender: str) -> Verdict:
     return Verdict("Mailbox: e-mail over SMTP", ok, lines)
 
 
-def of_subscriber(facts: list[Fact], runs: list[Execution]) -> Verdict:
+def of_feed_client(facts: list[Fact], runs: list[Execution]) -> Verdict:
     """A delivery.completed for each run, that parses as the contract says."""
     told = [(fact, DeliveryCompletedV1.model_validate_json(fact.body)) for fact in facts]
     heard = [event.context.execution_id for _, event in told]

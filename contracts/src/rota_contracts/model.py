@@ -9,6 +9,9 @@ NAME_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 """A team's or a member's name: it is a token of a NATS subject, so no dots, spaces or wildcards."""
 
+ALL = "_all_"
+"""In place of a team's or a member's name: a fact that concerns no single one."""
+
 Instant = AwareDatetime
 """A point in time, with an offset."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from rota_common.bus.agents import call_agent
 from rota_common.bus.router import Router
-from rota_common.bus.rpc import StillWorking, NoReply, call_long
+from rota_common.bus.rpc import NoReply, StillWorking, call_long
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Service

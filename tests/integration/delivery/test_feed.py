@@ -17,7 +17,7 @@ from rota_contracts.catalog import (
     FEED,
 )
 from rota_contracts.envelope import SEQUENCE
-from rota_contracts.feed import feed_subject, feed_durable
+from rota_contracts.feed import feed_durable, feed_subject
 from tests.integration.delivery.conftest import Harness
 from tests.integration.delivery.receivers import HttpReceiver
 

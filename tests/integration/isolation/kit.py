@@ -64,15 +64,15 @@ class IsolatedNats:
         return self.server.url
 
     @property
-    def feed_clients(self) -> FeedClients:
+    def subscribers(self) -> FeedClients:
         return FeedClients(self.folder, self.url)
 
     def key(self, team: str, name: str) -> Path:
         return self.folder.path / f"{team}-{name}.nk"
 
     async def subscribe(self, team: str, name: str) -> Path:
-        """As `rota feed_clients add`; the file with its seed."""
-        self.key(team, name).write_text(await self.feed_clients.add(team, name))
+        """As `rota subscribers add`; the file with its seed."""
+        self.key(team, name).write_text(await self.subscribers.add(team, name))
         return self.key(team, name)
 
     async def user(self, name: str) -> Known:
@@ -116,7 +116,7 @@ class IsolatedNats:
 
 @contextlib.asynccontextmanager
 async def isolated_nats(
-    path: Path, *, feed_clients: Sequence[tuple[str, str]] = SUBSCRIBERS, accounts_alone: bool = False
+    path: Path, *, subscribers: Sequence[tuple[str, str]] = SUBSCRIBERS, accounts_alone: bool = False
 ) -> AsyncIterator[IsolatedNats]:
     """A real server with all streams and these named subscribers of teams.
 
@@ -128,11 +128,11 @@ async def isolated_nats(
         await server.start()
         await topology.apply_to(server.url, nkey_file=str(folder.key(TOPOLOGY)))
         made = IsolatedNats(server, folder, ends)
-        for team, name in feed_clients:
+        for team, name in subscribers:
             await made.subscribe(team, name)
         if accounts_alone:
             _without_permissions(path / "accounts.conf")
-            await made.feed_clients.reload()
+            await made.subscribers.reload()
         yield made
 
 

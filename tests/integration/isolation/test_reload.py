@@ -53,7 +53,7 @@ async def test_what_a_new_catalog_allows_reaches_a_service_that_is_connected(bus
     await executor.published("rota.v1.something.new.acme.robot")
     assert len(executor.refused) == 1
     file.write_text(file.read_text().replace('"rota.v1.activity.observed.*.*"', '"rota.v1.something.new.*.*"'))
-    await bus.feed_clients.reload()
+    await bus.subscribers.reload()
     await executor.published("rota.v1.something.new.acme.robot")
     assert len(executor.refused) == 1
     await executor.published("rota.v1.activity.observed.acme.robot")
@@ -63,20 +63,20 @@ async def test_what_a_new_catalog_allows_reaches_a_service_that_is_connected(bus
 
 async def test_two_subscribers_of_one_name_are_not_made(bus: IsolatedNats) -> None:
     with pytest.raises(FeedClientError, match="has a subscriber crm already"):
-        await bus.feed_clients.add("acme", "crm")
+        await bus.subscribers.add("acme", "crm")
 
 
 @pytest.mark.parametrize(("team", "name"), [("a.b", "crm"), ("acme", "*"), ("", "crm"), ("acme", "a b")])
 async def test_a_name_that_would_mean_more_than_itself_is_refused(bus: IsolatedNats, team: str, name: str) -> None:
     before = bus.folder.accounts()
     with pytest.raises(ValueError, match="expected a name of letters"):
-        await bus.feed_clients.add(team, name)
+        await bus.subscribers.add(team, name)
     assert bus.folder.accounts() == before
 
 
 async def test_a_new_subscriber_reads_what_was_delivered_since(bus: IsolatedNats) -> None:
     await bus.deliver("acme", "acme")
-    key = await bus.feed_clients.add("acme", "late", since=now() - timedelta(hours=1))
+    key = await bus.subscribers.add("acme", "late", since=now() - timedelta(hours=1))
     bus.key("acme", "late").write_text(key)
     assert await bodies(await bus.member("acme", "late"), "acme=late") == [b"acme", b"acme"]
 
@@ -86,34 +86,34 @@ async def test_a_rewound_subscriber_reads_it_all_again_with_the_same_key(bus: Is
     await bus.deliver("acme", "acme")
     assert len(await bodies(reader, "acme=crm")) == 2
     assert await bodies(reader, "acme=crm") == []
-    await bus.feed_clients.rewind("acme", "crm", since=start)
+    await bus.subscribers.rewind("acme", "crm", since=start)
     assert len(await bodies(reader, "acme=crm")) == 2
 
 
 async def test_the_list_says_how_far_each_is(bus: IsolatedNats) -> None:
     await bus.deliver("acme")
-    assert await bus.feed_clients.listed("acme") == [
+    assert await bus.subscribers.listed("acme") == [
         FeedClient("acme", "archive", waiting=1, unacknowledged=0),
         FeedClient("acme", "crm", waiting=1, unacknowledged=0),
     ]
-    assert [one.team for one in await bus.feed_clients.listed()] == ["acme", "acme", "rival"]
+    assert [one.team for one in await bus.subscribers.listed()] == ["acme", "acme", "rival"]
 
 
 async def test_a_removed_subscriber_is_cut_off_and_the_others_read_on(bus: IsolatedNats) -> None:
     gone, stays = await bus.member("rival", "crm"), await bus.member("acme", "crm")
-    await bus.feed_clients.remove("rival", "crm")
+    await bus.subscribers.remove("rival", "crm")
     await bus.deliver("acme")
     assert await bodies(stays, "acme=crm") == [b"acme"]
     assert stays.client.stats["reconnects"] == 0
     assert not gone.client.is_connected
     with pytest.raises(FeedClientError, match="has no subscriber crm"):
-        await bus.feed_clients.rewind("rival", "crm", since=now())
+        await bus.subscribers.rewind("rival", "crm", since=now())
 
 
 async def test_a_configuration_that_the_server_refuses_is_said_so_and_the_old_one_goes_on(bus: IsolatedNats) -> None:
     (bus.folder.path / "accounts.conf").write_text("accounts: {")
     with pytest.raises(FeedClientError, match="refuses its configuration"):
-        await bus.feed_clients.reload()
+        await bus.subscribers.reload()
     await bus.deliver("acme")
     assert await bodies(await bus.member("acme", "crm"), "acme=crm") == [b"acme"]
 
@@ -134,5 +134,5 @@ async def test_a_folder_from_before_there_were_keys_keeps_its_streams(tmp_path: 
     await client.jetstream().publish("rota.v1.delivery.completed.acme.robot", b"kept")
     await client.close()
     await before.stop()
-    async with isolated_nats(tmp_path, feed_clients=()) as after:
+    async with isolated_nats(tmp_path, subscribers=()) as after:
         assert (await after.stored())[FEED] == 1

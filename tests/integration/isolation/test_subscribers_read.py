@@ -11,7 +11,7 @@ from nats.aio.msg import Msg
 from rota_common.bus.connection import barrier
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import FEED
-from rota_contracts.feed import API_PREFIX, feed_subject, feed_durable, team_subjects
+from rota_contracts.feed import API_PREFIX, feed_durable, feed_subject, team_subjects
 from tests.integration.isolation.kit import IsolatedNats, Known
 
 pytestmark = pytest.mark.integration

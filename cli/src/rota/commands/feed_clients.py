@@ -1,4 +1,4 @@
-"""`rota feed_clients`: programs of a team that read its deliveries from NATS, each with a key and a place of its own."""
+"""`rota subscribers`: programs of a team that read its deliveries from NATS, each with a key and a place of its own."""
 
 from collections.abc import Callable, Coroutine
 from datetime import datetime
@@ -29,7 +29,7 @@ Config = Annotated[
 SINCE = "2h or 7d ago, or 2026-03-02T09:00:00+01:00; the stream keeps 14 days."
 
 
-@app.command(epilog="Example: `rota feed_clients add main crm`")
+@app.command(epilog="Example: `rota subscribers add main crm`")
 def add(
     team: Team,
     name: Name,
@@ -42,7 +42,7 @@ def add(
     file, start = key_file or Path(f"{name}.nk"), _instant(since)
     if file.exists():
         raise CliError(f"expected no file {file}, where the key would go", hint="choose another with --key-file")
-    seed = _with(config, lambda feed_clients: feed_clients.add(team, name, since=start))
+    seed = _with(config, lambda subscribers: subscribers.add(team, name, since=start))
     write_private(file, seed)
     if json:
         say_json({"team": team, "name": name, "key_file": str(file), "durable": f"{team}={name}"})
@@ -51,12 +51,12 @@ def add(
     say(f"  stream DELIVERIES, consumer {team}={name}, JetStream's API prefix rota.js: see examples/subscribers")
 
 
-@app.command("list", epilog="Example: `rota feed_clients list`, or `rota feed_clients list --team main`")
+@app.command("list", epilog="Example: `rota subscribers list`, or `rota subscribers list --team main`")
 def listed(
     team: Annotated[str, typer.Option(help="Only this team's.")] = "", config: Config = "", json: JsonFlag = False
 ) -> None:
     """List the subscribers, and how much each has left to read."""
-    found = _with(config, lambda feed_clients: feed_clients.listed(team))
+    found = _with(config, lambda subscribers: subscribers.listed(team))
     if json:
         say_json([vars(one) for one in found])
     elif not found:
@@ -66,14 +66,14 @@ def listed(
         table(("TEAM", "NAME", "WAITING", "UNACKNOWLEDGED"), rows)
 
 
-@app.command(epilog="Example: `rota feed_clients remove main crm`")
+@app.command(epilog="Example: `rota subscribers remove main crm`")
 def remove(team: Team, name: Name, config: Config = "", json: JsonFlag = False) -> None:
     """Take its key from a subscriber, and forget how far it has read."""
-    _with(config, lambda feed_clients: feed_clients.remove(team, name))
+    _with(config, lambda subscribers: subscribers.remove(team, name))
     say_json({"team": team, "name": name}) if json else say(f"{team}/{name}: removed")
 
 
-@app.command(epilog="Example: `rota feed_clients rewind main crm --since 2d`")
+@app.command(epilog="Example: `rota subscribers rewind main crm --since 2d`")
 def rewind(
     team: Team,
     name: Name,
@@ -83,17 +83,17 @@ def rewind(
 ) -> None:
     """Let a subscriber read again all that was delivered since then. Its key stays."""
     start = ago(since)
-    _with(config, lambda feed_clients: feed_clients.rewind(team, name, since=start))
+    _with(config, lambda subscribers: subscribers.rewind(team, name, since=start))
     if json:
         say_json({"team": team, "name": name, "since": start})
     else:
         say(f"{team}/{name}: reads again from {start.isoformat(timespec='seconds')} on")
 
 
-@app.command(epilog="Example: `rota feed_clients reload`")
+@app.command(epilog="Example: `rota subscribers reload`")
 def reload(config: Config = "", json: JsonFlag = False) -> None:
     """Tell the NATS servers to read their configuration again, after it was changed in another way than here."""
-    count = _with(config, lambda feed_clients: feed_clients.reload())
+    count = _with(config, lambda subscribers: subscribers.reload())
     say_json({"servers": count}) if json else say(f"{count} server{'' if count == 1 else 's'} read it again")
 
 
@@ -116,7 +116,7 @@ def _with(folder: str, use: Callable[["FeedClients"], Coroutine[Any, Any, T]]) -
         what = f"NATS at {given.nats_url} doesn't do that now: {error!r}"
         raise CliError(what, hint="start it with this configuration, or correct ROTA_NATS_URL") from error
     except ValueError as error:
-        raise CliError(str(error), hint="`rota feed_clients --help` shows what there is") from error
+        raise CliError(str(error), hint="`rota subscribers --help` shows what there is") from error
 
 
 def _instant(text: str) -> datetime | None:

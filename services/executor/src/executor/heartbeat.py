@@ -6,8 +6,7 @@ from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
 from rota_contracts import catalog
 from rota_contracts.messages.executor_capacity import REPORT_S, ExecutorReportedV1
-
-EVERYBODY = "_all_"
+from rota_contracts.model import ALL
 
 
 class Heartbeat:
@@ -32,6 +31,6 @@ class Heartbeat:
 
     async def _tell(self, capacity: int) -> None:
         report = ExecutorReportedV1(
-            team_id=EVERYBODY, member_id=EVERYBODY, executor_id=self._id, capacity=capacity, at=self._clock()
+            team_id=ALL, member_id=ALL, executor_id=self._id, capacity=capacity, at=self._clock()
         )
         await self._publish.observe(catalog.EXECUTOR_REPORTED, report)

@@ -30,9 +30,8 @@ from rota_contracts.messages.control import ControlGivenV1, ExecutionIntervenedV
 from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, excerpt
 from rota_contracts.messages.learning import LearningRequestedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
-from rota_contracts.model import Payload
+from rota_contracts.model import ALL, Payload
 
-EVERYBODY = "_all_"
 """In the place of a member's name: all robots of the team."""
 
 
@@ -83,7 +82,7 @@ class EventPublisher:
         reads the runs' inboxes."""
         given = ControlGivenV1(
             team_id=team,
-            member_id=member or EVERYBODY,
+            member_id=member or ALL,
             action=action,
             execution_ids=run_ids,
             reason=reason,

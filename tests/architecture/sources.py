@@ -16,7 +16,7 @@ PACKAGES = {
 """Import name → folder of every package that is installed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Source:
     """`name` is the path below the repository, `package` the import name of what it belongs to, or nothing."""
 
@@ -62,9 +62,22 @@ def all_sources() -> tuple[Source, ...]:
     return installed() + tuple(_read(path, "") for path in rest)
 
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@cache
+def nodes(source: Source) -> tuple[ast.AST, ...]:
+    """All nodes of its tree: walked once, however many checks look at them."""
+    return tuple(ast.walk(source.tree))
+
+
+def functions(source: Source) -> Iterator[Function]:
+    return (node for node in nodes(source) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
 def calls(source: Source) -> Iterator[tuple[int, str]]:
     """Line and dotted name of whatever is called: `self.bus.broker.subscriber` for `self.bus.broker.subscriber(…)`."""
-    for node in ast.walk(source.tree):
+    for node in nodes(source):
         if isinstance(node, ast.Call):
             yield node.lineno, dotted(node.func)
 
@@ -77,7 +90,7 @@ def dotted(node: ast.AST) -> str:
 
 def imports(source: Source) -> Iterator[tuple[int, str]]:
     """Line and full name of whatever is imported, at the top or anywhere."""
-    for node in ast.walk(source.tree):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -1,0 +1,139 @@
+"""The specification's ids: each row of docs/specification.md with the tests that carry its id.
+
+`python -m tests.architecture.specification` checks the document; `--write` renews its column of tests.
+"""
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+from tests.architecture.sources import ROOT, Source, all_sources, functions
+
+DOCUMENT = ROOT / "docs/specification.md"
+STATES = ("works", "partial", "planned")
+MOST = 3
+SERIES = "TG|SC|EX|VA|DC|LE|ME|CL|DEC"
+ID = re.compile(rf"\b(?:(?P<series>{SERIES})-(?P<first>\d+)(?: to (?P=series)-(?P<last>\d+))?|(?P<feature>F(?:[1-9]|1\d|2[0-5])))\b(?!%)")
+ROW = re.compile(r"\| (?P<id>[A-Z]+-?\d+) \| (?P<asks>.+?) \| (?P<state>\w+) \| (?P<remark>.*?) ?\| (?P<tests>.*?) ?\|")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the document. `tests` are `path::test_name`, or the path of a module whose docstring has the id."""
+
+    id: str
+    asks: str
+    state: str
+    remark: str
+    tests: tuple[str, ...]
+
+    def __str__(self) -> str:
+        tests = "<br>".join(f"`{test}`" for test in self.tests)
+        return f"| {' | '.join((self.id, self.asks, self.state, self.remark, tests))} |".replace("|  |", "| |")
+
+
+def ids(text: str) -> Iterator[str]:
+    """The ids in a text; `EX-01 to EX-03` are three."""
+    for match in ID.finditer(text):
+        if match["feature"]:
+            yield match["feature"]
+            continue
+        first, last = int(match["first"]), int(match["last"] or match["first"])
+        width = len(match["first"])
+        yield from (f"{match['series']}-{number:0{width}}" for number in range(first, last + 1))
+
+
+@cache
+def carried() -> dict[str, tuple[str, ...]]:
+    """Id → the tests that carry it, those first that carry few, and modules last."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for source in all_sources():
+        if not source.stem.startswith("test_"):
+            continue
+        for id in set(ids(ast.get_docstring(source.tree) or "")):
+            found[id][source.name] = 1000
+        for name, text in _tests(source):
+            own = set(ids(text))
+            for id in own:
+                found[id][f"{source.name}::{name}"] = len(own)
+    return {id: tuple(sorted(tests, key=lambda test: (tests[test], test))) for id, tests in found.items()}
+
+
+def _tests(source: Source) -> Iterator[tuple[str, str]]:
+    """Each test function with its own text: the comments above it, its decorators and its body."""
+    lines = source.text.splitlines()
+    for node in functions(source):
+        if node.name.startswith("test_"):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+            while first and lines[first - 1].lstrip().startswith("#"):
+                first -= 1
+            yield node.name, "\n".join(lines[first : node.end_lineno])
+
+
+@cache
+def rows() -> dict[str, Row]:
+    found = {}
+    for line in DOCUMENT.read_text().splitlines():
+        if match := ROW.fullmatch(line):
+            tests = tuple(re.findall(r"`([^`]+)`", match["tests"]))
+            found[match["id"]] = Row(match["id"], match["asks"], match["state"], match["remark"], tests)
+    return found
+
+
+def problems() -> list[str]:
+    known, tests = rows(), carried()
+    found = [
+        f"{source.name}:{source.text[: match.start()].count(chr(10)) + 1}: {id} isn't in docs/specification.md"
+        for source in all_sources()
+        for match in ID.finditer(source.text)
+        for id in ids(match.group())
+        if id not in known
+    ]
+    for row in known.values():
+        if row.state not in STATES:
+            found.append(f"{row.id}: expected one of {', '.join(STATES)}, got {row.state}")
+        if row.state == "works" and not tests.get(row.id):
+            found.append(f"{row.id} works, and no test carries its id: put `# {row.id}` above the test that proves it")
+        found += [f"{row.id}: {test} doesn't exist or carries no {row.id}" for test in _stale(row)]
+        if row.state == "works" and not row.tests:
+            found.append(f"{row.id} works, and names no test")
+    return found
+
+
+def _stale(row: Row) -> list[str]:
+    return [test for test in row.tests if test not in carried().get(row.id, ())]
+
+
+def renewed(row: Row) -> Row:
+    """The row with the tests that it still can name, and others up to three, from other modules first."""
+    able = carried().get(row.id, ())
+    chosen = [test for test in row.tests if test in able][:MOST]
+    for fresh_module in (True, False):
+        for test in able:
+            modules = {one.partition("::")[0] for one in chosen}
+            if len(chosen) < MOST and test not in chosen and (test.partition("::")[0] not in modules or not fresh_module):
+                chosen.append(test)
+    return replace(row, tests=tuple(chosen))
+
+
+def write() -> None:
+    lines = DOCUMENT.read_text().splitlines()
+    new = [str(renewed(rows()[match["id"]])) if (match := ROW.fullmatch(line)) else line for line in lines]
+    DOCUMENT.write_text("\n".join(new) + "\n")
+    rows.cache_clear()
+
+
+def main(arguments: list[str]) -> int:
+    if "--write" in arguments:
+        write()
+    found = problems()
+    sys.stdout.write("".join(f"{line}\n" for line in found) or "docs/specification.md agrees with the tests\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

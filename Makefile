@@ -1,18 +1,23 @@
-# Everything a newcomer needs is `make`, `make demo` and `make test`. All of it runs without a container engine.
+# Everything a newcomer needs is `make`, `make demo` and `make test`. Nothing here needs a container engine.
 SHELL := bash
 PYTHON ?= python3
 WORKERS ?= auto
 BIN := .venv/bin
 STAMP := .venv/.stamp
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+DOUBLED := tests/integration/executor tests/integration/delivery tests/integration/validator tests/integration/learner \
+	tests/integration/memory tests/integration/scheduler
 PACKAGES := contracts libs/common $(sort $(wildcard services/*)) cli
 SERVICES := $(notdir $(sort $(wildcard services/*)))
 
 # uv is some ten times faster than pip; where only pip knows the way to the packages, pip does it.
 install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(BIN)/pip install --quiet $(1)
+# The packages of this repository are found by requirements/local.in and not pinned.
 compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links \
-	--python-version 3.11 --universal --custom-compile-command "make lock" $(UPGRADE)
+	--python-version 3.11 --universal --custom-compile-command "make lock" \
+	--overrides requirements/local.in $(addprefix --no-emit-package=rota-,contracts common $(SERVICES)) $(UPGRADE)
 
-.PHONY: help setup demo test lint format schemas bench flood chaos simulate-year lock
+.PHONY: help setup demo check test soak unit lint format schemas bench flood chaos simulate-year lock
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -32,14 +37,26 @@ $(STAMP): requirements/build.txt requirements/all.txt $(PACKAGES:%=%/pyproject.t
 demo: setup ## a lead comes in, a robot works on it: see what everybody gets
 	@$(BIN)/rota demo
 
-test: setup ## run all tests, a module per core at a time (WORKERS=0: one after the other)
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope $(ARGS)
+check: setup ## style, types, borders, and all tests that need no server: the loop while writing
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint unit
 
-lint: setup ## check style, types and the borders between the parts
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
+test: setup ## all tests on real servers, but for the long proofs (ARGS="services/executor -k parked"; WORKERS=0: one by one)
+	@$(PYTEST) -m "not soak" $(ARGS)
+
+soak: setup ## the long proofs: kills, floods, fuzzing, installed environments, doubled messages, a month of clocks
+	@$(PYTEST) -m soak $(ARGS)
+	@$(PYTEST) -m "not soak" --twice $(DOUBLED)
+	@$(MAKE) --no-print-directory simulate-year DAYS=$(or $(DAYS),30) SEED=$(or $(SEED),1)
+	@$(MAKE) --no-print-directory chaos SECONDS=$(or $(SECONDS),60) SEED=$(or $(SEED),1)
+
+unit: setup
+	@$(PYTEST) -p no:schemathesis -m "not integration and not soak" $(or $(ARGS),--ignore tests/integration)
+
+lint: setup ## style, types and the borders between the parts
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/mypy
 
 format: setup ## put the style right
 	$(BIN)/ruff check --fix
@@ -64,8 +81,9 @@ chaos: setup ## kill every service at every step, count what came of it (SECONDS
 simulate-year: setup ## a year of a thousand clocks in minutes, counted by an independent oracle (DAYS=20 SEED=1)
 	$(BIN)/python -m tests.clock_year $(DAYS:%=--days=%) $(SEED:%=--seed=%)
 
-lock: setup ## pin again what requirements/*.in ask for (UPGRADE=--upgrade takes the newest)
-	$(compile) requirements/dev.in -o requirements/all.txt
-	for name in build $(SERVICES); do \
-		$(compile) -c requirements/all.txt requirements/$$name.in -o requirements/$$name.txt || exit 1; \
+lock: setup ## pin again what the pyproject.tomls and requirements/*.in ask for (UPGRADE=--upgrade takes the newest)
+	@$(compile) --extra server cli/pyproject.toml requirements/dev.in -o requirements/all.txt
+	@$(compile) -c requirements/all.txt requirements/build.in -o requirements/build.txt
+	@for name in $(SERVICES); do \
+		$(compile) -c requirements/all.txt services/$$name/pyproject.toml -o requirements/$$name.txt || exit 1; \
 	done

@@ -9,7 +9,10 @@ from hypothesis import settings
 pytest_plugins = ["rota_common.testing.fixtures"]
 
 LOOPBACK = ["127.0.0.1", "localhost", "::1"]
-WHOLE_SYSTEM = Path(__file__).parent / "tests"
+ROOT = Path(__file__).parent
+TESTS, INTEGRATION = ROOT / "tests", ROOT / "tests" / "integration"
+SLOWEST = TESTS / "slowest.txt"
+SERVERS = {"mongo", "nats", "qdrant"}
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
@@ -23,6 +26,17 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what speaks to servers, and begin with the modules that take longest, so that no worker ends late."""
+    slowest = {name: rank for rank, name in enumerate(SLOWEST.read_text().split())}
+    items.sort(key=lambda item: slowest.get(item.path.relative_to(ROOT).as_posix(), len(slowest)))
     for item in items:
-        if item.get_closest_marker("integration") or WHOLE_SYSTEM in item.path.parents:
+        if item.path.is_relative_to(INTEGRATION) or SERVERS.intersection(_params(item)):
+            item.add_marker(pytest.mark.integration)
+        if item.get_closest_marker("integration") or item.path.is_relative_to(TESTS):
             item.add_marker(pytest.mark.allow_hosts(LOOPBACK))
+
+
+def _params(item: pytest.Item) -> list[object]:
+    """The values that its fixtures are made with: a conformance suite names the server of its real adapter."""
+    callspec = getattr(item, "callspec", None)
+    return [value for value in callspec.params.values() if isinstance(value, str)] if callspec else []

@@ -30,7 +30,7 @@ from rota_contracts.messages.delivery import (
     DeliveryContext,
     DeliveryPermission,
     DeliveryRequestedV1,
-    Leave,
+    Permission,
 )
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import TriggerType
@@ -101,7 +101,7 @@ class Center:
         await until(done, patience=120, look=0.005)
 
     async def _may_deliver(self, _: Any) -> DeliveryPermission:
-        return DeliveryPermission(leave=Leave.GO)
+        return DeliveryPermission(leave=Permission.ALLOW)
 
     async def _on_completed(self, message: Msg) -> None:
         came = datetime.now(UTC)  # finer than the facts' own clock, which counts whole milliseconds

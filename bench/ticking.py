@@ -16,7 +16,7 @@ from rota_common.clock import now
 from rota_common.stores.mongo import Database, Document, Mongo
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.announce import Announce
+from scheduler.event_publisher import EventPublisher
 from scheduler.settings import Settings
 from scheduler.tick import Tick
 
@@ -28,7 +28,7 @@ class Ticking:
         self._mongo = Mongo(mongo_url, name)
         self.database: Database = self._mongo.database
         self._clocks, self._queue = MongoClocks(self.database), MongoQueue(self._mongo, lease=settings.lease)
-        announce = Announce(Publish(Bus(settings.nats_url, name="scheduler"), source="scheduler", clock=now), now)
+        announce = EventPublisher(Publish(Bus(settings.nats_url, name="scheduler"), source="scheduler", clock=now), now)
         self.tick = Tick(
             self._clocks, self._queue, announce, now, wake=lambda: None, lag=lambda: 0, every=settings.tick_every
         )

@@ -10,7 +10,7 @@ import pytest
 from cli.tests.gateway import TEAM, Command
 
 from rota.errors import CliError
-from rota.texts import PART_LIMIT, read_text, split
+from rota.text_splitter import PART_LIMIT, read_text, split
 from rota_contracts.messages.memory import MAX_PARTS
 
 KB = f"{TEAM}/kb"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rota.logfile import LogFile, reasons_in
+from rota.server.logfile import LogFile, reasons_in
 
 
 def test_everything_is_in_the_file_and_warnings_are_told_in_words(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rota.moments import took
 from rota.report import report
+from rota.timestamps import took
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import Execution
 

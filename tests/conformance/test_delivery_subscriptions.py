@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from delivery_center.adapters.fakes import MemorySubscriptions
+from delivery_center.adapters.in_memory import InMemorySubscriptions
 from delivery_center.adapters.mongo_subscriptions import MongoSubscriptions
 from delivery_center.ports import Subscriptions
 from rota_common.errors import Transient
@@ -21,7 +21,7 @@ async def subscriptions(
     request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str
 ) -> AsyncIterator[Subscriptions]:
     if request.param == "memory":
-        yield MemorySubscriptions()
+        yield InMemorySubscriptions()
         return
     connection = Mongo(mongo_url, f"{mongo_prefix}_delivery")
     store = MongoSubscriptions(connection.database)

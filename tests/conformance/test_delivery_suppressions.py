@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery_center.adapters.fakes import MemorySuppressions
+from delivery_center.adapters.in_memory import InMemorySuppressions
 from delivery_center.adapters.mongo_suppressions import MongoSuppressions
+from delivery_center.manage_suppressions import ManageSuppressions
 from delivery_center.ports import Suppressions
-from delivery_center.suppressions import ManageSuppressions
 from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.targets import ListSuppressions, Suppress, Suppression, Unsuppress
@@ -22,7 +22,7 @@ async def suppressions(
     request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str
 ) -> AsyncIterator[Suppressions]:
     if request.param == "memory":
-        yield MemorySuppressions()
+        yield InMemorySuppressions()
         return
     connection = Mongo(mongo_url, f"{mongo_prefix}_delivery")
     store = MongoSuppressions(connection.database)

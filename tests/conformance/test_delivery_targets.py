@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from delivery_center.adapters.fake_targets import MemoryTargets
+from delivery_center.adapters.in_memory_targets import InMemoryTargets
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.adapters.mongo_targets import MongoTargets
-from delivery_center.domain import Delivery
-from delivery_center.ports import UnwellTargets
-from delivery_center.target_health import Place
+from delivery_center.domain.circuit_breaker import TargetRef
+from delivery_center.domain.delivery import Delivery
+from delivery_center.ports import FailingTargets
 from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 
@@ -22,14 +22,14 @@ HOUR = timedelta(hours=1)
 
 @dataclass
 class Stored:
-    targets: UnwellTargets
+    targets: FailingTargets
     add_delivery: Callable[[Delivery], Awaitable[object]]
 
 
 @pytest.fixture(params=["memory", "mongo"])
 async def stored(request: pytest.FixtureRequest) -> AsyncIterator[Stored]:
     if request.param == "memory":
-        memory = MemoryTargets()
+        memory = InMemoryTargets()
 
         async def add(delivery: Delivery) -> None:
             memory.deliveries.append(delivery)
@@ -45,16 +45,16 @@ async def stored(request: pytest.FixtureRequest) -> AsyncIterator[Stored]:
 
 
 @pytest.fixture
-def targets(stored: Stored) -> UnwellTargets:
+def targets(stored: Stored) -> FailingTargets:
     return stored.targets
 
 
-def place(target_id: str = "t1", *, team: str = "acme", label: str = "https://a.example/1") -> Place:
+def place(target_id: str = "t1", *, team: str = "acme", label: str = "https://a.example/1") -> TargetRef:
     given = {"target_id": target_id, "team_id": team, "member_id": "ann", "type": "webhook", "label": label}
-    return Place.model_validate(given)
+    return TargetRef.model_validate(given)
 
 
-async def test_failures_are_counted_from_the_first_on(targets: UnwellTargets) -> None:
+async def test_failures_are_counted_from_the_first_on(targets: FailingTargets) -> None:
     assert await targets.all() == []
     await targets.failed(place(), "answered 500", NOON)
     failing = await targets.failed(place(), "$no answer", NOON + HOUR)
@@ -63,13 +63,13 @@ async def test_failures_are_counted_from_the_first_on(targets: UnwellTargets) ->
     assert await targets.all() == [failing]
 
 
-async def test_of_many_failures_at_once_each_is_counted(targets: UnwellTargets) -> None:
+async def test_of_many_failures_at_once_each_is_counted(targets: FailingTargets) -> None:
     await asyncio.gather(*(targets.failed(place(label="$label"), "answered 500", NOON) for _ in range(20)))
     (failing,) = await targets.all()
     assert (failing.failures, failing.label) == (20, "$label")
 
 
-async def test_the_first_success_forgets_it(targets: UnwellTargets) -> None:
+async def test_the_first_success_forgets_it(targets: FailingTargets) -> None:
     await targets.failed(place(), "answered 500", NOON)
     await targets.reached("t1", NOON)
     assert await targets.all() == []
@@ -77,82 +77,82 @@ async def test_the_first_success_forgets_it(targets: UnwellTargets) -> None:
     assert (again.failures, again.failing_since) == (1, NOON + HOUR)
 
 
-async def test_a_success_from_before_the_last_failure_changes_nothing(targets: UnwellTargets) -> None:
+async def test_a_success_from_before_the_last_failure_changes_nothing(targets: FailingTargets) -> None:
     failing = await targets.failed(place(), "answered 500", NOON)
     await targets.reached("t1", NOON - timedelta(milliseconds=1))
     await targets.reached("t2", NOON)
     assert await targets.all() == [failing]
 
 
-async def test_of_many_who_switch_it_off_one_does(targets: UnwellTargets) -> None:
+async def test_of_many_who_switch_it_off_one_does(targets: FailingTargets) -> None:
     await targets.failed(place(), "answered 500", NOON)
-    switched = await asyncio.gather(*(targets.switch_off(place(), f"reason {n}", NOON + HOUR) for n in range(10)))
+    switched = await asyncio.gather(*(targets.disable(place(), f"reason {n}", NOON + HOUR) for n in range(10)))
     (off,) = [each for each in switched if each is not None]
     assert await targets.all() == [off]
-    assert (off.disabled_at, off.untold, off.failing_since, off.failures) == (NOON + HOUR, True, NOON, 1)
+    assert (off.disabled_at, off.unpublished, off.failing_since, off.failures) == (NOON + HOUR, True, NOON, 1)
 
 
-async def test_a_healthy_place_is_switched_off_as_well_and_by_one_alone(targets: UnwellTargets) -> None:
-    switched = await asyncio.gather(*(targets.switch_off(place(), "by hand", NOON) for _ in range(10)))
+async def test_a_healthy_place_is_switched_off_as_well_and_by_one_alone(targets: FailingTargets) -> None:
+    switched = await asyncio.gather(*(targets.disable(place(), "by hand", NOON) for _ in range(10)))
     (off,) = [each for each in switched if each is not None]
     assert (off.failures, off.failing_since, off.reason) == (0, None, "by hand")
 
 
-async def test_what_is_known_to_fail_is_switched_off_as_it_is_known(targets: UnwellTargets) -> None:
+async def test_what_is_known_to_fail_is_switched_off_as_it_is_known(targets: FailingTargets) -> None:
     failing = await targets.failed(place(), "answered 500", NOON)
     await targets.failed(place(), "answered 503", NOON + HOUR)
-    off = await targets.switch_off(failing, "by hand", NOON + HOUR)
+    off = await targets.disable(failing, "by hand", NOON + HOUR)
     assert off is not None
     assert (off.failures, off.last_error, off.disabled_at) == (2, "answered 503", NOON + HOUR)
 
 
-async def test_neither_a_success_nor_a_failure_switches_it_on(targets: UnwellTargets) -> None:
+async def test_neither_a_success_nor_a_failure_switches_it_on(targets: FailingTargets) -> None:
     await targets.failed(place(), "answered 500", NOON)
-    await targets.switch_off(place(), "gone", NOON)
+    await targets.disable(place(), "gone", NOON)
     await targets.reached("t1", NOON + HOUR)
     late = await targets.failed(place(), "answered 500", NOON + HOUR)
     assert (late.disabled_at, late.failures) == (NOON, 2)
 
 
-async def test_switched_on_its_failures_are_forgotten_and_once_told_it_is_gone(targets: UnwellTargets) -> None:
+async def test_switched_on_its_failures_are_forgotten_and_once_told_it_is_gone(targets: FailingTargets) -> None:
     await targets.failed(place(), "answered 500", NOON)
-    off = await targets.switch_off(place(), "gone", NOON)
+    off = await targets.disable(place(), "gone", NOON)
     assert off is not None
-    await targets.told(off)
+    await targets.mark_published(off)
     (kept,) = await targets.all()
-    assert (kept.disabled_at, kept.untold) == (NOON, False)
-    assert await targets.switch_on("other", "t1", NOON + HOUR) is None
-    on = await targets.switch_on("acme", "t1", NOON + HOUR)
+    assert (kept.disabled_at, kept.unpublished) == (NOON, False)
+    assert await targets.enable("other", "t1", NOON + HOUR) is None
+    on = await targets.enable("acme", "t1", NOON + HOUR)
     assert on is not None
-    assert (on.disabled_at, on.failures, on.enabled_at, on.untold) == (None, 0, NOON + HOUR, True)
-    assert await targets.switch_on("acme", "t1", NOON + HOUR) is None
-    await targets.told(on)
+    assert (on.disabled_at, on.failures, on.enabled_at, on.unpublished) == (None, 0, NOON + HOUR, True)
+    assert await targets.enable("acme", "t1", NOON + HOUR) is None
+    await targets.mark_published(on)
     assert await targets.all() == []
 
 
-async def test_what_failed_since_it_was_switched_on_stays_when_that_is_told(targets: UnwellTargets) -> None:
-    await targets.switch_off(place(), "gone", NOON)
-    on = await targets.switch_on("acme", "t1", NOON)
+async def test_what_failed_since_it_was_switched_on_stays_when_that_is_told(targets: FailingTargets) -> None:
+    await targets.disable(place(), "gone", NOON)
+    on = await targets.enable("acme", "t1", NOON)
     assert on is not None
     await targets.failed(place(), "answered 500", NOON + HOUR)
     await targets.reached("t1", NOON + 2 * HOUR)  # nothing is lost that hasn't been told
     (kept,) = await targets.all()
-    assert kept.untold
-    await targets.told(on)
+    assert kept.unpublished
+    await targets.mark_published(on)
     (kept,) = await targets.all()
-    assert (kept.untold, kept.enabled_at, kept.failures) == (False, None, 1)
+    assert (kept.unpublished, kept.enabled_at, kept.failures) == (False, None, 1)
 
 
-async def test_an_older_switch_that_is_told_does_not_count_for_a_newer(targets: UnwellTargets) -> None:
-    off = await targets.switch_off(place(), "gone", NOON)
+async def test_an_older_switch_that_is_told_does_not_count_for_a_newer(targets: FailingTargets) -> None:
+    off = await targets.disable(place(), "gone", NOON)
     assert off is not None
-    await targets.switch_on("acme", "t1", NOON + HOUR)
-    await targets.told(off)
+    await targets.enable("acme", "t1", NOON + HOUR)
+    await targets.mark_published(off)
     (kept,) = await targets.all()
-    assert (kept.untold, kept.enabled_at) == (True, NOON + HOUR)
+    assert (kept.unpublished, kept.enabled_at) == (True, NOON + HOUR)
 
 
-async def test_they_come_by_label_and_are_a_teams_own(targets: UnwellTargets) -> None:
+async def test_they_come_by_label_and_are_a_teams_own(targets: FailingTargets) -> None:
     for number, (team, label) in enumerate([("acme", "b"), ("acme", "a"), ("other", "a")]):
         await targets.failed(place(f"t{number}", team=team, label=label), "x", NOON)
     assert [target.target_id for target in await targets.of("acme")] == ["t1", "t0"]

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from services.executor.tests.lives import at, begun, told
 
-from executor.adapters import run_queries
+from executor.adapters import mongo_run_queries
 from executor.adapters.mongo_runs import MongoRuns
-from executor.domain import control, deciding
+from executor.domain import lifecycle
 from executor.domain.outcomes import NeedsInput
 from executor.domain.run import Run
+from executor.domain.signals import control
+from executor.domain.situation.recent import Glimpse, Lately
 from executor.domain.steps import RequestLearning, RunTurn
-from executor.domain.surroundings import Glimpse, Lately
 from executor.ports import Runs
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import NOON
@@ -35,7 +36,7 @@ def other(run_id: str, *, hours: float = 1, run: Run | None = None, **fields: An
 
 
 def over(run_id: str, finished_at: datetime, *, run: Run | None = None, hours: float = 200, **fields: Any) -> Run:
-    ended = deciding.finish(run or at(RequestLearning), ExecStatus.COMPLETED, now=finished_at)
+    ended = lifecycle.finish(run or at(RequestLearning), ExecStatus.COMPLETED, now=finished_at)
     return other(run_id, hours=hours, run=ended, **fields)
 
 
@@ -86,7 +87,7 @@ async def test_a_report_from_before_the_earliest_instant_counts_for_nothing(runs
 
 
 async def test_what_is_under_way_is_told_oldest_first_with_what_it_waits_for(runs: Runs) -> None:  # EX-11
-    asks = deciding.apply(at(RunTurn), NeedsInput("Which Globex?"), now=NOON)
+    asks = lifecycle.apply(at(RunTurn), NeedsInput("Which Globex?"), now=NOON)
     paused = control.parked(told(at(RunTurn), "pause"), now=NOON)
     found = await lately(
         runs, other("asks", hours=2, run=asks), other("paused", hours=3, run=paused), other("works", hours=300), NOW
@@ -118,9 +119,13 @@ async def test_looking_around_reads_no_more_than_it_tells(what: str, mongo_url: 
     runs = MongoRuns(mongo.database)
     await runs.prepare()
     query, order, index = {
-        "report": (run_queries.reports_before(NOW, EARLIEST), "created_at", "by_clock"),
-        "under way": (run_queries.under_way_beside(NOW), "created_at", "under_way"),
-        "ended": (run_queries.ended_since(NOW, EARLIEST), run_queries.FINISHED_AT, "run.execution.finished_at_-1"),
+        "report": (mongo_run_queries.reports_before(NOW, EARLIEST), "created_at", "by_clock"),
+        "under way": (mongo_run_queries.under_way_beside(NOW), "created_at", "under_way"),
+        "ended": (
+            mongo_run_queries.ended_since(NOW, EARLIEST),
+            mongo_run_queries.FINISHED_AT,
+            "run.execution.finished_at_-1",
+        ),
     }[what]
     for number in range(1, 50):  # what wasn't woken by the clock, and ended long ago
         await created(runs, over(f"e{number}", EARLIEST - timedelta(hours=number), hours=number))

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from services.executor.tests.lives import at
 
-from executor.adapters import run_queries
+from executor.adapters import mongo_run_queries
 from executor.adapters.mongo_runs import MongoRuns
-from executor.domain import control, deciding, ledger
+from executor.domain import journal, lifecycle
 from executor.domain.run import CALLBACK, Callback, Run
+from executor.domain.signals import control
 from executor.domain.steps import RequestDelivery, RunTurn
 from executor.ports import Brought, Fenced, Runs
 from rota_common.stores.mongo import Mongo
@@ -36,7 +37,7 @@ async def let_go(runs: Runs, run: Run, *, look_at: Any = None) -> None:
 async def test_a_run_is_found_by_the_callbacks_of_its_calls(runs: Runs) -> None:  # TG-01
     await let_go(runs, calling("e1"))
     await let_go(runs, calling("e2"))
-    over = deciding.finish(calling("e3"), ExecStatus.COMPLETED, now=NOON)
+    over = lifecycle.finish(calling("e3"), ExecStatus.COMPLETED, now=NOON)
     await let_go(runs, over)
     found = [await runs.caller(callback_id) for callback_id in ("cb-e1", "cb-e2", "cb-e3", "cb-e4", "")]
     assert [run.id if run else None for run in found] == ["e1", "e2", "e3", None, None]
@@ -68,7 +69,7 @@ async def test_what_is_brought_to_a_run_that_will_be_looked_at_later_makes_it_no
 
 
 async def test_to_a_run_that_is_over_nothing_is_brought(runs: Runs) -> None:
-    await let_go(runs, deciding.finish(calling(), ExecStatus.FAILED, now=NOON))
+    await let_go(runs, lifecycle.finish(calling(), ExecStatus.FAILED, now=NOON))
     assert await runs.bring("e1", a_word(CALLBACK)) is Brought.OVER
     assert await overdue(runs, LATER) == []
 
@@ -77,7 +78,7 @@ async def test_what_was_brought_before_a_run_ended_was_brought(runs: Runs) -> No
     epoch = await created(runs, calling())
     await runs.bring("e1", a_word(CALLBACK))
     run = await runs.save(calling(), epoch)
-    over = deciding.finish(ledger.heard(run, now=NOON), ExecStatus.FAILED, now=NOON)
+    over = lifecycle.finish(journal.heard(run, now=NOON), ExecStatus.FAILED, now=NOON)
     assert await runs.finish(over, epoch, look_at=None) is not None
     assert await runs.bring("e1", a_word(CALLBACK)) is Brought.BEFORE
 
@@ -101,11 +102,11 @@ async def test_a_promised_result_that_never_came_is_seen_when_its_time_is_over(r
 async def test_a_run_that_was_told_something_does_not_end_before_it_hears_it(runs: Runs) -> None:
     run, epoch = a_run(), await created(runs, a_run())
     await runs.bring("e1", a_word("instruct"))
-    over = deciding.finish(run, ExecStatus.COMPLETED, now=NOON)
+    over = lifecycle.finish(run, ExecStatus.COMPLETED, now=NOON)
     assert await runs.finish(over, epoch, look_at=None) is None
     again = await runs.save(run, epoch)
     assert [word.action for word in again.inbox] == ["instruct"]
-    over = deciding.finish(ledger.heard(again, now=NOON), ExecStatus.COMPLETED, now=NOON)
+    over = lifecycle.finish(journal.heard(again, now=NOON), ExecStatus.COMPLETED, now=NOON)
     left = await runs.finish(over, epoch, look_at=None)
     assert left is not None
     assert bare(await runs.find("e1")) == bare(left)
@@ -116,7 +117,7 @@ async def test_whoever_lost_a_run_does_not_end_it(runs: Runs) -> None:
     old = await created(runs, a_run())
     assert await runs.claim("e1", owner="second", until=LATER, now=SOON) is not None
     with pytest.raises(Fenced):
-        await runs.finish(deciding.finish(a_run(), ExecStatus.FAILED, now=NOON), old, look_at=None)
+        await runs.finish(lifecycle.finish(a_run(), ExecStatus.FAILED, now=NOON), old, look_at=None)
 
 
 def at_work(run_id: str, *, minutes: int = 0, member: str = MEMBER, run: Run | None = None) -> Run:
@@ -143,7 +144,7 @@ async def test_the_robots_runs_that_began_before_are_named_newest_first(runs: Ru
 
 def not_takers() -> dict[str, Run]:
     return {
-        "over": deciding.finish(at(RunTurn), ExecStatus.COMPLETED, now=NOON),
+        "over": lifecycle.finish(at(RunTurn), ExecStatus.COMPLETED, now=NOON),
         "delivering": at(RequestDelivery),
         "stopping": at(RunTurn).model_copy(update={"cancelled": "by a person"}),
         "dry": at(RunTurn).seen(executor_mode=ExecutorMode.DRYRUN),
@@ -168,7 +169,7 @@ async def test_goals_are_given_once(runs: Runs) -> None:  # SC-13
     assert given == [True] * 5
     run = await runs.save(other, epoch)
     assert len(run.inbox) == 1
-    over = deciding.finish(ledger.heard(run, now=NOON), ExecStatus.FAILED, now=NOON)
+    over = lifecycle.finish(journal.heard(run, now=NOON), ExecStatus.FAILED, now=NOON)
     await runs.finish(over, epoch, look_at=None)
     assert await runs.give("e1", a_word("goal.add"), giver=giver)  # it has them
     assert not await runs.give("e1", a_word("goal.add", "w2"), giver=giver)
@@ -176,7 +177,7 @@ async def test_goals_are_given_once(runs: Runs) -> None:  # SC-13
 
 async def test_what_has_become_of_many_runs_is_said_at_once(runs: Runs) -> None:  # SC-10
     parked = control.parked(a_run("e2").model_copy(update={"paused": True}), now=NOON)
-    for run in (a_run("e1"), parked, deciding.finish(a_run("e3").seen(error="no"), ExecStatus.FAILED, now=NOON)):
+    for run in (a_run("e1"), parked, lifecycle.finish(a_run("e3").seen(error="no"), ExecStatus.FAILED, now=NOON)):
         await let_go(runs, run)
     again = control.granted(parked.model_copy(update={"paused": False}), 1, now=NOON)
     await let_go(runs, again.seen(execution_id="e4"))
@@ -195,11 +196,11 @@ async def test_no_question_that_is_asked_again_and_again_reads_all_runs(mongo_ur
     await runs.prepare()
     mine = {"team_id": TEAM, "member_id": MEMBER}
     questions: list[tuple[Any, str | None]] = [
-        (run_queries.overdue(NOON), "due_at"),
-        (run_queries.given_up(NOON), "expires_at"),
-        (run_queries.late(NOON), "deadline_at"),
-        (run_queries.takers_of(a_run()), "created_at"),
-        ({**mine, "status": {"$in": run_queries.UNDER_WAY}}, "created_at"),
+        (mongo_run_queries.overdue(NOON), "due_at"),
+        (mongo_run_queries.given_up(NOON), "expires_at"),
+        (mongo_run_queries.late(NOON), "deadline_at"),
+        (mongo_run_queries.takers_of(a_run()), "created_at"),
+        ({**mine, "status": {"$in": mongo_run_queries.UNDER_WAY}}, "created_at"),
         ({"run.callbacks.id": "cb"}, None),
         ({"_id": {"$in": ["e1", "e2"]}}, None),
     ]

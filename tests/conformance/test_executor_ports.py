@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from executor.domain import deciding
+from executor.domain import lifecycle
 from executor.ports import Fenced, Runs
 from rota_common.testing.samples import MEMBER, NOON, TEAM
 from rota_contracts.messages.execution import ExecStatus, ListExecutions
@@ -67,7 +67,7 @@ async def test_of_many_that_claim_a_run_one_gets_it(runs: Runs) -> None:
 
 
 async def test_a_run_that_is_over_is_never_claimed_and_never_overdue(runs: Runs) -> None:
-    run = deciding.finish(a_run(), ExecStatus.COMPLETED, now=NOON)
+    run = lifecycle.finish(a_run(), ExecStatus.COMPLETED, now=NOON)
     await runs.release(run, await created(runs, a_run()), look_at=None)
     assert await runs.claim("e1", owner="second", until=LATER, now=LATER) is None
     assert await overdue(runs, LATER + timedelta(days=1)) == []
@@ -129,7 +129,7 @@ async def test_a_run_that_was_claimed_since_it_was_seen_is_not_written(runs: Run
 
 async def test_a_run_that_is_over_is_not_there_to_go_on_with(runs: Runs) -> None:
     await runs.release(
-        deciding.finish(a_run(), ExecStatus.COMPLETED, now=NOON), await created(runs, a_run()), look_at=None
+        lifecycle.finish(a_run(), ExecStatus.COMPLETED, now=NOON), await created(runs, a_run()), look_at=None
     )
     assert await runs.peek("e1") is None
 
@@ -158,7 +158,7 @@ async def test_what_is_overdue_comes_in_the_order_of_its_waiting(runs: Runs) -> 
 
 
 async def test_an_end_is_looked_at_until_it_was_told(runs: Runs) -> None:
-    over = deciding.finish(a_run(), ExecStatus.CANCELLED, now=NOON)
+    over = lifecycle.finish(a_run(), ExecStatus.CANCELLED, now=NOON)
     await runs.release(over, await created(runs, a_run()), look_at=SOON)
     assert await overdue(runs, SOON) == ["e1"]
     await runs.told("e1")
@@ -199,7 +199,7 @@ async def test_a_list_shows_a_team_its_own_runs_only(runs: Runs) -> None:  # TG-
 
 async def test_a_list_can_be_of_one_status_and_says_how_each_went(runs: Runs) -> None:  # TG-21
     await created(runs, a_run("runs"))
-    failed = deciding.finish(a_run("fails").seen(error="no luck"), ExecStatus.FAILED, now=SOON)
+    failed = lifecycle.finish(a_run("fails").seen(error="no luck"), ExecStatus.FAILED, now=SOON)
     await runs.release(failed, await created(runs, a_run("fails")), look_at=None)
     (line,) = (await runs.list(ListExecutions(team_id=TEAM, status=ExecStatus.FAILED))).executions
     assert (line.execution_id, line.status, line.error) == ("fails", ExecStatus.FAILED, "no luck")

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from services.executor.tests.lives import a_task, answer, begun
 
-from executor.domain import control, deciding, ledger
+from executor.domain import journal, lifecycle
 from executor.domain.outcomes import Planned
 from executor.domain.run import DEADLINE, Run, deadline_id
+from executor.domain.signals import control
 from executor.domain.steps import Finish
 from executor.ports import Runs, Scope
 from rota_common.testing.samples import MEMBER, NOON, TEAM
@@ -22,7 +23,7 @@ async def test_every_run_of_a_robot_is_told_to_stop_and_no_other(runs: Runs) -> 
     for run_id, member in owners.items():
         await created(runs, a_run(run_id, member=member))
     await created(runs, a_run("elsewhere", team="initech"))
-    await runs.release(deciding.finish(a_run("over"), ExecStatus.FAILED, now=NOON), 1, look_at=None)
+    await runs.release(lifecycle.finish(a_run("over"), ExecStatus.FAILED, now=NOON), 1, look_at=None)
     for _ in range(2):  # whoever says it twice is told of the same runs
         assert sorted(run.id for run in await runs.tell(Scope(TEAM, MEMBER), a_word())) == ["e1", "e2"]
     found = {run_id: await runs.find(run_id) for run_id in [*owners, "elsewhere"]}
@@ -51,7 +52,7 @@ async def test_a_word_reaches_whom_it_is_for(runs: Runs, scope: Scope, told: lis
 async def test_what_a_word_stopped_is_named_again_when_the_word_comes_again(runs: Runs) -> None:  # TG-20
     epoch = await created(runs, a_run())
     (told,) = await runs.tell(Scope(TEAM, MEMBER), a_word())
-    over = deciding.finish(control.hear(told, now=NOON), ExecStatus.CANCELLED, now=NOON)
+    over = lifecycle.finish(control.hear(told, now=NOON), ExecStatus.CANCELLED, now=NOON)
     await runs.release(over, epoch, look_at=None)
     (again,) = await runs.tell(Scope(TEAM, MEMBER), a_word())
     assert (again.id, again.execution.status, again.inbox) == ("e1", ExecStatus.CANCELLED, [])
@@ -69,9 +70,9 @@ async def test_words_are_heard_in_the_order_they_were_said_each_once(runs: Runs)
     await runs.tell(Scope(TEAM), a_word("pause", "w1"))
     run = await runs.save(a_run(), epoch)
     await runs.tell(Scope(TEAM), a_word("resume", "w2"))
-    run = await runs.save(ledger.heard(run, now=NOON), epoch)
+    run = await runs.save(journal.heard(run, now=NOON), epoch)
     assert [word.id for word in run.inbox] == ["w2"]
-    run = await runs.save(ledger.heard(run, now=NOON), epoch)
+    run = await runs.save(journal.heard(run, now=NOON), epoch)
     assert (run.inbox, run.heard) == ([], 2)
     assert [trace.intervention_id for trace in run.execution.interventions] == ["w1", "w2"]
 
@@ -127,14 +128,14 @@ async def test_a_run_that_was_parked_since_it_was_told_is_late_again(runs: Runs)
 
 async def test_a_run_that_is_over_is_never_late(runs: Runs) -> None:
     run = a_run()
-    await runs.release(deciding.finish(run, ExecStatus.FAILED, now=NOON), await created(runs, run), look_at=None)
+    await runs.release(lifecycle.finish(run, ExecStatus.FAILED, now=NOON), await created(runs, run), look_at=None)
     assert await late(runs, NOON + timedelta(days=30)) == []
 
 
 async def test_a_robots_runs_under_way_are_named_oldest_first(runs: Runs) -> None:  # DEC-35
     for number, member in enumerate([MEMBER, MEMBER, "bob", MEMBER]):
         await created(runs, a_run(f"e{number}", member=member, at=NOON - timedelta(minutes=number)))
-    await runs.release(deciding.finish(a_run("e1"), ExecStatus.COMPLETED, now=NOON), 1, look_at=None)
+    await runs.release(lifecycle.finish(a_run("e1"), ExecStatus.COMPLETED, now=NOON), 1, look_at=None)
     assert await runs.under_way(TEAM, MEMBER, limit=5) == ["e3", "e0"]
     assert await runs.under_way(TEAM, MEMBER, limit=1) == ["e3"]
     assert await runs.under_way("initech", MEMBER, limit=5) == []
@@ -144,12 +145,12 @@ async def test_a_life_written_step_by_step_is_read_to_the_last_field(runs: Runs)
     run = begun("clock")
     epoch = await created(runs, run)
     decided = 0
-    while not isinstance(step := deciding.next_step(run), Finish):
-        run = await runs.save(ledger.took(run, answer(run, step, expected="a result"), now=NOON), epoch)
+    while not isinstance(step := lifecycle.next_step(run), Finish):
+        run = await runs.save(journal.took(run, answer(run, step, expected="a result"), now=NOON), epoch)
         decided += 1
         assert bare(await runs.find("e1")) == bare(run)
         assert len(await runs.trail("e1")) == decided
-    run = await runs.release(ledger.finished(run, step.status, now=NOON), epoch, look_at=None)
+    run = await runs.release(journal.finished(run, step.status, now=NOON), epoch, look_at=None)
     assert bare(await runs.find("e1")) == bare(run)
     assert [entry.kind for entry in await runs.trail("e1")][-2:] == ["Learnt", "finished"]
 
@@ -165,7 +166,7 @@ async def test_arguments_with_any_names_are_kept_as_they_are(runs: Runs) -> None
     odd = {"$ref": 1, "a.b": 2, "": 3, "$set": {"$inc": {"x.y": [{"$where": "1"}]}}, "ключ": None, "deep": [[[{}]]]}
     run, epoch = a_run(), await created(runs, a_run())
     run = await runs.save(run.seen(tasks=[a_task(1, args=[odd])]), epoch)
-    entry = ledger.took(_at_tasks(), Planned([a_task(1, args=[odd])], []), now=NOON).fresh[-1]
+    entry = journal.took(_at_tasks(), Planned([a_task(1, args=[odd])], []), now=NOON).fresh[-1]
     run = await runs.save(run.model_copy(update={"fresh": [entry]}), epoch)
     assert (bare(await runs.find("e1")).execution.tasks or [])[0].args == [odd]
     (kept,) = await runs.trail("e1")
@@ -175,5 +176,5 @@ async def test_arguments_with_any_names_are_kept_as_they_are(runs: Runs) -> None
 def _at_tasks() -> Run:
     run = begun()
     for _ in range(2):
-        run = deciding.apply(run, answer(run, deciding.next_step(run)), now=NOON)
+        run = lifecycle.apply(run, answer(run, lifecycle.next_step(run)), now=NOON)
     return run

@@ -12,14 +12,14 @@ from rota_common.clock import now
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.adapters.fake_changes import MemoryReadings
-from trigger_gateway.adapters.fakes import MemoryRobots
-from trigger_gateway.adapters.mongo_readings import MongoReadings
+from trigger_gateway.adapters.in_memory_databases import MemoryReadings
+from trigger_gateway.adapters.in_memory_stores import MemoryRobots
 from trigger_gateway.adapters.mongo_robots import MongoRobots
-from trigger_gateway.domain import RobotRecord
+from trigger_gateway.adapters.mongo_stream_leases import MongoReadings
+from trigger_gateway.databases.change_streams import Claim, ClaimLost, Place, Readings, ReadingState
 from trigger_gateway.ports import RobotRecords
-from trigger_gateway.readings import Claim, ClaimLost, Place, Readings, ReadingState
-from trigger_gateway.sources import DatabaseSettings, Source
+from trigger_gateway.robots.record import RobotRecord
+from trigger_gateway.sources.source import DatabaseSettings, Source
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LEASE = 0.4

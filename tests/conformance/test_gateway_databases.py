@@ -14,11 +14,11 @@ from rota_common.clock import now
 from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
-from trigger_gateway.adapters.fake_changes import MemoryDatabases
+from trigger_gateway.adapters.in_memory_databases import MemoryDatabases
 from trigger_gateway.adapters.mongo_changes import HISTORY_LOST, MongoChanges, _in_words
-from trigger_gateway.change_event import Change
-from trigger_gateway.readings import Databases, Interrupted, Place
-from trigger_gateway.sources import DatabaseSettings
+from trigger_gateway.databases.change_event import Change
+from trigger_gateway.databases.change_streams import Databases, Interrupted, Place
+from trigger_gateway.sources.source import DatabaseSettings
 
 
 @dataclass

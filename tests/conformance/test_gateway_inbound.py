@@ -11,12 +11,12 @@ import pytest
 from rota_common.clock import now
 from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
-from trigger_gateway.adapters import fake_inbound
-from trigger_gateway.adapters.mongo_inbound import MongoInboundLog
+from trigger_gateway.adapters import in_memory_inbound_log
+from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
 from trigger_gateway.adapters.mongo_rates import MongoRates
-from trigger_gateway.inbound_event import InboundEvent, Woken
-from trigger_gateway.inbound_log import REFUSALS_KEPT, InboundLog, Logged, Refusal, Status
 from trigger_gateway.ports import Leases
+from trigger_gateway.webhooks.inbound_event import InboundEvent, Woken
+from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, InboundLog, Logged, Refusal, Status
 
 AT = now().replace(minute=0, second=0, microsecond=0)
 """Of today: MongoDB forgets what is older than 30 days."""
@@ -47,7 +47,7 @@ async def store(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: st
 @pytest.fixture
 async def log(store: Mongo | None) -> AsyncIterator[InboundLog]:
     if store is None:
-        yield fake_inbound.MemoryInboundLog()
+        yield in_memory_inbound_log.MemoryInboundLog()
     else:
         made = MongoInboundLog(store.database, service="test")
         await made.prepare()
@@ -58,7 +58,7 @@ async def log(store: Mongo | None) -> AsyncIterator[InboundLog]:
 @pytest.fixture
 async def leases(store: Mongo | None) -> Leases:
     if store is None:
-        return fake_inbound.MemoryLeases()
+        return in_memory_inbound_log.MemoryLeases()
     made = MongoRates(store.database)
     await made.prepare()
     return made

@@ -16,13 +16,12 @@ from rota_common.testing.bus import stored
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
 from rota_contracts.robots.events import EventSubscription
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.adapters import fakes
+from rota_contracts.roles import Role
+from trigger_gateway.adapters import in_memory_stores
 from trigger_gateway.adapters.mongo_requests import MongoRequests
 from trigger_gateway.adapters.mongo_robots import MongoRobots
 from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions
-from trigger_gateway.api_keys import ApiKey
-from trigger_gateway.domain import RobotRecord, Subscriber
 from trigger_gateway.ports import (
     Definitions,
     Earlier,
@@ -32,7 +31,8 @@ from trigger_gateway.ports import (
     RobotRecords,
     Teams,
 )
-from trigger_gateway.roles import Role
+from trigger_gateway.robots.record import RobotRecord, Subscriber
+from trigger_gateway.teams.api_keys import ApiKey
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LEADS = {"type": "webhook", "source": "/webhook/leads"}
@@ -56,18 +56,18 @@ async def store(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: st
 
 @pytest.fixture
 def teams(store: Mongo | None) -> Teams:
-    return MongoTeams(store.database) if store else fakes.MemoryTeams()
+    return MongoTeams(store.database) if store else in_memory_stores.MemoryTeams()
 
 
 @pytest.fixture
 def keys(store: Mongo | None) -> Keys:
-    return MongoKeys(store.database) if store else fakes.MemoryKeys()
+    return MongoKeys(store.database) if store else in_memory_stores.MemoryKeys()
 
 
 @pytest.fixture
 async def robots(store: Mongo | None) -> RobotRecords:
     if store is None:
-        return fakes.MemoryRobots()
+        return in_memory_stores.MemoryRobots()
     made = MongoRobots(store.database)
     await made.prepare()
     return made
@@ -75,7 +75,7 @@ async def robots(store: Mongo | None) -> RobotRecords:
 
 @pytest.fixture
 def requests(store: Mongo | None) -> Requests:
-    return MongoRequests(store.database, lambda: AT) if store else fakes.MemoryRequests()
+    return MongoRequests(store.database, lambda: AT) if store else in_memory_stores.MemoryRequests()
 
 
 async def test_a_team_is_added_once(teams: Teams) -> None:
@@ -230,14 +230,14 @@ class Readers:
         self.definitions, self._url, self._service = definitions, url, service
 
     async def robot(self) -> Robot | None:
-        if isinstance(self.definitions, fakes.MemoryDefinitions):
+        if isinstance(self.definitions, in_memory_stores.MemoryDefinitions):
             return self.definitions.robots.get(("acme", "leader"))
         assert self._service is not None
         return await Robots(self._service.bus).find("acme", "leader")
 
     async def facts(self) -> list[tuple[int, bool]]:
         """Revisions, and whether they said that it was created."""
-        if isinstance(self.definitions, fakes.MemoryDefinitions):
+        if isinstance(self.definitions, in_memory_stores.MemoryDefinitions):
             return [(rev, created) for _, rev, created in self.definitions.announced]
         assert self._url is not None
         changed = [(fact.data.rev, fact.data.created) for fact in await stored(self._url, ROBOT_CHANGED)]
@@ -247,7 +247,7 @@ class Readers:
 @pytest.fixture(params=["memory", "nats"])
 async def readers(request: pytest.FixtureRequest, nats: EmbeddedServer) -> AsyncIterator[Readers]:
     if request.param == "memory":
-        yield Readers(fakes.MemoryDefinitions(), None, None)
+        yield Readers(in_memory_stores.MemoryDefinitions(), None, None)
         return
     service = Service("trigger-gateway", nats.url, runtime=Runtime(fetch_timeout=0.3))
     await service.start()

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from rota_common.stores.mongo import Mongo
-from trigger_gateway.adapters import fakes
+from rota_contracts.sources import SourceKind
+from trigger_gateway.adapters import in_memory_stores
 from trigger_gateway.adapters.mongo_sources import MongoSources
 from trigger_gateway.ports import Sources
-from trigger_gateway.sources import DatabaseSettings, SealedSecret, Source, SourceKind, WebhookSettings
+from trigger_gateway.sources.source import DatabaseSettings, SealedSecret, Source, WebhookSettings
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -31,7 +32,7 @@ async def store(request: pytest.FixtureRequest) -> AsyncIterator[Mongo | None]:
 @pytest.fixture
 async def sources(store: Mongo | None) -> Sources:
     if store is None:
-        return fakes.MemorySources()
+        return in_memory_stores.MemorySources()
     made = MongoSources(store.database)
     await made.prepare()
     return made

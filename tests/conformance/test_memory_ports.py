@@ -9,7 +9,7 @@ import pytest
 import wordllama
 from wordllama import WordLlama
 
-from memory.adapters.fakes import DictKnowledge, DictKnowledgeBases, HashingEmbedder
+from memory.adapters.in_memory import HashingEmbedder, InMemoryKnowledge, InMemoryKnowledgeBases
 from memory.adapters.mongo_knowledge_bases import MongoKnowledgeBases
 from memory.adapters.qdrant import Qdrant
 from memory.adapters.qdrant_knowledge import QdrantKnowledge
@@ -41,7 +41,7 @@ async def connected(path: str, *, dimensions: int = 2) -> AsyncIterator[Qdrant]:
 @pytest.fixture(params=["dict", "qdrant in memory", "qdrant in a folder"])
 async def knowledge(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Knowledge]:
     if request.param == "dict":
-        yield DictKnowledge()
+        yield InMemoryKnowledge()
         return
     async with connected(str(tmp_path / "qdrant") if "folder" in request.param else "") as qdrant:
         real = QdrantKnowledge(qdrant)
@@ -142,7 +142,7 @@ async def test_a_collection_of_another_embedder_is_refused(tmp_path: Path) -> No
 @pytest.fixture(params=["dict", "mongo"])
 async def bases(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[KnowledgeBases]:
     if request.param == "dict":
-        yield DictKnowledgeBases()
+        yield InMemoryKnowledgeBases()
         return
     mongo = Mongo(mongo_url, f"{mongo_prefix}_memory")
     yield MongoKnowledgeBases(mongo.database)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.adapters.fakes import DictShared
+from memory.adapters.in_memory import InMemoryShared
 from memory.adapters.qdrant import Qdrant
 from memory.adapters.qdrant_knowledge import QdrantKnowledge
 from memory.adapters.qdrant_shared import QdrantShared
@@ -27,7 +27,7 @@ def entry(name: str, collection: str = "policies", content: str = "text") -> Sha
 @pytest.fixture(params=["dict", "qdrant in memory", "qdrant in a folder"])
 async def shared(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SharedKnowledge]:
     if request.param == "dict":
-        yield DictShared()
+        yield InMemoryShared()
         return
     qdrant = Qdrant(path=str(tmp_path / "qdrant") if "folder" in request.param else "", dimensions=2)
     await qdrant.open()

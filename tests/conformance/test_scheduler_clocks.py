@@ -13,9 +13,9 @@ from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
 from scheduler.adapters.mongo_clocks import MongoClocks
-from scheduler.card import card_of
-from scheduler.clock_store import Change, Untold
+from scheduler.clock_store import Change, MissedFact
 from scheduler.clocks import ClockState, Missed, set_clock
+from scheduler.robot_summary import summary_of
 
 EVERY = Clock.model_validate({"mode": "interval", "every": "30m", "catch_up": {"policy": "all", "max_age": "2h"}})
 HALF_HOUR = timedelta(minutes=30)
@@ -39,13 +39,13 @@ async def clocks(mongo: Mongo) -> MongoClocks:
 
 
 def a_state(member: str = "ann", **fields: Any) -> ClockState:
-    state = set_clock(card_of(a_robot(member_id=member)), EVERY, None, NOON)
+    state = set_clock(summary_of(a_robot(member_id=member)), EVERY, None, NOON)
     return replace(state, **fields)
 
 
 def moved(state: ClockState) -> ClockState:
     due = (state.next_run or NOON) + HALF_HOUR
-    return replace(state, next_run=due, look_at=due)
+    return replace(state, next_run=due, check_at=due)
 
 
 async def stored(clocks: MongoClocks, state: ClockState) -> ClockState:
@@ -53,8 +53,8 @@ async def stored(clocks: MongoClocks, state: ClockState) -> ClockState:
 
 
 async def test_a_clock_is_read_as_it_was_written(clocks: MongoClocks) -> None:  # SC-07
-    running = a_state("bob", next_run=None, look_at=NOON, running="e1", failures=3, room=7)
-    asleep = a_state("cid", next_run=None, look_at=None)
+    running = a_state("bob", next_run=None, check_at=NOON, running="e1", failures=3, room=7)
+    asleep = a_state("cid", next_run=None, check_at=None)
     states = [a_state(), running, asleep]
     assert await clocks.write([Change(None, state) for state in states]) == 3
     assert await clocks.find([state.key for state in states] + [("acme", "nobody")]) == {
@@ -66,8 +66,8 @@ async def test_a_clock_is_read_as_it_was_written(clocks: MongoClocks) -> None:  
 async def test_nothing_is_written_where_nothing_changes(clocks: MongoClocks) -> None:
     assert await clocks.write([]) == 0
     await clocks.remove({})
-    await clocks.told([])
-    assert (await clocks.revs(), await clocks.due(NOON, 9), await clocks.untold(9)) == ({}, [], [])
+    await clocks.mark_published([])
+    assert (await clocks.revs(), await clocks.due(NOON, 9), await clocks.unpublished(9)) == ({}, [], [])
 
 
 async def test_a_clock_that_is_there_is_not_made_anew(clocks: MongoClocks) -> None:
@@ -82,8 +82,8 @@ async def test_a_clock_that_is_there_is_not_made_anew(clocks: MongoClocks) -> No
     [
         {"rev": 2},
         {"next_run": NOON + 9 * HALF_HOUR},
-        {"look_at": NOON + 9 * HALF_HOUR},
-        {"next_run": None, "look_at": None},
+        {"check_at": NOON + 9 * HALF_HOUR},
+        {"next_run": None, "check_at": None},
         {"running": "e1"},
     ],
     ids=lambda other: " ".join(other),
@@ -96,7 +96,7 @@ async def test_a_clock_that_somebody_else_has_moved_is_not_moved(
     assert await clocks.write([Change(old, replace(old, **other))]) == 1
     assert await clocks.write([Change(old, moved(old), [SKIPPED], NOON)]) == 0
     assert await stored(clocks, old) == replace(old, **other)
-    assert await clocks.untold(9) == []
+    assert await clocks.unpublished(9) == []
 
 
 async def test_of_many_that_move_a_clock_at_once_one_does(clocks: MongoClocks) -> None:  # SC-07
@@ -104,7 +104,7 @@ async def test_of_many_that_move_a_clock_at_once_one_does(clocks: MongoClocks) -
     await clocks.write([Change(None, old)])
     counts = await asyncio.gather(*(clocks.write([Change(old, moved(old), [SKIPPED], NOON)]) for _ in range(8)))
     assert sum(counts) == 1
-    assert [each.number for each in await clocks.untold(9)] == [1]
+    assert [each.number for each in await clocks.unpublished(9)] == [1]
 
 
 async def test_one_that_is_not_as_it_was_keeps_no_other_from_moving(clocks: MongoClocks) -> None:
@@ -125,7 +125,7 @@ async def test_a_clock_is_removed_by_the_revision_that_took_it_away_or_a_later_o
 
 async def test_what_is_due_is_found_the_longest_due_first(clocks: MongoClocks) -> None:  # SC-14
     looks = {"ann": NOON, "bob": NOON - HALF_HOUR, "cid": NOON + timedelta(milliseconds=1), "dot": None}
-    await clocks.write([Change(None, a_state(name, look_at=at)) for name, at in looks.items()])
+    await clocks.write([Change(None, a_state(name, check_at=at)) for name, at in looks.items()])
     assert [state.member for state in await clocks.due(NOON, 9)] == ["bob", "ann"]
     assert [state.member for state in await clocks.due(NOON, 1)] == ["bob"]
 
@@ -133,10 +133,10 @@ async def test_what_is_due_is_found_the_longest_due_first(clocks: MongoClocks) -
 async def test_a_clock_that_is_put_to_sleep_is_not_due_any_more(clocks: MongoClocks) -> None:
     old = a_state(running="e1")
     await clocks.write([Change(None, old)])
-    await clocks.write([Change(old, replace(old, next_run=None, look_at=None, running=None))])
+    await clocks.write([Change(old, replace(old, next_run=None, check_at=None, running=None))])
     assert await clocks.due(NOON + HALF_HOUR, 9) == []
     state = await stored(clocks, old)
-    assert (state.next_run, state.look_at, state.running) == (None, None, None)
+    assert (state.next_run, state.check_at, state.running) == (None, None, None)
 
 
 async def test_what_is_due_and_what_is_untold_is_found_by_an_index(clocks: MongoClocks, mongo: Mongo) -> None:  # SC-14
@@ -155,17 +155,17 @@ async def test_what_was_missed_is_untold_until_it_is_told(clocks: MongoClocks) -
     await clocks.write([Change(None, first)])
     await clocks.write([Change(first, moved(first), [SKIPPED, too_old], NOON)])
     second = await stored(clocks, first)
-    assert second.told == 2
+    assert second.missed_facts == 2
     await clocks.write([Change(second, moved(second), [SKIPPED], NOON + HALF_HOUR)])
     facts = [
-        Untold(first.key, 1, SKIPPED, NOON),
-        Untold(first.key, 2, too_old, NOON),
-        Untold(first.key, 3, SKIPPED, NOON + HALF_HOUR),
+        MissedFact(first.key, 1, SKIPPED, NOON),
+        MissedFact(first.key, 2, too_old, NOON),
+        MissedFact(first.key, 3, SKIPPED, NOON + HALF_HOUR),
     ]
-    assert await clocks.untold(9) == facts
-    await clocks.told(facts[:2])
-    await clocks.told(facts[:2])
-    assert await clocks.untold(9) == facts[2:]
-    await clocks.told(facts)
-    assert await clocks.untold(9) == []
-    assert (await stored(clocks, first)).told == 3
+    assert await clocks.unpublished(9) == facts
+    await clocks.mark_published(facts[:2])
+    await clocks.mark_published(facts[:2])
+    assert await clocks.unpublished(9) == facts[2:]
+    await clocks.mark_published(facts)
+    assert await clocks.unpublished(9) == []
+    assert (await stored(clocks, first)).missed_facts == 3

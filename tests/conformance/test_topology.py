@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rota.services import Choices, build_all
+from rota.server.services import Choices, build_all
 from rota_common.runtime.service import Runtime, Service
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES
 from rota_contracts.streams import consumers

@@ -16,11 +16,11 @@ from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.validation import Assertion, CheckRules, Conversation
 from validator.adapters import script_process
-from validator.adapters.fakes import InlineOutputs, InlinePatterns, InlineScripts
+from validator.adapters.in_memory import InMemoryOutputs, InMemoryPatterns, ScriptedScripts
 from validator.adapters.pattern_process import PatternProcess
 from validator.adapters.script_process import ScriptProcess
 from validator.check_output import CheckOutput
-from validator.kinds import Faulty, Said, Unusable
+from validator.kinds import Faulty, Result, Unusable
 from validator.ports import Patterns, Scripts
 from validator.registry import Kinds
 
@@ -28,7 +28,7 @@ from validator.registry import Kinds
 @pytest.fixture(params=["inline", "process"])
 async def patterns(request: pytest.FixtureRequest) -> AsyncIterator[Patterns]:
     if request.param == "inline":
-        yield InlinePatterns()
+        yield InMemoryPatterns()
     else:
         process = PatternProcess()
         yield process
@@ -116,7 +116,7 @@ MANY = 500
 
 async def test_patterns_that_run_for_ever_cost_a_question_bounded_time_and_no_others_answer() -> None:
     patterns = PatternProcess(seconds=0.1)
-    check = CheckOutput(InlineOutputs(), patterns, InlineScripts(), Kinds(), seconds=2)
+    check = CheckOutput(InMemoryOutputs(), patterns, ScriptedScripts(), Kinds(), seconds=2)
     endless = [Assertion(type="regex", value="(a+)+$", negate=bool(number % 2)) for number in range(MANY)]
     hostile = CheckRules(
         rules=[Assertion(type="equals", value=1), *endless],
@@ -146,10 +146,10 @@ FILES = {
     "breaks": "1 / 0",
 }
 FUNCTIONS = {
-    "yes": lambda given: Said(True),
-    "no": lambda given: Said(False, "it says no"),
-    "many.dots": lambda given: Said(len(given["json"]) == given["value"], given["output"]),
-    "breaks": lambda given: Said(1 // 0 == 1),
+    "yes": lambda given: Result(True),
+    "no": lambda given: Result(False, "it says no"),
+    "many.dots": lambda given: Result(len(given["json"]) == given["value"], given["output"]),
+    "breaks": lambda given: Result(1 // 0 == 1),
 }
 
 
@@ -161,20 +161,20 @@ def process(folder: Path, *, seconds: float = 5, **files: str) -> ScriptProcess:
 
 @pytest.fixture(params=["inline", "process"])
 def scripts(request: pytest.FixtureRequest, tmp_path: Path) -> Scripts:
-    return InlineScripts(FUNCTIONS) if request.param == "inline" else process(tmp_path, **FILES)
+    return ScriptedScripts(FUNCTIONS) if request.param == "inline" else process(tmp_path, **FILES)
 
 
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
         # VA-08
-        ("yes", {}, Said(True)),
-        ("no", {}, Said(False, "it says no")),
-        ("many.dots", {"output": "[ö, 😀]", "json": [1, 2], "value": 2}, Said(True, "[ö, 😀]")),
-        ("many.dots", {"output": "x", "json": [], "value": 2}, Said(False, "x")),
+        ("yes", {}, Result(True)),
+        ("no", {}, Result(False, "it says no")),
+        ("many.dots", {"output": "[ö, 😀]", "json": [1, 2], "value": 2}, Result(True, "[ö, 😀]")),
+        ("many.dots", {"output": "x", "json": [], "value": 2}, Result(False, "x")),
     ],
 )
-async def test_a_script_says_whether_it_holds(scripts: Scripts, name: str, given: Any, said: Said) -> None:
+async def test_a_script_says_whether_it_holds(scripts: Scripts, name: str, given: Any, said: Result) -> None:
     assert await scripts.run(name, json.dumps(given)) == said
 
 
@@ -242,9 +242,9 @@ async def test_a_script_that_never_ends_is_ended(tmp_path: Path, source: str) ->
 
 async def test_a_script_that_reads_nothing_of_a_large_output_still_answers(tmp_path: Path) -> None:
     given = json.dumps({"output": "x" * 5_000_000})
-    assert await process(tmp_path, script="print('true')").run("script", given) == Said(True)
+    assert await process(tmp_path, script="print('true')").run("script", given) == Result(True)
     read = READ + "print(json.dumps(len(given['output']) == 5_000_000))"
-    assert await process(tmp_path, script=read).run("script", given) == Said(True)
+    assert await process(tmp_path, script=read).run("script", given) == Result(True)
 
 
 async def test_a_script_has_an_empty_environment_and_an_empty_folder(tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ async def test_the_standard_library_is_there(tmp_path: Path) -> None:
     modules = (
         "csv, datetime, decimal, difflib, hashlib, html.parser, math, random, re, statistics, unicodedata, zoneinfo"
     )
-    assert await process(tmp_path, script=f"import {modules}\nprint('true')").run("script", "{}") == Said(True)
+    assert await process(tmp_path, script=f"import {modules}\nprint('true')").run("script", "{}") == Result(True)
 
 
 @confined

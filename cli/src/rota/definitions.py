@@ -8,7 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from rota.errors import CliError
-from rota.faults import faults
+from rota.validation_errors import faults
 from rota_contracts.robots.robot import RobotDefinition, parse_definition
 
 Raw = dict[str, Any]

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from rota.moments import moment, took
 from rota.report_delivery import deliveries
 from rota.report_tasks import text_of, work
+from rota.timestamps import moment, took
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import Execution
 

@@ -1,6 +1,6 @@
 """A run's deliveries as text: each target, and every try at it."""
 
-from rota.moments import moment
+from rota.timestamps import moment
 from rota_contracts.messages.delivery import AttemptDetail, ChannelResult, DeliveryReply, DeliveryResult, TargetDetail
 
 

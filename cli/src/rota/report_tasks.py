@@ -2,7 +2,7 @@
 
 import json
 
-from rota.moments import took
+from rota.timestamps import took
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
 from rota_contracts.messages.execution import Execution, Task, TaskResult
 from rota_contracts.messages.text import Text

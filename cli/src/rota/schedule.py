@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from rota.moments import moment
 from rota.output import say, table
+from rota.timestamps import moment
 
 MINUTE = timedelta(minutes=1)
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from rota.errors import CliError
-from trigger_gateway.sources import SIGNATURE_HEADER, Scheme
+from rota_contracts.sources import SIGNATURE_HEADER, Scheme
 
 Posted = tuple[bytes, dict[str, str]]
 

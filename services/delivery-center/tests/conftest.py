@@ -7,26 +7,26 @@ from typing import Any
 
 import pytest
 
-from delivery_center.adapters.fake_targets import MemoryNotices, MemoryTargets
-from delivery_center.adapters.fakes import (
+from delivery_center.adapters.in_memory import (
     InlineTexts,
-    MemoryBulletin,
-    MemoryDeliveries,
-    MemoryFiles,
-    MemoryRobots,
+    InMemoryDeliveries,
+    InMemoryFeedPublisher,
+    InMemoryFiles,
+    InMemoryRobots,
     ScriptedChannel,
     ScriptedExecutions,
 )
-from delivery_center.ask_leave import AskLeave
-from delivery_center.attempt_targets import AttemptTargets
-from delivery_center.controls import Controls
-from delivery_center.deliver import Deliver
-from delivery_center.domain import Delivery, Schedule
-from delivery_center.places import Places
-from delivery_center.ports import Deliveries, Parcel
-from delivery_center.retry import Finish, Retry
-from delivery_center.stop_retries import StopRetries
-from delivery_center.unwell import Unwell
+from delivery_center.adapters.in_memory_targets import InMemoryTargetEvents, InMemoryTargets
+from delivery_center.attempts.attempt_targets import AttemptTargets
+from delivery_center.attempts.check_permission import CheckPermission
+from delivery_center.attempts.concurrency_limits import ConcurrencyLimits
+from delivery_center.attempts.deliver import Deliver
+from delivery_center.attempts.paused_executions import PausedExecutions
+from delivery_center.attempts.retry import Finish, Retry
+from delivery_center.attempts.stop_retries import StopRetries
+from delivery_center.domain.delivery import Delivery, RetryPolicy
+from delivery_center.ports import Deliveries, OutgoingMessage
+from delivery_center.targets.circuit_breakers import CircuitBreakers
 from rota_contracts.messages.control import ControlGivenV1
 from rota_contracts.messages.delivery import (
     ChannelResult,
@@ -55,7 +55,7 @@ def make_request(**fields: Any) -> DeliveryRequestedV1:
     return DeliveryRequestedV1.model_validate(given | fields)
 
 
-def make_parcel(**fields: Any) -> Parcel:
+def make_parcel(**fields: Any) -> OutgoingMessage:
     given: dict[str, Any] = {
         "delivery_id": "d1",
         "request_id": "r1",
@@ -66,48 +66,48 @@ def make_parcel(**fields: Any) -> Parcel:
         "context": DeliveryContext(team_id="acme", member_id="ann", execution_id="e1", trigger_type=TriggerType.EVENT),
         "robot": make_robot(display_name="Ann", robot_email="ann@acme.example"),
     }
-    return Parcel(**given | fields)
+    return OutgoingMessage(**given | fields)
 
 
-class House:
+class Harness:
     """The use cases over fakes. `now` is the time; `channels` are scripted."""
 
     def __init__(self, *robots: Robot, deliveries: Deliveries | None = None, timeout: float = 1) -> None:
         self.now = NOON
-        self.deliveries = deliveries or MemoryDeliveries()
-        self.robots, self.bulletin, self.texts = MemoryRobots(*robots), MemoryBulletin(), InlineTexts()
-        self.files = MemoryFiles()
+        self.deliveries = deliveries or InMemoryDeliveries()
+        self.robots, self.publisher, self.texts = InMemoryRobots(*robots), InMemoryFeedPublisher(), InlineTexts()
+        self.files = InMemoryFiles()
         self.channels = {kind: ScriptedChannel() for kind in DeliveryType}
         self.recording = ScriptedChannel()
-        self.executions, self.controls = ScriptedExecutions(), Controls()
-        self.targets, self.notices = MemoryTargets(), MemoryNotices()
-        self.unwell = self.replica()
-        leave = AskLeave(self.executions, self.controls)
+        self.executions, self.paused = ScriptedExecutions(), PausedExecutions()
+        self.targets, self.target_events = InMemoryTargets(), InMemoryTargetEvents()
+        self.breakers = self.replica()
+        leave = CheckPermission(self.executions, self.paused)
         attempt = AttemptTargets(
             channels=self.channels,
             recording=self.recording,
             texts=self.texts,
             files=self.files,
-            controls=self.controls,
-            unwell=self.unwell,
-            places=Places(8, patience=0.05),
+            paused=self.paused,
+            breakers=self.breakers,
+            limits=ConcurrencyLimits(8, patience=0.05),
             clock=self.clock,
-            schedule=Schedule((5, 30), Random(7)),
+            retry_policy=RetryPolicy((5, 30), Random(7)),
             timeout=timeout,
         )
-        self.deliver = Deliver(self.deliveries, self.robots, leave, attempt, self.bulletin, self.clock)
-        finish = Finish(self.deliveries, self.bulletin)
+        self.deliver = Deliver(self.deliveries, self.robots, leave, attempt, self.publisher, self.clock)
+        finish = Finish(self.deliveries, self.publisher)
         self.retry = Retry(self.deliveries, self.robots, leave, attempt, finish, self.clock, LEASE)
         self.stop_retries = StopRetries(self.deliveries, finish, self.clock, LEASE)
 
     def clock(self) -> datetime:
         return self.now
 
-    def replica(self) -> Unwell:
+    def replica(self) -> CircuitBreakers:
         """What one replica knows of the targets."""
-        return Unwell(
+        return CircuitBreakers(
             self.targets,
-            self.notices,
+            self.target_events,
             clock=self.clock,
             random=Random(7),
             patience=timedelta(days=5),
@@ -125,7 +125,7 @@ class House:
         """Requests r<number>, and how their first targets fared at first."""
         for number in numbers:
             await self.deliver(make_request(request_id=f"r{number}"))
-        return [accepted.result.results[0] for accepted in self.told("delivery.accepted")[-len(numbers) :]]
+        return [accepted.result.results[0] for accepted in self.published("delivery.accepted")[-len(numbers) :]]
 
     async def retry_what_is_due(self) -> int:
         """How many deliveries were due."""
@@ -139,16 +139,16 @@ class House:
         """As the executors say it to all."""
         owner = {"team_id": "acme", "member_id": "_all_"}
         given = {"action": action, "execution_ids": execution_ids or ["e1"], "reason": reason, "at": self.now}
-        self.controls.hear(ControlGivenV1.model_validate(owner | given))
+        self.paused.hear(ControlGivenV1.model_validate(owner | given))
 
     async def stored(self) -> Delivery:
         found = await self.deliveries.find("r1")
         assert found is not None
         return found
 
-    def told(self, name: str) -> list[Any]:
+    def published(self, name: str) -> list[Any]:
         """The payloads published on a channel, oldest first."""
-        return [fact.data for fact in self.bulletin.facts if fact.channel.name == name]
+        return [fact.data for fact in self.publisher.facts if fact.channel.name == name]
 
 
 @pytest.fixture
@@ -162,10 +162,10 @@ def request_for() -> Callable[..., DeliveryRequestedV1]:
 
 
 @pytest.fixture
-def parcel() -> Callable[..., Parcel]:
+def outgoing() -> Callable[..., OutgoingMessage]:
     return make_parcel
 
 
 @pytest.fixture
-def house() -> type[House]:
-    return House
+def new_harness() -> type[Harness]:
+    return Harness

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery_center.controls import Controls
+from delivery_center.attempts.paused_executions import PausedExecutions
 from rota_contracts.messages.control import ControlGivenV1
 from rota_contracts.messages.delivery import DeliveryPermission, Permission
 
@@ -17,10 +17,10 @@ def given(action: str, *execution_ids: str, reason: str = "") -> ControlGivenV1:
 
 
 def after(*actions: str) -> Permission | None:
-    controls = Controls()
+    paused = PausedExecutions()
     for action in actions:
-        controls.hear(given(action))
-    said = controls.of("e1")
+        paused.hear(given(action))
+    said = paused.of("e1")
     return None if said is None else said.leave
 
 
@@ -45,17 +45,17 @@ def test_a_pause_holds_until_it_is_resumed_and_a_stop_for_ever(  # F11
 
 
 def test_a_word_is_for_the_executions_that_it_names() -> None:
-    controls = Controls()
-    controls.hear(given("stop", "e1", "e2", reason="wrong customer"))
-    assert controls.of("e2") == DeliveryPermission(leave=Permission.DENY, reason="wrong customer")
-    assert controls.of("e3") is None
+    paused = PausedExecutions()
+    paused.hear(given("stop", "e1", "e2", reason="wrong customer"))
+    assert paused.of("e2") == DeliveryPermission(leave=Permission.DENY, reason="wrong customer")
+    assert paused.of("e3") is None
 
 
 def test_without_a_reason_there_is_a_plain_one_and_a_long_one_is_cut() -> None:
-    controls = Controls()
-    controls.hear(given("pause"))
-    controls.hear(given("stop", "e2", reason="x" * 10_000))
-    held, stopped = controls.of("e1"), controls.of("e2")
+    paused = PausedExecutions()
+    paused.hear(given("pause"))
+    paused.hear(given("stop", "e2", reason="x" * 10_000))
+    held, stopped = paused.of("e1"), paused.of("e2")
     assert held is not None
     assert stopped is not None
     assert held.reason == "the execution is paused"
@@ -63,20 +63,20 @@ def test_without_a_reason_there_is_a_plain_one_and_a_long_one_is_cut() -> None:
 
 
 def test_the_newest_are_remembered_and_what_is_said_again_is_new() -> None:
-    controls = Controls(limit=2)
+    paused = PausedExecutions(limit=2)
     for execution_id in ("e1", "e2", "e1", "e3"):
-        controls.hear(given("pause", execution_id))
-    assert [controls.of(execution_id) is not None for execution_id in ("e1", "e2", "e3")] == [True, False, True]
+        paused.hear(given("pause", execution_id))
+    assert [paused.of(execution_id) is not None for execution_id in ("e1", "e2", "e3")] == [True, False, True]
 
 
 def test_what_was_heard_since_is_not_forgotten() -> None:
-    controls = Controls()
-    controls.hear(given("pause"))
-    before = controls.of("e1")
+    paused = PausedExecutions()
+    paused.hear(given("pause"))
+    before = paused.of("e1")
     assert before is not None
-    controls.hear(given("pause"))
-    controls.forget("e1", before)
-    since = controls.of("e1")
+    paused.hear(given("pause"))
+    paused.forget("e1", before)
+    since = paused.of("e1")
     assert since is not None
-    controls.forget("e1", since)
-    assert controls.of("e1") is None
+    paused.forget("e1", since)
+    assert paused.of("e1") is None

@@ -6,25 +6,25 @@ from typing import Any
 
 import pytest
 
-from delivery_center.domain import (
+from delivery_center.domain.delivery import (
     AT_ONCE,
     Delivery,
     Outcome,
-    Reached,
-    Refused,
-    Schedule,
+    PermanentFailure,
+    RetryPolicy,
+    Succeeded,
     Target,
-    Unreached,
+    TransientFailure,
     due,
     give_up,
+    published,
     record,
-    told,
 )
 from rota_contracts.messages.delivery import DeliveryType
 from rota_contracts.messages.delivery_log import TargetState
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-SCHEDULE = Schedule((5, 30), Random(1))
+SCHEDULE = RetryPolicy((5, 30), Random(1))
 
 
 def target(number: int = 1, **fields: Any) -> Target:
@@ -32,10 +32,10 @@ def target(number: int = 1, **fields: Any) -> Target:
     return Target.model_validate(given | fields)
 
 
-def after(*outcomes: Outcome, schedule: Schedule = SCHEDULE) -> Target:
+def after(*outcomes: Outcome, retry_policy: RetryPolicy = SCHEDULE) -> Target:
     made = target()
     for outcome in outcomes:
-        made = record(made, outcome, at=NOON, latency_ms=7, now=NOON, schedule=schedule)
+        made = record(made, outcome, at=NOON, latency_ms=7, now=NOON, retry_policy=retry_policy)
     return made
 
 
@@ -47,7 +47,7 @@ def delivery(*targets: Target, **fields: Any) -> Delivery:
 
 
 def test_a_reached_target_is_final_and_says_who_received_it() -> None:  # DC-14
-    done = after(Reached(("ann@acme.example",), {"status": 200}))
+    done = after(Succeeded(("ann@acme.example",), {"status": 200}))
     assert (done.state, done.next_attempt_at) == (TargetState.DELIVERED, None)
     (attempt,) = done.attempts
     assert (attempt.ok, attempt.final, attempt.latency_ms, attempt.error) == (True, True, 7, None)
@@ -55,13 +55,13 @@ def test_a_reached_target_is_final_and_says_who_received_it() -> None:  # DC-14
 
 
 def test_a_refused_target_is_final_at_once() -> None:
-    done = after(Refused("answered 410"))
+    done = after(PermanentFailure("answered 410"))
     assert (done.state, done.next_attempt_at) == (TargetState.FAILED, None)
     assert (done.attempts[0].final, done.attempts[0].error) == (True, "answered 410")
 
 
 def test_an_unreached_target_is_tried_again_after_the_delay_of_the_schedule() -> None:
-    waiting = after(Unreached("timeout"))
+    waiting = after(TransientFailure("timeout"))
     assert waiting.state is TargetState.RETRYING
     assert waiting.next_attempt_at is not None
     assert timedelta(seconds=4) <= waiting.next_attempt_at - NOON <= timedelta(seconds=6)
@@ -69,18 +69,18 @@ def test_an_unreached_target_is_tried_again_after_the_delay_of_the_schedule() ->
 
 
 def test_after_the_last_delay_the_target_is_given_up_with_all_attempts_kept() -> None:
-    done = after(*[Unreached("timeout")] * 3)
+    done = after(*[TransientFailure("timeout")] * 3)
     assert (done.state, done.next_attempt_at) == (TargetState.FAILED, None)
     assert [attempt.final for attempt in done.attempts] == [False, False, True]
     assert done.attempts[-1].error == "timeout (given up after 3 attempts)"
 
 
 def test_without_a_schedule_there_is_one_attempt() -> None:
-    assert after(Unreached("timeout"), schedule=Schedule((), Random(1))).state is TargetState.FAILED
+    assert after(TransientFailure("timeout"), retry_policy=RetryPolicy((), Random(1))).state is TargetState.FAILED
 
 
 def test_a_target_can_be_reached_after_failures() -> None:
-    done = after(Unreached("timeout"), Reached())
+    done = after(TransientFailure("timeout"), Succeeded())
     assert (done.state, [attempt.ok for attempt in done.attempts]) == (TargetState.DELIVERED, [False, True])
 
 
@@ -88,50 +88,51 @@ def test_a_target_can_be_reached_after_failures() -> None:
 def test_the_receiver_may_ask_for_a_longer_delay_up_to_the_longest_of_the_schedule(
     asked: float, least: float, most: float
 ) -> None:
-    waiting = after(Unreached("answered 429", after=asked))
+    waiting = after(TransientFailure("answered 429", after=asked))
     assert waiting.next_attempt_at is not None
     assert least <= (waiting.next_attempt_at - NOON).total_seconds() <= most
 
 
 def test_delays_are_spread_by_a_fifth_to_both_sides() -> None:
-    schedule = Schedule((100,), Random(3))
-    waits = [schedule.wait(1, None) or 0 for _ in range(500)]
+    retry_policy = RetryPolicy((100,), Random(3))
+    waits = [retry_policy.wait(1, None) or 0 for _ in range(500)]
     assert 80 <= min(waits) < 85
     assert 115 < max(waits) <= 120
 
 
 def test_instants_are_whole_milliseconds_as_the_store_keeps_them() -> None:
-    waiting = after(Unreached("timeout"))
+    waiting = after(TransientFailure("timeout"))
     assert waiting.next_attempt_at is not None
     assert waiting.next_attempt_at.microsecond % 1000 == 0
 
 
 def test_a_delivery_is_settled_when_no_target_is_tried_any_more() -> None:
     assert delivery().settled
-    assert delivery(after(Reached()), after(Refused("no"))).settled
-    assert not delivery(after(Reached()), after(Unreached("timeout"))).settled
+    assert delivery(after(Succeeded()), after(PermanentFailure("no"))).settled
+    assert not delivery(after(Succeeded()), after(TransientFailure("timeout"))).settled
 
 
 def test_only_what_is_due_is_attempted_and_no_more_than_run_at_once() -> None:
     past, future = NOON - timedelta(seconds=1), NOON + timedelta(seconds=1)
     late = [target(number, next_attempt_at=past) for number in range(AT_ONCE + 3)]
     early = target(99, next_attempt_at=future)
-    assert due(delivery(early, late[0], after(Reached())), NOON) == [late[0]]
+    assert due(delivery(early, late[0], after(Succeeded())), NOON) == [late[0]]
     assert due(delivery(*late), NOON) == late[:AT_ONCE]
 
 
 def test_a_delivery_is_due_at_its_next_attempt_and_nobodys_once_it_is_told() -> None:
     soon, later = NOON + timedelta(seconds=5), NOON + timedelta(seconds=9)
-    targets = [target(1, next_attempt_at=later, untold=True), target(2, next_attempt_at=soon), after(Reached())]
-    released = told(delivery(*targets, claimed=True, due_at=NOON))
+    targets = [target(1, next_attempt_at=later, unpublished=True), target(2, next_attempt_at=soon), after(Succeeded())]
+    released = published(delivery(*targets, claimed=True, due_at=NOON))
     assert (released.due_at, released.claimed) == (soon, False)
-    assert not any(each.untold for each in released.targets)
-    assert told(delivery(after(Reached()), due_at=NOON)).due_at is None
+    assert not any(each.unpublished for each in released.targets)
+    assert published(delivery(after(Succeeded()), due_at=NOON)).due_at is None
 
 
 def test_giving_up_ends_what_is_tried_and_leaves_what_is_final() -> None:
     ended = give_up(
-        delivery(after(Reached()), after(Unreached("timeout")).model_copy(update={"delivery_id": "d2"})), "gone"
+        delivery(after(Succeeded()), after(TransientFailure("timeout")).model_copy(update={"delivery_id": "d2"})),
+        "gone",
     )
     assert [each.state for each in ended.targets] == [TargetState.DELIVERED, TargetState.FAILED]
     assert [each.given_up for each in ended.targets] == [None, "gone"]

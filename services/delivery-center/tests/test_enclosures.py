@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from delivery_center.adapters.fakes import MemoryFiles
+from delivery_center.adapters.in_memory import InMemoryFiles
 from delivery_center.adapters.mail_files import attach, pack
-from delivery_center.enclosures import enclosures, named
-from delivery_center.ports import Enclosure
+from delivery_center.attempts.resolve_attachments import named, resolve_attachments
+from delivery_center.ports import ResolvedAttachment
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import Attachment
 
@@ -23,21 +23,21 @@ LEADS = StoredAttachment(
     sha256="5" * 64,
     created_at=NOON,
 )
-FILES = MemoryFiles(LEADS, contents={LEADS.file_id: b"a,b\n"})
+FILES = InMemoryFiles(LEADS, contents={LEADS.file_id: b"a,b\n"})
 
 
 def attachment(file: str = LEADS.file, **fields: Any) -> Attachment:
     return Attachment(title="Leads", file=file, **fields)
 
 
-async def test_programs_are_told_what_is_known_of_a_file(parcel: Any) -> None:  # DC-04
+async def test_programs_are_told_what_is_known_of_a_file(outgoing: Any) -> None:  # DC-04
     wanted = [attachment(task_id="t1"), attachment("__s3://x"), attachment(LEADS.file.replace("rota", "yao"))]
-    known = await enclosures(FILES, "acme", wanted)
-    told = named(parcel(enclosures=known))
+    known = await resolve_attachments(FILES, "acme", wanted)
+    published = named(outgoing(attachments=known))
     about = {"name": "leads.csv", "content_type": "text/csv; charset=utf-8", "size": 4, "sha256": "5" * 64}
     place = {"href": f"/v1/teams/acme/attachments/{LEADS.file_id}"}
     title = {"title": "Leads", "description": None}
-    assert told == [
+    assert published == [
         {**title, "task_id": "t1", "file": LEADS.file, **about, **place},
         {**title, "task_id": None, "file": "__s3://x"},
         {**title, "task_id": None, "file": LEADS.file.replace("rota", "yao"), **about, **place},
@@ -54,21 +54,23 @@ async def test_programs_are_told_what_is_known_of_a_file(parcel: Any) -> None:  
     ],
 )
 async def test_what_is_not_the_teams_own_is_not_found(team: str, file: str, why: str) -> None:  # DC-05
-    assert await enclosures(FILES, team, [attachment(file)]) == (Enclosure(attachment(file), missing=why),)
+    assert await resolve_attachments(FILES, team, [attachment(file)]) == (
+        ResolvedAttachment(attachment(file), missing=why),
+    )
 
 
 async def test_a_result_without_attachments_asks_nobody() -> None:
-    class Nobody(MemoryFiles):
+    class Nobody(InMemoryFiles):
         async def find(self, team: str, file_id: str) -> StoredAttachment | None:
             raise AssertionError
 
-    assert await enclosures(Nobody(), "acme", []) == ()
+    assert await resolve_attachments(Nobody(), "acme", []) == ()
 
 
 async def test_a_mail_takes_what_fits_and_says_what_does_not() -> None:
     small, large = LEADS, LEADS.model_copy(update={"file_id": "2" * 32, "size": 3_000_000})
-    files = MemoryFiles(small, large, contents={small.file_id: b"a,b\n", large.file_id: bytes(2)})
-    given = [Enclosure(attachment(), each) for each in (large, small, small)]
+    files = InMemoryFiles(small, large, contents={small.file_id: b"a,b\n", large.file_id: bytes(2)})
+    given = [ResolvedAttachment(attachment(), each) for each in (large, small, small)]
     too_large, first, second = await pack(files, given, limit=7)
     assert (first.content, first.note) == (b"a,b\n", "leads.csv")
     assert too_large.note == f"not attached: it has 3.0 MB, and a mail takes 0.0 kB of files; it is {large.file}"
@@ -89,7 +91,7 @@ async def test_a_mail_takes_what_fits_and_says_what_does_not() -> None:
 )
 async def test_a_file_is_sent_as_what_it_is(given: str, sent: str) -> None:
     stored = LEADS.model_copy(update={"content_type": given, "name": 'Ümsätze "Q1".csv'})
-    (packed,) = await pack(FILES, [Enclosure(attachment(), stored)], limit=10)
+    (packed,) = await pack(FILES, [ResolvedAttachment(attachment(), stored)], limit=10)
     message = EmailMessage()
     message.set_content("text")
     attach(message, packed)

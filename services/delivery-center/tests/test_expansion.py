@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from delivery_center.expansion import config_of, expand
+from delivery_center.domain.expansion import config_of, expand
 from rota_contracts.robots.preferences import DeliveryPreferences, EmailTarget, ProcessTarget, WebhookTarget
 
 

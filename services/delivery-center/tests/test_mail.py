@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from delivery_center.adapters.aiosmtplib_email import AiosmtplibEmail, MailServer, mail_server
-from delivery_center.adapters.fakes import MemoryFiles, MemorySuppressions
+from delivery_center.adapters.in_memory import InMemoryFiles, InMemorySuppressions
 from delivery_center.adapters.mail_bounces import is_hard_bounce
 from delivery_center.adapters.mail_files import Packed
 from delivery_center.adapters.mail_message import Composer
@@ -25,66 +25,66 @@ def content(**fields: Any) -> DeliveryContent:
     return DeliveryContent.model_validate({"summary": "All done.", "body": {"inline": "x"}} | fields)
 
 
-def test_the_subject_is_the_summary_on_one_line_of_120_characters(parcel: Any) -> None:
-    assert subject(parcel(), None) == "All done."
-    assert subject(parcel(content=content(summary="a\r\nBcc: x@y.example\tb")), None) == "a Bcc: x@y.example b"
-    long = subject(parcel(content=content(summary="word " * 100)), None)
+def test_the_subject_is_the_summary_on_one_line_of_120_characters(outgoing: Any) -> None:
+    assert subject(outgoing(), None) == "All done."
+    assert subject(outgoing(content=content(summary="a\r\nBcc: x@y.example\tb")), None) == "a Bcc: x@y.example b"
+    long = subject(outgoing(content=content(summary="word " * 100)), None)
     assert len(long) == 120
     assert long.endswith("…")
 
 
-def test_a_subject_template_names_what_it_wants(parcel: Any) -> None:  # DC-09
-    assert subject(parcel(), "Executive Summary") == "Executive Summary"
-    assert subject(parcel(), "[$display_name] $summary ($member_id, $execution_id)") == "[Ann] All done. (ann, e1)"
-    assert subject(parcel(), "$5 and $unknown\nx") == "$5 and $unknown x"
+def test_a_subject_template_names_what_it_wants(outgoing: Any) -> None:  # DC-09
+    assert subject(outgoing(), "Executive Summary") == "Executive Summary"
+    assert subject(outgoing(), "[$display_name] $summary ($member_id, $execution_id)") == "[Ann] All done. (ann, e1)"
+    assert subject(outgoing(), "$5 and $unknown\nx") == "$5 and $unknown x"
 
 
-def test_a_subject_may_show_the_score(parcel: Any) -> None:
-    context = parcel().context
-    assert subject(parcel(), "$summary ($score)") == "All done. ()"
-    scored = parcel(context=context.model_copy(update={"score": 0.85}))
+def test_a_subject_may_show_the_score(outgoing: Any) -> None:
+    context = outgoing().context
+    assert subject(outgoing(), "$summary ($score)") == "All done. ()"
+    scored = outgoing(context=context.model_copy(update={"score": 0.85}))
     assert subject(scored, "$summary ($score)") == "All done. (0.85)"
 
 
-def test_markdown_becomes_html_and_tags_in_it_stay_text(parcel: Any) -> None:
-    html = page(parcel(body="# Report\n\n<script>alert(1)</script> [x](javascript:alert(1))\n\n|a|\n|-|\n|1|"))
+def test_markdown_becomes_html_and_tags_in_it_stay_text(outgoing: Any) -> None:
+    html = page(outgoing(body="# Report\n\n<script>alert(1)</script> [x](javascript:alert(1))\n\n|a|\n|-|\n|1|"))
     assert "<h1>Report</h1>" in html
     assert "<table>" in html
     assert "<script>" not in html
     assert 'href="javascript' not in html
 
 
-def test_what_is_attached_is_listed_and_what_is_not_says_why(parcel: Any) -> None:  # DC-04
+def test_what_is_attached_is_listed_and_what_is_not_says_why(outgoing: Any) -> None:  # DC-04
     stored = StoredAttachment(file_id="1" * 32, team_id="acme", name="leads.csv", size=1, sha256="", created_at=NOON)
     packed = [
         Packed(Attachment(title="Leads", description="the new ones", file=stored.file), stored, b"x"),
         Packed(Attachment(title="Plan", file="__s3://2"), left_out="it is kept by s3, and not here"),
     ]
-    assert plain(parcel(), packed) == (
+    assert plain(outgoing(), packed) == (
         "# Report\n\n## Attachments\n\n- Leads: the new ones (leads.csv)\n"
         "- Plan (not attached: it is kept by s3, and not here)"
     )
-    assert "<li>Plan (not attached: it is kept by s3, and not here)</li>" in page(parcel(), packed)
-    assert plain(parcel()) == "# Report"
+    assert "<li>Plan (not attached: it is kept by s3, and not here)</li>" in page(outgoing(), packed)
+    assert plain(outgoing()) == "# Report"
 
 
-def test_a_template_is_files_of_the_operators_folder(parcel: Any, tmp_path: Path) -> None:  # DC-09
+def test_a_template_is_files_of_the_operators_folder(outgoing: Any, tmp_path: Path) -> None:  # DC-09
     (tmp_path / "brand.html").write_text("<b>$display_name: $summary</b>$body")
     (tmp_path / "brand.txt").write_text("$summary\n--\n$body")
     (tmp_path / "brand.subject").write_text("News of $display_name\n")
-    made, template = parcel(content=content(summary="<i>")), mail_template("brand", tmp_path)
+    made, template = outgoing(content=content(summary="<i>")), mail_template("brand", tmp_path)
     assert subject(made, template.subject) == "News of Ann"
     assert plain(made, template=template.text) == "<i>\n--\n# Report"
     assert page(made, template=template.html) == "<b>Ann: &lt;i&gt;</b><h1>Report</h1>\n"
 
 
 @pytest.mark.parametrize("kind", ["html", "txt", "subject"])
-def test_of_a_template_each_part_may_be_missing(parcel: Any, tmp_path: Path, kind: str) -> None:  # DC-09
+def test_of_a_template_each_part_may_be_missing(outgoing: Any, tmp_path: Path, kind: str) -> None:  # DC-09
     (tmp_path / f"brand.{kind}").write_text("ours")
     template = mail_template("brand", tmp_path)
-    assert subject(parcel(), template.subject) == ("ours" if kind == "subject" else "All done.")
-    assert plain(parcel(), template=template.text) == ("ours" if kind == "txt" else "# Report")
-    assert ("<h1>Report</h1>" in page(parcel(), template=template.html)) is (kind != "html")
+    assert subject(outgoing(), template.subject) == ("ours" if kind == "subject" else "All done.")
+    assert plain(outgoing(), template=template.text) == ("ours" if kind == "txt" else "# Report")
+    assert ("<h1>Report</h1>" in page(outgoing(), template=template.html)) is (kind != "html")
 
 
 @pytest.mark.parametrize("name", ["../secret", "other", "", "a/b"])
@@ -124,26 +124,26 @@ def test_only_an_address_where_nobody_is_bounces_hard(code: int, message: str, h
 
 
 def email(server: MailServer | None = NOWHERE) -> AiosmtplibEmail:
-    return AiosmtplibEmail(server, Composer(MemoryFiles()), MemorySuppressions(), timeout=1, patience=2)
+    return AiosmtplibEmail(server, Composer(InMemoryFiles()), InMemorySuppressions(), timeout=1, patience=2)
 
 
-async def test_without_a_mail_server_a_target_says_what_is_missing(parcel: Any) -> None:
+async def test_without_a_mail_server_a_target_says_what_is_missing(outgoing: Any) -> None:
     with pytest.raises(Permanent, match="ROTA_SMTP_URL"):
-        await email(None).send(EmailTarget(to=["a@b.example"]), parcel())
+        await email(None).send(EmailTarget(to=["a@b.example"]), outgoing())
 
 
 @pytest.mark.parametrize(
     "address",
     ["", "ann", "ann@", "@acme.example", "a@b.example, c@d.example", "a@b.example\nBcc: x@y.example", "Ann <>"],
 )
-async def test_what_is_no_address_is_named(parcel: Any, address: str) -> None:
+async def test_what_is_no_address_is_named(outgoing: Any, address: str) -> None:
     with pytest.raises(Permanent, match="expected one address like"):
-        await email().send(EmailTarget(to=[address]), parcel())
+        await email().send(EmailTarget(to=[address]), outgoing())
 
 
-async def test_a_robot_without_an_address_says_which_field_is_missing(parcel: Any, robot: Any) -> None:  # DC-09
+async def test_a_robot_without_an_address_says_which_field_is_missing(outgoing: Any, robot: Any) -> None:  # DC-09
     with pytest.raises(Permanent, match="robot_email on the robot, or ROTA_DEFAULT_FROM"):
-        await email().send(EmailTarget(to=["a@b.example"]), parcel(robot=robot()))
+        await email().send(EmailTarget(to=["a@b.example"]), outgoing(robot=robot()))
 
 
 @pytest.mark.parametrize(

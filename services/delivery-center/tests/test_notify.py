@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from nats.errors import TimeoutError as NatsTimeout
 
-from delivery_center.adapters.fakes import MemorySubscriptions
+from delivery_center.adapters.in_memory import InMemorySubscriptions
 from delivery_center.adapters.nats_notify import NatsNotify
-from delivery_center.ports import Parcel
+from delivery_center.ports import OutgoingMessage
 from rota_common.errors import Transient
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event
@@ -44,35 +44,39 @@ def stream() -> Stream:
     return Stream()
 
 
-async def subscribed(*subscribers: str) -> MemorySubscriptions:
-    kept = MemorySubscriptions()
+async def subscribed(*subscribers: str) -> InMemorySubscriptions:
+    kept = InMemorySubscriptions()
     for one in subscribers:
         await kept.add(Subscription(team_id="acme", channel="sales", subscriber=one, created_at=NOON))
     return kept
 
 
-async def test_each_of_many_subscribers_has_a_fact_of_its_own(stream: Stream, parcel: Callable[..., Parcel]) -> None:
+async def test_each_of_many_subscribers_has_a_fact_of_its_own(
+    stream: Stream, outgoing: Callable[..., OutgoingMessage]
+) -> None:
     notify = NatsNotify(stream, await subscribed(*(f"s{number}" for number in range(100))))
-    sent = await notify.send(NotifyTarget(channel="sales"), parcel())
+    sent = await notify.send(NotifyTarget(channel="sales"), outgoing())
     assert sent.details == {"subscribers": 100}
     assert {fact.subscriber for fact in stream.facts.values()} == {f"s{number}" for number in range(100)}
     assert {fact.notification_id for fact in stream.facts.values()} == {"d1"}
 
 
-async def test_a_retry_posts_the_same_facts(stream: Stream, parcel: Callable[..., Parcel]) -> None:  # DC-07
+async def test_a_retry_posts_the_same_facts(stream: Stream, outgoing: Callable[..., OutgoingMessage]) -> None:  # DC-07
     notify = NatsNotify(stream, await subscribed("ann", "bob", "zoe"))
     stream.refused = {"bob"}
     with pytest.raises(Transient, match="can't post the notification"):
-        await notify.send(NotifyTarget(channel="sales"), parcel())
+        await notify.send(NotifyTarget(channel="sales"), outgoing())
     stream.refused = set()
-    await notify.send(NotifyTarget(channel="sales"), parcel())
+    await notify.send(NotifyTarget(channel="sales"), outgoing())
     assert sorted(str(fact.subscriber) for fact in stream.facts.values()) == ["ann", "bob", "zoe"]
     assert stream.taken == 5
 
 
-async def test_nobody_who_subscribes_to_another_channel_is_told(stream: Stream, parcel: Callable[..., Parcel]) -> None:
+async def test_nobody_who_subscribes_to_another_channel_is_told(
+    stream: Stream, outgoing: Callable[..., OutgoingMessage]
+) -> None:
     notify = NatsNotify(stream, await subscribed("ann"))
-    sent = await notify.send(NotifyTarget(), parcel())
+    sent = await notify.send(NotifyTarget(), outgoing())
     ((event_id, fact),) = stream.facts.items()
     assert (fact.channel, fact.subscriber) == ("team", None)
     assert sent.details == {"event_id": event_id, "subscribers": 0}

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from delivery_center.adapters.httpx_webhook import payload
-from delivery_center.list_deliveries import list_deliveries
-from delivery_center.ports import Rejected, TriedInVain
-from delivery_center.replay import Replay
+from delivery_center.delivery_log.list_deliveries import list_deliveries
+from delivery_center.delivery_log.replay import Replay
+from delivery_center.ports import Rejected, TransientReply
 from rota_common.errors import Permanent
 from rota_contracts.messages.delivery import DeliveryPermission, Permission
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries, ReplayDeliveriesReply
@@ -20,177 +20,177 @@ def hooks(*paths: str) -> dict[str, Any]:
     return {"preferences": {"webhook": {"targets": [{"url": f"https://a.example/{path}"} for path in paths]}}}
 
 
-async def replayed(home: Any, **fields: Any) -> ReplayDeliveriesReply:
+async def replayed(harness: Any, **fields: Any) -> ReplayDeliveriesReply:
     asked = ReplayDeliveries.model_validate({"team_id": "acme", "replay_id": "p1"} | fields)
-    return await Replay(home.deliveries, home.robots, home.clock)(asked)
+    return await Replay(harness.deliveries, harness.robots, harness.clock)(asked)
 
 
-async def states(home: Any) -> dict[str, list[str]]:
+async def states(harness: Any) -> dict[str, list[str]]:
     """Of the targets of each delivery."""
-    found = await list_deliveries(ListDeliveries(team_id="acme"), home.deliveries)
+    found = await list_deliveries(ListDeliveries(team_id="acme"), harness.deliveries)
     return {each.request_id: [target.state.value for target in each.targets] for each in found.deliveries}
 
 
 @pytest.fixture
-async def home(house: Any, robot: Any, request_for: Any) -> Any:
+async def new_harness(new_harness: Any, robot: Any, request_for: Any) -> Any:
     """The first of two targets was given up, the second was reached."""
-    made = house(robot(hooks("1", "2")))
+    made = new_harness(robot(hooks("1", "2")))
     made.webhook.script = [GONE]
     await made.deliver(request_for())
-    made.bulletin.facts.clear()
+    made.publisher.facts.clear()
     made.pass_time(hours=1)
     return made
 
 
-async def test_what_was_given_up_is_sent_once_more_under_new_ids(home: Any) -> None:
-    answer = await replayed(home)
+async def test_what_was_given_up_is_sent_once_more_under_new_ids(harness: Any) -> None:
+    answer = await replayed(harness)
     (one,) = answer.replayed
     assert (one.replay_of, one.targets, answer.next) == ("r1", 1, "")
-    assert await home.retry_what_is_due() == 1
-    first, *_, again = home.webhook.parcels
+    assert await harness.retry_what_is_due() == 1
+    first, *_, again = harness.webhook.sent
     assert (again.replay_of, again.request_id) == ("r1", one.request_id)
-    assert again.delivery_id not in {parcel.delivery_id for parcel in home.webhook.parcels[:-1]}
+    assert again.delivery_id not in {outgoing.delivery_id for outgoing in harness.webhook.sent[:-1]}
     assert (again.content, again.context, again.body) == (first.content, first.context, first.body)
     assert json.loads(payload(again))["data"]["replay_of"] == "r1"
     assert "replay_of" not in json.loads(payload(first))["data"]
-    assert await states(home) == {one.request_id: ["delivered"], "r1": ["failed", "delivered"]}
+    assert await states(harness) == {one.request_id: ["delivered"], "r1": ["failed", "delivered"]}
 
 
-async def test_what_is_said_of_a_replay_says_whose_it_is(home: Any) -> None:
-    home.webhook.script = [TriedInVain("answered 500"), GONE]
-    await replayed(home)
-    await home.retry_what_is_due()
-    home.pass_time(minutes=1)
-    await home.retry_what_is_due()
-    names = [fact.channel.name for fact in home.bulletin.facts]
+async def test_what_is_said_of_a_replay_says_whose_it_is(harness: Any) -> None:
+    harness.webhook.script = [TransientReply("answered 500"), GONE]
+    await replayed(harness)
+    await harness.retry_what_is_due()
+    harness.pass_time(minutes=1)
+    await harness.retry_what_is_due()
+    names = [fact.channel.name for fact in harness.publisher.facts]
     assert names == ["delivery.attempted"] * 2 + ["delivery.failed", "delivery.settled"]
-    assert {fact.data.replay_of for fact in home.bulletin.facts} == {"r1"}
+    assert {fact.data.replay_of for fact in harness.publisher.facts} == {"r1"}
 
 
-async def test_asked_twice_everything_is_sent_once(home: Any) -> None:
-    first = await replayed(home)
-    assert await replayed(home) == first
-    assert await home.retry_what_is_due() == 1
-    assert await replayed(home) == first
-    assert await home.retry_what_is_due() == 0
+async def test_asked_twice_everything_is_sent_once(harness: Any) -> None:
+    first = await replayed(harness)
+    assert await replayed(harness) == first
+    assert await harness.retry_what_is_due() == 1
+    assert await replayed(harness) == first
+    assert await harness.retry_what_is_due() == 0
 
 
-async def test_what_would_be_replayed_is_said_and_nothing_is_sent(home: Any) -> None:
-    would_be = await replayed(home, dry_run=True)
-    assert await home.retry_what_is_due() == 0
-    assert list(await states(home)) == ["r1"]
-    assert await replayed(home) == would_be
+async def test_what_would_be_replayed_is_said_and_nothing_is_sent(harness: Any) -> None:
+    would_be = await replayed(harness, dry_run=True)
+    assert await harness.retry_what_is_due() == 0
+    assert list(await states(harness)) == ["r1"]
+    assert await replayed(harness) == would_be
 
 
-async def test_what_a_replay_has_reached_is_not_among_what_was_given_up(home: Any) -> None:
-    await replayed(home)
-    assert await replayed(home, replay_id="p2") == ReplayDeliveriesReply(), "the first is still being tried"
-    await home.retry_what_is_due()
-    assert await replayed(home, replay_id="p2") == ReplayDeliveriesReply()
-    (everything,) = (await replayed(home, replay_id="p3", targets="all")).replayed
+async def test_what_a_replay_has_reached_is_not_among_what_was_given_up(harness: Any) -> None:
+    await replayed(harness)
+    assert await replayed(harness, replay_id="p2") == ReplayDeliveriesReply(), "the first is still being tried"
+    await harness.retry_what_is_due()
+    assert await replayed(harness, replay_id="p2") == ReplayDeliveriesReply()
+    (everything,) = (await replayed(harness, replay_id="p3", targets="all")).replayed
     assert everything.targets == 2
 
 
-async def test_what_a_replay_gave_up_can_be_replayed_again(home: Any) -> None:
-    home.webhook.script = [GONE]
-    (first,) = (await replayed(home)).replayed
-    await home.retry_what_is_due()
-    (second,) = (await replayed(home, replay_id="p2")).replayed
-    (third,) = (await replayed(home, replay_id="p3", request_id=first.request_id, targets="all")).replayed or (None,)
+async def test_what_a_replay_gave_up_can_be_replayed_again(harness: Any) -> None:
+    harness.webhook.script = [GONE]
+    (first,) = (await replayed(harness)).replayed
+    await harness.retry_what_is_due()
+    (second,) = (await replayed(harness, replay_id="p2")).replayed
+    (third,) = (await replayed(harness, replay_id="p3", request_id=first.request_id, targets="all")).replayed or (None,)
     assert second.replay_of == "r1"
     assert third is None, "the second is still being tried"
 
 
-async def test_a_replay_of_a_replay_is_one_of_the_first(home: Any) -> None:
-    home.webhook.script = [GONE]
-    (first,) = (await replayed(home)).replayed
-    await home.retry_what_is_due()
-    (second,) = (await replayed(home, replay_id="p2", request_id=first.request_id)).replayed
+async def test_a_replay_of_a_replay_is_one_of_the_first(harness: Any) -> None:
+    harness.webhook.script = [GONE]
+    (first,) = (await replayed(harness)).replayed
+    await harness.retry_what_is_due()
+    (second,) = (await replayed(harness, replay_id="p2", request_id=first.request_id)).replayed
     assert second.replay_of == "r1"
 
 
-async def test_all_final_targets_are_sent_to_on_demand_and_one_alone_too(home: Any) -> None:
-    (everything,) = (await replayed(home, targets="all")).replayed
+async def test_all_final_targets_are_sent_to_on_demand_and_one_alone_too(harness: Any) -> None:
+    (everything,) = (await replayed(harness, targets="all")).replayed
     assert everything.targets == 2
-    await home.retry_what_is_due()
-    target = (await home.stored()).targets[1]
-    (one,) = (await replayed(home, replay_id="p2", targets="all", target_id=target.target_id)).replayed
+    await harness.retry_what_is_due()
+    target = (await harness.stored()).targets[1]
+    (one,) = (await replayed(harness, replay_id="p2", targets="all", target_id=target.target_id)).replayed
     assert one.targets == 1
-    await home.retry_what_is_due()
-    assert len(home.webhook.parcels) == 2 + 2 + 1
+    await harness.retry_what_is_due()
+    assert len(harness.webhook.sent) == 2 + 2 + 1
 
 
-async def test_what_is_still_being_tried_is_left_alone(house: Any, robot: Any, request_for: Any) -> None:
-    home = house(robot(hooks("1", "2")))
-    home.webhook.script = [GONE, TriedInVain("answered 500")]
-    await home.deliver(request_for())
-    (one,) = (await replayed(home, targets="all")).replayed
+async def test_what_is_still_being_tried_is_left_alone(new_harness: Any, robot: Any, request_for: Any) -> None:
+    harness = new_harness(robot(hooks("1", "2")))
+    harness.webhook.script = [GONE, TransientReply("answered 500")]
+    await harness.deliver(request_for())
+    (one,) = (await replayed(harness, targets="all")).replayed
     assert one.targets == 1
-    assert (await states(home))["r1"] == ["failed", "retrying"]
+    assert (await states(harness))["r1"] == ["failed", "retrying"]
 
 
-async def test_it_goes_where_the_original_went_though_the_robot_has_other_targets_now(home: Any, robot: Any) -> None:
+async def test_it_goes_where_the_original_went_though_the_robot_has_other_targets_now(harness: Any, robot: Any) -> None:
     changed = robot(hooks("elsewhere"))
-    home.robots.stored[changed.team_id, changed.member_id] = changed
-    original = (await home.stored()).targets[0]
-    (one,) = (await replayed(home)).replayed
-    again = await home.deliveries.find(one.request_id)
+    harness.robots.stored[changed.team_id, changed.member_id] = changed
+    original = (await harness.stored()).targets[0]
+    (one,) = (await replayed(harness)).replayed
+    again = await harness.deliveries.find(one.request_id)
     assert [(each.label, each.config, each.target_id) for each in again.targets] == [
         (original.label, original.config, original.target_id)
     ]
 
 
-async def test_a_replay_is_sent_although_its_execution_was_stopped(home: Any) -> None:
-    home.executions.script = [DeliveryPermission(leave=Permission.DENY, reason="stopped by ann")]
-    home.control("stop", "e1")
-    await replayed(home)
-    asked_before = len(home.executions.asked)
-    await home.retry_what_is_due()
-    assert len(home.webhook.parcels) == 3
-    assert len(home.executions.asked) == asked_before
+async def test_a_replay_is_sent_although_its_execution_was_stopped(harness: Any) -> None:
+    harness.executions.script = [DeliveryPermission(leave=Permission.DENY, reason="stopped by ann")]
+    harness.control("stop", "e1")
+    await replayed(harness)
+    asked_before = len(harness.executions.asked)
+    await harness.retry_what_is_due()
+    assert len(harness.webhook.sent) == 3
+    assert len(harness.executions.asked) == asked_before
 
 
-async def test_a_deleted_robot_sends_nothing_more(home: Any, robot: Any) -> None:
-    home.robots.stored["acme", "ann"] = robot(hooks("1"), deleted=True)
+async def test_a_deleted_robot_sends_nothing_more(harness: Any, robot: Any) -> None:
+    harness.robots.stored["acme", "ann"] = robot(hooks("1"), deleted=True)
     for asked in ({"request_id": "r1"}, {"member_id": "ann"}):
         with pytest.raises(Permanent, match="the robot ann was deleted: nothing is replayed"):
-            await replayed(home, **asked)
-    assert await replayed(home) == ReplayDeliveriesReply(), "others of the team are replayed without it"
-    home.robots.stored.clear()
+            await replayed(harness, **asked)
+    assert await replayed(harness) == ReplayDeliveriesReply(), "others of the team are replayed without it"
+    harness.robots.stored.clear()
     with pytest.raises(Permanent, match="there is no robot ann"):
-        await replayed(home, request_id="r1")
+        await replayed(harness, request_id="r1")
 
 
-async def test_a_robot_that_is_deleted_after_it_was_asked_for_gives_it_up(home: Any, robot: Any) -> None:
-    await replayed(home)
-    home.robots.stored["acme", "ann"] = robot(hooks("1"), deleted=True)
-    await home.retry_what_is_due()
-    assert len(home.webhook.parcels) == 2
-    (failed,) = home.told("delivery.failed")
+async def test_a_robot_that_is_deleted_after_it_was_asked_for_gives_it_up(harness: Any, robot: Any) -> None:
+    await replayed(harness)
+    harness.robots.stored["acme", "ann"] = robot(hooks("1"), deleted=True)
+    await harness.retry_what_is_due()
+    assert len(harness.webhook.sent) == 2
+    (failed,) = harness.published("delivery.failed")
     assert (failed.result.error, failed.replay_of) == ("the robot ann was deleted", "r1")
 
 
-async def test_a_range_goes_page_by_page_oldest_first(house: Any, robot: Any, request_for: Any) -> None:
-    home = house(robot(hooks("1")))
+async def test_a_range_goes_page_by_page_oldest_first(new_harness: Any, robot: Any, request_for: Any) -> None:
+    harness = new_harness(robot(hooks("1")))
     for number in range(5):
-        home.webhook.script = [GONE]
-        await home.deliver(request_for(request_id=f"r{number}"))
-        home.pass_time(minutes=1)
+        harness.webhook.script = [GONE]
+        await harness.deliver(request_for(request_id=f"r{number}"))
+        harness.pass_time(minutes=1)
     seen: list[list[str]] = []
     after, going = "", True
     while going:
-        answer = await replayed(home, limit=2, after=after)
+        answer = await replayed(harness, limit=2, after=after)
         seen.append([each.replay_of for each in answer.replayed])
         after, going = answer.next, bool(answer.next)
-        home.pass_time(seconds=1)
+        harness.pass_time(seconds=1)
     assert seen == [["r0", "r1"], ["r2", "r3"], ["r4"]]
-    await home.retry_what_is_due()
-    assert [parcel.replay_of for parcel in home.webhook.parcels[5:]] == ["r0", "r1", "r2", "r3", "r4"]
+    await harness.retry_what_is_due()
+    assert [outgoing.replay_of for outgoing in harness.webhook.sent[5:]] == ["r0", "r1", "r2", "r3", "r4"]
 
 
 @pytest.mark.parametrize("after", ["x", "bm9wZQ", "e30", "WyIyMDI2LTAxLTAxVDAwOjAwOjAwIiwgInIxIl0", "\u00e4"])
-async def test_a_page_that_never_ended_there_is_refused(home: Any, after: str) -> None:
+async def test_a_page_that_never_ended_there_is_refused(harness: Any, after: str) -> None:
     with pytest.raises(Permanent, match="the next of an earlier answer"):
-        await replayed(home, after=after)
+        await replayed(harness, after=after)
     with pytest.raises(Permanent, match="the next of an earlier answer"):
-        await list_deliveries(ListDeliveries(team_id="acme", after=after), home.deliveries)
+        await list_deliveries(ListDeliveries(team_id="acme", after=after), harness.deliveries)

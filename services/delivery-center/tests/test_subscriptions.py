@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from delivery_center.adapters.fakes import MemorySubscriptions
-from delivery_center.subscriptions import MOST, ManageSubscriptions
+from delivery_center.adapters.in_memory import InMemorySubscriptions
+from delivery_center.manage_subscriptions import MOST, ManageSubscriptions
 from rota_contracts.messages.notification import ListSubscriptions, Subscribe, SubscriptionPage, Unsubscribe
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -16,7 +16,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.now = NOON
-        self.manage = ManageSubscriptions(MemorySubscriptions(), lambda: self.now)
+        self.manage = ManageSubscriptions(InMemorySubscriptions(), lambda: self.now)
 
     async def add(self, subscriber: str, channel: str = "sales", team: str = "acme") -> SubscriptionPage:
         return await self.manage.add(Subscribe(team_id=team, channel=channel, subscriber=subscriber))

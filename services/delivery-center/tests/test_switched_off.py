@@ -6,111 +6,111 @@ from typing import Any
 
 import pytest
 
-from delivery_center.adapters.fake_targets import MemoryTargets
-from delivery_center.manage_targets import ManageTargets
-from delivery_center.ports import Gone, Rejected, TriedInVain
-from delivery_center.unwell import refreshing
+from delivery_center.adapters.in_memory_targets import InMemoryTargets
+from delivery_center.ports import Gone, Rejected, TransientReply
+from delivery_center.targets.circuit_breakers import refreshing
+from delivery_center.targets.manage_targets import ManageTargets
 from rota_common.errors import Transient
 from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetCondition
 
 URL = "https://a.example/1"
 HOOK = {"type": "webhook", "opts": {"url": URL}}
 TWO_HOOKS = {"preferences": {"webhook": {"targets": [{"url": URL}, {"url": "https://b.example/2"}]}}}
-DOWN = TriedInVain("answered 500", details={"status": 500})
+DOWN = TransientReply("answered 500", details={"status": 500})
 
 
-async def down(home: Any) -> None:
+async def down(harness: Any) -> None:
     """Five requests in vain: the circuit is open."""
-    home.webhook.script = [DOWN] * 5
-    await home.send(*range(101, 106))
-    home.webhook.parcels.clear()
+    harness.webhook.script = [DOWN] * 5
+    await harness.send(*range(101, 106))
+    harness.webhook.sent.clear()
 
 
-async def fail_for_days(home: Any, days: int) -> None:
+async def fail_for_days(harness: Any, days: int) -> None:
     """A delivery every 12 hours, each in vain."""
     for number in range(2 * days + 1):
-        home.webhook.script = [DOWN] * 9
-        await home.send(1000 + number)
-        home.pass_time(hours=12)
+        harness.webhook.script = [DOWN] * 9
+        await harness.send(1000 + number)
+        harness.pass_time(hours=12)
 
 
 # Switched off
 
 
-async def test_a_healthy_place_costs_no_write(house: Any, robot: Any) -> None:
-    class Untouched(MemoryTargets):
+async def test_a_healthy_place_costs_no_write(new_harness: Any, robot: Any) -> None:
+    class Untouched(InMemoryTargets):
         async def reached(self, target_id: str, at: Any) -> None:
             raise AssertionError("nothing to forget")
 
-    home = house(robot(HOOK))
-    home.unwell._store = Untouched()
-    await home.send(1, 2)
-    await home.unwell.refresh()
+    harness = new_harness(robot(HOOK))
+    harness.breakers._store = Untouched()
+    await harness.send(1, 2)
+    await harness.breakers.refresh()
 
 
-async def test_a_success_forgets_the_failures_also_those_another_replica_saw(house: Any, robot: Any) -> None:
-    home = house(robot(HOOK))
-    home.webhook.script = [DOWN]
-    await home.send(1)
-    (failing,) = await home.targets.all()
+async def test_a_success_forgets_the_failures_also_those_another_replica_saw(new_harness: Any, robot: Any) -> None:
+    harness = new_harness(robot(HOOK))
+    harness.webhook.script = [DOWN]
+    await harness.send(1)
+    (failing,) = await harness.targets.all()
     assert (failing.failures, failing.last_error, failing.member_id) == (1, "answered 500", "ann")
-    await home.send(2)
-    assert await home.targets.all() == []
-    await home.targets.failed(failing, "answered 500", home.now)  # by another replica, and not heard of here yet
-    home.pass_time(seconds=1)
-    await home.send(3)
-    await home.unwell.refresh()
-    assert await home.targets.all() == []
+    await harness.send(2)
+    assert await harness.targets.all() == []
+    await harness.targets.failed(failing, "answered 500", harness.now)  # by another replica, and not heard of here yet
+    harness.pass_time(seconds=1)
+    await harness.send(3)
+    await harness.breakers.refresh()
+    assert await harness.targets.all() == []
 
 
 async def test_a_place_that_failed_for_days_is_switched_off_with_one_fact_by_however_many_replicas(
-    house: Any, robot: Any
+    new_harness: Any, robot: Any
 ) -> None:
-    home = house(robot(HOOK))
-    other = home.replica()
-    await fail_for_days(home, 6)
+    harness = new_harness(robot(HOOK))
+    other = harness.replica()
+    await fail_for_days(harness, 6)
     await other.refresh()
-    (off,) = await home.targets.all()
-    (said,) = home.notices.said
-    assert (said.disabled_at, said.untold, off.untold) == (off.disabled_at, True, False)
+    (off,) = await harness.targets.all()
+    (said,) = harness.target_events.published
+    assert (said.disabled_at, said.unpublished, off.unpublished) == (off.disabled_at, True, False)
     assert off.reason == "it has failed since 2026-03-02T12:00:00Z: answered 500"
     assert off.disabled_at - off.failing_since == timedelta(days=5)
-    assert len(home.webhook.parcels) == 11
+    assert len(harness.webhook.sent) == 11
 
 
-async def test_a_success_in_between_keeps_it_on(house: Any, robot: Any) -> None:
-    home = house(robot(HOOK))
-    await fail_for_days(home, 4)
-    home.webhook.script = []
-    await home.send(1)
-    await fail_for_days(home, 4)
-    assert home.notices.said == []
+async def test_a_success_in_between_keeps_it_on(new_harness: Any, robot: Any) -> None:
+    harness = new_harness(robot(HOOK))
+    await fail_for_days(harness, 4)
+    harness.webhook.script = []
+    await harness.send(1)
+    await fail_for_days(harness, 4)
+    assert harness.target_events.published == []
 
 
-async def test_what_goes_to_a_place_that_is_off_fails_at_once_and_says_what_to_do(house: Any, robot: Any) -> None:
-    home = house(robot(HOOK))
-    home.webhook.script = [DOWN, Gone("answered 410", details={"status": 410})]
-    await home.send(1, 2)
-    (off,) = home.notices.said
+async def test_what_goes_to_a_place_that_is_off_fails_at_once_and_says_what_to_do(new_harness: Any, robot: Any) -> None:
+    harness = new_harness(robot(HOOK))
+    harness.webhook.script = [DOWN, Gone("answered 410", details={"status": 410})]
+    await harness.send(1, 2)
+    (off,) = harness.target_events.published
     assert off.reason == "it says it is gone: answered 410"
-    sent = len(home.webhook.parcels)
-    (result,) = await home.send(3)
+    sent = len(harness.webhook.sent)
+    (result,) = await harness.send(3)
     words = f"switched off since 2026-03-02T12:00:00Z: rota targets enable {result.target_id}"
     assert (result.success, result.final, result.attempts, result.error) == (False, True, 0, words)
-    home.pass_time(seconds=7)
-    await home.retry_what_is_due()  # the first was still being tried
-    assert {failed.request_id: failed.result.error for failed in home.told("delivery.failed")} == {
+    harness.pass_time(seconds=7)
+    await harness.retry_what_is_due()  # the first was still being tried
+    assert {failed.request_id: failed.result.error for failed in harness.published("delivery.failed")} == {
         "r1": words, "r2": "answered 410", "r3": words,
     }  # fmt: skip
-    assert len(home.webhook.parcels) == sent
+    assert len(harness.webhook.sent) == sent
 
 
-async def test_another_replica_hears_of_it_and_sends_nothing_either(house: Any, robot: Any) -> None:
-    home = house(robot(HOOK))
-    home.webhook.script = [Gone("answered 410")]
-    await home.send(1)
-    other = home.replica()
-    stored = (await home.stored()).targets[0]
+async def test_another_replica_hears_of_it_and_sends_nothing_either(new_harness: Any, robot: Any) -> None:
+    harness = new_harness(robot(HOOK))
+    harness.webhook.script = [Gone("answered 410")]
+    await harness.send(1)
+    other = harness.replica()
+    stored = (await harness.stored()).targets[0]
     assert other.off(stored) is None
     loop = asyncio.create_task(refreshing(other, every=0.001)())  # type: ignore[arg-type]  # a coroutine it is
     async with asyncio.timeout(5):
@@ -119,30 +119,30 @@ async def test_another_replica_hears_of_it_and_sends_nothing_either(house: Any, 
     loop.cancel()
 
 
-async def test_a_switch_that_was_not_said_is_said_later_by_whoever_finds_it(house: Any, robot: Any) -> None:
-    home = house(robot(HOOK))
-    home.notices.failures = [Transient("NATS is away")]
-    home.webhook.script = [Gone("answered 410")]
-    (result,) = await home.send(1)
-    assert (result.error, home.notices.said) == ("answered 410", [])
-    other = home.replica()
+async def test_a_switch_that_was_not_said_is_said_later_by_whoever_finds_it(new_harness: Any, robot: Any) -> None:
+    harness = new_harness(robot(HOOK))
+    harness.target_events.failures = [Transient("NATS is away")]
+    harness.webhook.script = [Gone("answered 410")]
+    (result,) = await harness.send(1)
+    assert (result.error, harness.target_events.published) == ("answered 410", [])
+    other = harness.replica()
     await other.refresh()
-    assert home.notices.said == []  # whoever switched it off may be about to say it
-    home.pass_time(seconds=11)
+    assert harness.target_events.published == []  # whoever switched it off may be about to say it
+    harness.pass_time(seconds=11)
     await other.refresh()
     await other.refresh()
-    assert len(home.notices.said) == 1
+    assert len(harness.target_events.published) == 1
 
 
-async def test_a_store_that_is_away_changes_nothing_about_an_attempt(house: Any, robot: Any) -> None:
-    class Away(MemoryTargets):
+async def test_a_store_that_is_away_changes_nothing_about_an_attempt(new_harness: Any, robot: Any) -> None:
+    class Away(InMemoryTargets):
         async def failed(self, *_: Any) -> Any:
             raise Transient("MongoDB is away")
 
-    home = house(robot(HOOK))
-    home.unwell._store = Away()
-    home.webhook.script = [Rejected("answered 404", details={"status": 404})]
-    (result,) = await home.send(1)
+    harness = new_harness(robot(HOOK))
+    harness.breakers._store = Away()
+    harness.webhook.script = [Rejected("answered 404", details={"status": 404})]
+    (result,) = await harness.send(1)
     assert (result.error, result.attempts) == ("answered 404", 1)
 
 
@@ -150,62 +150,64 @@ async def test_a_store_that_is_away_changes_nothing_about_an_attempt(house: Any,
 
 
 @pytest.fixture
-def manage(house: Any, robot: Any) -> Any:
-    home = house(robot(HOOK))
-    return home, ManageTargets(home.targets, home.unwell)
+def manage(new_harness: Any, robot: Any) -> Any:
+    harness = new_harness(robot(HOOK))
+    return harness, ManageTargets(harness.targets, harness.breakers)
 
 
 async def test_what_fails_is_listed_and_what_is_switched_off_is_enabled_and_sent_to(manage: Any) -> None:
-    home, targets = manage
-    home.webhook.script = [Gone("answered 410")]
-    (result,) = await home.send(1)
+    harness, targets = manage
+    harness.webhook.script = [Gone("answered 410")]
+    (result,) = await harness.send(1)
     (listed,) = (await targets.list(ListTargets(team_id="acme"))).targets
     assert (listed.target_id, listed.condition, listed.target) == (result.target_id, TargetCondition.DISABLED, URL)
     enable = SwitchTarget(team_id="acme", target_id=result.target_id, enabled=True)
     (enabled,) = (await targets.switch(enable)).targets
     assert enabled.condition is TargetCondition.HEALTHY
-    assert home.notices.said[-1].enabled_at == home.now
+    assert harness.target_events.published[-1].enabled_at == harness.now
     assert (await targets.list(ListTargets(team_id="acme"))).targets == []
-    (sent,) = await home.send(2)
+    (sent,) = await harness.send(2)
     assert sent.success
 
 
-async def test_enabled_by_another_replica_it_is_sent_to_at_once_though_it_rested_here(house: Any, robot: Any) -> None:
-    home = house(robot(HOOK))
-    await down(home)
-    home.webhook.script = [DOWN]
-    home.pass_time(seconds=60)
-    await home.send(1)
-    (failing,) = await home.targets.all()
-    other = home.replica()
-    await other.switch_off(failing, "by hand")
-    await home.unwell.refresh()
-    await other.switch_on("acme", failing.target_id)
-    await home.unwell.refresh()
-    (result,) = await home.send(2)
+async def test_enabled_by_another_replica_it_is_sent_to_at_once_though_it_rested_here(
+    new_harness: Any, robot: Any
+) -> None:
+    harness = new_harness(robot(HOOK))
+    await down(harness)
+    harness.webhook.script = [DOWN]
+    harness.pass_time(seconds=60)
+    await harness.send(1)
+    (failing,) = await harness.targets.all()
+    other = harness.replica()
+    await other.disable(failing, "by hand")
+    await harness.breakers.refresh()
+    await other.enable("acme", failing.target_id)
+    await harness.breakers.refresh()
+    (result,) = await harness.send(2)
     assert result.success
 
 
 async def test_a_healthy_place_is_switched_off_by_its_id_and_twice_is_once(manage: Any) -> None:
-    home, targets = manage
-    (result,) = await home.send(1)
-    home.targets.deliveries.append(await home.stored())
+    harness, targets = manage
+    (result,) = await harness.send(1)
+    harness.targets.deliveries.append(await harness.stored())
     off = SwitchTarget(team_id="acme", target_id=result.target_id, enabled=False, reason="moving house")
     for _ in range(2):
         (switched,) = (await targets.switch(off)).targets
         assert (switched.condition, switched.reason) == (TargetCondition.DISABLED, "moving house")
-    assert len(home.notices.said) == 1
+    assert len(harness.target_events.published) == 1
     on = SwitchTarget(team_id="acme", target_id=result.target_id, enabled=True)
     for _ in range(2):
         (switched,) = (await targets.switch(on)).targets
         assert switched.condition is TargetCondition.HEALTHY
-    assert len(home.notices.said) == 2
+    assert len(harness.target_events.published) == 2
 
 
 async def test_what_a_team_never_sent_to_is_not_switched(manage: Any) -> None:
-    home, targets = manage
-    (result,) = await home.send(1)
-    home.targets.deliveries.append(await home.stored())
+    harness, targets = manage
+    (result,) = await harness.send(1)
+    harness.targets.deliveries.append(await harness.stored())
     for team, target_id in (("acme", "nobody"), ("other", result.target_id)):
         answer = await targets.switch(SwitchTarget(team_id=team, target_id=target_id, enabled=False))
         assert answer.targets == []

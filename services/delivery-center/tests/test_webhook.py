@@ -12,7 +12,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, retry_after
-from delivery_center.ports import Enclosure, Gone, Parcel, Rejected, Sent, TriedInVain
+from delivery_center.ports import Gone, OutgoingMessage, Rejected, ResolvedAttachment, Sent, TransientReply
 from rota_common.clock import now
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.delivery import DeliveryContent
@@ -50,7 +50,7 @@ class Receiver:
 
     async def get(
         self,
-        parcel: Parcel,
+        outgoing: OutgoingMessage,
         *,
         environ: Mapping[str, str] | None = None,
         resolver: Any = public,
@@ -60,7 +60,7 @@ class Receiver:
         client = httpx.AsyncClient(transport=httpx.MockTransport(self), trust_env=False)
         channel = HttpxWebhook(client, timeout=timeout, environ=environ or {}, allowed=(), resolver=resolver)
         given = {"url": "https://hooks.example.org/in?key=k"} | target
-        return await channel.send(WebhookTarget.model_validate(given), parcel)
+        return await channel.send(WebhookTarget.model_validate(given), outgoing)
 
     @property
     def request(self) -> httpx.Request:
@@ -68,15 +68,15 @@ class Receiver:
         return request
 
 
-async def test_the_body_is_the_content_and_its_context(parcel: Any) -> None:  # DC-03, DC-04, DC-06
+async def test_the_body_is_the_content_and_its_context(outgoing: Any) -> None:  # DC-03, DC-04, DC-06
     receiver = Receiver()
     attachment = {"title": "Leads", "file": "__rota.attachment://f1"}
     content = {"summary": "15 leads", "body": {"inline": "x"}, "attachments": [attachment]}
-    made = parcel(body="# ünïcode", content=DeliveryContent.model_validate(content))
+    made = outgoing(body="# ünïcode", content=DeliveryContent.model_validate(content))
     made = replace(
         made,
         context=made.context.model_copy(update={"score": 0.85}),
-        enclosures=tuple(Enclosure(each) for each in made.content.attachments),
+        attachments=tuple(ResolvedAttachment(each) for each in made.content.attachments),
     )
     await receiver.get(made)
     sent = json.loads(receiver.request.content)
@@ -96,9 +96,9 @@ async def test_the_body_is_the_content_and_its_context(parcel: Any) -> None:  # 
     }
 
 
-async def test_the_connection_goes_to_the_checked_address_in_the_name_of_the_host(parcel: Any) -> None:
+async def test_the_connection_goes_to_the_checked_address_in_the_name_of_the_host(outgoing: Any) -> None:
     receiver = Receiver()
-    await receiver.get(parcel(), url="https://user:pw@hooks.example.org:8443/in?key=k#part", method="PUT")
+    await receiver.get(outgoing(), url="https://user:pw@hooks.example.org:8443/in?key=k#part", method="PUT")
     request = receiver.request
     assert str(request.url) == "https://user:pw@93.184.216.34:8443/in?key=k"
     assert request.method == "PUT"  # DC-10
@@ -107,72 +107,72 @@ async def test_the_connection_goes_to_the_checked_address_in_the_name_of_the_hos
     assert request.headers["authorization"].startswith("Basic ")
 
 
-async def test_an_ipv6_address_is_written_in_brackets(parcel: Any) -> None:
+async def test_an_ipv6_address_is_written_in_brackets(outgoing: Any) -> None:
     async def six(host: str, port: int) -> list[str]:
         return ["2606:2800:220:1::1"]
 
     receiver = Receiver()
-    await receiver.get(parcel(), resolver=six)
+    await receiver.get(outgoing(), resolver=six)
     assert str(receiver.request.url) == "https://[2606:2800:220:1::1]/in?key=k"
 
 
-async def test_a_name_outside_ascii_is_asked_for_as_the_network_knows_it(parcel: Any) -> None:
+async def test_a_name_outside_ascii_is_asked_for_as_the_network_knows_it(outgoing: Any) -> None:
     receiver = Receiver()
-    await receiver.get(parcel(), url="https://bücher.example/")
+    await receiver.get(outgoing(), url="https://bücher.example/")
     assert receiver.request.headers["host"] == "xn--bcher-kva.example"
     assert receiver.request.extensions["sni_hostname"] == "xn--bcher-kva.example"
 
 
-async def test_a_secret_signs_as_standard_webhooks_do(parcel: Any) -> None:  # DC-10, DEC-5
+async def test_a_secret_signs_as_standard_webhooks_do(outgoing: Any) -> None:  # DC-10, DEC-5
     receiver = Receiver()
-    await receiver.get(parcel(at=now()), secret="$ENV.HOOK_SECRET", environ={"HOOK_SECRET": SECRET})
+    await receiver.get(outgoing(at=now()), secret="$ENV.HOOK_SECRET", environ={"HOOK_SECRET": SECRET})
     request = receiver.request
     Webhook(SECRET).verify(request.content, dict(request.headers))
     assert request.headers["webhook-id"] == "d1"
 
 
-async def test_two_secrets_give_two_signatures_so_that_a_receiver_can_change(parcel: Any) -> None:
+async def test_two_secrets_give_two_signatures_so_that_a_receiver_can_change(outgoing: Any) -> None:
     receiver = Receiver()
-    await receiver.get(parcel(at=now()), secret="$ENV.HOOK_SECRET", environ={"HOOK_SECRET": f"{SECRET} {OTHER}"})
+    await receiver.get(outgoing(at=now()), secret="$ENV.HOOK_SECRET", environ={"HOOK_SECRET": f"{SECRET} {OTHER}"})
     for secret in (SECRET, OTHER):
         Webhook(secret).verify(receiver.request.content, dict(receiver.request.headers))
 
 
-async def test_without_a_secret_id_and_timestamp_are_there_all_the_same(parcel: Any) -> None:
+async def test_without_a_secret_id_and_timestamp_are_there_all_the_same(outgoing: Any) -> None:
     receiver = Receiver()
-    made = parcel()
+    made = outgoing()
     await receiver.get(made)
     headers = receiver.request.headers
     assert (headers["webhook-id"], headers["webhook-timestamp"]) == ("d1", str(int(made.at.timestamp())))
     assert "webhook-signature" not in headers
 
 
-async def test_id_and_body_stay_the_same_and_the_timestamp_is_that_of_the_attempt(parcel: Any) -> None:
+async def test_id_and_body_stay_the_same_and_the_timestamp_is_that_of_the_attempt(outgoing: Any) -> None:
     receiver = Receiver()
-    first = parcel()
+    first = outgoing()
     await receiver.get(first)
-    await receiver.get(parcel(at=first.at + timedelta(seconds=60)))
+    await receiver.get(outgoing(at=first.at + timedelta(seconds=60)))
     one, two = receiver.requests
     assert (one.headers["webhook-id"], one.content) == (two.headers["webhook-id"], two.content)
     assert int(two.headers["webhook-timestamp"]) - int(one.headers["webhook-timestamp"]) == 60
 
 
 @pytest.mark.parametrize("environ", [{}, {"HOOK_SECRET": ""}])
-async def test_a_missing_secret_is_named(parcel: Any, environ: dict[str, str]) -> None:
+async def test_a_missing_secret_is_named(outgoing: Any, environ: dict[str, str]) -> None:
     with pytest.raises(Permanent, match="environment variable HOOK_SECRET"):
-        await Receiver().get(parcel(), secret="$ENV.HOOK_SECRET", environ=environ)
+        await Receiver().get(outgoing(), secret="$ENV.HOOK_SECRET", environ=environ)
 
 
-async def test_a_secret_that_is_none_is_refused_without_showing_it(parcel: Any) -> None:
+async def test_a_secret_that_is_none_is_refused_without_showing_it(outgoing: Any) -> None:
     with pytest.raises(Permanent, match=r"whsec_<base64> .* in \$ENV.HOOK_SECRET") as caught:
-        await Receiver().get(parcel(), secret="$ENV.HOOK_SECRET", environ={"HOOK_SECRET": "whsec_a"})
+        await Receiver().get(outgoing(), secret="$ENV.HOOK_SECRET", environ={"HOOK_SECRET": "whsec_a"})
     assert "whsec_a" not in str(caught.value).replace("whsec_<base64>", "")
 
 
-async def test_headers_are_the_owners_and_may_refer_to_secrets(parcel: Any) -> None:  # DC-10
+async def test_headers_are_the_owners_and_may_refer_to_secrets(outgoing: Any) -> None:  # DC-10
     receiver = Receiver()
     await receiver.get(
-        parcel(), headers={"X-Custom": "v", "Authorization": "$ENV.TOKEN"}, environ={"TOKEN": "Bearer t"}
+        outgoing(), headers={"X-Custom": "v", "Authorization": "$ENV.TOKEN"}, environ={"TOKEN": "Bearer t"}
     )
     assert (receiver.request.headers["x-custom"], receiver.request.headers["authorization"]) == ("v", "Bearer t")
     assert receiver.request.headers["content-type"] == "application/json"
@@ -181,74 +181,74 @@ async def test_headers_are_the_owners_and_may_refer_to_secrets(parcel: Any) -> N
 @pytest.mark.parametrize(
     "name", ["Webhook-Id", "webhook-signature", "HOST", "Content-Length", "Connection", "a b", "x\n"]
 )
-async def test_headers_that_are_ours_are_refused(parcel: Any, name: str) -> None:
+async def test_headers_that_are_ours_are_refused(outgoing: Any, name: str) -> None:
     receiver = Receiver()
     with pytest.raises(Permanent, match="remove it from the target's headers"):
-        await receiver.get(parcel(), headers={name: "x"})
+        await receiver.get(outgoing(), headers={name: "x"})
     assert receiver.requests == []
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "ü", "$ENV.TOKEN"])
-async def test_a_header_value_is_one_line_and_is_not_shown_when_it_is_refused(parcel: Any, value: str) -> None:
+async def test_a_header_value_is_one_line_and_is_not_shown_when_it_is_refused(outgoing: Any, value: str) -> None:
     with pytest.raises(Permanent, match="one line of ASCII as the value of header X-A") as caught:
-        await Receiver().get(parcel(), headers={"X-A": value}, environ={"TOKEN": "secret\n"})
+        await Receiver().get(outgoing(), headers={"X-A": value}, environ={"TOKEN": "secret\n"})
     assert "secret" not in str(caught.value)
 
 
-async def test_the_trace_goes_along(parcel: Any) -> None:
+async def test_the_trace_goes_along(outgoing: Any) -> None:
     receiver = Receiver()
-    await receiver.get(parcel(traceparent="00-aa-bb-01"))
+    await receiver.get(outgoing(traceparent="00-aa-bb-01"))
     assert receiver.request.headers["traceparent"] == "00-aa-bb-01"
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204])
-async def test_2xx_is_delivered(parcel: Any, status: int) -> None:
-    sent = await Receiver(answer(status, "ok")).get(parcel())
+async def test_2xx_is_delivered(outgoing: Any, status: int) -> None:
+    sent = await Receiver(answer(status, "ok")).get(outgoing())
     assert sent.details == {"status": status, "body": "ok"}
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 304, 307, 308])
-async def test_redirects_are_not_followed(parcel: Any, status: int) -> None:
+async def test_redirects_are_not_followed(outgoing: Any, status: int) -> None:
     receiver = Receiver(answer(status, location="http://127.0.0.1/"))
     with pytest.raises(Rejected, match=f"answered {status}: redirects are not followed"):
-        await receiver.get(parcel())
+        await receiver.get(outgoing())
     assert len(receiver.requests) == 1
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 409, 410, 422])
-async def test_other_refusals_are_final(parcel: Any, status: int) -> None:
+async def test_other_refusals_are_final(outgoing: Any, status: int) -> None:
     with pytest.raises(Rejected, match=f"answered {status}") as caught:
-        await Receiver(answer(status, "no")).get(parcel())
+        await Receiver(answer(status, "no")).get(outgoing())
     assert caught.value.details == {"status": status, "body": "no"}
     assert isinstance(caught.value, Gone) is (status == 410)
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
-async def test_what_may_pass_is_transient(parcel: Any, status: int) -> None:
-    with pytest.raises(TriedInVain, match=f"answered {status}") as caught:
-        await Receiver(answer(status, "later", retry_after="90")).get(parcel())
+async def test_what_may_pass_is_transient(outgoing: Any, status: int) -> None:
+    with pytest.raises(TransientReply, match=f"answered {status}") as caught:
+        await Receiver(answer(status, "later", retry_after="90")).get(outgoing())
     assert (caught.value.after, caught.value.details) == (90, {"status": status, "body": "later"})
 
 
 @pytest.mark.parametrize(
     "error", [httpx.ConnectError("refused"), httpx.ReadTimeout(""), httpx.RemoteProtocolError("x")]
 )
-async def test_a_receiver_that_is_not_there_is_transient(parcel: Any, error: Exception) -> None:
+async def test_a_receiver_that_is_not_there_is_transient(outgoing: Any, error: Exception) -> None:
     with pytest.raises(Transient, match="hooks.example.org") as caught:
-        await Receiver(error).get(parcel())
+        await Receiver(error).get(outgoing())
     assert "key=k" not in str(caught.value)
 
 
-async def test_the_time_of_an_attempt_is_that_of_all_its_steps_together(parcel: Any) -> None:
+async def test_the_time_of_an_attempt_is_that_of_all_its_steps_together(outgoing: Any) -> None:
     async def silent(host: str, port: int) -> list[str]:
         await asyncio.Event().wait()
         return []
 
     with pytest.raises(Transient, match=r"no answer within 0\.01 s"):
-        await Receiver().get(parcel(), resolver=silent, timeout=0.01)
+        await Receiver().get(outgoing(), resolver=silent, timeout=0.01)
 
 
-async def test_no_more_than_2_kib_of_an_answer_are_read(parcel: Any) -> None:
+async def test_no_more_than_2_kib_of_an_answer_are_read(outgoing: Any) -> None:
     read = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -257,35 +257,35 @@ async def test_no_more_than_2_kib_of_an_answer_are_read(parcel: Any) -> None:
             read += 1000
             yield b"x" * 1000
 
-    sent = await Receiver(httpx.Response(200, content=endless())).get(parcel())
+    sent = await Receiver(httpx.Response(200, content=endless())).get(outgoing())
     assert isinstance(sent.details, dict)
     assert len(sent.details["body"]) == 2048
     assert read <= 4000
 
 
-async def test_the_status_counts_even_if_the_body_never_comes(parcel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_status_counts_even_if_the_body_never_comes(outgoing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def silent() -> AsyncIterator[bytes]:
         yield b"beg"
         await asyncio.Event().wait()
 
     monkeypatch.setattr("delivery_center.adapters.httpx_webhook.EXCERPT_S", 0.01)
-    sent = await Receiver(httpx.Response(200, content=silent())).get(parcel())
+    sent = await Receiver(httpx.Response(200, content=silent())).get(outgoing())
     assert sent.details == {"status": 200, "body": "beg"}
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::ffff:10.0.0.1", "169.254.169.254"])
-async def test_a_private_address_is_never_asked(parcel: Any, address: str) -> None:
+async def test_a_private_address_is_never_asked(outgoing: Any, address: str) -> None:
     async def inside(host: str, port: int) -> list[str]:
         return [address]
 
     receiver = Receiver()
     with pytest.raises(Permanent, match="ROTA_ALLOW_PRIVATE_TARGETS"):
-        await receiver.get(parcel(), resolver=inside)
+        await receiver.get(outgoing(), resolver=inside)
     assert receiver.requests == []
 
 
-def test_retry_after_is_a_number_or_a_date(parcel: Any) -> None:
-    noon = parcel().at
+def test_retry_after_is_a_number_or_a_date(outgoing: Any) -> None:
+    noon = outgoing().at
     assert retry_after("120", now=noon) == 120
     assert retry_after("Mon, 02 Mar 2026 12:00:30 GMT", now=noon) == 30
     assert retry_after("Mon, 02 Mar 2026 11:00:00 GMT", now=noon) == 0

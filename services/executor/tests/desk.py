@@ -8,14 +8,14 @@ from typing import Any
 from services.executor.tests.lives import GOOD, answer
 
 from executor.adapters.fakes import MemoryRuns
-from executor.domain import deciding
+from executor.domain import lifecycle
 from executor.domain.outcomes import Outcome, VerdictGiven
 from executor.domain.run import Run, Word
 from executor.domain.steps import Question, Step
-from executor.drive import Drive, Pace
-from executor.give_word import GiveWord
-from executor.perform import Heard
 from executor.ports import Scope
+from executor.signals import GiveWord
+from executor.steps.step_runner import Heard
+from executor.worker import Drive, Pace
 from rota_common.testing.samples import TEAM, SetClock
 
 PACE = Pace(lease=10, patience=60)
@@ -105,7 +105,7 @@ class Desk:
         return [run_id async for run_id in self.runs.overdue(self.clock(), limit=10)]
 
     async def verdict(self) -> VerdictGiven:
-        step: Any = deciding.next_step(await self.found())
+        step: Any = lifecycle.next_step(await self.found())
         return VerdictGiven(step.validation_id, step.task.id, GOOD, None)
 
 

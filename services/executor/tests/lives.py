@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from executor.domain import control, deciding, phases
+from executor.domain import lifecycle, phases
 from executor.domain.outcomes import (
     CallsBegun,
     DeliveryTaken,
@@ -22,6 +22,7 @@ from executor.domain.outcomes import (
     Written,
 )
 from executor.domain.run import Run, Surroundings, Word
+from executor.domain.signals import control
 from executor.domain.steps import (
     AskAgent,
     BeginCalls,
@@ -118,24 +119,24 @@ def answer_about_a_task(step: RunTurn | CheckRules | RequestVerdict | BeginCalls
 
 def taken(run: Run, outcome: Outcome) -> Run:
     """`outcome` applied, after the run has been put to wait if that is what its step does."""
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     if isinstance(step, RequestVerdict | RequestDelivery | RequestLearning):
-        run = deciding.asking(run, step, now=NOON, patience=PATIENCE)
-    return deciding.apply(run, outcome, now=NOON)
+        run = lifecycle.asking(run, step, now=NOON, patience=PATIENCE)
+    return lifecycle.apply(run, outcome, now=NOON)
 
 
 def lived(run: Run, *, until: type[object] | Phase | None = None, **answers: Any) -> tuple[Run, list[Step]]:
     """All goes well, until a step of this kind (or phase) is next; the run, and the steps that were taken."""
     steps: list[Step] = []
     while True:
-        step = deciding.next_step(run)
+        step = lifecycle.next_step(run)
         if step == until or (isinstance(until, type) and isinstance(step, until)):
             return run, steps
         if isinstance(step, AskAgent) and step.phase == until:
             return run, steps
         steps.append(step)
         if isinstance(step, Finish):
-            return deciding.finish(run, step.status, now=NOON), steps
+            return lifecycle.finish(run, step.status, now=NOON), steps
         run = taken(run, answer(run, step, **answers))
 
 
@@ -183,7 +184,7 @@ def with_tasks(*tasks: Task, robot: Robot = EQUIPPED, run: Run | None = None) ->
 
 def well(run: Run, **answers: Any) -> Run:
     """The run after its next step, which goes well."""
-    return taken(run, answer(run, deciding.next_step(run), **answers))
+    return taken(run, answer(run, lifecycle.next_step(run), **answers))
 
 
 def a_word(action: str, text: str = "", **fields: Any) -> Word:

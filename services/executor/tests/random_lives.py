@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from services.executor.tests.lives import AROUND, BAD, DELIVERED, GOOD, a_word, begun, equipped
 from services.executor.tests.workshop import TOOLS
 
-from executor.agent.words import Said, ToolCall
-from executor.domain import deciding, ledger
-from executor.domain.interpret import Kept, interpret
+from executor.domain import journal, lifecycle
+from executor.domain.conversation.chat import Said, ToolCall
 from executor.domain.outcomes import (
     CallsBegun,
     DeliveryTaken,
@@ -32,6 +31,7 @@ from executor.domain.outcomes import (
     Used,
     VerdictGiven,
 )
+from executor.domain.planning.interpret import Kept, interpret
 from executor.domain.run import CALLBACK, Run, Word
 from executor.domain.steps import (
     AskAgent,
@@ -124,7 +124,7 @@ def a_beginning(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Run:
 
 def next_events(run: Run, chance: Chance) -> list[Event]:
     """What comes of the run's next step; of calls made at once, several things."""
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     match step:
         case Finish(status):
             return [Event("finished", status=status)]
@@ -231,17 +231,17 @@ def happen(run: Run, event: Event) -> Run:
     """The run after an event, noted in its trail."""
     match event.kind:
         case "parked":
-            return ledger.parked(run, now=NOON)
+            return journal.parked(run, now=NOON)
         case "granted":
-            return ledger.granted(run, event.grant, now=NOON)
+            return journal.granted(run, event.grant, now=NOON)
         case "expired":
-            return ledger.expired(run, now=run.expires_at or NOON)
+            return journal.expired(run, now=run.expires_at or NOON)
         case "taken over":
-            return ledger.taken_over(run, now=NOON)
+            return journal.taken_over(run, now=NOON)
         case "finished":
-            return ledger.finished(run, event.status, now=NOON)
+            return journal.finished(run, event.status, now=NOON)
         case "word":
-            return ledger.heard(run.model_copy(update={"inbox": [event.word]}), now=NOON)
+            return journal.heard(run.model_copy(update={"inbox": [event.word]}), now=NOON)
     assert event.outcome is not None
     said = Text(inline=event.said.model_dump_json()) if event.said is not None else None
-    return ledger.took(run, event.outcome, now=NOON, of=event.of, said=said, tools=TOOLS, retry_after=5)
+    return journal.took(run, event.outcome, now=NOON, of=event.of, said=said, tools=TOOLS, retry_after=5)

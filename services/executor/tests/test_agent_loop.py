@@ -8,9 +8,9 @@ import pytest
 from services.executor.tests.lives import EQUIPPED, a_process_task, a_task, an_mcp_task, begun, with_tasks
 from services.executor.tests.workshop import DRAW, LOOKUP, NOTE, ScriptedModel, Shop, calls
 
-from executor.agent import loop
-from executor.agent.words import ChatMessage
-from executor.agents import Agent
+from executor.agents.prompt_files import Agent
+from executor.domain.conversation import loop
+from executor.domain.conversation.chat import ChatMessage
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, MakeCalls, RunTurn
 from executor.ports import NotBegun, ToolFailed

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.agent.words import Tool
-from executor.agents import AgentFileError, Agents, parse
+from executor.agents.prompt_files import AgentFileError, Agents, parse
+from executor.domain.conversation.chat import Tool
 from rota_contracts.robots.robot import ALL_PHASES
 
 

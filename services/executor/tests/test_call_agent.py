@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from executor import call_agent
 from executor.adapters.fakes import MemoryCalls, MemoryRuns
 from executor.adapters.rehearsal_model import RehearsalModel
-from executor.agent.words import Said
-from executor.agents import Agents
-from executor.call_agent import CallAnAgent, FindRobot, Hold, nobody
-from executor.connectors import Connectors
-from executor.perform import Models
+from executor.agents.connectors import Connectors
+from executor.agents.prompt_files import Agents
+from executor.calls import CallAnAgent, FindRobot, Hold, nobody
+from executor.domain.conversation.chat import Said
 from executor.ports import Prompt
+from executor.steps.step_runner import Models
 from rota_common.bus.rpc import StillWorking
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
@@ -57,7 +56,7 @@ class Replicas:
     """Executors that share a store and a model."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(call_agent, "POLL_S", 0)
+        monkeypatch.setattr("executor.calls.POLL_S", 0)
         self.calls, self.model, self.clock = WatchedCalls(), SlowModel(), SetClock()
         self._models = Models(Connectors("rehearsal", environ={}), real=self.model, rehearsal=self.model)
 

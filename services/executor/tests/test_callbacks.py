@@ -21,9 +21,10 @@ from services.executor.tests.lives import (
     with_tasks,
 )
 
-from executor.domain import control, deciding, ledger
+from executor.domain import journal, lifecycle
 from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Planned, Promised, Used
 from executor.domain.run import CALLBACK, Run
+from executor.domain.signals import control
 from executor.domain.steps import AskAgent, BeginCalls, CheckRules, Finish, MakeCalls, Park, RequestSlot, RunTurn
 from executor.replay import replayed
 from executor.requests import process_call
@@ -40,7 +41,7 @@ RESULT = Text(inline='{"paid": true}')
 def calling(**fields: Any) -> Run:
     """A run whose first task calls a process just now."""
     run = well(with_tasks(a_process_task(1, **fields), a_task(2), robot=GOING_ON))
-    assert isinstance(deciding.next_step(run), MakeCalls)
+    assert isinstance(lifecycle.next_step(run), MakeCalls)
     return run
 
 
@@ -54,7 +55,7 @@ def promised(run: Run) -> Run:
 
 
 def waiting(**fields: Any) -> Run:
-    return ledger.parked(promised(calling(**fields)), now=NOON)
+    return journal.parked(promised(calling(**fields)), now=NOON)
 
 
 def came(run: Run, output: Text | None = RESULT, *, at: datetime = LATER, **fields: Any) -> Run:
@@ -63,27 +64,27 @@ def came(run: Run, output: Text | None = RESULT, *, at: datetime = LATER, **fiel
 
 def test_a_call_of_a_process_tells_where_its_result_may_be_sent() -> None:
     run = calling()
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, MakeCalls)
     assert process_call(run, step.task, step.uses[0]).callback == f"/v1/callbacks/{SECRET}"
 
 
 def test_a_promised_result_is_waited_for_without_a_slot_and_says_so() -> None:
     run = promised(calling())
-    assert (deciding.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
+    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
     assert run.execution.progress.text == "task task-1: waits for the result of process crm.pay"
     assert run.holds_for == "waits for the result of process crm.pay"
-    run = ledger.parked(run, now=NOON)
-    assert (deciding.next_step(run), run.parks, run.execution.status) == (Park(), 1, ExecStatus.WAITING)
+    run = journal.parked(run, now=NOON)
+    assert (lifecycle.next_step(run), run.parks, run.execution.status) == (Park(), 1, ExecStatus.WAITING)
     assert (run.execution.deadline_at, run.time_left) == (None, 30 * 60)
     assert run.expires_at == NOON + timedelta(days=7)
 
 
 def test_a_result_is_what_the_answer_would_have_been() -> None:
-    later = ledger.granted(came(waiting()), 1, now=LATER)
+    later = journal.granted(came(waiting()), 1, now=LATER)
     at_once = taken(calling(), Used("task-1", key(calling()), RESULT))
     for run in (later, at_once):
-        step = deciding.next_step(run)
+        step = lifecycle.next_step(run)
         assert isinstance(step, CheckRules)
         assert step.output == RESULT
         over = lived(run)[0].execution
@@ -94,7 +95,7 @@ def test_a_result_is_what_the_answer_would_have_been() -> None:
 
 def test_with_its_result_it_asks_for_a_slot() -> None:
     run = came(waiting())
-    assert (deciding.next_step(run), run.execution.status, run.expires_at) == (RequestSlot(1), "pending", None)
+    assert (lifecycle.next_step(run), run.execution.status, run.expires_at) == (RequestSlot(1), "pending", None)
     assert effect(run) == "the result of process crm.pay"
 
 
@@ -108,11 +109,11 @@ def test_an_error_that_comes_later_fails_the_task_as_it_would_have_at_once() -> 
 def test_a_result_that_never_comes_fails_the_task_in_words() -> None:
     run = waiting()
     assert run.expires_at is not None
-    assert ledger.expired(run, now=run.expires_at - timedelta(seconds=1)) is run
-    run = ledger.expired(run, now=run.expires_at)
+    assert journal.expired(run, now=run.expires_at - timedelta(seconds=1)) is run
+    run = journal.expired(run, now=run.expires_at)
     (result,) = run.execution.results
     assert (result.status, result.error) == (TaskStatus.FAILED, "no result came within 7d")
-    assert (deciding.next_step(run), run.execution.status) == (RequestSlot(1), ExecStatus.PENDING)
+    assert (lifecycle.next_step(run), run.execution.status) == (RequestSlot(1), ExecStatus.PENDING)
     late = came(run)
     assert effect(late) == "too late: the call of process crm.pay is over"
     assert late.execution.results == run.execution.results
@@ -124,7 +125,7 @@ def test_how_long_a_result_is_waited_for_is_the_robots_to_say() -> None:
     robot = GOING_ON.model_validate(GOING_ON.model_dump() | {"robot_config": config})
     run = promised(well(with_tasks(a_process_task(1), robot=robot)))
     assert run.expires_at == NOON + timedelta(minutes=90)
-    assert ledger.expired(run, now=run.expires_at).execution.results[0].error == "no result came within 90m"
+    assert journal.expired(run, now=run.expires_at).execution.results[0].error == "no result came within 90m"
 
 
 def test_the_first_result_counts() -> None:
@@ -136,27 +137,27 @@ def test_the_first_result_counts() -> None:
 
 def test_a_result_of_no_call_of_this_run_changes_nothing() -> None:
     run = told(waiting(), CALLBACK, callback="guessed", output=RESULT)
-    assert (deciding.next_step(run), run.execution.results) == (Park(), waiting().execution.results)
+    assert (lifecycle.next_step(run), run.execution.results) == (Park(), waiting().execution.results)
     assert effect(run) == "refused: no call of this run waits for it"
 
 
 @pytest.mark.parametrize("first", ["came", "answered"])
 def test_a_result_that_is_faster_than_the_promise_is_taken(first: str) -> None:
     run = came(calling(), at=NOON) if first == "came" else taken(calling(), Used("task-1", key(calling()), RESULT))
-    assert isinstance(deciding.next_step(run), CheckRules)
+    assert isinstance(lifecycle.next_step(run), CheckRules)
     assert (promised(run), run.parks) == (run, 0)
 
 
 def test_a_result_of_a_call_that_is_to_be_made_again_is_taken() -> None:
-    run = deciding.apply(calling(), NotCalled("task-1", key(calling()), "the connection broke", 30), now=NOON)
+    run = lifecycle.apply(calling(), NotCalled("task-1", key(calling()), "the connection broke", 30), now=NOON)
     run = came(run, at=NOON)
-    assert isinstance(deciding.next_step(run), CheckRules)
+    assert isinstance(lifecycle.next_step(run), CheckRules)
     assert run.retry_at is None
 
 
 def test_a_call_that_is_made_again_has_the_same_callback() -> None:
-    run = control.hear(ledger.taken_over(calling(executor_id="crm.ping"), now=NOON), now=NOON)
-    step = deciding.next_step(run)
+    run = control.hear(journal.taken_over(calling(executor_id="crm.ping"), now=NOON), now=NOON)
+    step = lifecycle.next_step(run)
     assert isinstance(step, BeginCalls)
     run = taken(run, CallsBegun("task-1", list(step.uses), {step.uses[0].step_id: "another"}))
     assert [callback.id for callback in run.callbacks] == [SECRET]
@@ -164,39 +165,39 @@ def test_a_call_that_is_made_again_has_the_same_callback() -> None:
 
 def test_a_worker_that_takes_a_waiting_run_over_loses_no_promise() -> None:
     run = waiting()
-    assert ledger.taken_over(run, now=LATER) is run
-    assert isinstance(deciding.next_step(ledger.granted(came(run), 1, now=LATER)), CheckRules)
+    assert journal.taken_over(run, now=LATER) is run
+    assert isinstance(lifecycle.next_step(journal.granted(came(run), 1, now=LATER)), CheckRules)
 
 
 def test_after_a_crash_in_a_call_its_result_is_known_if_it_is_here() -> None:
     known = calling().model_copy(update={"inbox": [a_word(CALLBACK, callback=SECRET, output=RESULT)]})
-    run = ledger.heard(ledger.taken_over(known, now=NOON), now=NOON)
-    assert isinstance(deciding.next_step(run), CheckRules)
-    lost = ledger.taken_over(calling(), now=NOON)
+    run = journal.heard(journal.taken_over(known, now=NOON), now=NOON)
+    assert isinstance(lifecycle.next_step(run), CheckRules)
+    lost = journal.taken_over(calling(), now=NOON)
     assert (lost.execution.results[0].error or "").startswith("outcome unknown")
 
 
 @pytest.mark.parametrize("first", ["pause", "came"])
 def test_a_run_that_waits_can_be_paused_as_well_and_needs_both(first: str) -> None:  # TG-16
     run = came(told(waiting(), "pause")) if first == "pause" else told(came(waiting()), "pause")
-    assert (deciding.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
-    assert deciding.next_step(told(run, "resume")) == RequestSlot(1)
+    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
+    assert lifecycle.next_step(told(run, "resume")) == RequestSlot(1)
     run = told(told(waiting(), "pause"), "resume")
-    assert (deciding.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
+    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
 
 
 def test_a_run_that_waits_can_be_stopped() -> None:  # TG-16
     run = told(waiting(), "stop")
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert step == Finish(ExecStatus.CANCELLED)
-    over = deciding.finish(run, step.status, now=LATER)
+    over = lifecycle.finish(run, step.status, now=LATER)
     assert (over.expires_at, came(over).execution) == (None, over.execution)
 
 
 def test_a_task_that_waits_can_be_cancelled() -> None:  # TG-07
     run = told(waiting(), "task.cancel", task={"id": "task-1"})
     assert (run.execution.results[0].status, run.expires_at) == (TaskStatus.SKIPPED, None)
-    step = deciding.next_step(ledger.granted(run, 1, now=LATER))
+    step = lifecycle.next_step(journal.granted(run, 1, now=LATER))
     assert isinstance(step, RunTurn)
     assert effect(came(run)) == "too late: the call of process crm.pay is over"
 
@@ -204,21 +205,21 @@ def test_a_task_that_waits_can_be_cancelled() -> None:  # TG-07
 @pytest.mark.parametrize("action", ["instruct", "task.add", "goal.add", "goal.adjust"])
 def test_nothing_that_people_say_is_the_result(action: str) -> None:  # TG-07
     run = told(waiting(), action, "Also Initech.")
-    assert (deciding.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
+    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
 
 
 @pytest.mark.parametrize("end", ["came", "failed", "expired"])
 def test_a_run_that_waited_replays_to_the_same_execution(end: str) -> None:  # F24
     run = begun(robot=GOING_ON)
     for outcome in before_the_call(run):
-        run = ledger.took(run, outcome, now=NOON)
-    run = ledger.parked(ledger.took(run, Promised("task-1", key(run)), now=NOON), now=NOON)
+        run = journal.took(run, outcome, now=NOON)
+    run = journal.parked(journal.took(run, Promised("task-1", key(run)), now=NOON), now=NOON)
     error, output = ("no", None) if end == "failed" else (None, RESULT)
     word = a_word(CALLBACK, callback=SECRET, output=output, error=error)
     if end == "expired":
-        run = ledger.expired(run, now=NOON + timedelta(days=7))
-    run = ledger.heard(run.model_copy(update={"inbox": [word]}), now=LATER)
-    run = ledger.granted(run, 1, now=LATER)
+        run = journal.expired(run, now=NOON + timedelta(days=7))
+    run = journal.heard(run.model_copy(update={"inbox": [word]}), now=LATER)
+    run = journal.granted(run, 1, now=LATER)
     trail = [type(entry).model_validate_json(entry.model_dump_json()) for entry in run.fresh]
     answer = replayed(run, trail, [""] * len(trail))
     assert (answer.difference, answer.same) == ("", True)
@@ -227,7 +228,7 @@ def test_a_run_that_waited_replays_to_the_same_execution(end: str) -> None:  # F
 
 def before_the_call(run: Run) -> Iterator[Outcome]:
     """What leads a run to its call of a process."""
-    while not isinstance(step := deciding.next_step(run), MakeCalls):
+    while not isinstance(step := lifecycle.next_step(run), MakeCalls):
         plans = isinstance(step, AskAgent) and step.phase is Phase.TASKS
         outcome = Planned([a_process_task(1), a_task(2)], []) if plans else answer(run, step)
         yield outcome

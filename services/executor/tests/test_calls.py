@@ -15,10 +15,11 @@ from services.executor.tests.lives import (
     with_tasks,
 )
 
-from executor.domain import deciding, tasks
+from executor.domain import lifecycle
 from executor.domain.outcomes import CallsBegun, NotCalled, RulesAnswered, StepFailed, TaskAnswered, Thought, Used
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, CheckRules, MakeCalls, RunTurn
+from executor.domain.tasks import tasks
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.conversation import ToolStatus, ToolUse
 from rota_contracts.messages.execution import Task, TaskStatus
@@ -34,7 +35,7 @@ WANTS_REPLY = BAD.model_copy(update={"need_reply": True, "reply_content": "Once 
 def begun(*given: Task, robot: Any = GOING_ON) -> tuple[Run, MakeCalls]:
     """A run that is about to make its first task's calls."""
     run = well(with_tasks(*given, robot=robot))
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, MakeCalls)
     return run, step
 
@@ -62,10 +63,10 @@ def used(name: str, error: str | None = None) -> Used:
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
 def test_that_a_call_begins_is_a_step_of_its_own_before_it_is_made(task: Task) -> None:
     run = with_tasks(task)
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, BeginCalls)
     run = taken(run, CallsBegun("task-1", list(step.uses)))
-    made = deciding.next_step(run)
+    made = lifecycle.next_step(run)
     assert isinstance(made, MakeCalls)
     assert [use.status for use in made.uses] == [ToolStatus.STARTED]
     assert made.uses[0].step_id == step.uses[0].step_id
@@ -102,7 +103,7 @@ def test_what_may_be_called_again_is_what_is_declared_so(task: Task, idempotent:
 def test_the_answer_of_a_single_call_is_the_tasks_result(task: Task) -> None:  # EX-24
     run, step = begun(task)
     run = taken(run, Used("task-1", step.uses[0].step_id, Text(inline="42")))
-    assert isinstance(deciding.next_step(run), CheckRules)
+    assert isinstance(lifecycle.next_step(run), CheckRules)
     run = well(run)
     (result,) = run.execution.results
     assert (result.status, result.output and result.output.inline, len(result.turns)) == ("completed", "42", 1)
@@ -111,7 +112,7 @@ def test_the_answer_of_a_single_call_is_the_tasks_result(task: Task) -> None:  #
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
 def test_a_single_call_has_nobody_to_reply_to(task: Task) -> None:  # EX-24 VA-14
     run = well(begun(task)[0])
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, CheckRules)
     assert step.conversation.max_turns == 1
     run = taken(run, RulesAnswered("task-1", RulesReply(verdict=WANTS_REPLY)))
@@ -132,34 +133,34 @@ def test_a_single_call_that_failed_is_never_made_again(task: Task, error: str) -
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
 def test_a_call_that_reached_nobody_is_made_later_under_the_same_id(task: Task) -> None:  # EX-24
     run, step = begun(task)
-    run = deciding.apply(run, NotCalled("task-1", step.uses[0].step_id, "nobody answers it", 7), now=NOON)
+    run = lifecycle.apply(run, NotCalled("task-1", step.uses[0].step_id, "nobody answers it", 7), now=NOON)
     assert (run.retry_at, run.failures) == (NOON + timedelta(seconds=7), 1)
-    again = deciding.next_step(run)
+    again = lifecycle.next_step(run)
     assert isinstance(again, BeginCalls)
     assert again.uses[0].step_id == step.uses[0].step_id
     run = well(well(run))
-    assert isinstance(deciding.next_step(run), CheckRules)
+    assert isinstance(lifecycle.next_step(run), CheckRules)
     assert (run.retry_at, run.failures) == (None, 0)
 
 
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
 def test_a_call_that_reaches_nobody_for_too_long_fails_its_task(task: Task) -> None:
     run = with_tasks(task, a_task(2), robot=GOING_ON)
-    for number in range(1, deciding.MAX_FAILURES + 1):
+    for number in range(1, lifecycle.MAX_FAILURES + 1):
         run = well(run)
-        step = deciding.next_step(run)
+        step = lifecycle.next_step(run)
         assert isinstance(step, MakeCalls)
-        run = deciding.apply(run, NotCalled("task-1", step.uses[0].step_id, "nobody there", None), now=NOON)
-        assert run.failures == (number if number < deciding.MAX_FAILURES else 0)
+        run = lifecycle.apply(run, NotCalled("task-1", step.uses[0].step_id, "nobody there", None), now=NOON)
+        assert run.failures == (number if number < lifecycle.MAX_FAILURES else 0)
     assert run.execution.results[0].error == "run: nobody there (20 attempts)"
-    step_2 = deciding.next_step(run)
+    step_2 = lifecycle.next_step(run)
     assert isinstance(step_2, RunTurn)
     assert (step_2.task.id, run.retry_at) == ("task-2", None)
 
 
 def test_tools_that_are_wanted_at_once_are_called_at_once() -> None:  # EX-51
     run = thinking("a", "b", "c")
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, MakeCalls)
     assert [use.name for use in step.uses] == ["a", "b", "c"]
 
@@ -167,9 +168,9 @@ def test_tools_that_are_wanted_at_once_are_called_at_once() -> None:  # EX-51
 def test_the_assistant_thinks_on_when_the_last_of_its_calls_is_back_in_whatever_order() -> None:  # EX-51
     run = thinking("a", "b", "c")
     for name in "cab":
-        assert isinstance(deciding.next_step(run), MakeCalls)
+        assert isinstance(lifecycle.next_step(run), MakeCalls)
         run = taken(run, used(name))
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, RunTurn)
     assert (step.turn, step.iteration) == (1, 1)
     (turn,) = run.execution.results[0].turns
@@ -178,21 +179,21 @@ def test_the_assistant_thinks_on_when_the_last_of_its_calls_is_back_in_whatever_
 
 def test_a_failed_tool_goes_back_to_the_assistant_and_fails_no_task() -> None:  # EX-52
     run = taken(thinking("a"), used("a", "404"))
-    assert isinstance(deciding.next_step(run), RunTurn)
+    assert isinstance(lifecycle.next_step(run), RunTurn)
     assert run.execution.results[0].status is TaskStatus.RUNNING
 
 
 @pytest.mark.parametrize("first", [used("b"), used("b", "404")], ids=["done", "failed"])
 def test_an_answer_beside_a_call_that_reached_nobody_is_not_lost(first: Used) -> None:
-    run = deciding.apply(thinking("a", "b"), NotCalled("task-1", "s-a", "away", 30), now=NOON)
-    run = deciding.apply(run, first, now=NOON)
+    run = lifecycle.apply(thinking("a", "b"), NotCalled("task-1", "s-a", "away", 30), now=NOON)
+    run = lifecycle.apply(run, first, now=NOON)
     assert statuses(run) == {"a": "pending", "b": "failed" if first.error else "completed"}
     assert run.retry_at == NOON + timedelta(seconds=30)  # the one is still to be waited for
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, BeginCalls)
     assert [use.name for use in step.uses] == ["a"]
     run = well(run)
-    step_2 = deciding.next_step(run)
+    step_2 = lifecycle.next_step(run)
     assert isinstance(step_2, MakeCalls)
     assert [use.name for use in step_2.uses] == ["a"]  # the other is never called twice
 
@@ -200,8 +201,8 @@ def test_an_answer_beside_a_call_that_reached_nobody_is_not_lost(first: Used) ->
 def test_calls_that_all_reached_nobody_are_all_made_again() -> None:
     run = thinking("a", "b")
     for name in "ab":
-        run = deciding.apply(run, NotCalled("task-1", f"s-{name}", "away", 30), now=NOON)
-    step = deciding.next_step(run)
+        run = lifecycle.apply(run, NotCalled("task-1", f"s-{name}", "away", 30), now=NOON)
+    step = lifecycle.next_step(run)
     assert isinstance(step, BeginCalls)
     assert [use.name for use in step.uses] == ["a", "b"]
 
@@ -224,7 +225,7 @@ def test_a_worker_that_died_before_its_call_began_leaves_nothing_to_mend() -> No
 def test_after_a_crash_an_idempotent_call_is_made_again_under_the_same_id(task: Task) -> None:
     run, step = begun(task)
     run = tasks.taken_over(run, now=NOON)
-    again = deciding.next_step(run)
+    again = lifecycle.next_step(run)
     assert isinstance(again, BeginCalls)
     assert [use.step_id for use in again.uses] == [use.step_id for use in step.uses]
     assert again.uses[0].status is ToolStatus.PENDING
@@ -240,7 +241,7 @@ def test_after_a_crash_another_call_fails_its_task_for_nobody_knows_what_became_
     lost = f"outcome unknown: its worker ended while it called {name}, which isn't declared idempotent"
     assert (result.status, result.error) == (TaskStatus.FAILED, lost)
     assert result.turns[0].rounds[0].uses[0].status is ToolStatus.UNKNOWN
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     if robot is GOING_ON:
         assert isinstance(step, RunTurn)
         assert (step.task.id, run.execution.error) == ("task-2", None)
@@ -252,7 +253,7 @@ def test_after_a_crash_in_several_calls_what_is_done_stays_and_what_is_harmless_
     run = taken(thinking("a", "b", idempotent=True), used("a"))
     run = tasks.taken_over(run, now=NOON)
     assert statuses(run) == {"a": "completed", "b": "pending"}
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, BeginCalls)
     assert [use.name for use in step.uses] == ["b"]
 
@@ -263,7 +264,7 @@ def test_after_a_crash_in_several_calls_one_that_is_lost_is_enough_to_fail_the_t
     run = tasks.taken_over(taken(run, used("c")), now=NOON)
     assert statuses(run) == {"a": "pending", "b": "unknown", "c": "completed"}
     assert (run.execution.results[0].error or "").startswith("outcome unknown: its worker ended while it called b, ")
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, RunTurn)
     assert step.task.id == "task-2"
 
@@ -278,6 +279,6 @@ def test_to_be_taken_over_changes_nothing_where_no_call_is_under_way() -> None:
         with_tasks(a_task(1)),
         taken(with_tasks(a_task(1)), TaskAnswered("task-1", Text(inline="x"))),
         taken(thinking("a"), used("a")),
-        deciding.apply(with_tasks(a_task(1)), StepFailed("no"), now=NOON),
+        lifecycle.apply(with_tasks(a_task(1)), StepFailed("no"), now=NOON),
     ]
     assert [tasks.taken_over(run, now=NOON) is run for run in lives] == [True] * len(lives)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.connectors import ConnectorFileError, Connectors
+from executor.agents.connectors import ConnectorFileError, Connectors
 from rota_common.errors import Permanent
 
 KEY = "sk-very-secret"

@@ -22,9 +22,10 @@ from services.executor.tests.lives import (
     with_tasks,
 )
 
-from executor.domain import control, deciding, ledger
+from executor.domain import journal, lifecycle
 from executor.domain.outcomes import Recalled, RulesAnswered
 from executor.domain.run import Run, Waiting
+from executor.domain.signals import control
 from executor.domain.steps import (
     CheckRules,
     Finish,
@@ -48,30 +49,30 @@ QUESTIONS = (RequestVerdict, RequestDelivery, RequestLearning)
 
 
 def parked(run: Run, at: datetime = NOON) -> Run:
-    return ledger.parked(run, now=at)
+    return journal.parked(run, now=at)
 
 
 def back(run: Run, grant: int | None = None, at: datetime = NOON) -> Run:
-    return ledger.granted(run, run.parks if grant is None else grant, now=at)
+    return journal.granted(run, run.parks if grant is None else grant, now=at)
 
 
 @pytest.mark.parametrize("until", POINTS)
 def test_a_paused_run_holds_wherever_it_is_and_goes_on_from_there(until: Any) -> None:  # TG-16 DEC-16
     before = on_the_way(until)
     run = told(before, "pause")
-    assert (deciding.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
+    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
     run = told(parked(run), "resume")
-    assert (deciding.next_step(run), run.execution.status) == (RequestSlot(1), ExecStatus.PENDING)
+    assert (lifecycle.next_step(run), run.execution.status) == (RequestSlot(1), ExecStatus.PENDING)
     run = back(run)
-    assert (deciding.next_step(run), run.execution.status) == (deciding.next_step(before), ExecStatus.RUNNING)
+    assert (lifecycle.next_step(run), run.execution.status) == (lifecycle.next_step(before), ExecStatus.RUNNING)
     assert lived(run)[0].execution.status is ExecStatus.COMPLETED
 
 
 @pytest.mark.parametrize("until", POINTS)
 def test_a_stopped_run_ends_cancelled_wherever_it_is(until: Any) -> None:  # TG-16 F11
     run = told(on_the_way(until), "stop", reason="wrong customer")
-    assert (deciding.next_step(run), effect(run)) == (Finish(ExecStatus.CANCELLED), "stops")
-    over = deciding.finish(run, ExecStatus.CANCELLED, now=HOUR)
+    assert (lifecycle.next_step(run), effect(run)) == (Finish(ExecStatus.CANCELLED), "stops")
+    over = lifecycle.finish(run, ExecStatus.CANCELLED, now=HOUR)
     assert (over.execution.status, over.execution.error) == (ExecStatus.CANCELLED, "wrong customer")
     assert (over.execution.deadline_at, over.execution.phases[-1].finished_at) == (None, HOUR)
 
@@ -87,8 +88,8 @@ def test_the_first_reason_to_stop_is_the_one_that_counts() -> None:
 
 def test_a_stop_goes_before_a_pause_and_before_a_question() -> None:
     run = told(told(begun(), "pause"), "stop")
-    assert deciding.next_step(run) == Finish(ExecStatus.CANCELLED)
-    assert deciding.next_step(told(parked(told(begun(), "pause")), "stop")) == Finish(ExecStatus.CANCELLED)
+    assert lifecycle.next_step(run) == Finish(ExecStatus.CANCELLED)
+    assert lifecycle.next_step(told(parked(told(begun(), "pause")), "stop")) == Finish(ExecStatus.CANCELLED)
 
 
 DEADLINE = "deadline: it worked longer than its max_duration 30m"
@@ -125,7 +126,7 @@ def test_a_deadline_cuts_no_learning_off(until: Any) -> None:
 
 def test_a_deadline_that_comes_as_a_run_is_paused_waits_for_its_next_working_time() -> None:  # DEC-34
     run = told(told(at(RunTurn), "pause", at=HOUR), "deadline", at=HOUR)
-    assert (run.execution.error, deciding.next_step(run)) == (None, Park())
+    assert (run.execution.error, lifecycle.next_step(run)) == (None, Park())
     run = told(parked(run, at=HOUR), "resume", at=HOUR + timedelta(days=9))
     run = back(run, at=HOUR + timedelta(days=9))
     assert run.execution.deadline_at == HOUR + timedelta(days=9)  # nothing is left: it is told again at once
@@ -194,39 +195,42 @@ def test_a_doubled_grant_is_one() -> None:
 def test_a_grant_for_a_run_that_is_paused_again_is_given_back() -> None:
     run = told(told(parked(told(at(RunTurn), "pause")), "resume"), "pause")
     run = back(run)
-    assert deciding.next_step(run) == Park()
+    assert lifecycle.next_step(run) == Park()
     assert (parked(run).parks, parked(run).granted) == (2, 1)
 
 
 def test_a_run_that_is_over_gets_no_slot() -> None:
-    run = deciding.finish(told(parked(told(at(RunTurn), "pause")), "stop"), ExecStatus.CANCELLED, now=NOON)
+    run = lifecycle.finish(told(parked(told(at(RunTurn), "pause")), "stop"), ExecStatus.CANCELLED, now=NOON)
     assert back(run) is run
 
 
 def test_an_answer_to_a_parked_run_is_taken_and_waits_with_it() -> None:
     run = at(RequestVerdict, expected="a result")
-    verdict = answer(run, deciding.next_step(run))
-    run = deciding.asking(run, RequestVerdict(*_fields(run)), now=NOON, patience=timedelta(seconds=60))
-    run = deciding.apply(parked(told(run, "pause")), verdict, now=HOUR)
+    verdict = answer(run, lifecycle.next_step(run))
+    run = lifecycle.asking(run, RequestVerdict(*_fields(run)), now=NOON, patience=timedelta(seconds=60))
+    run = lifecycle.apply(parked(told(run, "pause")), verdict, now=HOUR)
     assert run.execution.results[0].status is TaskStatus.COMPLETED
-    assert (deciding.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
+    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
 
 
 def _fields(run: Run) -> Any:
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, RequestVerdict)
     return step.task, step.output, step.validation_id, step.conversation
 
 
 def test_what_was_asked_before_it_was_parked_is_asked_anew_when_it_goes_on() -> None:
-    run = deciding.asking(at(RequestDelivery), RequestDelivery("r"), now=NOON, patience=timedelta(seconds=60))
+    run = lifecycle.asking(at(RequestDelivery), RequestDelivery("r"), now=NOON, patience=timedelta(seconds=60))
     run = back(told(parked(told(run, "pause")), "resume"))
     assert (run.waiting, run.asked_at, run.asks) == (Waiting.NOTHING, None, 0)
 
 
 def test_a_resume_for_a_run_that_is_not_paused_says_so() -> None:
     run = told(at(RunTurn), "resume")
-    assert (effect(run), deciding.next_step(run)) == ("nothing to do: it isn't paused", deciding.next_step(at(RunTurn)))
+    assert (effect(run), lifecycle.next_step(run)) == (
+        "nothing to do: it isn't paused",
+        lifecycle.next_step(at(RunTurn)),
+    )
 
 
 def test_every_word_leaves_a_trace_with_what_came_of_it() -> None:
@@ -239,12 +243,12 @@ def test_every_word_leaves_a_trace_with_what_came_of_it() -> None:
 def test_a_word_that_no_run_knows_is_refused_and_harms_nothing() -> None:
     run = told(begun(), InterventionAction.PLAN_ADD, "tomorrow")
     assert effect(run) == "refused: a run under way knows no plan.add"
-    assert deciding.next_step(run) == deciding.next_step(begun())
+    assert lifecycle.next_step(run) == lifecycle.next_step(begun())
 
 
 @pytest.mark.parametrize("action", ["pause", "resume", "stop", "deadline", *InterventionAction])
 def test_a_run_that_is_over_hears_nothing_more(action: str) -> None:
-    over = deciding.finish(at(RequestLearning), ExecStatus.COMPLETED, now=NOON)
+    over = lifecycle.finish(at(RequestLearning), ExecStatus.COMPLETED, now=NOON)
     assert told(over, action, "again") == over.model_copy(update={"heard": 1})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from services.executor.tests.lives import BAD, GOOD, STEPS, answer, at, begun, lived, on_the_way, taken
 
-from executor.domain import deciding
+from executor.domain import lifecycle
 from executor.domain.outcomes import (
     Learnt,
     Recalled,
@@ -78,7 +78,7 @@ def test_a_result_without_open_rules_and_expectations_needs_no_semantic_verdict(
 def test_a_rule_in_words_needs_a_semantic_verdict() -> None:  # EX-21
     run = at(CheckRules)
     run = taken(run, RulesAnswered("task-1", RulesReply(verdict=GOOD, open_rules=["Be kind."])))
-    assert isinstance(deciding.next_step(run), RequestVerdict)
+    assert isinstance(lifecycle.next_step(run), RequestVerdict)
 
 
 def test_a_completed_task_keeps_its_output_and_its_verdict() -> None:  # EX-21
@@ -104,9 +104,9 @@ def test_a_sandbox_run_says_that_it_behaves_like_a_dry_run() -> None:  # EX-09, 
 
 def test_an_answer_that_can_not_be_used_is_asked_for_again_with_the_reason() -> None:
     run = at(Phase.GOALS)
-    first = deciding.next_step(run)
-    run = deciding.apply(run, Unusable("expected JSON"), now=NOON)
-    again = deciding.next_step(run)
+    first = lifecycle.next_step(run)
+    run = lifecycle.apply(run, Unusable("expected JSON"), now=NOON)
+    again = lifecycle.next_step(run)
     assert isinstance(again, AskAgent)
     assert isinstance(first, AskAgent)
     assert (again.phase, run.feedback) == (Phase.GOALS, "expected JSON")
@@ -115,45 +115,47 @@ def test_an_answer_that_can_not_be_used_is_asked_for_again_with_the_reason() -> 
 
 def test_after_a_usable_answer_nothing_is_left_of_the_ones_before() -> None:
     run = at(Phase.GOALS)
-    run = deciding.apply(run, Unusable("expected JSON"), now=NOON)
-    run = deciding.apply(run, StepDelayed("busy", None), now=NOON, retry_after=5)
-    run = taken(run, answer(run, deciding.next_step(run)))
+    run = lifecycle.apply(run, Unusable("expected JSON"), now=NOON)
+    run = lifecycle.apply(run, StepDelayed("busy", None), now=NOON, retry_after=5)
+    run = taken(run, answer(run, lifecycle.next_step(run)))
     assert (run.feedback, run.attempts, run.failures, run.retry_at) == ("", 0, 0, None)
 
 
 @pytest.mark.parametrize("phase", [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, Phase.DELIVERY])
 def test_the_third_unusable_answer_fails_the_run_with_the_reason(phase: Phase) -> None:
     run = on_the_way(phase)
-    for _ in range(deciding.MAX_ATTEMPTS):
-        assert names([deciding.next_step(run)]) == [phase]
-        run = deciding.apply(run, Unusable("expected a plan"), now=NOON)
+    for _ in range(lifecycle.MAX_ATTEMPTS):
+        assert names([lifecycle.next_step(run)]) == [phase]
+        run = lifecycle.apply(run, Unusable("expected a plan"), now=NOON)
     assert run.execution.error == f"{phase}: expected a plan (3 attempts)"
-    assert isinstance(deciding.next_step(run), RequestLearning)
+    assert isinstance(lifecycle.next_step(run), RequestLearning)
 
 
 def test_a_delayed_step_is_tried_again_when_the_other_side_says() -> None:
-    run = deciding.apply(at(Phase.GOALS), StepDelayed("rate limited", 42), now=NOON, retry_after=1)
+    run = lifecycle.apply(at(Phase.GOALS), StepDelayed("rate limited", 42), now=NOON, retry_after=1)
     assert run.retry_at == NOON + timedelta(seconds=42)
-    assert (run.execution.error, names([deciding.next_step(run)])) == (None, ["goals"])
+    assert (run.execution.error, names([lifecycle.next_step(run)])) == (None, ["goals"])
 
 
 def test_without_a_word_from_the_other_side_our_own_delay_holds() -> None:
-    run = deciding.apply(at(Phase.GOALS), StepDelayed("down", None), now=NOON, retry_after=7)
+    run = lifecycle.apply(at(Phase.GOALS), StepDelayed("down", None), now=NOON, retry_after=7)
     assert (run.retry_at, run.failures) == (NOON + timedelta(seconds=7), 1)
 
 
 def test_a_delayed_step_is_the_same_step_when_it_is_tried_again() -> None:
     before = at(Phase.GOALS)
-    assert deciding.next_step(deciding.apply(before, StepDelayed("down", None), now=NOON)) == deciding.next_step(before)
+    assert lifecycle.next_step(lifecycle.apply(before, StepDelayed("down", None), now=NOON)) == lifecycle.next_step(
+        before
+    )
 
 
 @pytest.mark.parametrize("until", [Phase.GOALS, RunTurn])
 def test_a_step_that_fails_for_too_long_fails_the_run(until: Any) -> None:
     run = at(until)
-    for _ in range(deciding.MAX_FAILURES - 1):
-        run = deciding.apply(run, StepDelayed("down", None), now=NOON, retry_after=300)
+    for _ in range(lifecycle.MAX_FAILURES - 1):
+        run = lifecycle.apply(run, StepDelayed("down", None), now=NOON, retry_after=300)
         assert run.execution.error is None
-    run = deciding.apply(run, StepDelayed("down", None), now=NOON, retry_after=300)
+    run = lifecycle.apply(run, StepDelayed("down", None), now=NOON, retry_after=300)
     assert run.execution.error == f"{_of(until)}{_phase(until)}: down (20 attempts)"
     assert (run.retry_at, run.failures) == (None, 0)
     assert [result.finished_at for result in run.execution.results] in ([], [NOON])  # now, not when it would have been
@@ -169,13 +171,13 @@ def _of(until: Any) -> str:
 
 
 def test_a_refused_step_fails_the_run_at_once() -> None:
-    run = deciding.apply(at(Phase.TASKS), StepFailed("there is no agent rota.tasks"), now=NOON)
+    run = lifecycle.apply(at(Phase.TASKS), StepFailed("there is no agent rota.tasks"), now=NOON)
     assert run.execution.error == "there is no agent rota.tasks"
-    assert isinstance(deciding.next_step(run), RequestLearning)
+    assert isinstance(lifecycle.next_step(run), RequestLearning)
 
 
 def test_a_refused_task_is_the_failed_one() -> None:  # EX-25
-    run = deciding.apply(at(RunTurn), StepFailed("no connector"), now=NOON)
+    run = lifecycle.apply(at(RunTurn), StepFailed("no connector"), now=NOON)
     (result,) = run.execution.results
     assert (result.task_id, result.status, result.error) == ("task-1", TaskStatus.FAILED, "no connector")
     assert run.execution.error == "task task-1 (Step 1): no connector"
@@ -186,7 +188,7 @@ def test_a_broken_rule_fails_the_task_and_stops_the_run() -> None:  # EX-25, DEC
     (result,) = run.execution.results
     assert (result.status, result.error, result.validation) == (TaskStatus.FAILED, "too short; no figures", BAD)
     assert run.execution.error == "task task-1 (Step 1): too short; no figures"
-    assert isinstance(deciding.next_step(run), RequestLearning)
+    assert isinstance(lifecycle.next_step(run), RequestLearning)
 
 
 @pytest.mark.parametrize(
@@ -200,11 +202,11 @@ def test_a_broken_rule_fails_the_task_and_stops_the_run() -> None:  # EX-25, DEC
 )
 def test_a_verdict_that_is_not_a_yes_fails_the_run(verdict: Any, error: str | None, reason: str) -> None:  # EX-25
     run = at(RequestVerdict, expected="a result")
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, RequestVerdict)
     run = taken(run, VerdictGiven(step.validation_id, "task-1", verdict, error))
     assert run.execution.error == f"task task-1 (Step 1): {reason}"
-    assert isinstance(deciding.next_step(run), RequestLearning)
+    assert isinstance(lifecycle.next_step(run), RequestLearning)
 
 
 def test_the_tasks_after_a_failed_one_are_not_begun() -> None:  # EX-25
@@ -216,7 +218,7 @@ def test_the_tasks_after_a_failed_one_are_not_begun() -> None:  # EX-25
 
 @pytest.mark.parametrize("until", STEPS[:-2])
 def test_a_failed_run_learns_delivers_nothing_and_ends_failed(until: Any) -> None:  # DEC-33
-    failed = deciding.apply(on_the_way(until), StepFailed("no luck"), now=NOON)
+    failed = lifecycle.apply(on_the_way(until), StepFailed("no luck"), now=NOON)
     if until is RecallLessons:
         failed = taken(failed, Recalled([]))
     run, steps = lived(failed)
@@ -227,23 +229,23 @@ def test_a_failed_run_learns_delivers_nothing_and_ends_failed(until: Any) -> Non
 
 def test_a_run_that_delivered_but_could_not_learn_is_complete_all_the_same() -> None:
     run = taken(at(RequestLearning), Learnt(LearningResult(error="the learner gave up")))
-    assert deciding.next_step(run) == Finish(ExecStatus.COMPLETED)
+    assert lifecycle.next_step(run) == Finish(ExecStatus.COMPLETED)
 
 
 @pytest.mark.parametrize("until", [*STEPS, Finish])
 def test_a_run_can_be_cancelled_at_any_point(until: Any) -> None:  # TG-20
     run = on_the_way(until).model_copy(update={"cancelled": "the robot was deleted"})
-    assert deciding.next_step(run) == Finish(ExecStatus.CANCELLED)
-    over = deciding.finish(run, ExecStatus.CANCELLED, now=NOON)
+    assert lifecycle.next_step(run) == Finish(ExecStatus.CANCELLED)
+    over = lifecycle.finish(run, ExecStatus.CANCELLED, now=NOON)
     assert (over.execution.status, over.execution.error) == (ExecStatus.CANCELLED, "the robot was deleted")
-    assert (over.execution.finished_at, deciding.next_step(over)) == (NOON, Done())
+    assert (over.execution.finished_at, lifecycle.next_step(over)) == (NOON, Done())
 
 
 def test_steps_have_ids_of_their_own_in_every_run() -> None:
-    mine = deciding.next_step(at(Phase.GOALS))
+    mine = lifecycle.next_step(at(Phase.GOALS))
     other = begun()
     other = other.seen(execution_id="e2")
-    theirs = deciding.next_step(at(Phase.GOALS, run=other))
+    theirs = lifecycle.next_step(at(Phase.GOALS, run=other))
     assert isinstance(mine, AskAgent)
     assert isinstance(theirs, AskAgent)
     assert mine.step_id != theirs.step_id

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from services.executor.tests.lives import GOOD, PATIENCE, STEPS, answer, at, begun, on_the_way, taken
 
-from executor.domain import deciding
+from executor.domain import lifecycle
 from executor.domain.outcomes import (
     DeliveryTaken,
     GoalsSet,
@@ -31,7 +31,7 @@ from rota_contracts.messages.execution import ExecStatus
 def outcomes() -> list[Outcome]:
     """One of each kind that ends a step, from the whole life of a clock run."""
     run, found = begun("clock"), list[Outcome]()
-    while not isinstance(step := deciding.next_step(run), Finish):
+    while not isinstance(step := lifecycle.next_step(run), Finish):
         found.append(answer(run, step, expected="a result"))
         run = taken(run, found[-1])
     return [*found, StepFailed("no luck")]
@@ -49,7 +49,7 @@ def test_an_outcome_that_comes_twice_is_applied_once(number: int) -> None:
         run = taken(run, outcome)
     once = taken(run, outcomes()[number])
     assert once != run
-    assert deciding.apply(once, outcomes()[number], now=NOON + timedelta(hours=1)) == once
+    assert lifecycle.apply(once, outcomes()[number], now=NOON + timedelta(hours=1)) == once
 
 
 ANSWERS = [outcome for outcome in outcomes() if isinstance(outcome, VerdictGiven | DeliveryTaken | Learnt)]
@@ -59,20 +59,20 @@ ANSWERS = [outcome for outcome in outcomes() if isinstance(outcome, VerdictGiven
 @pytest.mark.parametrize("until", STEPS)
 def test_an_answer_that_is_not_waited_for_changes_nothing(until: Any, stale: Outcome) -> None:
     run = on_the_way(until)
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     if isinstance(step, RequestVerdict | RequestDelivery | RequestLearning):
-        run = deciding.asking(run, step, now=NOON, patience=PATIENCE)
+        run = lifecycle.asking(run, step, now=NOON, patience=PATIENCE)
     awaited = answer(run, step, expected="a result") == stale
-    changed = deciding.apply(run, stale, now=NOON) != run
+    changed = lifecycle.apply(run, stale, now=NOON) != run
     assert changed == (awaited and isinstance(stale, VerdictGiven | DeliveryTaken | Learnt))
 
 
 @pytest.mark.parametrize("status", [ExecStatus.COMPLETED, ExecStatus.FAILED, ExecStatus.CANCELLED])
 @pytest.mark.parametrize("until", STEPS)
 def test_nothing_changes_a_run_that_is_over(until: Any, status: ExecStatus) -> None:
-    over = deciding.finish(on_the_way(until), status, now=NOON)
+    over = lifecycle.finish(on_the_way(until), status, now=NOON)
     late = [*outcomes(), Unusable("what?"), StepDelayed("busy", 1)]
-    assert [deciding.apply(over, outcome, now=NOON) for outcome in late] == [over] * len(late)
+    assert [lifecycle.apply(over, outcome, now=NOON) for outcome in late] == [over] * len(late)
 
 
 def test_a_verdict_of_another_request_is_not_the_one_waited_for() -> None:

@@ -11,7 +11,7 @@ from executor.adapters.fakes import MemoryRuns
 from executor.domain.outcomes import Outcome, StepDelayed
 from executor.domain.run import Run, Waiting
 from executor.domain.steps import RequestDelivery, RequestLearning, RunTurn, Step
-from executor.drive import Pace
+from executor.worker import Pace
 from rota_common.errors import Transient
 from rota_common.testing.samples import NOON
 

@@ -18,12 +18,12 @@ from services.executor.tests.lives import (
     with_tasks,
 )
 
-from executor.agents import Agents
-from executor.domain import deciding
+from executor.agents.prompt_files import Agents
+from executor.agents.prompts import for_phase
+from executor.domain import lifecycle
 from executor.domain.outcomes import NothingToDo, Planned, RulesAnswered, StepDelayed, StepFailed, Unusable, Used
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, CheckRules, Finish, MakeCalls, RequestLearning, RunTurn
-from executor.prompts import for_phase
 from executor.requests import delivery_request
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.execution import ExecStatus, TaskStatus
@@ -40,12 +40,12 @@ def three(robot: Any = GOING_ON) -> Run:
 
 def failing(run: Run, *numbers: int) -> Run:
     """The run to its end, in which the tasks with these numbers break a rule."""
-    while not isinstance(step := deciding.next_step(run), Finish):
+    while not isinstance(step := lifecycle.next_step(run), Finish):
         if isinstance(step, CheckRules) and step.task.order in numbers:
             run = taken(run, RulesAnswered(step.task.id, RulesReply(verdict=BAD)))
         else:
             run = well(run)
-    return deciding.finish(run, step.status, now=NOON)
+    return lifecycle.finish(run, step.status, now=NOON)
 
 
 def statuses(run: Run) -> list[str]:
@@ -86,7 +86,7 @@ def test_where_nobody_says_otherwise_the_first_failure_ends_the_run(number: int)
 
 def test_a_failed_result_is_told_to_nobody() -> None:  # EX-22 F13
     run = three()
-    while not isinstance(step := deciding.next_step(run), AskAgent):
+    while not isinstance(step := lifecycle.next_step(run), AskAgent):
         broken = isinstance(step, CheckRules) and step.task.id == "task-2"
         run = taken(run, RulesAnswered("task-2", RulesReply(verdict=BAD))) if broken else well(run)
     agent = Agents().find("rota.delivery")
@@ -107,28 +107,28 @@ def test_the_score_of_a_delivery_is_the_lowest_of_what_it_is_made_of() -> None: 
 
 @pytest.mark.parametrize("task", [a_task(1), an_mcp_task(1), a_process_task(1)], ids=["assistant", "mcp", "process"])
 def test_a_step_that_can_not_be_done_fails_its_task_and_not_the_run(task: Any) -> None:  # EX-25
-    run = deciding.apply(with_tasks(task, a_task(2), robot=GOING_ON), StepFailed("no connector"), now=NOON)
+    run = lifecycle.apply(with_tasks(task, a_task(2), robot=GOING_ON), StepFailed("no connector"), now=NOON)
     assert (run.execution.results[0].status, run.execution.results[0].error) == (TaskStatus.FAILED, "no connector")
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, RunTurn)
     assert step.task.id == "task-2"
 
 
 def test_nothing_of_a_failed_task_is_left_for_the_next_one() -> None:
     run = three()
-    run = deciding.apply(run, Unusable("expected text"), now=NOON)
-    run = deciding.apply(run, StepDelayed("busy", None), now=NOON, retry_after=5)
-    run = deciding.apply(run, StepFailed("no connector"), now=NOON)
+    run = lifecycle.apply(run, Unusable("expected text"), now=NOON)
+    run = lifecycle.apply(run, StepDelayed("busy", None), now=NOON, retry_after=5)
+    run = lifecycle.apply(run, StepFailed("no connector"), now=NOON)
     assert (run.feedback, run.attempts, run.failures, run.retry_at) == ("", 0, 0, None)
 
 
 def test_a_tool_that_fails_fails_its_task_with_what_it_said() -> None:  # EX-24
     run = well(with_tasks(an_mcp_task(1), a_task(2), robot=GOING_ON))
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, MakeCalls)
     run = taken(run, Used("task-1", step.uses[0].step_id, None, "404: no such customer"))
     assert (run.execution.results[0].status, run.execution.results[0].error) == ("failed", "404: no such customer")
-    assert isinstance(deciding.next_step(run), RunTurn)
+    assert isinstance(lifecycle.next_step(run), RunTurn)
 
 
 @pytest.mark.parametrize("phase", [Phase.GOALS, Phase.TASKS])
@@ -149,7 +149,7 @@ def test_a_run_that_learns_nothing_ends_at_once_when_there_is_nothing_to_do() ->
     robot = equipped().model_copy()
     config = robot.robot_config.model_copy(update={"learn": robot.robot_config.learn.model_copy(update={"on": False})})
     run = at(Phase.GOALS, run=begun(robot=robot.model_copy(update={"robot_config": config})))
-    assert deciding.next_step(taken(run, NothingToDo("no new leads"))) == Finish(ExecStatus.COMPLETED)
+    assert lifecycle.next_step(taken(run, NothingToDo("no new leads"))) == Finish(ExecStatus.COMPLETED)
 
 
 def test_a_new_plan_with_nothing_left_to_do_delivers_what_is_done() -> None:  # EX-29

@@ -8,10 +8,10 @@ import pytest
 from services.executor.tests.desk import PACE, Desk, Held
 from services.executor.tests.lives import begun
 
+from executor.active_runs import Hands, Interrupted
 from executor.adapters.fakes import MemoryRuns
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
-from executor.hands import Hands, Interrupted
 from rota_contracts.messages.execution import ExecStatus
 
 

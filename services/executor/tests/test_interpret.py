@@ -7,10 +7,10 @@ import pytest
 from services.executor.tests.lives import EQUIPPED, a_task, at, begun, lived, taken, well, with_tasks
 from services.executor.tests.workshop import LOOKUP
 
-from executor.agent.words import Said, ToolCall
-from executor.domain import deciding
-from executor.domain.interpret import MAX_DEPTH, Kept, interpret, room
+from executor.domain import lifecycle
+from executor.domain.conversation.chat import Said, ToolCall
 from executor.domain.outcomes import GoalsCompared, NothingToDo, Outcome, Planned, TaskAnswered, Thought, Unusable
+from executor.domain.planning.interpret import MAX_DEPTH, Kept, interpret, room
 from executor.domain.run import Run
 from executor.domain.steps import CompareGoals
 from rota_contracts.messages.execution import ExecStatus
@@ -20,7 +20,7 @@ from rota_contracts.robots.robot import Phase
 
 
 def understood(run: Run, said: Said, kept: Kept | None = None) -> Outcome:
-    step: Any = deciding.next_step(run)
+    step: Any = lifecycle.next_step(run)
     return interpret(run, step, said, [LOOKUP], kept or Kept())
 
 

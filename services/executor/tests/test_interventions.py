@@ -17,13 +17,13 @@ from services.executor.tests.lives import (
     with_tasks,
 )
 
-from executor.agents import Agents
-from executor.domain import deciding
+from executor.agents.prompt_files import Agents
+from executor.agents.prompts import for_phase
+from executor.domain import lifecycle
 from executor.domain.outcomes import Planned, Unusable
-from executor.domain.plan import MAX_TASKS
+from executor.domain.planning.plan import MAX_TASKS
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, CheckRules, RequestDelivery, RequestLearning, RequestVerdict, RunTurn
-from executor.prompts import for_phase
 from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.execution import ExecStatus, TaskStatus
 from rota_contracts.robots.robot import Phase
@@ -67,7 +67,7 @@ def clock_run(until: Any) -> Run:
 def test_before_there_is_a_plan_the_planner_hears_of_it(until: Phase, action: str, before: str) -> None:  # TG-07
     run = said(clock_run(until), action)
     assert effect(run) == before
-    assert deciding.next_step(run) == deciding.next_step(clock_run(until))
+    assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
     run = at(Phase.TASKS, run=run)
     agent = Agents().find("rota.tasks")
     assert agent is not None
@@ -90,7 +90,7 @@ def test_once_the_tasks_are_done_it_is_too_late(until: Any, action: str, after: 
     run = said(clock_run(until), action)
     late = LATE if until is RequestLearning else "the next step hears it"
     assert effect(run) == (after or late)
-    assert deciding.next_step(run) == deciding.next_step(clock_run(until))
+    assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
 
 
 def test_a_task_that_is_added_runs_last_as_a_persons_own() -> None:  # EX-17
@@ -104,7 +104,7 @@ def test_a_task_that_is_added_runs_last_as_a_persons_own() -> None:  # EX-17
 def test_a_task_that_several_could_do_is_given_to_one_by_the_planner() -> None:
     run = told(well(with_tasks(a_task(1))), "task.add", "Look at Initech.")
     assert effect(run) == "planned anew after the task in hand"
-    step = deciding.next_step(well(run))
+    step = lifecycle.next_step(well(run))
     assert isinstance(step, AskAgent)
     assert step.phase is Phase.TASKS
     alone = told(with_tasks(a_task(1), robot=a_robot()), "task.add", "Look at Initech.")
@@ -137,12 +137,12 @@ def test_a_plan_that_is_full_takes_no_more_tasks() -> None:
 def test_a_task_can_be_cancelled_at_each_of_its_steps_and_the_next_begins_clean(until: Any) -> None:
     run = at(until, run=begun(robot=EQUIPPED), expected="a result")
     if until is RunTurn:
-        run = deciding.apply(run, Unusable("expected text"), now=NOON)
+        run = lifecycle.apply(run, Unusable("expected text"), now=NOON)
     run = said(run, "task.cancel")
     assert [(result.status, result.error) for result in run.execution.results] == [
         (TaskStatus.SKIPPED, "cancelled by a person")
     ]
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, RunTurn)
     assert (step.task.id, run.feedback, run.attempts, run.checked) == ("task-2", "", 0, None)
     assert lived(run)[0].execution.status is ExecStatus.COMPLETED
@@ -151,7 +151,7 @@ def test_a_task_can_be_cancelled_at_each_of_its_steps_and_the_next_begins_clean(
 def test_to_cancel_a_later_task_leaves_the_one_in_hand_as_it_is() -> None:
     run = at(RequestVerdict, run=begun(robot=EQUIPPED), expected="a result")
     after = told(run, "task.cancel", task={"id": "task-2"})
-    assert (deciding.next_step(after), after.checked) == (deciding.next_step(run), run.checked)
+    assert (lifecycle.next_step(after), after.checked) == (lifecycle.next_step(run), run.checked)
     over = lived(after)[0]
     assert [result.status for result in over.execution.results] == ["completed", "skipped"]
 
@@ -198,7 +198,7 @@ def test_a_task_that_has_begun_keeps_who_does_it_and_hears_the_rest() -> None:
     assert effect(run) == "refused: the task has begun, args, executor_id can't change any more"
     run = told(run, "task.update", task={"id": "task-1", "expected_output": "two pages"})
     assert effect(run) == "task task-1 was changed"
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, CheckRules)
     assert step.task.expected_output == "two pages"
 
@@ -208,7 +208,7 @@ def test_new_goals_are_planned_for_once_the_task_in_hand_is_done(action: str) ->
     run = said(well(with_tasks(a_task(1), a_task(2), a_task(3))), action)
     assert effect(run) == "planned anew after the task in hand"
     run = well(run)
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, AskAgent)
     assert step.phase is Phase.TASKS
     assert run.execution.goals is not None
@@ -222,17 +222,17 @@ def test_new_goals_are_planned_for_once_the_task_in_hand_is_done(action: str) ->
 def test_a_task_that_a_person_added_outlives_a_new_plan() -> None:
     run = told(with_tasks(a_task(1), a_task(2)), "task.add", "Look at Initech.", task={"executor_id": "scorer"})
     run = told(run, "goal.add", "Watch Initech too.")
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, AskAgent)
     assert step.phase is Phase.TASKS
-    run = deciding.apply(run, Planned([a_task(4)], []), now=NOON)
+    run = lifecycle.apply(run, Planned([a_task(4)], []), now=NOON)
     assert [task.id for task in run.execution.tasks or []] == ["task-3", "task-4"]
 
 
 def test_a_plan_that_is_made_anew_is_another_question_to_the_planner() -> None:
-    first = deciding.next_step(at(Phase.TASKS))
+    first = lifecycle.next_step(at(Phase.TASKS))
     run = said(at(RunTurn), "goal.add")
-    again = deciding.next_step(run)
+    again = lifecycle.next_step(run)
     assert isinstance(first, AskAgent)
     assert isinstance(again, AskAgent)
     assert first.step_id != again.step_id

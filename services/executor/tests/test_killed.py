@@ -14,7 +14,7 @@ from services.executor.tests.mergers import MERGE, an_earlier, deduping
 from services.executor.tests.workshop import Blobs
 
 from executor.adapters.fakes import MemoryRuns
-from executor.domain import deciding
+from executor.domain import lifecycle
 from executor.domain.outcomes import GoalsCompared, Outcome, Planned, Progressed, Promised
 from executor.domain.run import Run, Word
 from executor.domain.steps import (
@@ -27,10 +27,10 @@ from executor.domain.steps import (
     RequestSlot,
     Step,
 )
-from executor.drive import Drive
-from executor.merging import Merging
 from executor.ports import Brought
+from executor.steps.merge_goals import Merging
 from executor.take_result import TakeResult
+from executor.worker import Drive
 from rota_common.errors import Transient
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.callback import CallBack, CallbackReply
@@ -106,7 +106,7 @@ class Life:
             await worker.resume(run_id, swept=True)
         run = await self.desk.found()
         await self.meanwhile(run)
-        step = deciding.next_step(await self.desk.found())
+        step = lifecycle.next_step(await self.desk.found())
         if isinstance(step, RequestDelivery | RequestLearning):
             self._message = partial(Drive.resume, run_id="e1", answer=cast(Progressed, well(run, step)))
         elif isinstance(step, RequestSlot):

@@ -11,12 +11,12 @@ from services.executor.tests.test_replay import again
 from services.executor.tests.workshop import ScriptedModel, Shop
 
 from executor.adapters.fakes import MemoryRuns
-from executor.domain import deciding
+from executor.agents.facts import facts
+from executor.domain import lifecycle
 from executor.domain.outcomes import Outcome, Recalled
 from executor.domain.run import Run, Surroundings
 from executor.domain.steps import AskAgent, RecallLessons, Step, describe
-from executor.facts import facts
-from executor.look_around import ASK_TIMEOUT_S, LookAround
+from executor.steps.gather_situation import ASK_TIMEOUT_S, LookAround
 from rota_common.bus.rpc import Unanswered
 from rota_common.errors import Permanent
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
@@ -67,7 +67,7 @@ async def test_what_is_planned_and_what_waits_is_asked_of_the_scheduler() -> Non
 async def test_what_has_begun_and_what_has_ended_is_in_the_robots_own_store() -> None:  # EX-11
     runs = MemoryRuns()
     earlier = begun("human").seen(execution_id="e0", created_at=NOON - timedelta(hours=1))
-    over = deciding.finish(earlier.seen(execution_id="e9"), ExecStatus.COMPLETED, now=NOON - timedelta(minutes=1))
+    over = lifecycle.finish(earlier.seen(execution_id="e9"), ExecStatus.COMPLETED, now=NOON - timedelta(minutes=1))
     for run in (earlier, over):
         assert await runs.create(run, owner="first", until=NOON) == 1
     around = await looked(begun("clock"), runs=runs)
@@ -80,7 +80,7 @@ async def test_what_the_scheduler_does_not_say_is_left_out_and_that_is_said(erro
     around = await looked(begun("clock"), scheduler=Scheduler(catalog.LIST_PLANS, error=error))
     assert ("Call Globex" in around.pending, "Initech" in around.pending) == (False, True)
     assert around.missing == ["scheduler isn't there"]
-    run = deciding.apply(begun("clock"), Recalled([], surroundings=around), now=NOON)
+    run = lifecycle.apply(begun("clock"), Recalled([], surroundings=around), now=NOON)
     assert run.execution.notes == ["inspiration: scheduler isn't there"]
     assert "(not known: scheduler isn't there)" in asked(run, Phase.INSPIRATION)[1]
 
@@ -95,7 +95,7 @@ async def test_all_instants_are_told_as_the_robots_clocks_show_them() -> None:  
 
 
 def test_only_a_clock_run_looks_around() -> None:  # EX-11
-    first = {type: deciding.next_step(begun(type)) for type in ("clock", "human", "event")}
+    first = {type: lifecycle.next_step(begun(type)) for type in ("clock", "human", "event")}
     assert {type: isinstance(step, RecallLessons) and step.look_around for type, step in first.items()} == {
         "clock": True, "human": False, "event": False,
     }  # fmt: skip
@@ -126,7 +126,7 @@ def test_a_run_that_was_begun_before_there_were_surroundings_loads_and_goes_on()
     del old["surroundings"]
     loaded = Run.model_validate(old)
     assert loaded.surroundings is None
-    assert isinstance(deciding.next_step(loaded), AskAgent)
+    assert isinstance(lifecycle.next_step(loaded), AskAgent)
     assert asked(loaded, Phase.INSPIRATION)[1].startswith("## Lessons of earlier runs")
     assert "pending" not in facts(loaded, "inspiration")
 
@@ -181,6 +181,6 @@ async def test_what_was_seen_is_saved_before_the_report_is_made() -> None:  # EX
 
 async def test_a_dry_clock_run_looks_around_too() -> None:  # EX-08 EX-11
     dry = begun("clock", robot=a_robot(config={"executor": {"mode": "dryrun"}}))
-    step = deciding.next_step(dry)
+    step = lifecycle.next_step(dry)
     assert isinstance(step, RecallLessons)
     assert step.look_around

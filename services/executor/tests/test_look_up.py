@@ -7,14 +7,14 @@ from services.executor.tests.lives import EQUIPPED, at, begun, taken
 from services.executor.tests.test_replay import again
 from services.executor.tests.workshop import LOOKUP, NOTE, ScriptedModel, Shop, calls
 
-from executor.agent.words import ChatMessage, Said
-from executor.agents import parse
-from executor.domain import deciding
+from executor.agents.prompt_files import parse
+from executor.domain import lifecycle
+from executor.domain.conversation.chat import ChatMessage, Said
 from executor.domain.outcomes import LookedUp, Unusable
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent
-from executor.look_up import OUTPUT_LIMIT, ROUNDS
 from executor.ports import NotBegun, ToolFailed
+from executor.steps.look_up import OUTPUT_LIMIT, ROUNDS
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import ExecutorMode
@@ -138,7 +138,7 @@ def test_what_was_looked_up_counts_once_and_only_before_the_report() -> None:
     run, made = reporting(), LookedUp(Round(text="hm"))
     once = taken(run, made)
     assert once.looked_up == [made.round]
-    step = deciding.next_step(once)
+    step = lifecycle.next_step(once)
     assert isinstance(step, AskAgent)
     assert (step.phase, step.iteration) == (Phase.INSPIRATION, 1)
     later = at(Phase.GOALS, run=once)
@@ -147,6 +147,6 @@ def test_what_was_looked_up_counts_once_and_only_before_the_report() -> None:
 
 def test_an_answer_that_could_not_be_used_keeps_what_was_looked_up() -> None:
     run = taken(taken(reporting(), LookedUp(Round(text="hm"))), Unusable("empty"))
-    first, second = deciding.next_step(taken(reporting(), LookedUp(Round(text="hm")))), deciding.next_step(run)
+    first, second = lifecycle.next_step(taken(reporting(), LookedUp(Round(text="hm")))), lifecycle.next_step(run)
     assert isinstance(second, AskAgent)
     assert (len(run.looked_up), second.iteration, second != first) == (1, 1, True)

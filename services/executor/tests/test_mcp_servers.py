@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.mcp_servers import Http, MCPFileError, Server, Stdio, load_servers
+from executor.adapters.mcp_servers import Http, MCPFileError, Server, Stdio, load_servers
 from executor.tool_names import LIMIT, model_names
 
 SECRET = "s3cret"

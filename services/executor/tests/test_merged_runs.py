@@ -9,7 +9,7 @@ from services.executor.tests.desk import Desk
 from services.executor.tests.lives import CONTENT, EQUIPPED, a_word, at, begun, effect, lived, taken, told
 from services.executor.tests.mergers import comparing, failed, merging
 
-from executor.domain import deciding
+from executor.domain import lifecycle
 from executor.domain.outcomes import GoalsCompared, GoalsGiven, NothingToDo, Outcome
 from executor.domain.run import Merge, Run
 from executor.domain.steps import AskAgent, Finish, GiveGoals, RequestDelivery, RequestLearning, RunTurn, Step
@@ -22,7 +22,7 @@ from rota_contracts.robots.robot import Learn, Phase
 
 def test_a_run_whose_goals_are_another_runs_ends_as_complete_with_the_reason() -> None:  # SC-13
     run = merging()
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert step == GiveGoals(Merge(into="e0", goals="the rest", reason="it is at it"))
     over, steps = lived(taken(run, GoalsGiven("e0", done=True)))
     execution = over.execution
@@ -49,7 +49,7 @@ def test_goals_that_could_not_be_given_are_reached_by_the_run_itself() -> None: 
 def test_a_run_that_is_told_something_keeps_its_goals() -> None:  # SC-13 TG-07
     run = told(merging(), "goal.add", "And Initech.")
     assert run.execution.goals == Goals(content="the rest\n\n(added by a person) And Initech.")
-    assert isinstance(deciding.next_step(run), AskAgent)
+    assert isinstance(lifecycle.next_step(run), AskAgent)
     assert taken(run, GoalsGiven("e0", done=True)) == run
     assert "not merged into execution e0: it was told something itself" in run.execution.notes[-1]
 

@@ -10,19 +10,19 @@ from services.executor.tests.lives import at, begun, taken, told
 from services.executor.tests.mergers import MERGE, an_earlier, comparing, failed, merging
 
 from executor.adapters.fakes import MemoryRuns
-from executor.domain import deciding
+from executor.domain import lifecycle
 from executor.domain.outcomes import (
     GoalsCompared,
     GoalsGiven,
 )
-from executor.domain.preparing import takes_goals
+from executor.domain.planning.prepare import takes_goals
 from executor.domain.run import Merge, Run
 from executor.domain.steps import (
     RequestDelivery,
     RequestLearning,
     RunTurn,
 )
-from executor.merging import Merging
+from executor.steps.merge_goals import Merging
 from rota_common.bus.rpc import Unanswered
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
 from rota_contracts.messages.execution import ExecStatus, Goals
@@ -113,7 +113,7 @@ async def test_without_the_scheduler_the_learner_is_asked_all_the_same() -> None
 
 
 NO_TAKERS: dict[str, Callable[[], Run]] = {
-    "over": lambda: deciding.finish(at(RunTurn), ExecStatus.COMPLETED, now=NOON),
+    "over": lambda: lifecycle.finish(at(RunTurn), ExecStatus.COMPLETED, now=NOON),
     "about to stop": lambda: told(at(RunTurn), "stop"),
     "failed": lambda: failed(at(RunTurn)),
     "delivering": lambda: at(RequestDelivery),
@@ -168,7 +168,7 @@ async def test_goals_are_given_once_however_often_it_is_tried() -> None:  # SC-1
     for _ in range(3):
         assert await team.merging.give(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
     assert await team.words("e0") == [("Sell", "e1")]
-    over = deciding.finish(an_earlier("e0"), ExecStatus.COMPLETED, now=NOON)
+    over = lifecycle.finish(an_earlier("e0"), ExecStatus.COMPLETED, now=NOON)
     await team.runs.release(over.model_copy(update={"heard": 1}), 1, look_at=None)
     assert await team.merging.give(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
 

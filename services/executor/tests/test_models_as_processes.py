@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from executor.agents import Agents
-from executor.domain.parsing import UnusableAnswer
-from executor.domain.plan import mended_task, plan
-from executor.domain.turns import single_call
-from executor.prompts import system
+from executor.agents.prompt_files import Agents
+from executor.agents.prompts import system
+from executor.domain.planning.parsing import UnusableAnswer
+from executor.domain.planning.plan import mended_task, plan
+from executor.domain.tasks.turns import single_call
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.execution import ExecutorType, Task
 from rota_contracts.messages.trigger import TriggerType

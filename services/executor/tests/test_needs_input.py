@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from services.executor.tests.lives import a_task, at, begun, effect, lived, taken, told, well, with_tasks
 
-from executor.agent.words import Said
-from executor.agents import Agents
-from executor.domain import deciding, ledger
-from executor.domain.interpret import Kept, interpret
+from executor.agents.prompt_files import Agents
+from executor.agents.prompts import for_phase, for_task
+from executor.domain import journal, lifecycle
+from executor.domain.conversation.chat import Said
 from executor.domain.outcomes import NeedsInput, Unusable
+from executor.domain.planning.interpret import Kept, interpret
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, Finish, Park, RequestSlot, RunTurn
-from executor.prompts import for_phase, for_task
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.execution import ExecStatus, TaskStatus
 from rota_contracts.robots.robot import Phase
@@ -24,11 +24,11 @@ AGENTS_OF = [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, Phase.DELIVERY]
 
 
 def asking(run: Run) -> Run:
-    return ledger.parked(taken(run, NeedsInput(QUESTION)), now=NOON)
+    return journal.parked(taken(run, NeedsInput(QUESTION)), now=NOON)
 
 
 def answered(run: Run, words: str = "The German one.") -> Run:
-    return ledger.granted(told(run, "instruct", words, at=LATER), run.parks, now=LATER)
+    return journal.granted(told(run, "instruct", words, at=LATER), run.parks, now=LATER)
 
 
 def clock_run(phase: Phase) -> Run:
@@ -37,13 +37,13 @@ def clock_run(phase: Phase) -> Run:
 
 @pytest.mark.parametrize("phase", AGENTS_OF)
 def test_a_phase_that_asks_waits_and_is_asked_anew_with_the_answer(phase: Phase) -> None:
-    before = deciding.next_step(clock_run(phase))
+    before = lifecycle.next_step(clock_run(phase))
     run = asking(clock_run(phase))
-    assert (deciding.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
+    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
     assert run.execution.question is not None
     assert (run.execution.question.question, run.execution.question.task_id) == (QUESTION, None)
     run = answered(run)
-    again = deciding.next_step(run)
+    again = lifecycle.next_step(run)
     assert isinstance(again, AskAgent)
     assert isinstance(before, AskAgent)
     assert (again.phase, run.execution.question) == (phase, None)
@@ -61,7 +61,7 @@ def test_a_task_that_asks_waits_and_hears_the_answer_in_its_next_turn() -> None:
     assert (run.execution.status, run.execution.question.task_id) == (ExecStatus.WAITING, "task-1")
     run = answered(run)
     assert effect(run) == "it is the answer that task task-1 waited for"
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, RunTurn)
     assert (step.task.id, step.turn) == ("task-1", 2)
     task = (run.execution.tasks or [])[0]
@@ -82,7 +82,7 @@ def test_a_task_may_ask_again_and_again() -> None:
 
 def test_before_it_has_its_slot_again_it_does_nothing() -> None:
     run = told(asking(with_tasks(a_task(1))), "instruct", "The German one.", at=LATER)
-    assert (deciding.next_step(run), run.execution.status) == (RequestSlot(1), ExecStatus.PENDING)
+    assert (lifecycle.next_step(run), run.execution.status) == (RequestSlot(1), ExecStatus.PENDING)
 
 
 def test_weeks_of_waiting_are_no_working_time() -> None:
@@ -95,24 +95,24 @@ def test_a_run_that_waits_can_be_paused_as_well_and_needs_both() -> None:
     run = told(asking(with_tasks(a_task(1))), "pause")
     assert run.execution.status is ExecStatus.PAUSED
     run = told(run, "instruct", "The German one.")
-    assert (deciding.next_step(run), run.execution.question) == (Park(), None)
-    assert deciding.next_step(told(run, "resume")) == RequestSlot(1)
+    assert (lifecycle.next_step(run), run.execution.question) == (Park(), None)
+    assert lifecycle.next_step(told(run, "resume")) == RequestSlot(1)
     run = told(told(asking(with_tasks(a_task(1))), "pause"), "resume")
-    assert (deciding.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
+    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
 
 
 def test_a_run_that_waits_can_be_stopped() -> None:
     run = told(asking(with_tasks(a_task(1))), "stop")
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert step == Finish(ExecStatus.CANCELLED)
-    assert deciding.finish(run, step.status, now=LATER).execution.question is None
+    assert lifecycle.finish(run, step.status, now=LATER).execution.question is None
 
 
 def test_a_task_that_asks_can_be_cancelled_instead_of_answered() -> None:  # TG-07
     run = told(asking(with_tasks(a_task(1), a_task(2))), "task.cancel", task={"id": "task-1"})
     assert (run.execution.question, run.execution.results[0].status) == (None, TaskStatus.SKIPPED)
-    run = ledger.granted(run, 1, now=LATER)
-    step = deciding.next_step(run)
+    run = journal.granted(run, 1, now=LATER)
+    step = lifecycle.next_step(run)
     assert isinstance(step, RunTurn)
     assert step.task.id == "task-2"
 
@@ -121,7 +121,7 @@ def test_a_task_that_asks_can_be_cancelled_instead_of_answered() -> None:  # TG-
 def test_only_an_answer_answers(action: str) -> None:
     fields: dict[str, Any] = {"task": {"id": "task-1"}} if action == "task.update" else {}
     run = told(asking(with_tasks(a_task(1))), action, "Also Initech.", **fields)
-    assert (deciding.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
+    assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_only_an_answer_answers(action: str) -> None:
 @pytest.mark.parametrize("until", [*AGENTS_OF, RunTurn])
 def test_any_agent_can_ask_instead_of_answering(until: Any, text: str) -> None:
     run = at(until, run=begun("clock"))
-    step: Any = deciding.next_step(run)
+    step: Any = lifecycle.next_step(run)
     assert interpret(run, step, Said(text=text), [], Kept()) == NeedsInput("Which?")
 
 
 @pytest.mark.parametrize("until", [*AGENTS_OF, RunTurn])
 def test_a_question_without_words_is_told_to_say_what_it_wants(until: Any) -> None:
     run = at(until, run=begun("clock"))
-    step: Any = deciding.next_step(run)
+    step: Any = lifecycle.next_step(run)
     for text in ('{"status": "need_input"}', '{"status": "need_input", "question": "  "}'):
         assert interpret(run, step, Said(text=text), [], Kept()) == Unusable(
             'expected a "question" beside "status": "need_input": say what you need to know'
@@ -151,4 +151,4 @@ def test_a_question_without_words_is_told_to_say_what_it_wants(until: Any) -> No
 def test_a_question_that_comes_twice_is_asked_once() -> None:
     run = taken(with_tasks(a_task(1)), NeedsInput(QUESTION))
     assert taken(run, NeedsInput("And which month?")) == run
-    assert deciding.apply(well(with_tasks(a_task(1))), NeedsInput(QUESTION), now=NOON) == well(with_tasks(a_task(1)))
+    assert lifecycle.apply(well(with_tasks(a_task(1))), NeedsInput(QUESTION), now=NOON) == well(with_tasks(a_task(1)))

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from executor.domain import parsing
-from executor.domain.parsing import UnusableAnswer
+from executor.domain.planning import parsing
+from executor.domain.planning.parsing import UnusableAnswer
 
 FORMS = ["{}", "```json\n{}\n```", "Here you are:\n```\n{}\n```\nAnything else?", "My answer is {} and that is final."]
 """Where a model puts its JSON (CL-22)."""

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from executor.domain.parsing import UnusableAnswer
-from executor.domain.plan import MAX_TASKS, plan
+from executor.domain.planning.parsing import UnusableAnswer
+from executor.domain.planning.plan import MAX_TASKS, plan
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.execution import ExecutorType, Task, TaskSource
 from rota_contracts.messages.trigger import TriggerType

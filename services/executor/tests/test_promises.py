@@ -9,7 +9,7 @@ from services.executor.tests.lives import EQUIPPED, SECRET, a_process_task, begu
 from services.executor.tests.test_callbacks import calling, waiting
 from services.executor.tests.workshop import Blobs, ScriptedModel, Shop
 
-from executor.domain import deciding
+from executor.domain import lifecycle
 from executor.domain.run import Run
 from executor.domain.steps import MakeCalls, Park
 from executor.take_result import TakeResult
@@ -33,7 +33,7 @@ async def test_each_call_has_a_callback_of_its_own_that_nobody_can_guess() -> No
     made, paths = shop(), set[str]()
     for _ in range(20):
         run = await made.until(with_tasks(a_process_task(1)), lambda run: run.blocked)
-        assert deciding.next_step(run) == Park()
+        assert lifecycle.next_step(run) == Park()
         paths.add(made.processes.calls[-1][1].callback)
         assert made.processes.calls[-1][1].callback == f"/v1/callbacks/{run.callbacks[0].id}"
     assert len(paths) == 20
@@ -57,7 +57,7 @@ async def test_a_promise_of_a_call_without_a_callback_is_a_failure() -> None:
     made = shop()
     run = well(with_tasks(a_process_task(1)))
     without = run.model_copy(update={"callbacks": []})
-    assert isinstance(deciding.next_step(without), MakeCalls)
+    assert isinstance(lifecycle.next_step(without), MakeCalls)
     run = await made.step(without)
     assert "was not told where to send it" in (run.execution.results[0].error or "")
 
@@ -130,7 +130,7 @@ async def test_of_many_results_at_once_one_counts() -> None:
 
 async def test_a_result_for_nobody_and_one_for_a_run_that_is_over_are_told_so() -> None:
     taking = Taking()
-    await taking.keep(deciding.finish(waiting(), ExecStatus.CANCELLED, now=NOON))
+    await taking.keep(lifecycle.finish(waiting(), ExecStatus.CANCELLED, now=NOON))
     assert await taking.take(CallBack(callback_id="guessed", output=1)) == CallbackReply()
     late = await taking.take(CallBack(callback_id=SECRET, output=1))
     assert (late.execution_id, late.over, late.repeated) == ("e1", "cancelled", False)
@@ -155,5 +155,5 @@ async def test_a_result_that_comes_while_its_run_is_in_hand_waits_for_it() -> No
     assert not (await take(CallBack(callback_id=SECRET, output="soon"))).repeated
     run = await desk.found()
     assert [word.callback for word in run.inbox] == [SECRET]
-    assert isinstance(deciding.next_step(run), MakeCalls)
+    assert isinstance(lifecycle.next_step(run), MakeCalls)
     assert desk.told.facts == []

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from services.executor.tests.lives import a_task, at, begun
 
-from executor.agents import BUILT_IN, Agents
-from executor.domain import deciding
+from executor.agents.prompt_files import BUILT_IN, Agents
+from executor.agents.prompts import for_phase, for_task, system
+from executor.domain import lifecycle
 from executor.domain.outcomes import Planned, Unusable
 from executor.domain.run import Run
+from executor.domain.situation.wording import clock_text, given_input
 from executor.domain.steps import RunTurn
-from executor.domain.wording import clock_text, given_input
-from executor.prompts import for_phase, for_task, system
 from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.execution import TaskResult, TaskStatus
 from rota_contracts.messages.learning import Lesson, LessonType
@@ -120,7 +120,7 @@ def test_the_planner_is_told_the_goals_and_who_may_work() -> None:  # EX-26
 
 
 def test_an_answer_that_could_not_be_used_comes_back_with_the_reason() -> None:
-    run = deciding.apply(at(Phase.TASKS), Unusable("expected at least one task"), now=NOON)
+    run = lifecycle.apply(at(Phase.TASKS), Unusable("expected at least one task"), now=NOON)
     assert "Your last answer couldn't be used: expected at least one task" in asked(run, Phase.TASKS)[1]
     assert "couldn't be used" not in asked(at(Phase.TASKS), Phase.TASKS)[1]
 
@@ -161,7 +161,7 @@ def task_messages(run: Run, number: int, **fields: Any) -> list[Message]:
 
 def with_results(outputs: dict[str, str], **statuses: TaskStatus) -> Run:
     """A run with four tasks, some of which have gone one way or another."""
-    run = deciding.apply(at(Phase.TASKS), Planned([a_task(n) for n in (1, 2, 3, 4)], []), now=NOON)
+    run = lifecycle.apply(at(Phase.TASKS), Planned([a_task(n) for n in (1, 2, 3, 4)], []), now=NOON)
     results = [
         TaskResult(task_id=name, step_id=name, status=status, output=Text(inline=outputs.get(name, "x")))
         for name, status in ((each.replace("_", "-"), status) for each, status in statuses.items())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from services.executor.tests.lives import a_word
 from services.executor.tests.random_lives import Chance, Event, a_beginning, happen, next_events
 
-from executor.domain import deciding, tasks
+from executor.domain import lifecycle
 from executor.domain.outcomes import (
     CallsBegun,
     DeliveryTaken,
@@ -19,9 +19,10 @@ from executor.domain.outcomes import (
     Used,
     VerdictGiven,
 )
-from executor.domain.preparing import takes_goals
+from executor.domain.planning.prepare import takes_goals
 from executor.domain.run import DEADLINE, Run
 from executor.domain.steps import describe
+from executor.domain.tasks import tasks
 from executor.replay import replayed
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import InterventionAction
@@ -43,7 +44,7 @@ def a_life(run: Run, draw: Draw, *, mischief: int, words: int = 0) -> tuple[Run,
     """The run at its end, and all that happened to it; people say up to so many things in between."""
     chance, life = Chance(draw, mischief), list[Event]()
     while not run.over:
-        assert len(life) < MOST, f"it doesn't come to an end: {[describe(deciding.next_step(run)), life[-8:]]}"
+        assert len(life) < MOST, f"it doesn't come to an end: {[describe(lifecycle.next_step(run)), life[-8:]]}"
         coming = next_events(run, chance)
         if words and draw(st.integers(0, 3)) == 0:
             words -= 1
@@ -72,7 +73,7 @@ def _said(run: Run, draw: Draw, number: int) -> Any:
 
 def check(before: Run, run: Run, event: Event) -> None:
     """What holds after every single event."""
-    describe(deciding.next_step(run))
+    describe(lifecycle.next_step(run))
     execution = run.execution
     assert run.parks >= run.granted >= before.granted
     assert run.parks - run.granted <= 1

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
-from executor.adapters.rehearsal import rehearse
+from executor.adapters.rehearsal_answers import rehearse
 from executor.adapters.rehearsal_model import RehearsalModel
-from executor.agent.words import Said, Tool, ToolCall
-from executor.connectors import Connector
+from executor.agents.connectors import Connector
+from executor.domain.conversation.chat import Said, Tool, ToolCall
 from executor.ports import Prompt
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.conversation import ToolUse

@@ -7,10 +7,10 @@ import pytest
 from services.executor.tests.lives import EQUIPPED
 from services.executor.tests.workshop import TOOLS
 
-from executor.agent.words import Tool
-from executor.domain.parsing import UnusableAnswer
-from executor.domain.plan import plan
-from executor.domain.resources import resources
+from executor.domain.conversation.chat import Tool
+from executor.domain.planning.parsing import UnusableAnswer
+from executor.domain.planning.plan import plan
+from executor.domain.planning.resources import resources
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.trigger import TriggerType

@@ -8,11 +8,11 @@ from services.executor.tests.workshop import Blobs, ScriptedModel, Shop, calls
 
 from executor import replay as replaying
 from executor.adapters.fakes import MemoryRuns
-from executor.agent.words import Said
-from executor.domain import interpret as interpreting
-from executor.domain import tasks
+from executor.domain.conversation.chat import Said
 from executor.domain.outcomes import Outcome
+from executor.domain.planning import interpret as interpreting
 from executor.domain.run import Run
+from executor.domain.tasks import tasks
 from executor.replay import Replay, first_difference, replayed
 from rota_common.testing.samples import NOON, TEAM
 from rota_contracts.messages.replay import ReplayExecution, ReplayReply

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from executor.report import Report
+from executor.heartbeat import Report
 from executor.settings import Settings
 from rota_common.testing.samples import NOON, SetClock
 from rota_contracts import catalog
@@ -32,7 +32,7 @@ def reporting(heard: Heard) -> Report:
 
 
 async def test_it_is_said_at_once_and_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("executor.report.REPORT_S", 0.01)
+    monkeypatch.setattr("executor.heartbeat.REPORT_S", 0.01)
     heard = Heard()
     loop = asyncio.create_task(reporting(heard).run())
     await asyncio.sleep(0)

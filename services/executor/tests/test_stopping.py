@@ -11,10 +11,10 @@ from executor.adapters.fakes import MemoryRuns
 from executor.domain.outcomes import Outcome
 from executor.domain.run import Run, Word
 from executor.domain.steps import RunTurn, Step
-from executor.drive import Drive
 from executor.ports import Scope
 from executor.stop_robot import StopRobot
-from executor.sweep import Sweep
+from executor.sweeper import Sweep
+from executor.worker import Drive
 from rota_common.errors import Transient
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
 from rota_contracts.messages.execution import ExecStatus

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from executor.domain.surroundings import HAPPENED_LIMIT, PENDING_LIMIT, TEXT_LIMIT, Glimpse, happened, pending
+from executor.domain.situation.recent import HAPPENED_LIMIT, PENDING_LIMIT, TEXT_LIMIT, Glimpse, happened, pending
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_trigger
 from rota_contracts.messages.goal_merge import Waiting
 from rota_contracts.messages.plan import PlanItem

@@ -6,12 +6,12 @@ import pytest
 from services.executor.tests.lives import BAD, GOOD, a_task, at, begun, effect, equipped, taken, told, well
 from services.executor.tests.lives import with_tasks as run_with
 
-from executor.agents import Agents
-from executor.domain import deciding
+from executor.agents.prompt_files import Agents
+from executor.agents.prompts import for_task
+from executor.domain import lifecycle
 from executor.domain.outcomes import RulesAnswered, TaskAnswered, VerdictGiven
 from executor.domain.run import Run
 from executor.domain.steps import CheckRules, RequestVerdict, RunTurn
-from executor.prompts import for_task
 from executor.requests import validation_request
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.execution import TaskStatus
@@ -25,12 +25,12 @@ LAYERS = ["rules", "meaning"]
 
 def judged(run: Run, verdict: ValidationResult, layer: str = "rules", error: str | None = None) -> Run:
     """The run whose assistant answered, and whose answer was judged so by this layer of the validator."""
-    if isinstance(deciding.next_step(run), RunTurn):
+    if isinstance(lifecycle.next_step(run), RunTurn):
         run = well(run)
     if layer == "rules":
         return taken(run, RulesAnswered("task-1", RulesReply(verdict=verdict)))
     run = taken(run, RulesAnswered("task-1", RulesReply(verdict=GOOD)))
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, RequestVerdict)
     return taken(run, VerdictGiven(step.validation_id, "task-1", verdict, error))
 
@@ -42,7 +42,7 @@ def one_task(**executor: Any) -> Run:
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_verdict_that_wants_a_reply_opens_the_next_turn_with_it(layer: str) -> None:  # EX-23 VA-12
     run = judged(one_task(), MORE, layer)
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, RunTurn)
     assert (step.turn, step.iteration) == (2, 0)
     (result,) = run.execution.results
@@ -53,7 +53,7 @@ def test_a_verdict_that_wants_a_reply_opens_the_next_turn_with_it(layer: str) ->
 
 def test_each_turn_is_a_step_of_its_own() -> None:
     run = one_task()
-    first, second = deciding.next_step(run), deciding.next_step(judged(run, MORE))
+    first, second = lifecycle.next_step(run), lifecycle.next_step(judged(run, MORE))
     assert isinstance(first, RunTurn)
     assert isinstance(second, RunTurn)
     assert first.step_id != second.step_id
@@ -73,7 +73,7 @@ def test_the_verdict_on_a_later_turn_completes_the_task(layer: str) -> None:  # 
 def test_after_the_last_turn_that_a_robot_allows_the_task_fails(turns: int, layer: str) -> None:  # EX-20 EX-23
     run = one_task(max_turns_per_task=turns)
     for number in range(1, turns + 1):
-        step = deciding.next_step(run)
+        step = lifecycle.next_step(run)
         assert isinstance(step, RunTurn)
         assert step.turn == number
         run = judged(run, MORE, layer)
@@ -114,11 +114,11 @@ def test_a_yes_needs_no_reply_whatever_it_says() -> None:
 
 def test_the_validator_is_told_where_in_the_talk_it_stands() -> None:  # VA-12 EX-20
     run = well(judged(one_task(max_turns_per_task=3), MORE))
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, CheckRules)
     assert (step.conversation.turn, step.conversation.max_turns, step.conversation.goes_on) == (2, 3, True)
     run = well(run)
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, RequestVerdict)
     asked = validation_request(run, step)
     assert (asked.conversation.turn, asked.conversation.max_turns) == (2, 3)
@@ -127,7 +127,7 @@ def test_the_validator_is_told_where_in_the_talk_it_stands() -> None:  # VA-12 E
 @pytest.mark.parametrize(("given", "threshold"), [({}, 0.6), ({"validation_threshold": 0.85}, 0.85)])
 def test_the_threshold_of_the_robot_goes_to_the_validator(given: Any, threshold: float) -> None:  # EX-20 VA-11
     run = at(RequestVerdict, run=begun(robot=a_robot(config={"executor": given})), expected="figures")
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     assert isinstance(step, RequestVerdict)
     assert validation_request(run, step).threshold == threshold
 
@@ -135,13 +135,13 @@ def test_the_threshold_of_the_robot_goes_to_the_validator(given: Any, threshold:
 def test_each_turn_is_judged_under_an_id_of_its_own() -> None:
     first = well(one_task())
     second = well(judged(one_task(), MORE))
-    ids = {step.check_id for step in map(deciding.next_step, (first, second)) if isinstance(step, CheckRules)}
+    ids = {step.check_id for step in map(lifecycle.next_step, (first, second)) if isinstance(step, CheckRules)}
     assert len(ids) == 2
 
 
 def test_a_verdict_on_a_turn_that_is_past_changes_nothing() -> None:
     run = well(well(one_task()))
-    old = deciding.next_step(run)
+    old = lifecycle.next_step(run)
     assert isinstance(old, RequestVerdict)
     late = VerdictGiven(old.validation_id, "task-1", GOOD, None)
     run = taken(run, VerdictGiven(old.validation_id, "task-1", MORE, None))
@@ -155,7 +155,7 @@ def test_a_verdict_on_a_turn_that_is_past_changes_nothing() -> None:
 def test_the_rules_of_every_turn_are_checked_anew() -> None:
     run = judged(one_task(), MORE, "meaning")
     assert run.checked is None
-    assert isinstance(deciding.next_step(well(run)), CheckRules)
+    assert isinstance(lifecycle.next_step(well(run)), CheckRules)
 
 
 def test_an_assistant_is_told_the_whole_talk_in_its_next_turn() -> None:  # EX-23

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from services.executor.tests.lives import PATIENCE, answer, at, begun, lived
 
-from executor.domain import deciding
+from executor.domain import lifecycle
 from executor.domain.outcomes import StepDelayed
 from executor.domain.run import Run, Waiting
 from executor.domain.steps import RequestDelivery, RequestLearning
@@ -16,28 +16,28 @@ from rota_contracts.robots.robot import Phase
 
 def test_asking_again_within_patience_is_the_same_request() -> None:
     run, step = _waiting(RequestDelivery)
-    again = deciding.asking(run, step, now=NOON + PATIENCE - timedelta(milliseconds=1), patience=PATIENCE)
+    again = lifecycle.asking(run, step, now=NOON + PATIENCE - timedelta(milliseconds=1), patience=PATIENCE)
     assert (again, again.asks) == (run, 1)
 
 
 def test_asking_again_past_patience_is_a_new_request() -> None:
     run, step = _waiting(RequestDelivery)
-    again = deciding.asking(run, step, now=NOON + PATIENCE, patience=PATIENCE)
+    again = lifecycle.asking(run, step, now=NOON + PATIENCE, patience=PATIENCE)
     assert (again.asks, again.asked_at) == (2, NOON + PATIENCE)
 
 
 def test_the_next_service_is_asked_anew() -> None:
     run, _ = _waiting(RequestDelivery)
-    run = deciding.apply(run, answer(run, RequestDelivery("r")), now=NOON)
+    run = lifecycle.apply(run, answer(run, RequestDelivery("r")), now=NOON)
     assert (run.waiting, run.asks, run.asked_at) == (Waiting.NOTHING, 0, None)
-    learning = deciding.asking(run, RequestLearning(), now=NOON, patience=PATIENCE)
+    learning = lifecycle.asking(run, RequestLearning(), now=NOON, patience=PATIENCE)
     assert (learning.waiting, learning.asks) == (Waiting.LEARNING, 1)
 
 
 def _waiting(kind: type[Any]) -> tuple[Run, Any]:
     run = at(kind)
-    step: Any = deciding.next_step(run)
-    return deciding.asking(run, step, now=NOON, patience=PATIENCE), step
+    step: Any = lifecycle.next_step(run)
+    return lifecycle.asking(run, step, now=NOON, patience=PATIENCE), step
 
 
 def test_a_run_in_hand_should_have_been_looked_at_since_it_was_made() -> None:
@@ -45,7 +45,7 @@ def test_a_run_in_hand_should_have_been_looked_at_since_it_was_made() -> None:
 
 
 def test_a_delayed_run_is_looked_at_when_its_delay_is_over() -> None:
-    run = deciding.apply(at(Phase.GOALS), StepDelayed("busy", 42), now=NOON)
+    run = lifecycle.apply(at(Phase.GOALS), StepDelayed("busy", 42), now=NOON)
     assert run.next_look(PATIENCE) == NOON + timedelta(seconds=42)
 
 

@@ -7,14 +7,14 @@ from services.executor.tests.lives import answer
 
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.tool_fakes import FakeProcesses, FakeTools
-from executor.agent.words import Said, Tool, ToolCall
-from executor.agents import Agent, Agents
-from executor.connectors import Connectors
-from executor.domain import deciding, ledger
+from executor.agents.connectors import Connectors
+from executor.agents.prompt_files import Agent, Agents
+from executor.domain import journal, lifecycle
+from executor.domain.conversation.chat import Said, Tool, ToolCall
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, BeginCalls, Finish, MakeCalls, RunTurn, Step
-from executor.perform import Models, Perform, Workshop
 from executor.ports import Prompt
+from executor.steps.step_runner import Models, Perform, Workshop
 from rota_common.testing.samples import SetClock
 from rota_contracts.messages.text import Text
 
@@ -77,12 +77,12 @@ class Shop:
 
     async def step(self, run: Run) -> Run:
         """The run after its next step."""
-        step = deciding.next_step(run)
+        step = lifecycle.next_step(run)
         self.steps.append(step)
         if not isinstance(step, AskAgent | RunTurn | BeginCalls | MakeCalls):
-            return ledger.took(run, answer(run, step), now=self.clock())
+            return journal.took(run, answer(run, step), now=self.clock())
         async for heard in self.perform(run, step):
-            run = ledger.took(run, heard.outcome, now=self.clock(), said=heard.said, tools=heard.tools)
+            run = journal.took(run, heard.outcome, now=self.clock(), said=heard.said, tools=heard.tools)
         return run
 
     async def until(self, run: Run, stop: Callable[[Run], bool]) -> Run:
@@ -95,10 +95,10 @@ class Shop:
         return await self.until(run, lambda run: bool(run.execution.results) and _final(run))
 
     async def over(self, run: Run) -> Run:
-        run = await self.until(run, lambda run: isinstance(deciding.next_step(run), Finish))
-        step = deciding.next_step(run)
+        run = await self.until(run, lambda run: isinstance(lifecycle.next_step(run), Finish))
+        step = lifecycle.next_step(run)
         assert isinstance(step, Finish)
-        return ledger.finished(run, step.status, now=self.clock())
+        return journal.finished(run, step.status, now=self.clock())
 
 
 def _final(run: Run) -> bool:

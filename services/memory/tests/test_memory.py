@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from memory.adapters.fakes import DictKnowledge, DictKnowledgeBases, DictRobots, DictShared, HashingEmbedder
+from memory.adapters.in_memory import (
+    HashingEmbedder,
+    InMemoryKnowledge,
+    InMemoryKnowledgeBases,
+    InMemoryRobots,
+    InMemoryShared,
+)
 from memory.domain import Owner
 from memory.follow_robots import FollowRobots
 from memory.forget import ForgetEntries
@@ -24,12 +30,16 @@ ROBOT = Owner("acme", "writer")
 class Memory:
     """The use cases, wired to dictionaries."""
 
-    def __init__(self, knowledge: DictKnowledge | None = None) -> None:
-        self.knowledge, self.bases, self.robots = knowledge or DictKnowledge(), DictKnowledgeBases(), DictRobots()
+    def __init__(self, knowledge: InMemoryKnowledge | None = None) -> None:
+        self.knowledge, self.bases, self.robots = (
+            knowledge or InMemoryKnowledge(),
+            InMemoryKnowledgeBases(),
+            InMemoryRobots(),
+        )
         embedder = HashingEmbedder()
         self._remember = RememberEntries(self.knowledge, self.bases, self.robots, embedder)
         self.now = NOON
-        self._recall = RecallEntries(self.knowledge, DictShared(), self.robots, embedder, lambda: self.now)
+        self._recall = RecallEntries(self.knowledge, InMemoryShared(), self.robots, embedder, lambda: self.now)
         self._forget = ForgetEntries(self.knowledge)
         self.follow = FollowRobots(self.knowledge, self.bases)
 
@@ -146,7 +156,7 @@ async def test_a_robot_nobody_has_told_of_may_learn(memory: Memory) -> None:
 
 
 async def test_an_entry_kept_while_its_robot_was_being_deleted_does_not_survive() -> None:  # LE-07
-    class Interrupted(DictKnowledge):
+    class Interrupted(InMemoryKnowledge):
         async def keep(self, owner: Owner, entries: Sequence[tuple[MemoryEntry, Vector]], *, rev: int) -> None:
             await memory.follow.deleted(owner, rev=rev + 1, at=NOON)
             await super().keep(owner, entries, rev=rev)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memory.adapters.fakes import DictKnowledge, DictRobots, DictShared, HashingEmbedder
+from memory.adapters.in_memory import HashingEmbedder, InMemoryKnowledge, InMemoryRobots, InMemoryShared
 from memory.domain import ANSWER_LIMIT, MAX_COLLECTIONS
 from memory.recall import RecallEntries
 from memory.search_shared import SearchSharedEntries
@@ -21,10 +21,10 @@ class Team:
     """The use cases, wired to dictionaries."""
 
     def __init__(self) -> None:
-        shared, embedder = DictShared(), HashingEmbedder()
+        shared, embedder = InMemoryShared(), HashingEmbedder()
         self._share, self._unshare = ShareEntries(shared, embedder), UnshareEntries(shared)
         self._search = SearchSharedEntries(shared, embedder)
-        self._recall = RecallEntries(DictKnowledge(), shared, DictRobots(), embedder, lambda: NOON)
+        self._recall = RecallEntries(InMemoryKnowledge(), shared, InMemoryRobots(), embedder, lambda: NOON)
 
     async def share(self, collection: str, *contents: str, team: str = "acme", **fields: Any) -> int:
         entries = [

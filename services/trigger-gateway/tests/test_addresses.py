@@ -4,7 +4,7 @@ import pytest
 from starlette.requests import Request
 
 from rota_common.urls import networks
-from trigger_gateway.http.addresses import client_address
+from trigger_gateway.http.client_ip import client_address
 
 PROXIES = "10.0.0.0/8, 2001:db8:ff::/48"
 

@@ -8,12 +8,12 @@ import pytest
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.adapters import fakes
-from trigger_gateway.answer_message import Answered, AnswerMessage
-from trigger_gateway.domain import RobotRecord
-from trigger_gateway.inbound_event import InboundEvent
+from trigger_gateway.adapters import in_memory_stores
 from trigger_gateway.problems import Conflict, Failed, Malformed, NotFound
 from trigger_gateway.redaction import redacted
+from trigger_gateway.robots.record import RobotRecord
+from trigger_gateway.webhooks.answer_message import Answered, AnswerMessage
+from trigger_gateway.webhooks.inbound_event import InboundEvent
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -22,7 +22,11 @@ class Desk:
     """A team with the robot `assistant`, and an agent that says what the test wants."""
 
     def __init__(self) -> None:
-        self.robots, self.agents, self.requests = fakes.MemoryRobots(), fakes.ScriptedAgents(), fakes.MemoryRequests()
+        self.robots, self.agents, self.requests = (
+            in_memory_stores.MemoryRobots(),
+            in_memory_stores.ScriptedAgents(),
+            in_memory_stores.MemoryRequests(),
+        )
         self._answer = AnswerMessage(self.robots, self.agents, self.requests)
 
     async def robot(self, **fields: Any) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from trigger_gateway.change_event import DATA_LIMIT, Change, event_id_of, event_of, is_wanted
+from trigger_gateway.databases.change_event import DATA_LIMIT, Change, event_id_of, event_of, is_wanted
 from trigger_gateway.problems import Invalid
-from trigger_gateway.sources import DatabaseSettings, Source
+from trigger_gateway.sources.source import DatabaseSettings, Source
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LARGE = "x" * DATA_LIMIT

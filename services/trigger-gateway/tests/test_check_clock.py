@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from trigger_gateway.check_clock import EXAMPLES, check_clock
 from trigger_gateway.problems import Invalid
+from trigger_gateway.robots.check_clock import EXAMPLES, check_clock
 
 AT = datetime(2026, 3, 27, 12, 0, tzinfo=UTC)  # a Friday; summer time begins on Sunday
 

@@ -17,7 +17,7 @@ from rota_contracts.messages.control import (
 from rota_contracts.messages.execution import ExecStatus, TriggerReply, TriggerState
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
 from rota_contracts.messages.robot_state import RobotState
-from trigger_gateway.control_executions import PATIENCE_S, ControlExecutions
+from trigger_gateway.runs.control_executions import PATIENCE_S, ControlExecutions
 
 
 class NeverThere:

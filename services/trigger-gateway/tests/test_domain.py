@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from rota_contracts.robots.robot import Robot, RobotStatus
-from trigger_gateway.api_keys import is_the_key, is_the_secret, make_key, parse_key
-from trigger_gateway.domain import changed, replaced, same, webhook_sources
-from trigger_gateway.domain import definition as definition_of
 from trigger_gateway.problems import Invalid
+from trigger_gateway.robots.record import changed, replaced, same, webhook_sources
+from trigger_gateway.robots.record import definition as definition_of
+from trigger_gateway.teams.api_keys import is_the_key, is_the_secret, make_key, parse_key
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from rota_common.errors import Transient
-from trigger_gateway.adapters.fake_inbound import MemoryInboundLog
-from trigger_gateway.inbound import Recognise, Taken
-from trigger_gateway.inbound_event import InboundEvent, Woken
-from trigger_gateway.inbound_log import Logged
+from trigger_gateway.adapters.in_memory_inbound_log import MemoryInboundLog
 from trigger_gateway.problems import Conflict, TooMany
+from trigger_gateway.webhooks.inbound_event import InboundEvent, Woken
+from trigger_gateway.webhooks.inbound_log import Logged
+from trigger_gateway.webhooks.ingest_event import Recognise, Taken
 
 EVENT = InboundEvent("acme", "leads", "e1", "lead.created", {}, datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
 WOKEN = (Woken("t1", "leader"),)

@@ -9,10 +9,10 @@ import pytest
 
 from rota_contracts.ids import event_trigger_id
 from rota_contracts.robots.events import EventSubscription
-from trigger_gateway.domain import Subscriber
-from trigger_gateway.inbound_event import InboundEvent, read_event, triggers_of
 from trigger_gateway.problems import Malformed
-from trigger_gateway.sources import Source, WebhookSettings
+from trigger_gateway.robots.record import Subscriber
+from trigger_gateway.sources.source import Source, WebhookSettings
+from trigger_gateway.webhooks.inbound_event import InboundEvent, read_event, triggers_of
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 FORM = {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}

@@ -8,8 +8,8 @@ import pytest
 
 from rota_contracts.messages.control import InterveneReply, TaskChange
 from rota_contracts.messages.trigger import InterventionAction, Message
-from trigger_gateway.interventions import Intervention, given_to, validate_intervention
 from trigger_gateway.problems import Conflict, Invalid, NotFound
+from trigger_gateway.runs.interventions import Intervention, given_to, validate_intervention
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 WORDS = {"messages": [Message(content="now")]}

@@ -11,12 +11,12 @@ from rota_common.errors import Transient
 from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.robot import Robot, RobotStatus, RunFailure
-from trigger_gateway.adapters import fakes
-from trigger_gateway.domain import RobotRecord, as_read, as_told
-from trigger_gateway.judge_robot import TRIES, JudgeRobot
-from trigger_gateway.routes import Routes
-from trigger_gateway.save_robot import SaveRobot
-from trigger_gateway.sync_robots import SyncRobots
+from trigger_gateway.adapters import in_memory_stores
+from trigger_gateway.robots.record import RobotRecord, as_read, as_told
+from trigger_gateway.robots.routes import Routes
+from trigger_gateway.robots.save_robot import SaveRobot
+from trigger_gateway.robots.sync_robots import SyncRobots
+from trigger_gateway.robots.track_robot_health import TRIES, JudgeRobot
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 DEFINITION: dict[str, Any] = {"member_id": "leader", "robot_config": {"identity": {"role": "x"}}}
@@ -28,9 +28,9 @@ class World:
 
     def __init__(self) -> None:
         self.now = AT - timedelta(days=1)
-        self.robots, self.definitions = fakes.MemoryRobots(), fakes.MemoryDefinitions()
+        self.robots, self.definitions = in_memory_stores.MemoryRobots(), in_memory_stores.MemoryDefinitions()
         self.sync = SyncRobots(self.robots, self.definitions)
-        routes = Routes(fakes.MemorySources(), self.robots, lambda: self.now)
+        routes = Routes(in_memory_stores.MemorySources(), self.robots, lambda: self.now)
         self.save = SaveRobot(self.robots, self.sync, routes, lambda: self.now, lambda: "id")
         self.judge = JudgeRobot(self.robots, self.sync, lambda: self.now)
 
@@ -153,7 +153,7 @@ async def test_what_cant_be_told_now_is_told_by_the_sweeper(world: World) -> Non
     assert [rev for _, rev, _ in world.definitions.announced] == [1, 2]
 
 
-class Contended(fakes.MemoryRobots):
+class Contended(in_memory_stores.MemoryRobots):
     """Somebody else changes the robot between each look and each write; `lose` times."""
 
     lose = 0

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rota_common.errors import Transient
-from trigger_gateway.adapters.fake_inbound import MemoryLeases
+from trigger_gateway.adapters.in_memory_inbound_log import MemoryLeases
 from trigger_gateway.problems import TooMany
-from trigger_gateway.rates import KEPT_KEYS, RateLimits, Rates, portion, seconds_left, window_of
+from trigger_gateway.webhooks.rate_limits import KEPT_KEYS, RateLimits, Rates, portion, seconds_left, window_of
 
 NINE = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

@@ -12,18 +12,18 @@ import pytest
 from rota_common.errors import Transient
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
-from trigger_gateway import read_changes
-from trigger_gateway.adapters.fake_changes import MemoryDatabases, MemoryReadings
-from trigger_gateway.adapters.fake_inbound import MemoryInboundLog
-from trigger_gateway.adapters.fakes import MemoryRobots, MemorySources, MemoryTriggers
-from trigger_gateway.change_event import Change
-from trigger_gateway.domain import RobotRecord
+from trigger_gateway.adapters.in_memory_databases import MemoryDatabases, MemoryReadings
+from trigger_gateway.adapters.in_memory_inbound_log import MemoryInboundLog
+from trigger_gateway.adapters.in_memory_stores import MemoryRobots, MemorySources, MemoryTriggers
+from trigger_gateway.databases import read_changes
+from trigger_gateway.databases.assign_databases import WatchDatabases
+from trigger_gateway.databases.change_event import Change
+from trigger_gateway.databases.change_streams import Interrupted, ReadingState
+from trigger_gateway.databases.read_changes import ReadChanges
 from trigger_gateway.problems import Invalid
-from trigger_gateway.read_changes import ReadChanges
-from trigger_gateway.readings import Interrupted, ReadingState
-from trigger_gateway.routes import Routes
-from trigger_gateway.sources import DatabaseSettings, Source
-from trigger_gateway.watch_databases import WatchDatabases
+from trigger_gateway.robots.record import RobotRecord
+from trigger_gateway.robots.routes import Routes
+from trigger_gateway.sources.source import DatabaseSettings, Source
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 CONFIG = {"identity": {"role": "Greeter"}, "events": [{"type": "database", "source": "crm"}]}
@@ -204,7 +204,7 @@ async def test_replicas_take_some_at_a_time_so_that_others_get_some_too(world: W
 
 
 async def test_a_replica_reads_no_more_than_it_can(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trigger_gateway.watch_databases.AT_MOST", 3)
+    monkeypatch.setattr("trigger_gateway.databases.assign_databases.AT_MOST", 3)
     for number in range(5):
         await world.sources.add(Source("acme", f"crm{number}", AT, database=settings()))
     first = Replica(world, "a")

@@ -3,11 +3,12 @@
 import pytest
 from fastapi.routing import APIRoute
 
-from trigger_gateway.authenticate import Caller
+from rota_contracts.roles import Role
 from trigger_gateway.http.api import ROUTERS
-from trigger_gateway.http.guarded import TeamRoute, team_router
+from trigger_gateway.http.auth_routes import TeamRoute, team_router
 from trigger_gateway.problems import Forbidden
-from trigger_gateway.roles import ALLOWED, Role, needed
+from trigger_gateway.teams.authenticate import Caller
+from trigger_gateway.teams.roles import ALLOWED, needed
 
 ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
 OF_A_TEAM = [route for route in ROUTES if "{team}" in route.path and not route.path.startswith("/v1/hooks/")]

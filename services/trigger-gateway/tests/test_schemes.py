@@ -12,9 +12,9 @@ import stripe
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 from svix.webhooks import Webhook as SvixWebhook
 
+from rota_contracts.sources import SIGNATURE_HEADER, Scheme
 from trigger_gateway.problems import Forbidden, Unauthenticated
-from trigger_gateway.schemes import check_bearer, check_signature, key_of
-from trigger_gateway.sources import SIGNATURE_HEADER, Scheme
+from trigger_gateway.sources.schemes import check_bearer, check_signature, key_of
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 STAMP = str(int(AT.timestamp()))

@@ -11,13 +11,13 @@ import pytest
 from rota_common.errors import Transient
 from rota_contracts.messages.execution import ExecStatus, TriggerReply, TriggerState
 from rota_contracts.messages.trigger import Message, TriggerAdmittedV1, TriggerType
-from trigger_gateway.adapters import fakes
+from trigger_gateway.adapters import in_memory_stores
 from trigger_gateway.problems import Conflict, NotFound, StoredNotApplied
-from trigger_gateway.request_run import RequestRun, RunRequest
-from trigger_gateway.routes import KEPT_FOR, Route, Routes
-from trigger_gateway.save_robot import SaveRobot
-from trigger_gateway.sources import Source, WebhookSettings
-from trigger_gateway.sync_robots import SyncRobots
+from trigger_gateway.robots.routes import KEPT_FOR, Route, Routes
+from trigger_gateway.robots.save_robot import SaveRobot
+from trigger_gateway.robots.sync_robots import SyncRobots
+from trigger_gateway.runs.request_run import RequestRun, RunRequest
+from trigger_gateway.sources.source import Source, WebhookSettings
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 WEBHOOK = WebhookSettings(secrets=["$ENV.X"])
@@ -31,12 +31,12 @@ class World:
     """Everything a use case touches, in memory."""
 
     now: datetime = AT
-    robots: fakes.MemoryRobots = field(default_factory=fakes.MemoryRobots)
-    sources: fakes.MemorySources = field(default_factory=fakes.MemorySources)
-    definitions: fakes.MemoryDefinitions = field(default_factory=fakes.MemoryDefinitions)
-    triggers: fakes.MemoryTriggers = field(default_factory=fakes.MemoryTriggers)
-    outcomes: fakes.ScriptedOutcomes = field(default_factory=fakes.ScriptedOutcomes)
-    requests: fakes.MemoryRequests = field(default_factory=fakes.MemoryRequests)
+    robots: in_memory_stores.MemoryRobots = field(default_factory=in_memory_stores.MemoryRobots)
+    sources: in_memory_stores.MemorySources = field(default_factory=in_memory_stores.MemorySources)
+    definitions: in_memory_stores.MemoryDefinitions = field(default_factory=in_memory_stores.MemoryDefinitions)
+    triggers: in_memory_stores.MemoryTriggers = field(default_factory=in_memory_stores.MemoryTriggers)
+    outcomes: in_memory_stores.ScriptedOutcomes = field(default_factory=in_memory_stores.ScriptedOutcomes)
+    requests: in_memory_stores.MemoryRequests = field(default_factory=in_memory_stores.MemoryRequests)
 
     def __post_init__(self) -> None:
         ids = count(1)

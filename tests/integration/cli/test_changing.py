@@ -7,7 +7,7 @@ import pytest
 from rota_contracts.messages.delivery import AttemptDetail, ChannelResult, DeliveryReply, DeliveryType, TargetDetail
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.replay import Decision, ReplayReply
-from rota_contracts.messages.run_history import Asked
+from rota_contracts.messages.run_history import PendingQuestion
 from tests.integration.cli.world import World
 from tests.integration.gateway.standins import AT, DeliveryCenter
 
@@ -35,7 +35,7 @@ async def test_which_of_several_runs_is_meant_must_be_said(world: World) -> None
 
 async def test_a_run_that_waits_is_answered(world: World) -> None:
     world.executor.give("e1", status=ExecStatus.WAITING)
-    asked = Asked(question="Which offer?", asked_at=AT)
+    asked = PendingQuestion(question="Which offer?", asked_at=AT)
     world.executor.has = [run.model_copy(update={"question": asked}) for run in world.executor.has]
     assert "asks      Which offer?" in await world.works("executions", "show", "e1")
     await world.works("answer", "e1", "The second")

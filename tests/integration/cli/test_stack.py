@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from rota.errors import CliError
-from rota.stack import Stack
+from rota.server.stack import Stack
 from rota_common.runtime import embedded_servers
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from tests.integration.cli.kit import processes_of

@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import httpx
 
-from rota.http import listening, serving
+from rota.server.http import listening, serving
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime
 from tests.integration.cli.kit import Rota

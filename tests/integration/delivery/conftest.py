@@ -24,14 +24,14 @@ from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 from tests.integration.delivery.receivers import HttpReceiver, Mailbox, http_receiver, mailbox
 
-GO = DeliveryPermission(leave=Permission.ALLOW)
+PERMITTED = DeliveryPermission(leave=Permission.ALLOW)
 
 
 async def go(question: MayDeliver) -> DeliveryPermission:
-    return GO
+    return PERMITTED
 
 
-class World:
+class Harness:
     """What stands around the delivery-center, and what is heard on the bus.
 
     `leave` is how the executor answers whether something may go out; `asked` are the executions it was asked about.
@@ -117,9 +117,9 @@ class World:
 
 
 @asynccontextmanager
-async def _world(nats_url: str, mongo_url: str, mongo_prefix: str) -> AsyncIterator[World]:
+async def _world(nats_url: str, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Harness]:
     async with AsyncExitStack() as stack:
-        made = World(nats_url, mongo_url, mongo_prefix, stack)
+        made = Harness(nats_url, mongo_url, mongo_prefix, stack)
         for stub in (made.executor, made.gateway):
             await stub.start()
             stack.push_async_callback(stub.stop, 1)
@@ -128,7 +128,7 @@ async def _world(nats_url: str, mongo_url: str, mongo_prefix: str) -> AsyncItera
 
 
 @pytest.fixture
-async def world(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[World]:
+async def harness(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Harness]:
     async with _world(nats.url, mongo_url, mongo_prefix) as made:
         yield made
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
-from delivery_center.domain import Delivery
+from delivery_center.domain.delivery import Delivery
 from rota_common.clock import now
 from rota_common.testing.patience import PATIENCE_S
 
@@ -64,6 +64,6 @@ class WatchedDeliveries(MongoDeliveries):
 
 
 def _rests(delivery: Delivery, at: datetime) -> bool:
-    if any(target.untold for target in delivery.targets):
+    if any(target.unpublished for target in delivery.targets):
         return False
     return delivery.due_at is None or (not delivery.claimed and delivery.due_at > at)

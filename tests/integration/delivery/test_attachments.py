@@ -14,7 +14,7 @@ from rota_common.stores.attachments import STREAM, Attachments
 from rota_contracts.catalog import DELIVERY_ACCEPTED
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import ChannelResult
-from tests.integration.delivery.conftest import World
+from tests.integration.delivery.conftest import Harness
 from tests.integration.delivery.mailservers import PASSWORD, USER, MailServer, certificate, mail_server
 from tests.integration.delivery.receivers import HttpReceiver
 from tests.integration.delivery.test_channels import Process, to
@@ -29,23 +29,23 @@ async def server() -> AsyncIterator[MailServer]:
         yield made
 
 
-async def keep(world: World, content: bytes, *, team: str = "acme", name: str = "leads.csv") -> StoredAttachment:
+async def keep(harness: Harness, content: bytes, *, team: str = "acme", name: str = "leads.csv") -> StoredAttachment:
     async def whole() -> AsyncIterator[bytes]:
         yield content
 
-    return await Attachments(world.gateway.bus).put(team, name, "text/csv", whole(), at=now())
+    return await Attachments(harness.gateway.bus).put(team, name, "text/csv", whole(), at=now())
 
 
 async def delivered(
-    world: World, preferences: dict[str, Any], *attachments: dict[str, Any], **settings: Any
+    harness: Harness, preferences: dict[str, Any], *attachments: dict[str, Any], **settings: Any
 ) -> list[ChannelResult]:
     """How the first attempts fared at delivering a result with these attachments."""
-    await world.robot(preferences)
-    await world.hear(DELIVERY_ACCEPTED)
-    await world.start(**settings)
+    await harness.robot(preferences)
+    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.start(**settings)
     content = {"summary": "15 new leads.", "body": {"inline": "# Leads"}, "attachments": attachments}
-    await world.request(content=content)
-    (accepted,) = await world.heard(DELIVERY_ACCEPTED)
+    await harness.request(content=content)
+    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
     return list(accepted.data.result.results)
 
 
@@ -66,19 +66,19 @@ def text_of(mail: EmailMessage) -> str:
 
 
 async def test_ten_megabytes_arrive_byte_for_byte(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over TLS, from a server that takes longer than an attempt may take that has no files."""
     context, trusted = certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
     content = Random(10).randbytes(10 * MB)
-    stored = await keep(world, content, name="Übersicht.csv")
+    stored = await keep(harness, content, name="Übersicht.csv")
     async with mail_server(tls=context, password=True) as server:
         server.slow = 1.5
         url = server.url(user=f"{USER}:$ENV.MAIL_PASSWORD@", tls="starttls")
         wanted: dict[str, Any] = {"title": "Leads", "file": stored.file}
         (result,) = await delivered(
-            world, BOSS, wanted, smtp_url=url, attempt_timeout=1, environ={"MAIL_PASSWORD": PASSWORD}
+            harness, BOSS, wanted, smtp_url=url, attempt_timeout=1, environ={"MAIL_PASSWORD": PASSWORD}
         )
     assert (result.success, result.error) == (True, None)
     (mail,) = server.taken
@@ -88,12 +88,12 @@ async def test_ten_megabytes_arrive_byte_for_byte(
     assert result.details["attached"] == ["Übersicht.csv"]
 
 
-async def test_what_can_not_be_attached_is_named_and_the_mail_still_goes(world: World, server: MailServer) -> None:
-    mine = await keep(world, b"a,b\n")
-    theirs = await keep(world, b"secret", team="other", name="theirs.csv")
-    large = await keep(world, bytes(20_000), name="large.bin")
-    damaged = await keep(world, b"x" * 10, name="damaged.csv")
-    await world.gateway.bus.jetstream.purge_stream(STREAM, subject=f"$O.attachments.C.{damaged.file_id}")
+async def test_what_can_not_be_attached_is_named_and_the_mail_still_goes(harness: Harness, server: MailServer) -> None:
+    mine = await keep(harness, b"a,b\n")
+    theirs = await keep(harness, b"secret", team="other", name="theirs.csv")
+    large = await keep(harness, bytes(20_000), name="large.bin")
+    damaged = await keep(harness, b"x" * 10, name="damaged.csv")
+    await harness.gateway.bus.jetstream.purge_stream(STREAM, subject=f"$O.attachments.C.{damaged.file_id}")
     files = {
         "Mine": mine.file.replace("rota.", "yao."),
         "Theirs": theirs.file,
@@ -103,7 +103,7 @@ async def test_what_can_not_be_attached_is_named_and_the_mail_still_goes(world: 
         "Never": "__rota.attachment://" + "0" * 32,
     }
     wanted = [{"title": title, "file": file} for title, file in files.items()]
-    (result,) = await delivered(world, BOSS, *wanted, smtp_url=server.url(), mail_files_limit=10_000)
+    (result,) = await delivered(harness, BOSS, *wanted, smtp_url=server.url(), mail_files_limit=10_000)
     (mail,) = server.taken
     assert (result.success, parts(mail)) == (True, [("leads.csv", "text/csv", b"a,b\n")])
     reasons = {each["title"]: each["reason"] for each in result.details["not_attached"]}
@@ -120,9 +120,11 @@ async def test_what_can_not_be_attached_is_named_and_the_mail_still_goes(world: 
     assert b"secret" not in mail.as_bytes()
 
 
-async def test_webhooks_and_processes_are_told_what_is_known_of_a_file(world: World, receiver: HttpReceiver) -> None:
-    stored = await keep(world, b"a,b\n")
-    process = Process(world.nats_url)
+async def test_webhooks_and_processes_are_told_what_is_known_of_a_file(
+    harness: Harness, receiver: HttpReceiver
+) -> None:
+    stored = await keep(harness, b"a,b\n")
+    process = Process(harness.nats_url)
     await process.answer("audit", b"{}")
     preferences = {
         "preferences": {
@@ -131,14 +133,14 @@ async def test_webhooks_and_processes_are_told_what_is_known_of_a_file(world: Wo
         }
     }
     wanted = {"title": "Leads", "file": stored.file, "task_id": "t1"}
-    results = await delivered(world, preferences, wanted, {"title": "Plan", "file": "__s3://x"})
+    results = await delivered(harness, preferences, wanted, {"title": "Plan", "file": "__s3://x"})
     await process.close()
     assert [result.success for result in results] == [True, True]
-    told = json.loads(receiver.got[0].body)["data"]["attachments"]
+    published = json.loads(receiver.got[0].body)["data"]["attachments"]
     about = {"name": "leads.csv", "content_type": "text/csv", "size": 4, "sha256": stored.sha256}
     href = f"/v1/teams/acme/attachments/{stored.file_id}"
-    assert told == [
+    assert published == [
         {"title": "Leads", "description": None, "task_id": "t1", "file": stored.file, **about, "href": href},
         {"title": "Plan", "description": None, "task_id": None, "file": "__s3://x"},
     ]
-    assert json.loads(process.asked[0].data)["delivery"]["attachments"] == told
+    assert json.loads(process.asked[0].data)["delivery"]["attachments"] == published

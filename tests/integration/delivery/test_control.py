@@ -23,7 +23,7 @@ from rota_contracts.catalog import (
     READ_DELIVERY,
 )
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryReply, MayDeliver, Permission, ReadDelivery
-from tests.integration.delivery.conftest import World, go
+from tests.integration.delivery.conftest import Harness, go
 from tests.integration.delivery.receivers import HttpReceiver
 
 TWENTY = [f"/{number}" for number in range(20)]
@@ -41,113 +41,113 @@ async def hold(question: MayDeliver) -> DeliveryPermission:
     return DeliveryPermission(leave=Permission.HOLD, reason="paused by ann")
 
 
-async def heard_by(world: World, *services: Service) -> None:
+async def heard_by(harness: Harness, *services: Service) -> None:
     """Once what the executor said to all has reached these."""
-    for service in (world.executor, *services):
+    for service in (harness.executor, *services):
         await barrier(service.bus.client)
 
 
-async def reading(world: World, team: str = "acme", execution_id: str = "e1") -> DeliveryReply:
-    return await world.gateway.ask(READ_DELIVERY, ReadDelivery(team_id=team, execution_id=execution_id))
+async def reading(harness: Harness, team: str = "acme", execution_id: str = "e1") -> DeliveryReply:
+    return await harness.gateway.ask(READ_DELIVERY, ReadDelivery(team_id=team, execution_id=execution_id))
 
 
-async def next_attempt(world: World, clock: SetClock) -> None:
+async def next_attempt(harness: Harness, clock: SetClock) -> None:
     """Let it be time for it."""
-    (target,) = (await reading(world)).targets
+    (target,) = (await reading(harness)).targets
     clock.at = max(clock.at, target.next_attempt_at or clock.at)
 
 
-async def test_the_result_of_a_stopped_execution_goes_nowhere(world: World, receiver: HttpReceiver) -> None:  # F11
-    world.leave = stop
-    await world.robot(hooks(receiver.url()))
-    await world.hear(DELIVERY_ACCEPTED, DELIVERY_FAILED, DELIVERY_SETTLED)
-    await world.start()
-    await world.request()
-    (accepted,) = await world.heard(DELIVERY_ACCEPTED)
-    (failed,), (settled,) = await world.heard(DELIVERY_FAILED), await world.heard(DELIVERY_SETTLED)
+async def test_the_result_of_a_stopped_execution_goes_nowhere(harness: Harness, receiver: HttpReceiver) -> None:  # F11
+    harness.leave = stop
+    await harness.robot(hooks(receiver.url()))
+    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_FAILED, DELIVERY_SETTLED)
+    await harness.start()
+    await harness.request()
+    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
+    (failed,), (settled,) = await harness.heard(DELIVERY_FAILED), await harness.heard(DELIVERY_SETTLED)
     assert (accepted.data.result.success, accepted.data.result.error) == (False, "stopped by ann")
     assert failed.data.result.error == settled.data.results[0].error == "stopped by ann"
-    assert (world.asked[0], receiver.got) == ("e1", [])
+    assert (harness.asked[0], receiver.got) == ("e1", [])
 
 
 @pytest.mark.once
 async def test_the_result_of_a_paused_execution_waits_until_it_is_resumed(  # F11
-    world: World, receiver: HttpReceiver
+    harness: Harness, receiver: HttpReceiver
 ) -> None:
     asked = asyncio.Event()
 
     async def hold_once(question: MayDeliver) -> DeliveryPermission:
         asked.set()
-        world.leave = go
+        harness.leave = go
         return await hold(question)
 
-    world.leave = hold_once
-    await world.robot(hooks(receiver.url()))
-    await world.hear(DELIVERY_ACCEPTED)
-    await world.start()
-    await world.request()
+    harness.leave = hold_once
+    await harness.robot(hooks(receiver.url()))
+    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.start()
+    await harness.request()
     await asked.wait()
-    assert (await reading(world)).request_id is None
-    (accepted,) = await world.heard(DELIVERY_ACCEPTED)
+    assert (await reading(harness)).request_id is None
+    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
     assert accepted.data.result.success
-    assert (len(receiver.got), len(world.asked)) == (1, 2)
+    assert (len(receiver.got), len(harness.asked)) == (1, 2)
 
 
-async def test_while_no_executor_answers_the_request_waits(world: World, receiver: HttpReceiver) -> None:
+async def test_while_no_executor_answers_the_request_waits(harness: Harness, receiver: HttpReceiver) -> None:
     async def away(question: MayDeliver) -> DeliveryPermission:
-        world.leave = go
+        harness.leave = go
         raise Transient("its store is away")
 
-    world.leave = away
-    await world.robot(hooks(receiver.url()))
-    await world.hear(DELIVERY_ACCEPTED)
-    await world.start()
-    await world.request()
-    assert (await world.heard(DELIVERY_ACCEPTED))[0].data.result.success
+    harness.leave = away
+    await harness.robot(hooks(receiver.url()))
+    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.start()
+    await harness.request()
+    assert (await harness.heard(DELIVERY_ACCEPTED))[0].data.result.success
     assert len(receiver.got) == 1
 
 
-async def test_outside_of_standard_mode_nobody_is_asked(world: World) -> None:
-    await world.robot(hooks("https://hooks.example"))
-    await world.hear(DELIVERY_ACCEPTED)
-    await world.start()
-    await world.request(executor_mode="dryrun")
-    assert (await world.heard(DELIVERY_ACCEPTED))[0].data.result.success
-    assert world.asked == []
+async def test_outside_of_standard_mode_nobody_is_asked(harness: Harness) -> None:
+    await harness.robot(hooks("https://hooks.example"))
+    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.start()
+    await harness.request(executor_mode="dryrun")
+    assert (await harness.heard(DELIVERY_ACCEPTED))[0].data.result.success
+    assert harness.asked == []
 
 
-async def stopped_in_the_middle(world: World, receiver: HttpReceiver, *replicas: Service) -> None:
+async def stopped_in_the_middle(harness: Harness, receiver: HttpReceiver, *replicas: Service) -> None:
     """A stop that comes while 8 of 20 webhooks are on their way keeps the other 12 from being sent."""
     receiver.hold = asyncio.Event()
-    await world.robot(hooks(*(receiver.url(path) for path in TWENTY)))
-    await world.hear(DELIVERY_ACCEPTED, DELIVERY_FAILED)
-    await world.request()
+    await harness.robot(hooks(*(receiver.url(path) for path in TWENTY)))
+    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_FAILED)
+    await harness.request()
     await receiver.requests(8)
-    await world.control("stop", "e0", "e1", reason="wrong customer")
-    await heard_by(world, *replicas)
+    await harness.control("stop", "e0", "e1", reason="wrong customer")
+    await heard_by(harness, *replicas)
     receiver.hold.set()
-    (accepted,) = await world.heard(DELIVERY_ACCEPTED)
+    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
     results = accepted.data.result.results
     assert [result.success for result in results] == [True] * 8 + [False] * 12
     shown = {(result.error, result.final, result.attempts) for result in results[8:]}
     assert shown == {("wrong customer", True, 0)}
-    assert len(await world.heard(DELIVERY_FAILED, 12)) == 12
+    assert len(await harness.heard(DELIVERY_FAILED, 12)) == 12
     assert len(receiver.got) == 8
 
 
 @pytest.mark.once
 async def test_a_stop_said_to_all_is_heard_by_whichever_replica_has_the_delivery(
-    world: World, receiver: HttpReceiver
+    harness: Harness, receiver: HttpReceiver
 ) -> None:
-    replicas = await asyncio.gather(world.start(), world.start())
-    await stopped_in_the_middle(world, receiver, *replicas)
+    replicas = await asyncio.gather(harness.start(), harness.start())
+    await stopped_in_the_middle(harness, receiver, *replicas)
 
 
 @pytest.mark.once
 async def test_a_stop_is_heard_after_the_bus_was_away(
-    world: World, receiver: HttpReceiver, nats: EmbeddedServer
+    harness: Harness, receiver: HttpReceiver, nats: EmbeddedServer
 ) -> None:
-    service = await world.start()
+    service = await harness.start()
     async with asyncio.timeout(PATIENCE_S):
         while not any(CONTROL_GIVEN.type in each.subject for each in service.bus.client._subs.values()):
             await asyncio.sleep(0.05)  # its loop has only just begun
@@ -155,102 +155,102 @@ async def test_a_stop_is_heard_after_the_bus_was_away(
     await nats.kill()
     await nats.start()
     async with asyncio.timeout(PATIENCE_S):
-        while not all(each.bus.connected for each in (service, world.executor, world.gateway)):
+        while not all(each.bus.connected for each in (service, harness.executor, harness.gateway)):
             await asyncio.sleep(0.05)  # nats-py tells nobody that it is back
-    await stopped_in_the_middle(world, receiver, service)
+    await stopped_in_the_middle(harness, receiver, service)
 
 
 @pytest.mark.once
 async def test_a_pause_in_the_middle_puts_off_the_rest_until_it_is_resumed(
-    world: World, receiver: HttpReceiver
+    harness: Harness, receiver: HttpReceiver
 ) -> None:
     clock = SetClock()
-    service = await world.start(clock=clock)
+    service = await harness.start(clock=clock)
     receiver.hold = asyncio.Event()
-    await world.robot(hooks(*(receiver.url(path) for path in TWENTY)))
-    await world.hear(DELIVERY_ACCEPTED, DELIVERY_ATTEMPTED, DELIVERY_SETTLED)
-    await world.request()
+    await harness.robot(hooks(*(receiver.url(path) for path in TWENTY)))
+    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_ATTEMPTED, DELIVERY_SETTLED)
+    await harness.request()
     await receiver.requests(8)
-    world.leave = hold
-    await world.control("pause")
-    await heard_by(world, service)
+    harness.leave = hold
+    await harness.control("pause")
+    await heard_by(harness, service)
     receiver.hold.set()
-    (accepted,) = await world.heard(DELIVERY_ACCEPTED)
+    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
     waiting = accepted.data.result.results[8:]
     assert {(each.error, each.final, each.attempts) for each in waiting} == {("the execution is paused", False, 0)}
     assert len(receiver.got) == 8
-    world.leave = go
-    await world.control("resume")
+    harness.leave = go
+    await harness.control("resume")
     clock.forward(6)
-    (settled,) = await world.heard(DELIVERY_SETTLED)
+    (settled,) = await harness.heard(DELIVERY_SETTLED)
     assert (settled.data.success, len(receiver.got)) == (True, 20)
-    assert {each.data.attempt for each in await world.heard(DELIVERY_ATTEMPTED, 20)} == {1}
+    assert {each.data.attempt for each in await harness.heard(DELIVERY_ATTEMPTED, 20)} == {1}
 
 
-async def test_the_retries_of_a_stopped_execution_end(world: World, receiver: HttpReceiver) -> None:
+async def test_the_retries_of_a_stopped_execution_end(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(500)
-    await world.robot(hooks(receiver.url()))
-    await world.hear(DELIVERY_ACCEPTED, DELIVERY_FAILED, DELIVERY_SETTLED)
+    await harness.robot(hooks(receiver.url()))
+    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_FAILED, DELIVERY_SETTLED)
     clock = SetClock()
-    await world.start(clock=clock)
-    await world.request()
-    await world.heard(DELIVERY_ACCEPTED)
-    world.leave = stop
+    await harness.start(clock=clock)
+    await harness.request()
+    await harness.heard(DELIVERY_ACCEPTED)
+    harness.leave = stop
     clock.forward(1)
-    (failed,) = await world.heard(DELIVERY_FAILED)
+    (failed,) = await harness.heard(DELIVERY_FAILED)
     assert (failed.data.result.error, failed.data.result.attempts) == ("stopped by ann", 1)
-    assert (await world.heard(DELIVERY_SETTLED))[0].data.success is False
+    assert (await harness.heard(DELIVERY_SETTLED))[0].data.success is False
     assert len(receiver.got) == 1
 
 
-async def test_a_retry_waits_for_an_execution_that_is_paused(world: World, receiver: HttpReceiver) -> None:
+async def test_a_retry_waits_for_an_execution_that_is_paused(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(500)
-    await world.robot(hooks(receiver.url()))
-    await world.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
+    await harness.robot(hooks(receiver.url()))
+    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
     clock = SetClock()
-    await world.start(clock=clock)
-    await world.request()
-    await world.heard(DELIVERY_ACCEPTED)
-    world.leave = hold
+    await harness.start(clock=clock)
+    await harness.request()
+    await harness.heard(DELIVERY_ACCEPTED)
+    harness.leave = hold
     async with asyncio.timeout(PATIENCE_S):
-        while len(world.asked) < 6:  # more often than there are attempts
-            await next_attempt(world, clock)
+        while len(harness.asked) < 6:  # more often than there are attempts
+            await next_attempt(harness, clock)
     assert len(receiver.got) == 1
-    world.leave = go
+    harness.leave = go
     async with asyncio.timeout(PATIENCE_S):
-        while not (await reading(world)).settled:
-            await next_attempt(world, clock)
-    (settled,) = await world.heard(DELIVERY_SETTLED)
+        while not (await reading(harness)).settled:
+            await next_attempt(harness, clock)
+    (settled,) = await harness.heard(DELIVERY_SETTLED)
     assert (settled.data.success, settled.data.results[0].attempts, len(receiver.got)) == (True, 2, 2)
 
 
-async def test_how_a_delivery_fares_can_be_asked(world: World, receiver: HttpReceiver) -> None:
+async def test_how_a_delivery_fares_can_be_asked(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(500, 200)
-    await world.robot(hooks(receiver.url("/a")))
-    await world.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
+    await harness.robot(hooks(receiver.url("/a")))
+    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
     clock = SetClock()
-    await world.start(clock=clock)
-    await world.request()
-    await world.heard(DELIVERY_ACCEPTED)
-    before = await reading(world)
+    await harness.start(clock=clock)
+    await harness.request()
+    await harness.heard(DELIVERY_ACCEPTED)
+    before = await reading(harness)
     (target,) = before.targets
     assert (before.request_id, before.settled, before.accepted_at) == ("r1", False, clock())
     assert [(each.at, each.ok, each.error) for each in target.attempts] == [(clock(), False, "answered 500")]
     assert target.next_attempt_at is not None
     at = clock.forward(1)
-    await world.heard(DELIVERY_SETTLED)
-    (target,) = (await reading(world)).targets
+    await harness.heard(DELIVERY_SETTLED)
+    (target,) = (await reading(harness)).targets
     assert [(each.at, each.ok) for each in target.attempts] == [(at - timedelta(seconds=1), False), (at, True)]
     assert (target.result.target, target.result.success, target.next_attempt_at) == (receiver.url("/a"), True, None)
-    assert await reading(world, team="other") == await reading(world, execution_id="e2") == DeliveryReply()
+    assert await reading(harness, team="other") == await reading(harness, execution_id="e2") == DeliveryReply()
 
 
-async def test_the_score_travels_to_the_webhook_and_to_everybody(world: World, receiver: HttpReceiver) -> None:
-    await world.robot(hooks(receiver.url()))
-    await world.hear(DELIVERY_COMPLETED)
-    await world.start()
+async def test_the_score_travels_to_the_webhook_and_to_everybody(harness: Harness, receiver: HttpReceiver) -> None:
+    await harness.robot(hooks(receiver.url()))
+    await harness.hear(DELIVERY_COMPLETED)
+    await harness.start()
     owner = {"team_id": "acme", "member_id": "ann"}
-    await world.request(context=owner | {"execution_id": "e1", "trigger_type": "event", "score": 0.85})
-    (completed,) = await world.heard(DELIVERY_COMPLETED)
+    await harness.request(context=owner | {"execution_id": "e1", "trigger_type": "event", "score": 0.85})
+    (completed,) = await harness.heard(DELIVERY_COMPLETED)
     assert completed.data.context.score == 0.85
     assert json.loads(receiver.got[0].body)["data"]["context"]["score"] == 0.85

@@ -21,7 +21,7 @@ from rota_contracts.catalog import (
     Channel,
 )
 from rota_contracts.messages.delivery import DeliveryPermission, MayDeliver
-from tests.integration.delivery.conftest import GO, World, go
+from tests.integration.delivery.conftest import PERMITTED, Harness, go
 from tests.integration.delivery.receivers import HttpReceiver, Mailbox
 
 pytestmark = pytest.mark.once
@@ -58,96 +58,96 @@ def stuck_before(service: Service, channel: Channel[Any]) -> Stuck:
     return stuck
 
 
-async def killed_at(point: asyncio.Event, service: Service, world: World) -> None:
+async def killed_at(point: asyncio.Event, service: Service, harness: Harness) -> None:
     await asyncio.wait_for(point.wait(), PATIENCE_S)
-    await killed(service, world)
+    await killed(service, harness)
 
 
-async def killed(service: Service, world: World) -> None:
+async def killed(service: Service, harness: Harness) -> None:
     """What it had in hand comes to another soon, and not only after the usual 15 s."""
     await crash(service)
-    await short_ack_wait(world.nats_url, "delivery-center")
+    await short_ack_wait(harness.nats_url, "delivery-center")
 
 
-async def each_fact_once(world: World, **expected: int) -> None:
+async def each_fact_once(harness: Harness, **expected: int) -> None:
     """As an outside party counts: what was published again was recognised."""
-    kept = {channel.name: [event.id for event in await world.kept(channel)] for channel in FIRST}
+    kept = {channel.name: [event.id for event in await harness.kept(channel)] for channel in FIRST}
     assert {name: len(ids) for name, ids in kept.items()} == {channel.name: 1 for channel in FIRST} | expected
 
 
-async def test_killed_before_sending_it_is_sent_once(world: World, receiver: HttpReceiver) -> None:
+async def test_killed_before_sending_it_is_sent_once(harness: Harness, receiver: HttpReceiver) -> None:
     asked, released = asyncio.Event(), asyncio.Event()
 
     async def later(question: MayDeliver) -> DeliveryPermission:
         asked.set()
         await released.wait()
-        return GO
+        return PERMITTED
 
-    world.leave = later
-    await world.robot({"preferences": hooks(receiver.url())})
-    await world.hear(DELIVERY_ACCEPTED)
-    first = await world.start()
-    await world.request()
-    await killed_at(asked, first, world)
+    harness.leave = later
+    await harness.robot({"preferences": hooks(receiver.url())})
+    await harness.hear(DELIVERY_ACCEPTED)
+    first = await harness.start()
+    await harness.request()
+    await killed_at(asked, first, harness)
     released.set()
-    world.leave = go
-    await world.start()
-    assert (await world.heard(DELIVERY_ACCEPTED))[0].data.result.success
+    harness.leave = go
+    await harness.start()
+    assert (await harness.heard(DELIVERY_ACCEPTED))[0].data.result.success
     assert len(receiver.got) == 1
-    await each_fact_once(world)
+    await each_fact_once(harness)
 
 
 async def test_killed_while_the_receiver_has_it_it_is_sent_again_under_the_same_id(
-    world: World, receiver: HttpReceiver
+    harness: Harness, receiver: HttpReceiver
 ) -> None:
     receiver.hold = asyncio.Event()
-    await world.robot({"preferences": hooks(receiver.url())})
-    await world.hear(DELIVERY_ACCEPTED)
-    first = await world.start()
-    await world.request()
+    await harness.robot({"preferences": hooks(receiver.url())})
+    await harness.hear(DELIVERY_ACCEPTED)
+    first = await harness.start()
+    await harness.request()
     await receiver.requests(1)
-    await killed(first, world)
+    await killed(first, harness)
     receiver.hold.set()
-    await world.start()
-    await world.heard(DELIVERY_ACCEPTED)
+    await harness.start()
+    await harness.heard(DELIVERY_ACCEPTED)
     assert len(receiver.got) == 2
     assert len({got.headers["webhook-id"] for got in receiver.got}) == 1
-    await each_fact_once(world)
+    await each_fact_once(harness)
 
 
 async def test_killed_between_sending_and_storing_everything_is_sent_again_under_the_same_ids(
-    world: World, receiver: HttpReceiver, box: Mailbox, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, receiver: HttpReceiver, box: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     email = {"email": {"targets": [{"to": ["a@b.example"]}, {"to": ["c@d.example"]}]}}
-    await world.robot({"preferences": hooks(receiver.url("/a"), receiver.url("/b")) | email})
-    await world.hear(DELIVERY_ACCEPTED)
+    await harness.robot({"preferences": hooks(receiver.url("/a"), receiver.url("/b")) | email})
+    await harness.hear(DELIVERY_ACCEPTED)
     with monkeypatch.context() as patch:
         patch.setattr(MongoDeliveries, "insert", stuck := Stuck())
-        first = await world.start(smtp_url=box.url)
-        await world.request()
-        await killed_at(stuck.reached, first, world)
-    await world.start(smtp_url=box.url)
-    (accepted,) = await world.heard(DELIVERY_ACCEPTED)
+        first = await harness.start(smtp_url=box.url)
+        await harness.request()
+        await killed_at(stuck.reached, first, harness)
+    await harness.start(smtp_url=box.url)
+    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
     one, two, *hooked = [result.delivery_id for result in accepted.data.result.results]
     assert Counter(got.headers["webhook-id"] for got in receiver.got) == dict.fromkeys(hooked, 2)
     mails = Counter((recipients[0], mail["Message-ID"]) for recipients, mail in box.mails)
     assert mails == {("a@b.example", f"<{one}@acme.example>"): 2, ("c@d.example", f"<{two}@acme.example>"): 2}
-    await each_fact_once(world, **{DELIVERY_ATTEMPTED.name: 4})
+    await each_fact_once(harness, **{DELIVERY_ATTEMPTED.name: 4})
 
 
 async def test_preferences_that_change_meanwhile_give_no_target_the_id_of_another(
-    world: World, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await world.robot({"preferences": hooks(receiver.url("/gone"), receiver.url("/kept"))})
-    await world.hear(DELIVERY_ACCEPTED)
+    await harness.robot({"preferences": hooks(receiver.url("/gone"), receiver.url("/kept"))})
+    await harness.hear(DELIVERY_ACCEPTED)
     with monkeypatch.context() as patch:
         patch.setattr(MongoDeliveries, "insert", stuck := Stuck())
-        first = await world.start()
-        await world.request()
-        await killed_at(stuck.reached, first, world)
-    await world.robot({"preferences": hooks(receiver.url("/new"), receiver.url("/kept"))})
-    await world.start()
-    await world.heard(DELIVERY_ACCEPTED)
+        first = await harness.start()
+        await harness.request()
+        await killed_at(stuck.reached, first, harness)
+    await harness.robot({"preferences": hooks(receiver.url("/new"), receiver.url("/kept"))})
+    await harness.start()
+    await harness.heard(DELIVERY_ACCEPTED)
     ids = {(got.line.split()[1], got.headers["webhook-id"]) for got in receiver.got}
     assert len(receiver.got) == 4
     assert len(ids) == 3
@@ -156,52 +156,52 @@ async def test_preferences_that_change_meanwhile_give_no_target_the_id_of_anothe
 
 @pytest.mark.parametrize("channel", FIRST, ids=lambda channel: channel.name)
 async def test_killed_between_storing_and_publishing_it_is_told_and_not_sent_again(
-    world: World, receiver: HttpReceiver, channel: Channel[Any]
+    harness: Harness, receiver: HttpReceiver, channel: Channel[Any]
 ) -> None:
-    await world.robot({"preferences": hooks(receiver.url())})
-    await world.hear(*FIRST)
-    first = await world.start()
+    await harness.robot({"preferences": hooks(receiver.url())})
+    await harness.hear(*FIRST)
+    first = await harness.start()
     stuck = stuck_before(first, channel)
-    await world.request()
-    await killed_at(stuck.reached, first, world)
-    await world.start()
+    await harness.request()
+    await killed_at(stuck.reached, first, harness)
+    await harness.start()
     for each in FIRST:
-        await world.heard(each)
+        await harness.heard(each)
     assert len(receiver.got) == 1
-    await each_fact_once(world)
+    await each_fact_once(harness)
 
 
 async def test_killed_before_the_request_is_acknowledged_the_same_is_said_again(
-    world: World, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await world.robot({"preferences": hooks(receiver.url())})
-    await world.hear(DELIVERY_ACCEPTED)
+    await harness.robot({"preferences": hooks(receiver.url())})
+    await harness.hear(DELIVERY_ACCEPTED)
     with monkeypatch.context() as patch:
         patch.setattr("rota_common.bus.consuming.acknowledge", stuck := Stuck())
-        first = await world.start()
-        await world.request()
-        await killed_at(stuck.reached, first, world)
-    await world.start()
-    one, two = await world.heard(DELIVERY_ACCEPTED, 2)
+        first = await harness.start()
+        await harness.request()
+        await killed_at(stuck.reached, first, harness)
+    await harness.start()
+    one, two = await harness.heard(DELIVERY_ACCEPTED, 2)
     assert (one.id, one.data) == (two.id, two.data)
     assert len(receiver.got) == 1
-    await each_fact_once(world)
+    await each_fact_once(harness)
 
 
 async def test_killed_between_a_retry_and_saving_it_the_retry_comes_again_under_the_same_id(
-    world: World, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.will_answer(500)
-    await world.robot({"preferences": hooks(receiver.url())})
-    await world.hear(DELIVERY_SETTLED, DELIVERY_FAILED)
+    await harness.robot({"preferences": hooks(receiver.url())})
+    await harness.hear(DELIVERY_SETTLED, DELIVERY_FAILED)
     monkeypatch.setattr("delivery_center.app.LEASE_MARGIN_S", 0.0)
     with monkeypatch.context() as patch:
         patch.setattr(MongoDeliveries, "save", stuck := Stuck())
-        first = await world.start(**SHORT_LEASE)
-        await world.request()
-        await killed_at(stuck.reached, first, world)
-    await world.start()
-    (settled,) = await world.heard(DELIVERY_SETTLED)
+        first = await harness.start(**SHORT_LEASE)
+        await harness.request()
+        await killed_at(stuck.reached, first, harness)
+    await harness.start()
+    (settled,) = await harness.heard(DELIVERY_SETTLED)
     assert (settled.data.success, settled.data.results[0].attempts) == (True, 2)
     assert [got.headers["webhook-id"] for got in receiver.got] == [settled.data.results[0].delivery_id] * 3
-    assert len(await world.kept(DELIVERY_ATTEMPTED)) == 2
+    assert len(await harness.kept(DELIVERY_ATTEMPTED)) == 2

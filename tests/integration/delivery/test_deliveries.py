@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from motor.motor_asyncio import AsyncIOMotorClient
 
-from delivery_center.adapters.fakes import MemoryDeliveries
-from delivery_center.domain import Delivery
+from delivery_center.adapters.in_memory import InMemoryDeliveries
+from delivery_center.domain.delivery import Delivery
 from rota_common.stores.blobs import Blobs
 from rota_common.testing.chaos import twice
 from rota_contracts.catalog import (
@@ -22,7 +22,7 @@ from rota_contracts.catalog import (
 )
 from rota_contracts.ids import fact_id
 from rota_contracts.messages.text import BlobRef, Text
-from tests.integration.delivery.conftest import World
+from tests.integration.delivery.conftest import Harness
 from tests.integration.delivery.receivers import HttpReceiver
 
 ALL: Sequence[Channel[Any]] = (
@@ -38,13 +38,15 @@ def hooks(*urls: str, **more: Any) -> dict[str, Any]:
     return {"preferences": {"webhook": {"targets": [{"url": url} | more for url in urls]}}}
 
 
-async def test_a_result_reaches_its_webhooks_and_everybody_hears_of_it(world: World, receiver: HttpReceiver) -> None:
-    await world.robot(hooks(receiver.url("/a?key=secret"), receiver.url("/b")))
-    await world.hear(*ALL)
-    await world.start()
-    await world.request()
-    (accepted,) = await world.heard(DELIVERY_ACCEPTED)
-    (completed,), (settled,) = await world.heard(DELIVERY_COMPLETED), await world.heard(DELIVERY_SETTLED)
+async def test_a_result_reaches_its_webhooks_and_everybody_hears_of_it(
+    harness: Harness, receiver: HttpReceiver
+) -> None:
+    await harness.robot(hooks(receiver.url("/a?key=secret"), receiver.url("/b")))
+    await harness.hear(*ALL)
+    await harness.start()
+    await harness.request()
+    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
+    (completed,), (settled,) = await harness.heard(DELIVERY_COMPLETED), await harness.heard(DELIVERY_SETTLED)
     assert len(await receiver.requests(2)) == 2  # DC-08
     sent = json.loads(receiver.got[0].body)
     assert (sent["type"], sent["data"]["summary"]) == ("delivery.completed", "15 new leads.")  # DC-03
@@ -56,50 +58,52 @@ async def test_a_result_reaches_its_webhooks_and_everybody_hears_of_it(world: Wo
     assert [each.details for each in result.results] == [{"status": 200, "body": "thanks"}] * 2
     assert {each.delivery_id for each in result.results} == {got.headers["webhook-id"] for got in receiver.got}
     assert settled.data.success
-    attempted = await world.heard(DELIVERY_ATTEMPTED, 2)
+    attempted = await harness.heard(DELIVERY_ATTEMPTED, 2)
     assert all(b"secret" not in event.body() for event in (accepted, completed, settled, *attempted))
 
 
-async def test_one_document_is_stored_with_the_outcome(world: World, receiver: HttpReceiver) -> None:
-    await world.robot(hooks(receiver.url()))
-    await world.hear(DELIVERY_ACCEPTED)
-    await world.start()
-    await world.request()
-    await world.heard(DELIVERY_ACCEPTED)
-    client: AsyncIOMotorClient[dict[str, Any]] = AsyncIOMotorClient(world.settings["mongo_url"])
-    (document,) = await client[f"{world.settings['mongo_prefix']}_delivery"]["deliveries"].find().to_list(9)
+async def test_one_document_is_stored_with_the_outcome(harness: Harness, receiver: HttpReceiver) -> None:
+    await harness.robot(hooks(receiver.url()))
+    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.start()
+    await harness.request()
+    await harness.heard(DELIVERY_ACCEPTED)
+    client: AsyncIOMotorClient[dict[str, Any]] = AsyncIOMotorClient(harness.settings["mongo_url"])
+    (document,) = await client[f"{harness.settings['mongo_prefix']}_delivery"]["deliveries"].find().to_list(9)
     client.close()
     assert (document["_id"], document["context"]["team_id"], document["mode"]) == ("r1", "acme", "standard")
     assert (document["targets"][0]["state"], len(document["targets"][0]["attempts"])) == ("delivered", 1)
     assert "due_at" not in document
 
 
-async def test_a_request_that_comes_again_sends_nothing_and_says_the_same(world: World, receiver: HttpReceiver) -> None:
-    await world.robot(hooks(receiver.url()))
-    await world.hear(DELIVERY_ACCEPTED, DELIVERY_COMPLETED)
-    service = await world.start()
-    await world.request()
-    first = (await world.heard(DELIVERY_ACCEPTED))[0]
-    await world.request(again=1)
-    second = (await world.heard(DELIVERY_ACCEPTED, 2))[1]
+async def test_a_request_that_comes_again_sends_nothing_and_says_the_same(
+    harness: Harness, receiver: HttpReceiver
+) -> None:
+    await harness.robot(hooks(receiver.url()))
+    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_COMPLETED)
+    service = await harness.start()
+    await harness.request()
+    first = (await harness.heard(DELIVERY_ACCEPTED))[0]
+    await harness.request(again=1)
+    second = (await harness.heard(DELIVERY_ACCEPTED, 2))[1]
     await service.stop(2)
     assert (first.id, first.data) == (second.id, second.data)
     assert len(receiver.got) == 1
-    assert [len(await world.kept(channel)) for channel in ALL] == [1, 1, 1, 0, 1]
+    assert [len(await harness.kept(channel)) for channel in ALL] == [1, 1, 1, 0, 1]
 
 
-async def test_everything_handled_twice_is_sent_once(world: World, receiver: HttpReceiver) -> None:
-    await world.robot(hooks(receiver.url("/a"), receiver.url("/b")))
-    await world.hear(DELIVERY_ACCEPTED)
-    service = await world.start(middlewares=(twice,))
-    await world.request()
-    await world.heard(DELIVERY_ACCEPTED, 2)
+async def test_everything_handled_twice_is_sent_once(harness: Harness, receiver: HttpReceiver) -> None:
+    await harness.robot(hooks(receiver.url("/a"), receiver.url("/b")))
+    await harness.hear(DELIVERY_ACCEPTED)
+    service = await harness.start(middlewares=(twice,))
+    await harness.request()
+    await harness.heard(DELIVERY_ACCEPTED, 2)
     await service.stop(2)
     assert len(receiver.got) == 2
-    assert [len(await world.kept(channel)) for channel in ALL] == [1, 2, 1, 0, 1]
+    assert [len(await harness.kept(channel)) for channel in ALL] == [1, 2, 1, 0, 1]
 
 
-class CrashAfterInsert(MemoryDeliveries):
+class CrashAfterInsert(InMemoryDeliveries):
     """Dies once, when the delivery is stored and nothing is published."""
 
     def __init__(self) -> None:
@@ -114,100 +118,100 @@ class CrashAfterInsert(MemoryDeliveries):
         return stored
 
 
-async def test_a_crash_between_storing_and_publishing_loses_nothing(world: World, receiver: HttpReceiver) -> None:
-    await world.robot(hooks(receiver.url()))
-    await world.hear(*ALL)
+async def test_a_crash_between_storing_and_publishing_loses_nothing(harness: Harness, receiver: HttpReceiver) -> None:
+    await harness.robot(hooks(receiver.url()))
+    await harness.hear(*ALL)
     store = CrashAfterInsert()
-    await world.start(deliveries=store)
-    await world.request()
-    (accepted,) = await world.heard(DELIVERY_ACCEPTED)
+    await harness.start(deliveries=store)
+    await harness.request()
+    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
     assert store.crashed
     assert len(receiver.got) == 1
     assert accepted.id == fact_id("r1", DELIVERY_ACCEPTED.subject("acme", "ann"))
-    (completed,) = await world.heard(DELIVERY_COMPLETED)
+    (completed,) = await harness.heard(DELIVERY_COMPLETED)
     assert completed.id == fact_id("r1", DELIVERY_COMPLETED.subject("acme", "ann"))
 
 
 @pytest.mark.once
-async def test_two_replicas_deliver_each_request_once(world: World, receiver: HttpReceiver) -> None:
-    await world.robot(hooks(receiver.url()))
-    await world.hear(DELIVERY_ACCEPTED)
-    await asyncio.gather(world.start(), world.start())
-    await asyncio.gather(*(world.request(f"r{number}") for number in range(30)))
-    await world.heard(DELIVERY_ACCEPTED, 30)
+async def test_two_replicas_deliver_each_request_once(harness: Harness, receiver: HttpReceiver) -> None:
+    await harness.robot(hooks(receiver.url()))
+    await harness.hear(DELIVERY_ACCEPTED)
+    await asyncio.gather(harness.start(), harness.start())
+    await asyncio.gather(*(harness.request(f"r{number}") for number in range(30)))
+    await harness.heard(DELIVERY_ACCEPTED, 30)
     assert len(receiver.got) == len({got.headers["webhook-id"] for got in receiver.got}) == 30
 
 
 @pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
-async def test_a_dry_run_sends_nothing_and_says_the_same(world: World, receiver: HttpReceiver, mode: str) -> None:
-    await world.robot(hooks(receiver.url("/a"), receiver.url("/b")))
-    await world.hear(*ALL)
-    await world.start()
-    await world.request(executor_mode=mode)
-    (accepted,) = await world.heard(DELIVERY_ACCEPTED)
+async def test_a_dry_run_sends_nothing_and_says_the_same(harness: Harness, receiver: HttpReceiver, mode: str) -> None:
+    await harness.robot(hooks(receiver.url("/a"), receiver.url("/b")))
+    await harness.hear(*ALL)
+    await harness.start()
+    await harness.request(executor_mode=mode)
+    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
     assert [(each.success, each.details) for each in accepted.data.result.results] == [(True, {"recorded": True})] * 2
-    await world.heard(DELIVERY_ATTEMPTED, 2)
-    await world.heard(DELIVERY_SETTLED)
+    await harness.heard(DELIVERY_ATTEMPTED, 2)
+    await harness.heard(DELIVERY_SETTLED)
     assert receiver.got == []
 
 
-async def test_a_channel_that_is_switched_off_gets_nothing(world: World, receiver: HttpReceiver) -> None:  # DC-12
+async def test_a_channel_that_is_switched_off_gets_nothing(harness: Harness, receiver: HttpReceiver) -> None:  # DC-12
     preferences = hooks(receiver.url())
     preferences["preferences"]["webhook"]["enabled"] = False
-    await world.robot(preferences)
-    await world.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
-    await world.start()
-    await world.request()
-    (accepted,) = await world.heard(DELIVERY_ACCEPTED)
+    await harness.robot(preferences)
+    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
+    await harness.start()
+    await harness.request()
+    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
     assert (accepted.data.result.success, accepted.data.result.results) == (True, [])
-    assert (await world.heard(DELIVERY_SETTLED))[0].data.success
+    assert (await harness.heard(DELIVERY_SETTLED))[0].data.success
     assert receiver.got == []
 
 
-async def test_the_short_form_of_preferences_is_followed(world: World, receiver: HttpReceiver) -> None:  # DEC-11
-    await world.robot({"type": "webhook", "opts": {"url": receiver.url("/leads")}})
-    await world.start()
-    await world.request()
+async def test_the_short_form_of_preferences_is_followed(harness: Harness, receiver: HttpReceiver) -> None:  # DEC-11
+    await harness.robot({"type": "webhook", "opts": {"url": receiver.url("/leads")}})
+    await harness.start()
+    await harness.request()
     assert (await receiver.requests(1))[0].line == "POST /leads HTTP/1.1"
 
 
 @pytest.mark.parametrize("there", [True, False])
-async def test_a_robot_that_is_gone_fails_its_delivery(world: World, receiver: HttpReceiver, there: bool) -> None:
+async def test_a_robot_that_is_gone_fails_its_delivery(harness: Harness, receiver: HttpReceiver, there: bool) -> None:
     if there:
-        await world.robot(hooks(receiver.url()), deleted=True)
-    await world.hear(DELIVERY_ACCEPTED)
-    await world.start()
-    await world.request()
-    result = (await world.heard(DELIVERY_ACCEPTED))[0].data.result
+        await harness.robot(hooks(receiver.url()), deleted=True)
+    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.start()
+    await harness.request()
+    result = (await harness.heard(DELIVERY_ACCEPTED))[0].data.result
     assert (result.success, result.results) == (False, [])
     assert "robot ann" in result.error
     assert receiver.got == []
 
 
-async def test_a_long_text_is_read_from_the_object_store(world: World, receiver: HttpReceiver) -> None:
-    text = await Blobs(world.executor.bus).keep("x" * 1000, inline_limit=10)
-    await world.robot(hooks(receiver.url()))
-    await world.start()
-    await world.request(content={"summary": "long", "body": text.model_dump()})
+async def test_a_long_text_is_read_from_the_object_store(harness: Harness, receiver: HttpReceiver) -> None:
+    text = await Blobs(harness.executor.bus).keep("x" * 1000, inline_limit=10)
+    await harness.robot(hooks(receiver.url()))
+    await harness.start()
+    await harness.request(content={"summary": "long", "body": text.model_dump()})
     (got,) = await receiver.requests(1)
     assert json.loads(got.body)["data"]["body"] == "x" * 1000
 
 
-async def test_a_request_that_is_buried_is_answered(world: World, receiver: HttpReceiver) -> None:
-    kept = await Blobs(world.executor.bus).keep("x" * 1000, inline_limit=10)
+async def test_a_request_that_is_buried_is_answered(harness: Harness, receiver: HttpReceiver) -> None:
+    kept = await Blobs(harness.executor.bus).keep("x" * 1000, inline_limit=10)
     assert kept.ref is not None
     spoilt = Text(ref=BlobRef(bucket=kept.ref.bucket, name=kept.ref.name, size=1000, sha256="0" * 64))
-    await world.robot(hooks(receiver.url()))
-    await world.hear(DELIVERY_ACCEPTED)
-    await world.start()
-    await world.request(content={"summary": "spoilt", "body": spoilt.model_dump()})
-    result = (await world.heard(DELIVERY_ACCEPTED))[0].data.result
+    await harness.robot(hooks(receiver.url()))
+    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.start()
+    await harness.request(content={"summary": "spoilt", "body": spoilt.model_dump()})
+    result = (await harness.heard(DELIVERY_ACCEPTED))[0].data.result
     assert (result.success, result.results) == (False, [])
     assert "isn't what was stored" in result.error
     assert receiver.got == []
 
 
-async def test_the_service_says_what_it_lacks(world: World) -> None:
-    service = await world.start()
+async def test_the_service_says_what_it_lacks(harness: Harness) -> None:
+    service = await harness.start()
     assert await service.problems() == {}
     assert service.channels == {"delivery.requested", "robot.deleted"}

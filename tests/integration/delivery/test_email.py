@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from rota_contracts.catalog import DELIVERY_SETTLED
-from tests.integration.delivery.conftest import World
+from tests.integration.delivery.conftest import Harness
 from tests.integration.delivery.mailservers import PASSWORD, USER, MailServer, certificate, mail_server
 from tests.integration.delivery.test_channels import outcome, to
 
@@ -32,88 +32,88 @@ def tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
 
 
 @pytest.mark.parametrize("asked", ["starttls", ""])
-async def test_a_mail_goes_over_starttls_with_the_password(world: World, tls: ssl.SSLContext, asked: str) -> None:
+async def test_a_mail_goes_over_starttls_with_the_password(harness: Harness, tls: ssl.SSLContext, asked: str) -> None:
     async with mail_server(tls=tls, password=True) as server:
-        (result,) = await outcome(world, BOSS, smtp_url=server.url(user=LOGIN, tls=asked), environ=ENVIRON)
+        (result,) = await outcome(harness, BOSS, smtp_url=server.url(user=LOGIN, tls=asked), environ=ENVIRON)
     assert (result.success, result.error) == (True, None)
     assert (server.encrypted, server.logins) == ([True], [(USER.encode(), PASSWORD.encode())])
 
 
-async def test_a_password_may_stand_in_the_url(world: World, tls: ssl.SSLContext) -> None:
+async def test_a_password_may_stand_in_the_url(harness: Harness, tls: ssl.SSLContext) -> None:
     async with mail_server(tls=tls, password=True) as server:
         user = f"{USER}:{quote(PASSWORD, safe='')}@"
-        (result,) = await outcome(world, BOSS, smtp_url=server.url(user=user, tls="starttls"))
+        (result,) = await outcome(harness, BOSS, smtp_url=server.url(user=user, tls="starttls"))
     assert result.success
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_not_trusted(world: World, tmp_path: Path) -> None:
+async def test_a_certificate_that_nobody_vouches_for_is_not_trusted(harness: Harness, tmp_path: Path) -> None:
     context, _ = certificate(tmp_path)
     async with mail_server(tls=context, password=True) as server:
-        (result,) = await outcome(world, BOSS, smtp_url=server.url(user=LOGIN), environ=ENVIRON)
+        (result,) = await outcome(harness, BOSS, smtp_url=server.url(user=LOGIN), environ=ENVIRON)
     assert (result.success, server.seen, server.logins) == (False, [], [])
     assert "CERTIFICATE_VERIFY_FAILED" in (result.error or "")
 
 
-async def test_starttls_that_is_asked_for_and_not_offered_fails(world: World, plain: MailServer) -> None:
-    (result,) = await outcome(world, BOSS, smtp_url=plain.url(tls="starttls"))
+async def test_starttls_that_is_asked_for_and_not_offered_fails(harness: Harness, plain: MailServer) -> None:
+    (result,) = await outcome(harness, BOSS, smtp_url=plain.url(tls="starttls"))
     assert (result.success, plain.seen) == (False, [])
     assert "STARTTLS" in (result.error or "")
 
 
-async def test_a_password_is_not_sent_in_the_clear(world: World) -> None:
+async def test_a_password_is_not_sent_in_the_clear(harness: Harness) -> None:
     async with mail_server(password=True) as server:
-        (result,) = await outcome(world, BOSS, smtp_url=server.url(user=LOGIN), environ=ENVIRON)
+        (result,) = await outcome(harness, BOSS, smtp_url=server.url(user=LOGIN), environ=ENVIRON)
     assert (result.success, server.logins, server.seen) == (False, [], [])
     assert "the password isn't sent in the clear" in (result.error or "")
 
 
-async def test_a_password_is_sent_in_the_clear_where_the_operator_says_so(world: World) -> None:
+async def test_a_password_is_sent_in_the_clear_where_the_operator_says_so(harness: Harness) -> None:
     async with mail_server(password=True) as server:
-        (result,) = await outcome(world, BOSS, smtp_url=server.url(user=LOGIN, tls="none"), environ=ENVIRON)
+        (result,) = await outcome(harness, BOSS, smtp_url=server.url(user=LOGIN, tls="none"), environ=ENVIRON)
     assert (result.success, server.encrypted) == (True, [False])
 
 
-async def test_a_wrong_password_says_so(world: World, tls: ssl.SSLContext) -> None:
+async def test_a_wrong_password_says_so(harness: Harness, tls: ssl.SSLContext) -> None:
     async with mail_server(tls=tls, password=True) as server:
-        (result,) = await outcome(world, BOSS, smtp_url=server.url(user=LOGIN), environ={"MAIL_PASSWORD": "no"})
+        (result,) = await outcome(harness, BOSS, smtp_url=server.url(user=LOGIN), environ={"MAIL_PASSWORD": "no"})
     assert (result.success, server.seen) == (False, [])
     assert "535" in (result.error or "")
 
 
-async def test_a_connection_lost_after_the_mail_brings_the_same_mail_again(world: World, plain: MailServer) -> None:
+async def test_a_connection_lost_after_the_mail_brings_the_same_mail_again(harness: Harness, plain: MailServer) -> None:
     plain.drops = 1
-    await world.hear(DELIVERY_SETTLED)
-    (first,) = await outcome(world, BOSS, smtp_url=plain.url())
+    await harness.hear(DELIVERY_SETTLED)
+    (first,) = await outcome(harness, BOSS, smtp_url=plain.url())
     assert (first.success, first.final) == (False, False)
     assert "broke off" in (first.error or "")
-    (settled,) = await world.heard(DELIVERY_SETTLED)
+    (settled,) = await harness.heard(DELIVERY_SETTLED)
     assert (settled.data.success, len(plain.taken)) == (True, 1)
     assert [mail["Message-ID"] for mail in plain.seen] == [f"<{first.delivery_id}@acme.example>"] * 2
 
 
 @pytest.mark.parametrize("step", ["MAIL", "RCPT", "DATA"])
-async def test_a_4xx_reply_is_tried_again(world: World, plain: MailServer, step: str) -> None:
+async def test_a_4xx_reply_is_tried_again(harness: Harness, plain: MailServer, step: str) -> None:
     plain.replies = {step: ["451 4.3.0 later"]}
-    await world.hear(DELIVERY_SETTLED)
-    (first,) = await outcome(world, BOSS, smtp_url=plain.url())
+    await harness.hear(DELIVERY_SETTLED)
+    (first,) = await outcome(harness, BOSS, smtp_url=plain.url())
     assert (first.success, first.final) == (False, False)
     assert "451 4.3.0 later" in (first.error or "")
-    (settled,) = await world.heard(DELIVERY_SETTLED)
+    (settled,) = await harness.heard(DELIVERY_SETTLED)
     assert (settled.data.success, settled.data.results[0].attempts, len(plain.taken)) == (True, 2, 1)
 
 
 @pytest.mark.parametrize("step", ["MAIL", "RCPT", "DATA"])
-async def test_a_5xx_reply_is_final(world: World, plain: MailServer, step: str) -> None:
+async def test_a_5xx_reply_is_final(harness: Harness, plain: MailServer, step: str) -> None:
     plain.replies = {step: ["554 5.7.1 no"]}
-    (result,) = await outcome(world, BOSS, smtp_url=plain.url())
+    (result,) = await outcome(harness, BOSS, smtp_url=plain.url())
     assert (result.success, result.final, plain.taken) == (False, True, [])
     assert "554 5.7.1 no" in (result.error or "")
 
 
-async def test_whom_the_server_refuses_stands_in_the_details(world: World, plain: MailServer) -> None:
+async def test_whom_the_server_refuses_stands_in_the_details(harness: Harness, plain: MailServer) -> None:
     plain.unknown = {"full@b.example": "452 4.2.2 full", "spam@b.example": "550 5.7.1 policy"}
     target = {"to": ["boss@acme.example", "full@b.example"], "cc": ["spam@b.example"]}
-    (result,) = await outcome(world, to("email", target), smtp_url=plain.url())
+    (result,) = await outcome(harness, to("email", target), smtp_url=plain.url())
     assert (result.success, result.recipients) == (True, ["boss@acme.example"])
     assert result.details == {
         "answer": "taken",
@@ -122,25 +122,29 @@ async def test_whom_the_server_refuses_stands_in_the_details(world: World, plain
     }
 
 
-async def test_a_mail_says_that_a_machine_wrote_it(world: World, plain: MailServer) -> None:
-    await outcome(world, BOSS, smtp_url=plain.url())
+async def test_a_mail_says_that_a_machine_wrote_it(harness: Harness, plain: MailServer) -> None:
+    await outcome(harness, BOSS, smtp_url=plain.url())
     (mail,) = plain.taken
     assert (mail["Auto-Submitted"], mail["From"]) == ("auto-generated", "Ann <ann@acme.example>")
 
 
-async def test_a_server_that_says_nothing_costs_the_attempts_time_and_no_more(world: World, plain: MailServer) -> None:
+async def test_a_server_that_says_nothing_costs_the_attempts_time_and_no_more(
+    harness: Harness, plain: MailServer
+) -> None:
     plain.slow = 30
-    (result,) = await outcome(world, BOSS, smtp_url=plain.url(), attempt_timeout=0.3)
+    (result,) = await outcome(harness, BOSS, smtp_url=plain.url(), attempt_timeout=0.3)
     assert (result.success, result.final) == (False, False)
     assert result.error == "the mail server didn't answer in time, within 0.3 s at most"
 
 
-async def test_a_template_has_subject_text_and_page(world: World, plain: MailServer, tmp_path: Path) -> None:  # DC-09
+async def test_a_template_has_subject_text_and_page(
+    harness: Harness, plain: MailServer, tmp_path: Path
+) -> None:  # DC-09
     (tmp_path / "brand.subject").write_text("$display_name reports")
     (tmp_path / "brand.txt").write_text("Dear all\n\n$body")
     (tmp_path / "brand.html").write_text("<main>$body</main>")
     targets = to("email", {"to": ["a@b.example"], "template": "brand"})
-    await outcome(world, targets, smtp_url=plain.url(), mail_templates=tmp_path)
+    await outcome(harness, targets, smtp_url=plain.url(), mail_templates=tmp_path)
     (mail,) = plain.taken
     text, html = mail.get_body(("plain",)), mail.get_body(("html",))
     assert text is not None

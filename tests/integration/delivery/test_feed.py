@@ -18,7 +18,7 @@ from rota_contracts.catalog import (
 )
 from rota_contracts.envelope import SEQUENCE
 from rota_contracts.feed import feed_subject, subscriber_durable
-from tests.integration.delivery.conftest import World
+from tests.integration.delivery.conftest import Harness
 from tests.integration.delivery.receivers import HttpReceiver
 
 pytestmark = pytest.mark.once
@@ -26,67 +26,67 @@ OF_ONE = (DELIVERY_ATTEMPTED, DELIVERY_COMPLETED, DELIVERY_SETTLED)
 
 
 @pytest.fixture
-async def robot(world: World, receiver: HttpReceiver) -> None:
-    await world.robot({"preferences": {"webhook": {"targets": [{"url": receiver.url()}]}}})
-    await world.hear(DELIVERY_ACCEPTED)
+async def robot(harness: Harness, receiver: HttpReceiver) -> None:
+    await harness.robot({"preferences": {"webhook": {"targets": [{"url": receiver.url()}]}}})
+    await harness.hear(DELIVERY_ACCEPTED)
 
 
-async def requested(world: World, start: int, end: int) -> None:
+async def requested(harness: Harness, start: int, end: int) -> None:
     """Requests `start` … `end` - 1 are made at once, and dealt with when this returns."""
-    await asyncio.gather(*(world.request(f"r{number}") for number in range(start, end)))
-    await world.heard(DELIVERY_ACCEPTED, end)
+    await asyncio.gather(*(harness.request(f"r{number}") for number in range(start, end)))
+    await harness.heard(DELIVERY_ACCEPTED, end)
 
 
-async def assert_counted_to(world: World, count: int) -> None:
+async def assert_counted_to(harness: Harness, count: int) -> None:
     for channel in OF_ONE:
-        kept = await world.kept(channel)
+        kept = await harness.kept(channel)
         assert [event.sequence for event in kept] == list(range(1, count + 1)), channel.name
         assert len({event.data.request_id for event in kept}) == count
 
 
-async def test_two_replicas_count_the_facts_of_one_robot_together(world: World, robot: None) -> None:
-    await asyncio.gather(world.start(), world.start())
-    await requested(world, 0, 100)
-    await assert_counted_to(world, 100)
+async def test_two_replicas_count_the_facts_of_one_robot_together(harness: Harness, robot: None) -> None:
+    await asyncio.gather(harness.start(), harness.start())
+    await requested(harness, 0, 100)
+    await assert_counted_to(harness, 100)
 
 
-async def test_the_count_goes_on_in_the_next_replica(world: World, robot: None) -> None:
-    first = await world.start()
-    await requested(world, 0, 3)
+async def test_the_count_goes_on_in_the_next_replica(harness: Harness, robot: None) -> None:
+    first = await harness.start()
+    await requested(harness, 0, 3)
     await crash(first)
-    second = await world.start()
-    await requested(world, 3, 6)
+    second = await harness.start()
+    await requested(harness, 3, 6)
     await second.stop()
-    await world.start()
-    await requested(world, 6, 9)
-    await assert_counted_to(world, 9)
+    await harness.start()
+    await requested(harness, 6, 9)
+    await assert_counted_to(harness, 9)
 
 
-async def test_the_count_goes_on_when_the_stream_has_let_go_of_all(world: World, robot: None) -> None:
-    first = await world.start()
-    await requested(world, 0, 3)
+async def test_the_count_goes_on_when_the_stream_has_let_go_of_all(harness: Harness, robot: None) -> None:
+    first = await harness.start()
+    await requested(harness, 0, 3)
     await first.stop()
-    client = await nats_py.connect(world.nats_url)
+    client = await nats_py.connect(harness.nats_url)
     await client.jetstream().purge_stream(FEED)
     await client.close()
-    await world.start()
-    await requested(world, 3, 5)
+    await harness.start()
+    await requested(harness, 3, 5)
     for channel in OF_ONE:
-        assert [event.sequence for event in await world.kept(channel)] == [4, 5]
+        assert [event.sequence for event in await harness.kept(channel)] == [4, 5]
 
 
-async def test_a_subscriber_that_was_away_goes_on_where_it_was_in_order(world: World, robot: None) -> None:
+async def test_a_subscriber_that_was_away_goes_on_where_it_was_in_order(harness: Harness, robot: None) -> None:
     durable = subscriber_durable("acme", "crm")
-    client = await nats_py.connect(world.nats_url)
+    client = await nats_py.connect(harness.nats_url)
     await client.jetstream().add_consumer(
         FEED, ConsumerConfig(durable_name=durable, filter_subject=feed_subject("acme"))
     )
     await client.close()
-    await asyncio.gather(world.start(), world.start())
+    await asyncio.gather(harness.start(), harness.start())
     seen: list[tuple[str, int]] = []
     for start, end in ((0, 10), (10, 40), (40, 45)):
-        await requested(world, start, end)  # nobody listens meanwhile
-        seen += await read(world.nats_url, durable, (end - start) * len(OF_ONE))
+        await requested(harness, start, end)  # nobody listens meanwhile
+        seen += await read(harness.nats_url, durable, (end - start) * len(OF_ONE))
     for channel in OF_ONE:
         subject = channel.subject("acme", "ann")
         assert [count for name, count in seen if name == subject] == list(range(1, 46))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
-from delivery_center.domain import Delivery
+from delivery_center.domain.delivery import Delivery
 from rota_common.runtime.service import Service
 from rota_common.testing.bus import forgets_ids
 from rota_contracts.catalog import (
@@ -20,7 +20,7 @@ from rota_contracts.catalog import (
     FEED,
     Channel,
 )
-from tests.integration.delivery.conftest import World
+from tests.integration.delivery.conftest import Harness
 from tests.integration.delivery.receivers import HttpReceiver
 from tests.integration.delivery.test_crashes import SHORT_LEASE, Stuck, hooks, killed_at, stuck_before
 
@@ -34,18 +34,18 @@ async def forgotten() -> None:
     await asyncio.sleep(3 * WINDOW_S)
 
 
-async def counted(world: World, channel: Channel[Any]) -> list[int | None]:
+async def counted(harness: Harness, channel: Channel[Any]) -> list[int | None]:
     """The numbers that a subscriber reads, in their order; each fact once."""
-    kept = await world.kept(channel)
+    kept = await harness.kept(channel)
     assert len({event.id for event in kept}) == len(kept)
     return [event.sequence for event in kept]
 
 
-async def start_with(world: World, receiver: HttpReceiver, *answers: int) -> None:
+async def start_with(harness: Harness, receiver: HttpReceiver, *answers: int) -> None:
     receiver.will_answer(*answers)
-    await forgets_ids(world.nats_url, FEED, after=WINDOW_S)
-    await world.robot({"preferences": hooks(receiver.url())})
-    await world.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED, DELIVERY_FAILED)
+    await forgets_ids(harness.nats_url, FEED, after=WINDOW_S)
+    await harness.robot({"preferences": hooks(receiver.url())})
+    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED, DELIVERY_FAILED)
 
 
 def ids(receiver: HttpReceiver) -> Sequence[str]:
@@ -53,59 +53,59 @@ def ids(receiver: HttpReceiver) -> Sequence[str]:
 
 
 async def test_killed_between_sending_and_recording_the_receiver_sees_the_id_again_and_a_subscriber_one_fact(
-    world: World, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await start_with(world, receiver)
+    await start_with(harness, receiver)
     with monkeypatch.context() as patch:
         patch.setattr(MongoDeliveries, "insert", stuck := Stuck())
-        first = await world.start()
-        await world.request()
-        await killed_at(stuck.reached, first, world)
+        first = await harness.start()
+        await harness.request()
+        await killed_at(stuck.reached, first, harness)
     await forgotten()
-    await world.start()
-    await world.heard(DELIVERY_ACCEPTED)
+    await harness.start()
+    await harness.heard(DELIVERY_ACCEPTED)
     assert len(ids(receiver)) == 2
     assert len(set(ids(receiver))) == 1
-    assert [await counted(world, channel) for channel in FEED_OF_ONE] == [[1]] * 3
+    assert [await counted(harness, channel) for channel in FEED_OF_ONE] == [[1]] * 3
 
 
 @pytest.mark.parametrize("channel", [*FEED_OF_ONE, DELIVERY_ACCEPTED], ids=lambda channel: channel.name)
 async def test_killed_between_recording_and_publishing_each_fact_is_said_once(
-    world: World, receiver: HttpReceiver, channel: Channel[Any]
+    harness: Harness, receiver: HttpReceiver, channel: Channel[Any]
 ) -> None:
-    await start_with(world, receiver)
-    first = await world.start()
+    await start_with(harness, receiver)
+    first = await harness.start()
     stuck = stuck_before(first, channel)
-    await world.request()
-    await killed_at(stuck.reached, first, world)
+    await harness.request()
+    await killed_at(stuck.reached, first, harness)
     await forgotten()
-    await world.start()
-    await world.heard(DELIVERY_ACCEPTED)
+    await harness.start()
+    await harness.heard(DELIVERY_ACCEPTED)
     assert len(ids(receiver)) == 1
-    assert [await counted(world, each) for each in FEED_OF_ONE] == [[1]] * 3
+    assert [await counted(harness, each) for each in FEED_OF_ONE] == [[1]] * 3
 
 
 async def test_killed_before_the_request_is_acknowledged_nothing_is_said_twice(
-    world: World, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await start_with(world, receiver)
+    await start_with(harness, receiver)
     with monkeypatch.context() as patch:
         patch.setattr("rota_common.bus.consuming.acknowledge", stuck := Stuck())
-        first = await world.start()
-        await world.request()
-        await killed_at(stuck.reached, first, world)
+        first = await harness.start()
+        await harness.request()
+        await killed_at(stuck.reached, first, harness)
     await forgotten()
-    await world.start()
-    await world.heard(DELIVERY_ACCEPTED, 2)
-    await world.request("r2")
-    await world.heard(DELIVERY_ACCEPTED, 3)
-    assert [await counted(world, channel) for channel in FEED_OF_ONE] == [[1, 2]] * 3
+    await harness.start()
+    await harness.heard(DELIVERY_ACCEPTED, 2)
+    await harness.request("r2")
+    await harness.heard(DELIVERY_ACCEPTED, 3)
+    assert [await counted(harness, channel) for channel in FEED_OF_ONE] == [[1, 2]] * 3
 
 
 async def test_killed_between_publishing_a_retry_and_letting_go_of_it_nothing_is_said_twice(
-    world: World, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await start_with(world, receiver, 500, 500, 500)
+    await start_with(harness, receiver, 500, 500, 500)
     monkeypatch.setattr("delivery_center.app.LEASE_MARGIN_S", 0.0)
     stuck, save = Stuck(), MongoDeliveries.save
 
@@ -114,32 +114,32 @@ async def test_killed_between_publishing_a_retry_and_letting_go_of_it_nothing_is
 
     with monkeypatch.context() as patch:
         patch.setattr(MongoDeliveries, "save", save_but_not_let_go)
-        first = await world.start(**SHORT_LEASE)
-        await world.request()
-        await killed_at(stuck.reached, first, world)
+        first = await harness.start(**SHORT_LEASE)
+        await harness.request()
+        await killed_at(stuck.reached, first, harness)
     await forgotten()
-    await world.start(**SHORT_LEASE)
-    await world.heard(DELIVERY_SETTLED)
-    assert await counted(world, DELIVERY_ATTEMPTED) == [1, 2, 3]
-    assert [await counted(world, each) for each in (DELIVERY_FAILED, DELIVERY_SETTLED)] == [[1], [1]]
+    await harness.start(**SHORT_LEASE)
+    await harness.heard(DELIVERY_SETTLED)
+    assert await counted(harness, DELIVERY_ATTEMPTED) == [1, 2, 3]
+    assert [await counted(harness, each) for each in (DELIVERY_FAILED, DELIVERY_SETTLED)] == [[1], [1]]
     assert len(set(ids(receiver))) == 1
 
 
 @pytest.mark.parametrize("channel", [DELIVERY_ATTEMPTED, DELIVERY_FAILED, DELIVERY_SETTLED], ids=lambda each: each.name)
 async def test_killed_between_recording_a_retry_and_publishing_it_each_fact_is_said_once(
-    world: World, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch, channel: Channel[Any]
+    harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch, channel: Channel[Any]
 ) -> None:
-    await start_with(world, receiver, 500, 500, 410)
+    await start_with(harness, receiver, 500, 500, 410)
     monkeypatch.setattr("delivery_center.app.LEASE_MARGIN_S", 0.0)
-    first = await world.start(**SHORT_LEASE)
+    first = await harness.start(**SHORT_LEASE)
     stuck = stuck_at_the_last(first, channel, receiver)
-    await world.request()
-    await killed_at(stuck.reached, first, world)
+    await harness.request()
+    await killed_at(stuck.reached, first, harness)
     await forgotten()
-    await world.start(**SHORT_LEASE)
-    await world.heard(DELIVERY_SETTLED)
-    assert await counted(world, DELIVERY_ATTEMPTED) == [1, 2, 3]
-    assert [await counted(world, each) for each in (DELIVERY_FAILED, DELIVERY_SETTLED)] == [[1], [1]]
+    await harness.start(**SHORT_LEASE)
+    await harness.heard(DELIVERY_SETTLED)
+    assert await counted(harness, DELIVERY_ATTEMPTED) == [1, 2, 3]
+    assert [await counted(harness, each) for each in (DELIVERY_FAILED, DELIVERY_SETTLED)] == [[1], [1]]
     assert len(ids(receiver)) == 3
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
-from delivery_center.ports import Parcel
+from delivery_center.ports import OutgoingMessage
 from rota_common.errors import Permanent
 from rota_common.urls import Resolver, checked_target, networks
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryContext
@@ -17,9 +17,9 @@ from tests.integration.delivery.receivers import HttpReceiver
 WRITTEN = ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "[::ffff:7f00:1]", "0", "localhost", "x@127.0.0.1"]
 
 
-def parcel() -> Parcel:
+def outgoing() -> OutgoingMessage:
     at, owner = datetime(2026, 3, 2, 12, tzinfo=UTC), {"team_id": "acme", "member_id": "ann"}
-    return Parcel(
+    return OutgoingMessage(
         delivery_id="d1",
         request_id="r1",
         at=at,
@@ -47,7 +47,7 @@ async def sent(receiver: HttpReceiver, resolver: Resolver, *hosts: str) -> None:
         allowed = networks("127.0.0.1/32")
         channel = HttpxWebhook(client, timeout=2, environ={}, allowed=allowed, resolver=resolver)
         for host in hosts:
-            await channel.send(WebhookTarget(url=receiver.url(host=host)), parcel())
+            await channel.send(WebhookTarget(url=receiver.url(host=host)), outgoing())
 
 
 @pytest.mark.parametrize("host", WRITTEN)

@@ -13,7 +13,7 @@ from rota_common.runtime.embedded_servers import free_port
 from rota_common.stores.mongo import Mongo
 from rota_contracts.catalog import DELIVERY_ACCEPTED, DELIVERY_COMPLETED, DELIVERY_FAILED, DELIVERY_SETTLED
 from rota_contracts.messages.delivery_log import TargetState
-from tests.integration.delivery.conftest import World
+from tests.integration.delivery.conftest import Harness
 from tests.integration.delivery.days import Calendar, WatchedDeliveries
 from tests.integration.delivery.receivers import HttpReceiver, Manner, for_ever, hang, http_receiver
 
@@ -82,7 +82,7 @@ CASES = (
 
 
 @pytest.fixture
-async def days(world: World, mongo_url: str, mongo_prefix: str) -> AsyncIterator[WatchedDeliveries]:
+async def days(harness: Harness, mongo_url: str, mongo_prefix: str) -> AsyncIterator[WatchedDeliveries]:
     connection = Mongo(mongo_url, f"{mongo_prefix}_delivery")
     store = WatchedDeliveries(connection.database)
     await store.prepare()
@@ -116,16 +116,16 @@ def hook(url: str) -> dict[str, Any]:
 @pytest.mark.usefixtures("names")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.kind.replace(" ", "_"))
 async def test_how_it_ends(
-    world: World, receiver: HttpReceiver, days: WatchedDeliveries, case: Case
+    harness: Harness, receiver: HttpReceiver, days: WatchedDeliveries, case: Case
 ) -> None:  # F4, F22
     receiver.will_answer(*case.answers, **case.headers)
     receiver.manner = case.manner
-    await world.robot(hook(receiver.url(host=case.host)))
-    await world.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED, DELIVERY_FAILED)
+    await harness.robot(hook(receiver.url(host=case.host)))
+    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED, DELIVERY_FAILED)
     calendar, seconds = Calendar(), TIMEOUT_S if case.manner else 120
-    await world.start(clock=calendar, deliveries=days, attempt_timeout=seconds, retry_schedule=SCHEDULE)
-    await world.request()
-    await world.heard(DELIVERY_ACCEPTED)
+    await harness.start(clock=calendar, deliveries=days, attempt_timeout=seconds, retry_schedule=SCHEDULE)
+    await harness.request()
+    await harness.heard(DELIVERY_ACCEPTED)
     delivery = await days.played("r1", calendar)
     (target,) = delivery.targets
     assert (target.state, len(target.attempts)) == (case.ends, case.attempts)
@@ -135,23 +135,23 @@ async def test_how_it_ends(
     assert all(attempt.latency_ms < 3000 for attempt in target.attempts)
     asked = {METADATA: 0, "inside.test": 0, "nowhere.test": 0, "moving.test": 1}.get(case.host, case.attempts)
     assert [got.headers["webhook-id"] for got in receiver.got] == [target.delivery_id] * asked
-    (settled,) = await world.heard(DELIVERY_SETTLED)
+    (settled,) = await harness.heard(DELIVERY_SETTLED)
     assert settled.data.success is (case.ends is DELIVERED)
     assert len(str(settled.data.results[0].details)) < 2200
     if case.ends is FAILED:
-        (failed,) = await world.heard(DELIVERY_FAILED)
+        (failed,) = await harness.heard(DELIVERY_FAILED)
         assert failed.data.result.attempts == case.attempts
 
 
 @pytest.mark.once
-async def test_a_receiver_that_was_down_for_a_day_has_it_soon_after(world: World, days: WatchedDeliveries) -> None:
+async def test_a_receiver_that_was_down_for_a_day_has_it_soon_after(harness: Harness, days: WatchedDeliveries) -> None:
     port, calendar = free_port(), Calendar()
-    await world.robot(hook(f"http://127.0.0.1:{port}/in"))
-    await world.hear(DELIVERY_ACCEPTED, DELIVERY_COMPLETED)
-    await world.start(clock=calendar, deliveries=days, retry_schedule=SCHEDULE)
+    await harness.robot(hook(f"http://127.0.0.1:{port}/in"))
+    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_COMPLETED)
+    await harness.start(clock=calendar, deliveries=days, retry_schedule=SCHEDULE)
     began = calendar()
-    await world.request()
-    await world.heard(DELIVERY_ACCEPTED)
+    await harness.request()
+    await harness.heard(DELIVERY_ACCEPTED)
     while calendar() - began < timedelta(days=1):
         delivery = await days.resting("r1", calendar)
         assert delivery.due_at is not None
@@ -166,4 +166,4 @@ async def test_a_receiver_that_was_down_for_a_day_has_it_soon_after(world: World
     assert 6 <= len(errors) <= 8
     assert all("can't reach 127.0.0.1" in str(error) for error in errors)
     assert target.attempts[-1].at - began < timedelta(days=2)
-    assert len(await world.kept(DELIVERY_COMPLETED)) == 1
+    assert len(await harness.kept(DELIVERY_COMPLETED)) == 1

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from delivery_center.adapters.mongo_targets import MongoTargets
-from delivery_center.target_health import Place
+from delivery_center.domain.circuit_breaker import TargetRef
 from rota_common.clock import now
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
@@ -20,7 +20,7 @@ from rota_contracts.catalog import (
 )
 from rota_contracts.messages.delivery import ChannelResult
 from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetCondition, TargetHealth
-from tests.integration.delivery.conftest import World
+from tests.integration.delivery.conftest import Harness
 from tests.integration.delivery.days import Calendar
 from tests.integration.delivery.receivers import HttpReceiver, http_receiver
 
@@ -40,8 +40,8 @@ def hook(url: str) -> dict[str, Any]:
 class Sending:
     """Requests to one robot, and how each fared at first."""
 
-    def __init__(self, world: World) -> None:
-        self._world, self._count = world, 0
+    def __init__(self, harness: Harness) -> None:
+        self._world, self._count = harness, 0
 
     async def __call__(self, at_once: int = 1) -> list[ChannelResult]:
         names = [f"r{self._count + number}" for number in range(at_once)]
@@ -52,27 +52,27 @@ class Sending:
         return [results[name] for name in names]
 
 
-async def listed(world: World) -> list[TargetHealth]:
-    return list((await world.gateway.ask(LIST_TARGETS, ListTargets(team_id="acme"))).targets)
+async def listed(harness: Harness) -> list[TargetHealth]:
+    return list((await harness.gateway.ask(LIST_TARGETS, ListTargets(team_id="acme"))).targets)
 
 
 async def test_a_target_that_fails_for_days_is_switched_off_once_and_sent_to_once_it_is_enabled(
-    world: World, receiver: HttpReceiver
+    harness: Harness, receiver: HttpReceiver
 ) -> None:
     receiver.will_answer(*[500] * 100)
-    await world.robot(hook(receiver.url("/in?key=k")))
-    await world.hear(DELIVERY_ACCEPTED, TARGET_DISABLED, TARGET_ENABLED)
-    calendar, send = Calendar(), Sending(world)
-    await asyncio.gather(*(world.start(clock=calendar, retry_schedule=()) for _ in range(2)))
+    await harness.robot(hook(receiver.url("/in?key=k")))
+    await harness.hear(DELIVERY_ACCEPTED, TARGET_DISABLED, TARGET_ENABLED)
+    calendar, send = Calendar(), Sending(harness)
+    await asyncio.gather(*(harness.start(clock=calendar, retry_schedule=()) for _ in range(2)))
     began = calendar()
     for _ in range(10):
         (result,) = await send()
         assert (result.success, result.attempts) == (False, 1)
         calendar.jump(hours=12)
-    (failing,) = await listed(world)
+    (failing,) = await listed(harness)
     assert (failing.condition, failing.failures, failing.target) == (TargetCondition.FAILING, 10, receiver.url("/in"))
     await send(at_once=8)
-    (disabled,) = await world.heard(TARGET_DISABLED)
+    (disabled,) = await harness.heard(TARGET_DISABLED)
     assert (disabled.data.target_id, disabled.data.member_id) == (failing.target_id, "ann")
     assert (disabled.data.at - began).days == 5
     assert disabled.data.reason.startswith("it has failed since ")
@@ -83,33 +83,33 @@ async def test_a_target_that_fails_for_days_is_switched_off_once_and_sent_to_onc
         assert (result.success, result.final, result.attempts) == (False, True, 0)
         assert f": rota targets enable {failing.target_id}" in (result.error or "")
     assert len(receiver.got) == asked
-    assert len(await world.kept(TARGET_DISABLED)) == 1
+    assert len(await harness.kept(TARGET_DISABLED)) == 1
 
     receiver.script.clear()
     enable = SwitchTarget(team_id="acme", target_id=failing.target_id, enabled=True)
-    (enabled,) = (await world.gateway.ask(SWITCH_TARGET, enable)).targets
+    (enabled,) = (await harness.gateway.ask(SWITCH_TARGET, enable)).targets
     assert enabled.condition is TargetCondition.HEALTHY
-    await world.heard(TARGET_ENABLED)
+    await harness.heard(TARGET_ENABLED)
     async with asyncio.timeout(PATIENCE_S):
         while not all(result.success for result in await send(at_once=8)):  # the other replica hears of it
             pass
-    assert await listed(world) == []
-    assert len(await world.kept(TARGET_ENABLED)) == 1
+    assert await listed(harness) == []
+    assert len(await harness.kept(TARGET_ENABLED)) == 1
 
 
-async def test_gone_switches_it_off_at_once_and_only_there(world: World, receiver: HttpReceiver) -> None:
+async def test_gone_switches_it_off_at_once_and_only_there(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(410)
     async with http_receiver() as other:
         targets = [{"url": receiver.url()}, {"url": other.url()}]
-        await world.robot({"preferences": {"webhook": {"targets": targets}}})
-        await world.hear(DELIVERY_ACCEPTED, TARGET_DISABLED)
-        await world.start()
-        await world.request("r1")
-        (disabled,) = await world.heard(TARGET_DISABLED)
+        await harness.robot({"preferences": {"webhook": {"targets": targets}}})
+        await harness.hear(DELIVERY_ACCEPTED, TARGET_DISABLED)
+        await harness.start()
+        await harness.request("r1")
+        (disabled,) = await harness.heard(TARGET_DISABLED)
         assert disabled.data.reason == "it says it is gone: answered 410"
-        await world.heard(DELIVERY_ACCEPTED)
-        await world.request("r2")
-        first, second = await world.heard(DELIVERY_ACCEPTED, 2)
+        await harness.heard(DELIVERY_ACCEPTED)
+        await harness.request("r2")
+        first, second = await harness.heard(DELIVERY_ACCEPTED, 2)
         for accepted, error in ((first, "answered 410"), (second, "switched off since")):
             gone, fine = accepted.data.result.results
             assert (gone.final, fine.success) == (True, True)
@@ -117,25 +117,25 @@ async def test_gone_switches_it_off_at_once_and_only_there(world: World, receive
         assert (len(receiver.got), len(other.got)) == (1, 2)
 
 
-async def test_a_healthy_target_is_switched_off_by_hand(world: World, receiver: HttpReceiver) -> None:
-    await world.robot(hook(receiver.url()))
-    await world.hear(DELIVERY_ACCEPTED, TARGET_DISABLED)
-    send = Sending(world)
-    await world.start()
+async def test_a_healthy_target_is_switched_off_by_hand(harness: Harness, receiver: HttpReceiver) -> None:
+    await harness.robot(hook(receiver.url()))
+    await harness.hear(DELIVERY_ACCEPTED, TARGET_DISABLED)
+    send = Sending(harness)
+    await harness.start()
     (sent,) = await send()
     off = SwitchTarget(team_id="acme", target_id=sent.target_id, enabled=False, reason="moving house")
-    (switched,) = (await world.gateway.ask(SWITCH_TARGET, off)).targets
+    (switched,) = (await harness.gateway.ask(SWITCH_TARGET, off)).targets
     assert (switched.condition, switched.target) == (TargetCondition.DISABLED, receiver.url())
-    (disabled,) = await world.heard(TARGET_DISABLED)
+    (disabled,) = await harness.heard(TARGET_DISABLED)
     assert (disabled.data.reason, disabled.data.failing_since) == ("moving house", None)
     (refused,) = await send()
     assert (refused.final, refused.attempts) == (True, 0)
     other = SwitchTarget(team_id="other", target_id=sent.target_id, enabled=True)
-    assert "that results of other went to" in (await world.gateway.ask(SWITCH_TARGET, other)).refused
+    assert "that results of other went to" in (await harness.gateway.ask(SWITCH_TARGET, other)).refused
 
 
 async def test_a_switch_whose_replica_died_before_it_was_said_is_said_by_another(
-    world: World, mongo_url: str, mongo_prefix: str
+    harness: Harness, mongo_url: str, mongo_prefix: str
 ) -> None:
     connection = Mongo(mongo_url, f"{mongo_prefix}_delivery")
     given = {
@@ -146,13 +146,13 @@ async def test_a_switch_whose_replica_died_before_it_was_said_is_said_by_another
         "label": "https://a.example/1",
     }
     store, long_ago = MongoTargets(connection.database), now() - timedelta(minutes=1)
-    await store.failed(Place.model_validate(given), "answered 500", long_ago)
-    await store.switch_off(Place.model_validate(given), "gone", long_ago)
-    await world.hear(TARGET_DISABLED)
-    await asyncio.gather(*(world.start() for _ in range(2)))
-    (disabled, *_) = await world.heard(TARGET_DISABLED)
+    await store.failed(TargetRef.model_validate(given), "answered 500", long_ago)
+    await store.disable(TargetRef.model_validate(given), "gone", long_ago)
+    await harness.hear(TARGET_DISABLED)
+    await asyncio.gather(*(harness.start() for _ in range(2)))
+    (disabled, *_) = await harness.heard(TARGET_DISABLED)
     assert (disabled.data.target_id, disabled.data.at, disabled.data.reason) == ("t1", long_ago, "gone")
     (kept,) = await store.all()
     assert kept.disabled_at == long_ago
-    assert len(await world.kept(TARGET_DISABLED)) == 1
+    assert len(await harness.kept(TARGET_DISABLED)) == 1
     await connection.close()

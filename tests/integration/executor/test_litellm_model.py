@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from executor.adapters.litellm_model import LitellmModel
-from executor.agent.words import ChatMessage, Said, Tool, ToolCall
-from executor.connectors import Connector
+from executor.agents.connectors import Connector
+from executor.domain.conversation.chat import ChatMessage, Said, Tool, ToolCall
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.openai_server import Calls, OpenAIServer, Reply, openai_server

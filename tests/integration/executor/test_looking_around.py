@@ -9,7 +9,7 @@ import pytest
 
 from executor import app
 from executor.adapters.tool_fakes import FakeTools
-from executor.agent.words import Tool
+from executor.domain.conversation.chat import Tool
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.bus import short_ack_wait
 from rota_common.testing.crash import crash

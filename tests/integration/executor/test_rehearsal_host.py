@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from executor.adapters.rehearsal_model import RehearsalModel
-from executor.agent.words import ChatMessage, Said, Tool, ToolCall
-from executor.connectors import Connector
+from executor.agents.connectors import Connector
+from executor.domain.conversation.chat import ChatMessage, Said, Tool, ToolCall
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.embedded_http import serve_beside

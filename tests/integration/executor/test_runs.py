@@ -8,7 +8,7 @@ from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
 from rota_contracts import catalog
 from rota_contracts.messages.execution import ExecStatus, ListExecutions, TaskStatus
 from rota_contracts.messages.learning import LessonType
-from rota_contracts.messages.memory import MemoryEntry, Recalled, RecalledEntry
+from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, RecallReply
 from rota_contracts.messages.validation import RulesReply, ValidationResult
 from rota_contracts.robots.robot import Phase
 from tests.integration.executor.world import World
@@ -131,7 +131,7 @@ async def test_lessons_of_earlier_runs_reach_the_goals_and_the_execution(world: 
     entry = MemoryEntry(
         id="l1", type=LessonType.INSIGHT, content="Globex pays late", execution_id="e0", created_at=NOON
     )
-    world.recall = lambda asked: Recalled(entries=[RecalledEntry(entry=entry, score=0.9)])
+    world.recall = lambda asked: RecallReply(entries=[RecalledEntry(entry=entry, score=0.9)])
     async with world.executor():
         await world.request()
         done = await world.over()

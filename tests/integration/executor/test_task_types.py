@@ -13,7 +13,7 @@ from nats.micro.request import Request
 
 from executor import app
 from executor.adapters.tool_fakes import FakeTools
-from executor.agent.words import Tool
+from executor.domain.conversation.chat import Tool
 from executor.ports import ToolFailed
 from rota_common.testing.crash import crash
 from rota_common.testing.openai_server import Calls, OpenAIServer, openai_server

@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from executor.adapters import mcp_session
-from executor.mcp_servers import Server, Stdio
+from executor.adapters.mcp_servers import Server, Stdio
 from executor.ports import NotBegun, ToolFailed
 from rota_common.runtime.embedded_http import serve_beside
 from rota_common.testing.mcp_server import ScriptedTool, mcp_server

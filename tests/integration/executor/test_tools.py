@@ -11,8 +11,8 @@ from mcp import types
 from pydantic import AnyUrl
 
 from executor.adapters.mcp_content import LIMIT
+from executor.adapters.mcp_servers import Http, Server
 from executor.adapters.mcp_tools import McpTools
-from executor.mcp_servers import Http, Server
 from executor.ports import NotBegun, ToolFailed
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.mcp_server import MCPServer, ScriptedTool, mcp_server

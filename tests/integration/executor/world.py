@@ -38,7 +38,7 @@ from rota_contracts.messages.learning import (
     LearningCompletedV1,
     LearningRequestedV1,
 )
-from rota_contracts.messages.memory import Recall, Recalled
+from rota_contracts.messages.memory import Recall, RecallReply
 from rota_contracts.messages.parking import ExecutionResumableV1
 from rota_contracts.messages.plan import ListPlans, PlanPage
 from rota_contracts.messages.replay import ReplayExecution, ReplayReply
@@ -92,7 +92,7 @@ class World:
         self.ignored: asyncio.Queue[str] = asyncio.Queue()
         self.rules: Callable[[CheckRules], RulesReply] = lambda asked: RulesReply(verdict=GOOD)
         self.verdict: Callable[[ValidationRequestedV1], ValidationResult] = lambda asked: GOOD
-        self.recall: Callable[[Recall], Recalled] = lambda asked: Recalled()
+        self.recall: Callable[[Recall], RecallReply] = lambda asked: RecallReply()
         self.compare: Callable[[CheckGoals], GoalsReply] = lambda asked: GoalsReply(decision=DedupDecision.PROCEED)
         self.waiting: list[Waiting] = []
         self.plans: Callable[[ListPlans], Awaitable[PlanPage]] = _no_plans
@@ -149,7 +149,7 @@ class World:
             self.ignored.put_nowait(name)
         return name in self.silent
 
-    async def _recall(self, asked: Recall) -> Recalled:
+    async def _recall(self, asked: Recall) -> RecallReply:
         return self.recall(asked)
 
     async def _compare(self, asked: CheckGoals) -> GoalsReply:

@@ -25,9 +25,9 @@ from tests.integration.gateway.databases import (
 )
 from tests.integration.gateway.kit import Gateway
 from trigger_gateway.adapters.mongo_changes import MongoChanges
-from trigger_gateway.readings import Place
+from trigger_gateway.databases.change_streams import Place
 from trigger_gateway.settings import own_variables
-from trigger_gateway.sources import DatabaseSettings
+from trigger_gateway.sources.source import DatabaseSettings
 
 pytestmark = IGNORES_CUT_OFF_SOCKETS
 

@@ -6,14 +6,15 @@ import re
 import pytest
 from motor.motor_asyncio import AsyncIOMotorClient
 
+from rota_contracts.roles import Role
 from tests.integration.gateway.kit import ADMIN, Gateway, robot
 from tests.integration.gateway.standins import Executor
 from tests.integration.gateway.test_robots import LEADER, ROBOTS
 from tests.integration.gateway.test_teams import fields_of
 from tests.integration.gateway.test_webhooks import error_of
 from trigger_gateway.http.api import ROUTERS
-from trigger_gateway.http.guarded import TeamRoute
-from trigger_gateway.roles import Role, needed
+from trigger_gateway.http.auth_routes import TeamRoute
+from trigger_gateway.teams.roles import needed
 
 KEYS = "/v1/teams/acme/keys"
 ENDLESS = "/v1/teams/{team}/stream"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from rota.demo.scenario import tell
 from rota.demo.screen import Screen
-from rota.demo.story import tell
 
 pytestmark = pytest.mark.integration
 

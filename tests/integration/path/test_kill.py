@@ -12,7 +12,7 @@ import pytest
 from nats.aio.msg import Msg
 
 from rota.client import Api
-from rota.demo.parties import Hook, Inbox, webhook_receiver
+from rota.demo.external_systems import Hook, Inbox, webhook_receiver
 from rota.signing import signed_event
 from rota.waiting import until_over
 from rota_common.bus.connection import barrier

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime
-from rota_common.testing.openai_server import Asked, openai_server
+from rota_common.testing.openai_server import ModelRequest, openai_server
 from rota_contracts.messages.execution import ExecStatus
 from tests.integration.path.whole import example, whole
 
@@ -23,7 +23,7 @@ PLAN = {
 }
 
 
-def untidy(asked: Asked) -> str:
+def untidy(asked: ModelRequest) -> str:
     """JSON inside prose and fences, as models like to answer."""
     if "Make today's goals" in asked.words:
         return 'Sure! Here they are:\n```json\n{"content": "## Goals\\n1. Qualify the lead"}\n```\nAnything else?'

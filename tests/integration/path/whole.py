@@ -13,9 +13,9 @@ from typing import Any
 import yaml
 
 from rota.client import Api
-from rota.demo.parties import Fact, Hook, Inbox, feed, mailbox, webhook_receiver
+from rota.demo.external_systems import Fact, Hook, Inbox, feed, mailbox, webhook_receiver
+from rota.server.stack import Stack
 from rota.signing import signed_event
-from rota.stack import Stack
 from rota.waiting import until_over
 from rota_common.clock import now
 from rota_common.runtime.service import Runtime

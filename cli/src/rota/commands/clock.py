@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from rota.definitions import documents
 from rota.errors import CliError
-from rota.faults import BARE, IN_ROBOT, faults, words
-from rota.moments import wall_time
 from rota.output import JsonFlag, say, say_json
 from rota.schedule import shifts, show_schedule
+from rota.timestamps import wall_time
+from rota.validation_errors import BARE, IN_ROBOT, faults, words
 from rota_common.clock import now
 from rota_contracts.robots.clock_config import DAYS, Clock, ClockMode
 from rota_contracts.robots.recurrence import due_instants, in_words

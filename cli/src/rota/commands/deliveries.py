@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from rota import ledger
-from rota.moments import ago, moment
+from rota import delivery_log
 from rota.output import JsonFlag, say, say_json, table
 from rota.report_delivery import deliveries as report
 from rota.running import with_api
+from rota.timestamps import ago, moment
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.delivery_log import DeliveryPage, DeliveryState, DeliverySummary, TargetState
 
@@ -43,7 +43,7 @@ def listed(
     if context.invoked_subcommand is not None:
         return
     wanted = which(member, execution, target, since, until) | ({"state": state.value} if state else {})
-    found = with_api(lambda api: ledger.listed(api, {**wanted, "limit": limit, "after": after}))
+    found = with_api(lambda api: delivery_log.listed(api, {**wanted, "limit": limit, "after": after}))
     if json:
         say_json(found)
         return
@@ -59,7 +59,7 @@ def listed(
 @app.command(epilog="Example: `rota deliveries show 5f1e…`, the id as listed")
 def show(request_id: RequestId, json: JsonFlag = False) -> None:
     """Show one delivery: each target, and every attempt at it with what the receiver said."""
-    found = with_api(lambda api: ledger.read(api, request_id))
+    found = with_api(lambda api: delivery_log.read(api, request_id))
     if json:
         say_json(found)
         return

@@ -11,9 +11,9 @@ import typer
 
 from rota.demo.screen import Screen
 from rota.errors import CliError
-from rota.logfile import LogFile, reasons_in
 from rota.output import JsonFlag, warn
 from rota.running import run
+from rota.server.logfile import LogFile, reasons_in
 from rota_common.runtime import logs
 
 DEADLINE_S = 60
@@ -44,7 +44,7 @@ def demo(json: JsonFlag = False) -> None:
 
 async def _within_the_deadline(folder: Path, screen: Screen, environ: Mapping[str, str]) -> bool:
     # The seven services take a second to import, and no other command needs them.
-    from rota.demo.story import tell
+    from rota.demo.scenario import tell
 
     real = bool(environ.get("OPENAI_API_KEY"))
     seconds = REAL_MODEL_DEADLINE_S if real else DEADLINE_S

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 def doctor(json: JsonFlag = False) -> None:
     """Look at all that Rota needs. Exit code 1 if something needed is missing."""
     # The clients of NATS and MongoDB take half a second to import, and the other commands don't need them.
-    from rota.checks import Level, look_around
+    from rota.doctor import Level, look_around
 
     findings = run(look_around(context.load(), os.environ))
     missing = [finding for finding in findings if finding.level is Level.MISSING]

@@ -8,7 +8,7 @@ from rota.deleting import YesFlag
 from rota.deleting import delete as delete_it
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
-from trigger_gateway.roles import Role
+from rota_contracts.roles import Role
 
 app = typer.Typer(help="List the team's API keys, make one, or delete one.", invoke_without_command=True)
 

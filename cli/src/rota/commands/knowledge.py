@@ -9,7 +9,7 @@ from rota.client import Api, ApiError, Json
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
-from rota.texts import Text, read_text
+from rota.text_splitter import Text, read_text
 from rota_contracts.messages.memory import MAX_PARTS
 
 AT_ONCE = 25

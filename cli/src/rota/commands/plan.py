@@ -7,9 +7,9 @@ import typer
 
 from rota.client import Json
 from rota.commands.intervene import tell, words
-from rota.moments import instant
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
+from rota.timestamps import instant
 from rota_contracts.messages.plan import PlanItem
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction
 

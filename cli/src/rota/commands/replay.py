@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from rota.moments import moment
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
+from rota.timestamps import moment
 from rota_contracts.messages.replay import Decision, ReplayReply
 
 DIFFERS = 1

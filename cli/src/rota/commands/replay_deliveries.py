@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import typer
 
-from rota import ledger
+from rota import delivery_log
 from rota.client import Api, Json
 from rota.commands.deliveries import Execution, Member, Since, Target, Until, which
 from rota.output import JsonFlag, say, say_json, table
@@ -61,9 +61,9 @@ def replay(
 
 async def _send(api: Api, wish: Wish) -> list[Json]:
     if wish.request_id:
-        return [await ledger.replay_one(api, wish.request_id, wish.how)]
+        return [await delivery_log.replay_one(api, wish.request_id, wish.how)]
     sent: list[Json] = []
-    async for page, more in ledger.replay_range(api, wish.range, wish.how):
+    async for page, more in delivery_log.replay_range(api, wish.range, wish.how):
         sent += page
         if more and not wish.json:
             say(f"{wish.name}: {_count(len(sent), 'delivery', 'deliveries')} so far")

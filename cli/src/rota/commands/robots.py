@@ -9,9 +9,9 @@ from rota.client import Api, Json
 from rota.deleting import YesFlag
 from rota.deleting import delete as delete_it
 from rota.output import JsonFlag, say, say_json, table
+from rota.robot_status import row_of, state_lines
 from rota.running import with_api
 from rota.schedule import show_schedule
-from rota.standing import row_of, state_lines
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.clock_config import ClockMode
 from rota_contracts.robots.robot import RobotDefinition

@@ -14,7 +14,7 @@ from rota.deleting import delete as delete_it
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
-from trigger_gateway.sources import Scheme
+from rota_contracts.sources import Scheme
 
 app = typer.Typer(
     help="List the team's sources of events; add one, look at one, change its secret, remove it.",

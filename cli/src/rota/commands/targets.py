@@ -6,9 +6,9 @@ from urllib.parse import quote
 import typer
 
 from rota.client import Api
-from rota.moments import moment
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
+from rota.timestamps import moment
 from rota_contracts.messages.targets import TargetCondition, TargetHealth, TargetPage
 
 app = typer.Typer(help="List the places that are unwell, switch one off or on.", invoke_without_command=True)

@@ -12,14 +12,14 @@ import typer
 
 from rota import context
 from rota.context import Context
-from rota.firsttime import admin_key_of, first_team
-from rota.logfile import LogFile
 from rota.output import JsonFlag, say, say_json, warn
 from rota.running import run
+from rota.server.bootstrap import admin_key_of, first_team
+from rota.server.logfile import LogFile
 from rota_common.runtime import logs
 
 if TYPE_CHECKING:
-    from rota.stack import Stack
+    from rota.server.stack import Stack
 
 NATS_PORT = 4222
 """Where subscribers expect a NATS: taken if nothing else has it."""
@@ -85,8 +85,8 @@ def up(
 
 async def _up(wishes: Wishes) -> None:
     # The seven services take a second to import, and no other command needs them.
-    from rota.servers import free_or_none
-    from rota.stack import Stack
+    from rota.server.servers import free_or_none
+    from rota.server.stack import Stack
 
     keys = admin_key_of(wishes.folder, os.environ.get("ROTA_ADMIN_KEY", ""))
     async with Stack(

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rota.client import Api
-from rota.lines import line_of
+from rota.event_format import line_of
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
 

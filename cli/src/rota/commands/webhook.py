@@ -15,7 +15,7 @@ from rota.running import run
 from rota.signing import Posted, Signer
 from rota_common.clock import now
 from rota_common.secrets import MissingSecret, resolve
-from trigger_gateway.sources import SIGNATURE_HEADER, Scheme
+from rota_contracts.sources import SIGNATURE_HEADER, Scheme
 
 app = typer.Typer(help="Webhooks into Rota.", no_args_is_help=True)
 

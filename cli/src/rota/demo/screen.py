@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rota.lines import line_of
+from rota.event_format import line_of
 from rota.output import say, say_json
 
 

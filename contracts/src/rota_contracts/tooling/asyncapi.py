@@ -1,6 +1,12 @@
-"""The AsyncAPI 3.0 document of the bus: every channel, who sends, who receives, and what a message holds."""
+"""The AsyncAPI 3.0 document of the bus: every channel, its publishers, its consumers and the schema of its messages.
 
+The gateway serves it at /asyncapi; `python -m rota_contracts.tooling.asyncapi` prints it.
+"""
+
+import json
+import sys
 from collections.abc import Iterator
+from importlib.metadata import version as installed
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
@@ -194,3 +200,7 @@ def _question_operations(question: Question[Part, Part]) -> Document:
         }
         for service, action in parties
     }
+
+
+if __name__ == "__main__":
+    json.dump(asyncapi(installed("rota-contracts")), sys.stdout, indent=2, ensure_ascii=False)

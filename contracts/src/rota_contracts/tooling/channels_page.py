@@ -24,7 +24,7 @@ INTRODUCTION = """\
 
 What travels between the services of Rota, and what other programs can listen to. Every message is a CloudEvent in
 binary mode: `ce-*` headers, and the payload as JSON in the body. How to read one: [contracts](../contracts/README.md).
-For tools there is the same as an [AsyncAPI document](../contracts/schemas/asyncapi.json).
+For tools, the gateway serves the same as an AsyncAPI document at `/asyncapi`, and every schema at `/schemas`.
 """
 
 FACTS = """\
@@ -108,11 +108,10 @@ def _stream(stream: Stream) -> tuple[str, ...]:
 
 
 def _question(question: Question[Part, Part]) -> tuple[str, ...]:
-    schema = f"../contracts/schemas/rpc/{question.name}"
     return (
-        f"[`{question.subject}`](../contracts/examples/rpc/{question.name})",
-        f"[{question.request.__name__}]({schema}.request.json)",
-        f"[{question.answer.__name__}]({schema}.answer.json)",
+        f"[`{question.subject}`](../contracts/examples/rpc/{question.name}.json)",
+        question.request.__name__,
+        question.answer.__name__,
         question.answered_by,
         _services(question.asked_by),
         f"{question.timeout:g} s",

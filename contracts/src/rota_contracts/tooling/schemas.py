@@ -13,6 +13,7 @@ from rota_contracts.robots.robot import RobotDefinition
 Schema = dict[str, Any]
 
 ROBOT_SCHEMA = "robot.json"
+RPC = "rpc/"
 VERSION = ROOT.rpartition(".")[2]
 
 TARGETS: dict[str, type[Part]] = {
@@ -35,7 +36,7 @@ def schemas() -> dict[str, Schema]:
     made = {f"{channel.name}.{VERSION}.json": schema_of(channel.payload, channel.name) for channel in CHANNELS.values()}
     for question in QUESTIONS.values():
         for side, model in (("request", question.request), ("answer", question.answer)):
-            made[f"rpc/{question.name}.{side}.json"] = schema_of(model, f"rpc.{question.name}.{side}")
+            made[f"{RPC}{question.name}.{side}.json"] = schema_of(model, f"rpc.{question.name}.{side}")
     made[ROBOT_SCHEMA] = robot_schema()
     return made
 

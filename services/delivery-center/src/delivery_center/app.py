@@ -14,32 +14,32 @@ from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.adapters.mongo_subscriptions import MongoSubscriptions
 from delivery_center.adapters.mongo_suppressions import MongoSuppressions
 from delivery_center.adapters.mongo_targets import MongoTargets
-from delivery_center.adapters.nats_bulletin import NatsBulletin
 from delivery_center.adapters.nats_executions import NatsExecutions
-from delivery_center.adapters.nats_notices import NatsNotices
+from delivery_center.adapters.nats_feed_publisher import NatsFeedPublisher
 from delivery_center.adapters.nats_notify import NatsNotify
 from delivery_center.adapters.nats_process import NatsProcess
-from delivery_center.adapters.recording import RecordingChannel
-from delivery_center.ask_leave import AskLeave
-from delivery_center.attempt_targets import AttemptTargets
-from delivery_center.controls import Controls
-from delivery_center.deliver import Deliver
-from delivery_center.domain import Schedule
+from delivery_center.adapters.nats_target_events import NatsTargetEvents
+from delivery_center.adapters.recording_channel import RecordingChannel
+from delivery_center.attempts.attempt_targets import AttemptTargets
+from delivery_center.attempts.check_permission import CheckPermission
+from delivery_center.attempts.concurrency_limits import ConcurrencyLimits
+from delivery_center.attempts.deliver import Deliver
+from delivery_center.attempts.paused_executions import PausedExecutions
+from delivery_center.attempts.retry import Finish, Retry
+from delivery_center.attempts.stop_retries import StopRetries
+from delivery_center.attempts.sweep import Sweep
+from delivery_center.delivery_log.replay import Replay
+from delivery_center.domain.delivery import RetryPolicy
 from delivery_center.handlers import build_router, hearing
-from delivery_center.ledger_questions import ledger_router
-from delivery_center.manage_targets import ManageTargets
-from delivery_center.places import Places
-from delivery_center.ports import Channel, Deliveries, Records, Subscriptions, Suppressions
-from delivery_center.replay import Replay
-from delivery_center.retry import Finish, Retry
+from delivery_center.ledger_questions import log_router
+from delivery_center.manage_subscriptions import ManageSubscriptions
+from delivery_center.manage_suppressions import ManageSuppressions
+from delivery_center.ports import Channel, Deliveries, DeliveryStore, Subscriptions, Suppressions
 from delivery_center.settings import Settings
-from delivery_center.stop_retries import StopRetries
-from delivery_center.subscriptions import ManageSubscriptions
 from delivery_center.suppression_questions import suppressions_router
-from delivery_center.suppressions import ManageSuppressions
-from delivery_center.sweep import Sweep
 from delivery_center.target_questions import targets_router
-from delivery_center.unwell import REFRESH_S, Unwell, refreshing
+from delivery_center.targets.circuit_breakers import REFRESH_S, CircuitBreakers, refreshing
+from delivery_center.targets.manage_targets import ManageTargets
 from rota_common.bus.feed import Feed
 from rota_common.bus.live import LiveEvents
 from rota_common.bus.robots import Robots
@@ -65,7 +65,7 @@ def build(
     settings: Settings,
     *,
     runtime: Runtime | None = None,
-    deliveries: Records | None = None,
+    deliveries: DeliveryStore | None = None,
     channels: Mapping[DeliveryType, Channel[Any]] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> App:
@@ -78,15 +78,17 @@ def build(
     subscriptions = _prepared(service, MongoSubscriptions(connection.database))
     suppressions = _suppressions(service, connection)
     environ = os.environ if environ is None else environ
-    controls = Controls()
+    paused = PausedExecutions()
     channels = channels or _channels(service, settings, subscriptions, suppressions, environ)
-    unwell = _unwell(service, settings, connection)
-    bulletin = _bulletin(service, connection)
-    parts = _Parts(service, settings, store, channels, controls, unwell, Places(settings.target_concurrency), bulletin)
+    breakers = _unwell(service, settings, connection)
+    publisher = _bulletin(service, connection)
+    parts = _Parts(
+        service, settings, store, channels, paused, breakers, ConcurrencyLimits(settings.target_concurrency), publisher
+    )
     manage = ManageSubscriptions(subscriptions, service.runtime.clock)
     service.include(build_router(parts.deliver(), parts.stop_retries(), manage, service.publish))
-    service.include(ledger_router(store, Replay(store, Robots(service.bus), service.runtime.clock)))
-    service.background("controls", hearing(LiveEvents(service.bus, service=SERVICE), controls))
+    service.include(log_router(store, Replay(store, Robots(service.bus), service.runtime.clock)))
+    service.background("paused", hearing(LiveEvents(service.bus, service=SERVICE), paused))
     service.background("retries", parts.sweep())
     return plain_app(service, settings)
 
@@ -99,10 +101,10 @@ class _Parts:
     settings: Settings
     deliveries: Deliveries
     channels: Mapping[DeliveryType, Channel[Any]]
-    controls: Controls
-    unwell: Unwell
-    places: Places
-    bulletin: NatsBulletin
+    paused: PausedExecutions
+    breakers: CircuitBreakers
+    limits: ConcurrencyLimits
+    publisher: NatsFeedPublisher
 
     def attempt(self) -> AttemptTargets:
         runtime = self.service.runtime
@@ -111,18 +113,18 @@ class _Parts:
             recording=RecordingChannel(),
             texts=Blobs(self.service.bus),
             files=Attachments(self.service.bus),
-            controls=self.controls,
-            unwell=self.unwell,
-            places=self.places,
+            paused=self.paused,
+            breakers=self.breakers,
+            limits=self.limits,
             clock=runtime.clock,
-            schedule=Schedule(self.settings.retry_schedule, runtime.random),
+            retry_policy=RetryPolicy(self.settings.retry_schedule, runtime.random),
             timeout=self.settings.attempt_timeout + ANSWER_MARGIN_S,
             patience={DeliveryType.EMAIL: _mail_patience(self.settings)},
         )
 
     def deliver(self) -> Deliver:
         robots, clock = Robots(self.service.bus), self.service.runtime.clock
-        return Deliver(self.deliveries, robots, self.leave(), self.attempt(), self.bulletin, clock)
+        return Deliver(self.deliveries, robots, self.leave(), self.attempt(), self.publisher, clock)
 
     def sweep(self) -> Sweep:
         robots, clock = Robots(self.service.bus), self.service.runtime.clock
@@ -132,11 +134,11 @@ class _Parts:
     def stop_retries(self) -> StopRetries:
         return StopRetries(self.deliveries, self.finish(), self.service.runtime.clock, self.lease())
 
-    def leave(self) -> AskLeave:
-        return AskLeave(NatsExecutions(self.service.ask), self.controls)
+    def leave(self) -> CheckPermission:
+        return CheckPermission(NatsExecutions(self.service.ask), self.paused)
 
     def finish(self) -> Finish:
-        return Finish(self.deliveries, self.bulletin)
+        return Finish(self.deliveries, self.publisher)
 
     def lease(self) -> timedelta:
         longest = max(self.settings.attempt_timeout, _mail_patience(self.settings))
@@ -155,27 +157,27 @@ def _mongo(service: Service, settings: Settings) -> Mongo:
     return connection
 
 
-def _bulletin(service: Service, connection: Mongo) -> NatsBulletin:
+def _bulletin(service: Service, connection: Mongo) -> NatsFeedPublisher:
     feed = Feed(service.bus, service.publish, MongoCounts(connection.database), clock=service.runtime.clock)
     service.background("feed", feed.keep_counts)
-    return NatsBulletin(service.publish, feed)
+    return NatsFeedPublisher(service.publish, feed)
 
 
-def _unwell(service: Service, settings: Settings, connection: Mongo) -> Unwell:
+def _unwell(service: Service, settings: Settings, connection: Mongo) -> CircuitBreakers:
     """What is known of the targets, kept up to date and open to questions."""
     store = _prepared(service, MongoTargets(connection.database))
-    unwell = Unwell(
+    breakers = CircuitBreakers(
         store,
-        NatsNotices(service.publish),
+        NatsTargetEvents(service.publish),
         clock=service.runtime.clock,
         random=service.runtime.random,
         patience=timedelta(seconds=settings.disable_after),
         probe_for=timedelta(seconds=settings.attempt_timeout + ANSWER_MARGIN_S),
     )
-    service.on_start(unwell.refresh)
-    service.background("targets", refreshing(unwell, REFRESH_S))
-    service.include(targets_router(ManageTargets(store, unwell)))
-    return unwell
+    service.on_start(breakers.refresh)
+    service.background("targets", refreshing(breakers, REFRESH_S))
+    service.include(targets_router(ManageTargets(store, breakers)))
+    return breakers
 
 
 def _suppressions(service: Service, connection: Mongo) -> MongoSuppressions:

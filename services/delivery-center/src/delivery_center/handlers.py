@@ -2,11 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 
-from delivery_center.controls import REMEMBERED, Controls
-from delivery_center.deliver import Deliver
-from delivery_center.facts import refused
-from delivery_center.stop_retries import StopRetries
-from delivery_center.subscriptions import ManageSubscriptions
+from delivery_center.attempts.deliver import Deliver
+from delivery_center.attempts.paused_executions import REMEMBERED, PausedExecutions
+from delivery_center.attempts.stop_retries import StopRetries
+from delivery_center.domain.facts import refused
+from delivery_center.manage_subscriptions import ManageSubscriptions
 from rota_common.bus.live import LiveEvents
 from rota_common.bus.publishing import Publish
 from rota_common.bus.router import Router
@@ -68,12 +68,12 @@ def _subscriptions(router: Router, subscriptions: ManageSubscriptions) -> None:
         return await subscriptions.list(question)
 
 
-def hearing(watch: LiveEvents, controls: Controls) -> Callable[[], Awaitable[None]]:
+def hearing(watch: LiveEvents, paused: PausedExecutions) -> Callable[[], Awaitable[None]]:
     """Remember what the executors say to all: each replica hears every word, whoever has the delivery in hand."""
 
     async def loop() -> None:
         async with watch.listen((CONTROL_GIVEN,), limit=REMEMBERED) as heard:
             while True:
-                controls.hear((await heard.next()).data)
+                paused.hear((await heard.next()).data)
 
     return loop

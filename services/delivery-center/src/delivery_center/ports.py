@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from delivery_center.domain import Delivery
-from delivery_center.facts import Fact
-from delivery_center.page_mark import Mark
-from delivery_center.target_health import Place, UnwellTarget
+from delivery_center.domain.circuit_breaker import FailingTarget, TargetRef
+from delivery_center.domain.delivery import Delivery
+from delivery_center.domain.facts import Fact
+from delivery_center.domain.page_cursor import PageCursor
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import Attachment, DeliveryContent, DeliveryContext, DeliveryPermission
@@ -21,7 +21,7 @@ from rota_contracts.robots.robot import Robot
 
 
 @dataclass(frozen=True, slots=True)
-class Enclosure:
+class ResolvedAttachment:
     """An attachment of a result, and what is kept of it; `missing` says why nothing is."""
 
     attachment: Attachment
@@ -33,7 +33,7 @@ C_contra = TypeVar("C_contra", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class OutgoingMessage:
     """What is sent to one target. `at` is the instant of this attempt, `created_at` that of the delivery."""
 
     delivery_id: str
@@ -45,7 +45,7 @@ class Parcel:
     context: DeliveryContext
     robot: Robot
     traceparent: str = ""
-    enclosures: tuple[Enclosure, ...] = ()
+    attachments: tuple[ResolvedAttachment, ...] = ()
     replay_of: str | None = None
 
 
@@ -57,7 +57,7 @@ class Sent:
     details: Json = None
 
 
-class TriedInVain(Transient):
+class TransientReply(Transient):
     """A Transient with what the receiver said."""
 
     def __init__(self, reason: str, *, after: float | None = None, details: Json = None) -> None:
@@ -80,7 +80,7 @@ class Gone(Rejected):
 class Channel(Protocol[C_contra]):
     """One way to reach a target."""
 
-    async def send(self, target: C_contra, parcel: Parcel) -> Sent:
+    async def send(self, target: C_contra, outgoing: OutgoingMessage) -> Sent:
         """Raise Transient if it may work later, Permanent if it never will. A repeat must be recognisable by the
         receiver: it carries the same `delivery_id`."""
         ...
@@ -112,7 +112,7 @@ class Deliveries(Protocol):
         ...
 
 
-class Ledger(Protocol):
+class DeliveryLog(Protocol):
     """The deliveries of all teams, as people look at them. Without the body of their contents, which may be long, but
     for `find` and `replayable`."""
 
@@ -126,11 +126,11 @@ class Ledger(Protocol):
         """The delivery of this team's execution; the newest if there are several. Replays don't count."""
         ...
 
-    async def page(self, asked: ListDeliveries, *, after: Mark | None) -> list[Delivery]:
+    async def page(self, asked: ListDeliveries, *, after: PageCursor | None) -> list[Delivery]:
         """Those that fit, newest first, from the one behind `after` on; `asked.limit` of them."""
         ...
 
-    async def replayable(self, asked: ReplayDeliveries, *, after: Mark | None) -> list[Delivery]:
+    async def replayable(self, asked: ReplayDeliveries, *, after: PageCursor | None) -> list[Delivery]:
         """Those that fit and have a target of the kind that is asked for, oldest first, from the one behind `after` on;
         `asked.limit` of them. Replays only by their own id, and nothing that was only recorded."""
         ...
@@ -138,20 +138,20 @@ class Ledger(Protocol):
     async def replays_of(self, request_ids: Sequence[str]) -> list[Delivery]: ...
 
 
-class Records(Deliveries, Ledger, Protocol):
+class DeliveryStore(Deliveries, DeliveryLog, Protocol):
     """One store for the work and for those who look at it."""
 
 
-class UnwellTargets(Protocol):
+class FailingTargets(Protocol):
     """The places of all teams that fail or are switched off. Each raises Transient if the store is away."""
 
-    async def all(self) -> list[UnwellTarget]: ...
+    async def all(self) -> list[FailingTarget]: ...
 
-    async def of(self, team: str) -> list[UnwellTarget]:
+    async def of(self, team: str) -> list[FailingTarget]:
         """A team's, by label."""
         ...
 
-    async def failed(self, place: Place, error: str, at: datetime) -> UnwellTarget:
+    async def failed(self, place: TargetRef, error: str, at: datetime) -> FailingTarget:
         """Count one more failure, the first of which says since when it fails; return what is kept then."""
         ...
 
@@ -159,27 +159,27 @@ class UnwellTargets(Protocol):
         """It works: forget it, unless it is switched off, or has failed after `at`."""
         ...
 
-    async def switch_off(self, place: Place, reason: str, at: datetime) -> UnwellTarget | None:
+    async def disable(self, place: TargetRef, reason: str, at: datetime) -> FailingTarget | None:
         """Disable it; None if it is disabled already, so that of many one does it."""
         ...
 
-    async def switch_on(self, team: str, target_id: str, at: datetime) -> UnwellTarget | None:
+    async def enable(self, team: str, target_id: str, at: datetime) -> FailingTarget | None:
         """Enable it, its failures forgotten; None if it isn't disabled."""
         ...
 
-    async def told(self, target: UnwellTarget) -> None:
+    async def mark_published(self, target: FailingTarget) -> None:
         """The last switch of this place has been published, unless it was switched again since."""
         ...
 
-    async def seen(self, team: str, target_id: str) -> Place | None:
+    async def seen(self, team: str, target_id: str) -> TargetRef | None:
         """A place that the team's newest delivery to it went to; None if none did."""
         ...
 
 
-class Notices(Protocol):
+class TargetEvents(Protocol):
     """Where owners read that a place was switched."""
 
-    async def say(self, target: UnwellTarget) -> None:
+    async def publish(self, target: FailingTarget) -> None:
         """That it is disabled, or enabled, as it is; said twice it is one fact. Raise Transient if it can't be said."""
         ...
 
@@ -244,7 +244,7 @@ class Texts(Protocol):
         ...
 
 
-class Bulletin(Protocol):
+class FeedPublisher(Protocol):
     """Where facts are published."""
 
     async def publish(self, facts: Sequence[Fact], *, of: Delivery, again: bool = False) -> None:

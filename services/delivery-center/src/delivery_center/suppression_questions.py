@@ -1,6 +1,6 @@
 """The questions about the list of addresses that get no mail."""
 
-from delivery_center.suppressions import ManageSuppressions
+from delivery_center.manage_suppressions import ManageSuppressions
 from rota_common.bus.router import Router
 from rota_contracts.catalog import LIST_SUPPRESSIONS, SUPPRESS, UNSUPPRESS
 from rota_contracts.messages.targets import ListSuppressions, Suppress, SuppressionPage, Unsuppress

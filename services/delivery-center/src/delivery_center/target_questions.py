@@ -1,6 +1,6 @@
 """The questions about a team's targets."""
 
-from delivery_center.manage_targets import ManageTargets
+from delivery_center.targets.manage_targets import ManageTargets
 from rota_common.bus.router import Router
 from rota_contracts.catalog import LIST_TARGETS, SWITCH_TARGET
 from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetPage

@@ -6,34 +6,34 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from executor.adapters.litellm_model import LitellmModel
+from executor.adapters.mcp_servers import load_servers
 from executor.adapters.mcp_tools import McpTools
 from executor.adapters.mongo_calls import MongoCalls
 from executor.adapters.mongo_runs import MongoRuns
 from executor.adapters.nats_processes import NatsProcesses
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
-from executor.agents import Agents
-from executor.announce import Announce
-from executor.asking import Asking
-from executor.call_agent import CallAnAgent, Hold
-from executor.connectors import Connectors
-from executor.drive import Drive, Pace
-from executor.give_word import GiveWord
+from executor.agents.connectors import Connectors
+from executor.agents.prompt_files import Agents
+from executor.calls import CallAnAgent, Hold
 from executor.handlers import build_answers, build_control, build_router
 from executor.hear_broadcast import HearBroadcast
-from executor.look_around import LookAround
+from executor.heartbeat import Report
 from executor.may_deliver import DecideLeave
-from executor.mcp_servers import load_servers
-from executor.merging import Merging
-from executor.perform import Models, Perform, Workshop
 from executor.ports import Calls, Model, Runs
+from executor.publish import Announce
 from executor.replay import Replay
-from executor.report import Report
 from executor.settings import Settings
+from executor.signals import GiveWord
 from executor.start_execution import StartExecution
+from executor.steps.gather_situation import LookAround
+from executor.steps.merge_goals import Merging
+from executor.steps.questions import Asking
+from executor.steps.step_runner import Models, Perform, Workshop
 from executor.stop_robot import StopRobot
-from executor.sweep import Sweep
+from executor.sweeper import Sweep
 from executor.take_result import TakeResult
+from executor.worker import Drive, Pace
 from rota_common.bus.live import LiveEvents
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Runtime, Service

@@ -1,15 +1,15 @@
 """What the executor listens to and what it answers."""
 
-from executor.call_agent import CallAnAgent
+from executor.calls import CallAnAgent
 from executor.domain.outcomes import DeliveryTaken, Learnt, VerdictGiven
-from executor.drive import Drive
-from executor.give_word import GiveWord
 from executor.may_deliver import DecideLeave
 from executor.ports import Runs
 from executor.replay import Replay
+from executor.signals import GiveWord
 from executor.start_execution import StartExecution
 from executor.stop_robot import StopRobot
 from executor.take_result import TakeResult
+from executor.worker import Drive
 from rota_common.bus.router import Router
 from rota_contracts import catalog
 from rota_contracts.envelope import Event

@@ -1,6 +1,6 @@
 """What another replica was told about a run that this one has in hand: a stop ends the step at once (F11)."""
 
-from executor.give_word import GiveWord
+from executor.signals import GiveWord
 from rota_common.bus.live import LiveEvents
 from rota_contracts.catalog import CONTROL_GIVEN
 

@@ -1,6 +1,6 @@
 """May this execution's result still go out? Asked before every attempt to deliver it (F11, F13)."""
 
-from executor.domain import control
+from executor.domain.signals import control
 from executor.ports import Runs
 from rota_common.clock import Clock
 from rota_contracts.messages.delivery import DeliveryPermission, MayDeliver, Permission

@@ -6,10 +6,10 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, Protocol
 
-from executor.agent.words import Said, Tool
-from executor.connectors import Connector
+from executor.agents.connectors import Connector
+from executor.domain.conversation.chat import Said, Tool
 from executor.domain.run import Run, Word
-from executor.domain.surroundings import Lately
+from executor.domain.situation.recent import Lately
 from executor.domain.trail import Entry
 from rota_common.errors import Transient
 from rota_contracts.messages.agent import AgentReply

@@ -5,12 +5,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from executor.agent.words import Said, Tool
-from executor.domain import control, deciding, ledger, phases, tasks
-from executor.domain.interpret import Kept, interpret
+from executor.domain import journal, lifecycle, phases
+from executor.domain.conversation.chat import Said, Tool
 from executor.domain.outcomes import OUTCOMES, Outcome
+from executor.domain.planning.interpret import Kept, interpret
 from executor.domain.run import Run, Word
+from executor.domain.signals import control
 from executor.domain.steps import AskAgent, RunTurn, describe
+from executor.domain.tasks import tasks
 from executor.domain.trail import Entry
 from executor.ports import Runs
 from rota_common.stores.blobs import Blobs
@@ -46,7 +48,7 @@ def replayed(stored: Run, trail: list[Entry], said: list[str]) -> ReplayReply:
     )
     decisions: list[Decision] = []
     for entry, words in zip(trail, said, strict=True):
-        step, kind = describe(deciding.next_step(run)), entry.kind
+        step, kind = describe(lifecycle.next_step(run)), entry.kind
         try:
             run, kind = _repeated(run, entry, words)
         except Exception as error:  # whatever it is, the replay tells where it came to
@@ -68,20 +70,20 @@ def _differs(decisions: list[Decision], entry: Entry, replayed: str) -> ReplayRe
 def _repeated(run: Run, entry: Entry, words: str) -> tuple[Run, str]:
     """The run after the same thing has happened to it again, and what it was that happened."""
     match entry.kind:
-        case ledger.WORD:
+        case journal.WORD:
             return control.heed(run, Word.model_validate(entry.data), now=entry.at), entry.kind
-        case ledger.PARKED:
+        case journal.PARKED:
             return control.parked(run, now=entry.at), entry.kind
-        case ledger.GRANTED:
+        case journal.GRANTED:
             return control.granted(run, int(entry.data), now=entry.at), entry.kind
-        case ledger.TAKEN_OVER:
+        case journal.TAKEN_OVER:
             return tasks.taken_over(run, now=entry.at, spared=entry.data or ()), entry.kind
-        case ledger.EXPIRED:
+        case journal.EXPIRED:
             return control.expired(run, now=entry.at), entry.kind
-        case ledger.FINISHED:
-            return deciding.finish(run, ExecStatus(entry.data), now=entry.at), entry.kind
+        case journal.FINISHED:
+            return lifecycle.finish(run, ExecStatus(entry.data), now=entry.at), entry.kind
     outcome = _outcome(run, entry, words)
-    after = deciding.apply(run, outcome, now=entry.at, began=entry.began, retry_after=entry.retry_after)
+    after = lifecycle.apply(run, outcome, now=entry.at, began=entry.began, retry_after=entry.retry_after)
     size = len(words) if entry.said is not None else 0
     return after.model_copy(update={"said_bytes": run.said_bytes + size}), type(outcome).__name__
 
@@ -91,7 +93,7 @@ def _outcome(run: Run, entry: Entry, words: str) -> Outcome:
         made: Any = TypeAdapter(OUTCOMES[entry.kind]).validate_python(entry.data)
         outcome: Outcome = made
         return outcome
-    step = deciding.next_step(run)
+    step = lifecycle.next_step(run)
     if not isinstance(step, AskAgent | RunTurn):
         raise ValueError(f"a model's answer was recorded where the next step is {describe(step)}")
     tools = [Tool(name=name, server=server, tool=tool, idempotent=same) for name, server, tool, same in entry.tools]

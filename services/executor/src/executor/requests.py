@@ -1,8 +1,8 @@
 """What other services are asked to do for a run, as their messages say it."""
 
-from executor.domain.callbacks import callback_of
 from executor.domain.run import Run
 from executor.domain.steps import RequestVerdict
+from executor.domain.tasks.promised_calls import callback_of
 from rota_contracts.messages.callback import callback_path
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.delivery import DeliveryContext, DeliveryRequestedV1

@@ -2,8 +2,8 @@
 
 from executor.domain import phases
 from executor.domain.run import Run, Word
-from executor.drive import Drive
 from executor.ports import Runs
+from executor.worker import Drive
 from rota_common.bus.publishing import Publish
 from rota_common.bus.robots import Robots
 from rota_common.clock import Clock

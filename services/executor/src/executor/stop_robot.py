@@ -3,9 +3,9 @@
 import contextlib
 
 from executor.domain.run import Word
-from executor.drive import Drive
-from executor.give_word import GiveWord
 from executor.ports import Runs, Scope
+from executor.signals import GiveWord
+from executor.worker import Drive
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.ids import derived_id

@@ -1,8 +1,8 @@
 """A run in short, for the learner."""
 
 from executor.domain.run import Run
-from executor.domain.tasks import result_of
-from executor.domain.wording import about
+from executor.domain.situation.wording import about
+from executor.domain.tasks.tasks import result_of
 from rota_common.stores.blobs import Blobs
 from rota_contracts.messages.execution import Task, excerpt
 from rota_contracts.messages.learning import RunSummary, TaskSummary

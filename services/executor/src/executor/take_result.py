@@ -2,10 +2,10 @@
 
 import json
 
-from executor.domain.interpret import room
+from executor.domain.planning.interpret import room
 from executor.domain.run import CALLBACK, Word
-from executor.give_word import GiveWord
 from executor.ports import Brought, Runs
+from executor.signals import GiveWord
 from rota_common.clock import Clock
 from rota_common.stores.blobs import Blobs
 from rota_contracts.ids import derived_id

@@ -7,7 +7,7 @@ from memory.adapters.qdrant_shared import QdrantShared
 from memory.adapters.wordllama_embedder import WordllamaEmbedder
 from memory.follow_robots import FollowRobots
 from memory.forget import ForgetEntries
-from memory.handlers import Uses, build_router
+from memory.handlers import UseCases, build_handlers
 from memory.ports import Embedder
 from memory.recall import RecallEntries
 from memory.remember import RememberEntries
@@ -37,7 +37,7 @@ def build(settings: Settings, *, runtime: Runtime | None = None, embedder: Embed
     service.on_stop(qdrant.close)
     service.on_stop(database.close)
     robots = Robots(service.bus)
-    uses = Uses(
+    uses = UseCases(
         remember=RememberEntries(knowledge, bases, robots, embedder),
         recall=RecallEntries(knowledge, shared, robots, embedder, service.runtime.clock),
         forget=ForgetEntries(knowledge),
@@ -46,5 +46,5 @@ def build(settings: Settings, *, runtime: Runtime | None = None, embedder: Embed
         unshare=UnshareEntries(shared),
         search_shared=SearchSharedEntries(shared, embedder),
     )
-    service.include(build_router(uses))
+    service.include(build_handlers(uses))
     return plain_app(service, settings)

@@ -39,7 +39,7 @@ from rota_contracts.messages.robot_facts import RobotChangedV1, RobotDeletedV1
 
 
 @dataclass(frozen=True)
-class Uses:
+class UseCases:
     """What the memory does."""
 
     remember: RememberEntries
@@ -51,7 +51,7 @@ class Uses:
     search_shared: SearchSharedEntries
 
 
-def build_router(uses: Uses) -> Router:
+def build_handlers(uses: UseCases) -> Router:
     router = Router()
     _robots(router, uses)
     _teams(router, uses)
@@ -67,7 +67,7 @@ def build_router(uses: Uses) -> Router:
     return router
 
 
-def _robots(router: Router, uses: Uses) -> None:
+def _robots(router: Router, uses: UseCases) -> None:
     """Questions about what a robot knows."""
 
     @router.answer(REMEMBER)
@@ -83,7 +83,7 @@ def _robots(router: Router, uses: Uses) -> None:
         return await uses.forget(question)
 
 
-def _teams(router: Router, uses: Uses) -> None:
+def _teams(router: Router, uses: UseCases) -> None:
     """Questions about what a team shares."""
 
     @router.answer(SHARE)

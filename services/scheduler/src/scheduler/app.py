@@ -8,25 +8,25 @@ from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, plain_app
 from rota_common.stores.mongo import OUTAGES, Mongo
+from scheduler.adapters.mongo_cancel_requests import MongoCancelRequests
 from scheduler.adapters.mongo_clocks import MongoClocks
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.adapters.mongo_standings import MongoStandings
-from scheduler.adapters.mongo_withdrawals import MongoWithdrawals
-from scheduler.aftermath import Aftermath
-from scheduler.announce import Announce
+from scheduler.adapters.mongo_robot_queues import MongoRobotQueues
+from scheduler.cancel_queued import CancelQueued
 from scheduler.capacity import Capacity
-from scheduler.change_plan import ChangePlans
-from scheduler.check_slots import AskAfterSlots
-from scheduler.directory import Directory
-from scheduler.dispatch import Dispatcher, Pace
+from scheduler.change_plans import ChangePlans
+from scheduler.dispatcher import Dispatcher, Pace
+from scheduler.event_publisher import EventPublisher
 from scheduler.handlers import merging_router, questions_router, reports_router
-from scheduler.keep_clocks import KeepClocks
-from scheduler.read_robots import ReadStates
+from scheduler.read_robot_states import ReadRobotStates
+from scheduler.reconcile_slots import ReconcileSlots
+from scheduler.robot_cache import RobotCache
+from scheduler.run_end_effects import RunEndEffects
 from scheduler.settings import Settings
 from scheduler.start_plans import StartPlans
+from scheduler.sync_clocks import SyncClocks
 from scheduler.tick import RearmDaemon, Tick
-from scheduler.withdraw import AskDispatcher
 
 NAME = "scheduler"
 
@@ -38,8 +38,8 @@ class Stores:
     queue: MongoQueue
     plans: MongoPlans
     clocks: MongoClocks
-    withdrawals: MongoWithdrawals
-    standings: MongoStandings
+    withdrawals: MongoCancelRequests
+    robot_queues: MongoRobotQueues
 
     @classmethod
     def on(cls, mongo: Mongo, *, lease: float) -> "Stores":
@@ -48,12 +48,12 @@ class Stores:
             MongoQueue(mongo, lease=lease),
             MongoPlans(database),
             MongoClocks(database),
-            MongoWithdrawals(database),
-            MongoStandings(database),
+            MongoCancelRequests(database),
+            MongoRobotQueues(database),
         )
 
     async def prepare(self) -> None:
-        for store in (self.queue, self.plans, self.clocks, self.withdrawals, self.standings):
+        for store in (self.queue, self.plans, self.clocks, self.withdrawals, self.robot_queues):
             await store.prepare()
 
 
@@ -62,36 +62,36 @@ def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
     service, clock = Service.of(NAME, settings, runtime=runtime, outages=OUTAGES), runtime.clock
     mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_scheduler")
     stores = Stores.on(mongo, lease=settings.lease)
-    announce, watch = Announce(service.publish, clock), LiveEvents(service.bus, service=NAME)
+    publisher, watch = EventPublisher(service.publish, clock), LiveEvents(service.bus, service=NAME)
     capacity = Capacity(watch, pool=settings.pool)
 
     def lag() -> float:
-        return 0 if dispatcher.held.is_set() else settings.tick_lag
+        return 0 if dispatcher.has_lease.is_set() else settings.tick_lag
 
-    keeping = KeepClocks(stores.clocks, clock, lag=lag)
-    robots = Directory(Robots(service.bus), keeping, refresh=settings.refresh)
-    changing = ChangePlans(stores.plans, robots, announce, clock)
+    sync_clocks = SyncClocks(stores.clocks, clock, lag=lag)
+    robots = RobotCache(Robots(service.bus), sync_clocks, refresh=settings.refresh)
+    changing = ChangePlans(stores.plans, robots, publisher, clock)
     dispatcher = Dispatcher(
         stores.queue,
         stores.withdrawals,
         StartPlans(stores.plans, stores.queue, changing, robots, clock),
         robots,
-        announce,
-        Aftermath(robots, announce, RearmDaemon(stores.clocks, clock)),
-        AskAfterSlots(service.ask, clock, patience=settings.slot_patience, timeout=settings.lease / 3),
+        publisher,
+        RunEndEffects(robots, publisher, RearmDaemon(stores.clocks, clock)),
+        ReconcileSlots(service.ask, clock, patience=settings.slot_patience, timeout=settings.lease / 3),
         owner=f"{NAME}-{uuid4().hex[:8]}",
         pace=Pace(capacity.slots, settings.lease, settings.republish_after),
         clock=clock,
     )
-    capacity.on_more = wake = dispatcher.look
-    tick = Tick(stores.clocks, stores.queue, announce, clock, wake=wake, lag=lag, every=settings.tick_every)
-    take_back = AskDispatcher(stores.withdrawals, wake, clock)
-    states = ReadStates(robots, stores.clocks, stores.standings, clock)
+    capacity.on_more = wake = dispatcher.wake
+    tick = Tick(stores.clocks, stores.queue, publisher, clock, wake=wake, lag=lag, every=settings.tick_every)
+    cancel_queued = CancelQueued(stores.withdrawals, wake, clock)
+    states = ReadRobotStates(robots, stores.clocks, stores.robot_queues, clock)
     service.include(reports_router(dispatcher, changing))
-    service.include(questions_router(stores.queue, take_back, changing, stores.plans, states))
-    service.include(merging_router(stores.standings))
+    service.include(questions_router(stores.queue, cancel_queued, changing, stores.plans, states))
+    service.include(merging_router(stores.robot_queues))
     service.on_start(stores.prepare)
-    loops = {"dispatch": dispatcher.run, "tick": tick.run, "keep clocks": keeping.run}
+    loops = {"dispatch": dispatcher.run, "tick": tick.run, "keep clocks": sync_clocks.run}
     for name, loop in {**loops, "robots": robots.run, "capacity": capacity.run}.items():
         service.background(name, loop)
     service.probe("mongo", mongo.ping)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from scheduler.card import Key
 from scheduler.clocks import ClockState, Missed
+from scheduler.robot_summary import Key
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Untold:
+class MissedFact:
     """A fact of missed runs that may not have been published; `number` tells those of one robot apart."""
 
     key: Key
@@ -50,6 +50,6 @@ class Clocks(Protocol):
         """Those to look at by now, longest due first."""
         ...
 
-    async def untold(self, limit: int) -> list[Untold]: ...
+    async def unpublished(self, limit: int) -> list[MissedFact]: ...
 
-    async def told(self, facts: Sequence[Untold]) -> None: ...
+    async def mark_published(self, facts: Sequence[MissedFact]) -> None: ...

@@ -10,7 +10,7 @@ from rota_contracts.messages.trigger import MissReason, TriggerInput, TriggerRec
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.clock_config import CatchUpPolicy, Clock, ClockMode, duration
 from rota_contracts.robots.recurrence import daemon_pause, daemon_timeout, due_after, due_instants
-from scheduler.card import Card, Key
+from scheduler.robot_summary import Key, RobotSummary
 
 ON_TIME = timedelta(minutes=1)
 """The newest run that is due is on time if it is found so late, whatever the policy says of those that were missed."""
@@ -26,10 +26,10 @@ CHUNK = 10_000
 class ClockState:
     """A robot's clock and how far it has come, at one revision of the robot.
 
-    `look_at`: when to look at it again; None while nothing new may start. `next_run`: the first instant that is due and
+    `check_at`: when to check it next; None while nothing new may start. `next_run`: the first instant that is due and
     not yet queued; None too while a daemon runs. `anchor`: what an interval counts from. `running`: a daemon's
     execution that isn't known to have ended; `failures`: of a daemon, in a row. `room`: executions that the robot may
-    have waiting or running. `told`: how many facts of missed runs there were.
+    have waiting or running. `missed_facts`: how many facts of missed runs there were.
     """
 
     team: str
@@ -38,11 +38,11 @@ class ClockState:
     clock: Clock
     anchor: datetime
     next_run: datetime | None = None
-    look_at: datetime | None = None
+    check_at: datetime | None = None
     running: str | None = None
     failures: int = 0
     room: int = 0
-    told: int = 0
+    missed_facts: int = 0
 
     @property
     def key(self) -> Key:
@@ -69,18 +69,18 @@ class Due:
     after: ClockState
 
 
-def set_clock(card: Card, clock: Clock, old: ClockState | None, now: datetime) -> ClockState:
+def set_clock(summary: RobotSummary, clock: Clock, old: ClockState | None, now: datetime) -> ClockState:
     """The clock of a robot that was changed, or is new. A schedule that stays keeps its pace."""
-    room = card.quota.max + card.quota.queue
+    room = summary.quota.max + summary.quota.queue
     if old is None:
-        state = ClockState(card.team, card.member, card.rev, clock, now, room=room)
+        state = ClockState(summary.team, summary.member, summary.rev, clock, now, room=room)
     else:
         anchor = old.anchor if _pace(old.clock) == _pace(clock) else now
-        state = replace(old, rev=card.rev, clock=clock, anchor=anchor, room=room)
-    if not card.active or not card.trigger(TriggerType.CLOCK).enabled:
-        return replace(state, next_run=None, look_at=None)
-    goes_on = old is not None and old.look_at is not None and _schedule(old.clock) == _schedule(clock)
-    return state if goes_on else _armed(state, now)
+        state = replace(old, rev=summary.rev, clock=clock, anchor=anchor, room=room)
+    if not summary.active or not summary.trigger(TriggerType.CLOCK).enabled:
+        return replace(state, next_run=None, check_at=None)
+    goes_on = old is not None and old.check_at is not None and _schedule(old.clock) == _schedule(clock)
+    return state if goes_on else _arm(state, now)
 
 
 def _pace(clock: Clock) -> tuple[ClockMode, str | None]:
@@ -91,17 +91,17 @@ def _schedule(clock: Clock) -> object:
     return clock.mode, clock.every, clock.times, clock.days, clock.tz
 
 
-def _armed(state: ClockState, now: datetime) -> ClockState:
+def _arm(state: ClockState, now: datetime) -> ClockState:
     if state.clock.mode is ClockMode.DAEMON:
         if state.running is not None:  # whether it still runs is asked first
-            return replace(state, next_run=None, look_at=now)
-        return replace(state, next_run=now, look_at=now)
+            return replace(state, next_run=None, check_at=now)
+        return replace(state, next_run=now, check_at=now)
     next_run = due_after(state.clock, now, anchor=state.anchor)
-    return replace(state, next_run=next_run, look_at=next_run)
+    return replace(state, next_run=next_run, check_at=next_run)
 
 
-def look(state: ClockState, now: datetime, *, queued: Collection[datetime] = (), room: int = AT_ONCE) -> Due:
-    """What is due at `now`, which isn't before `state.look_at`.
+def due(state: ClockState, now: datetime, *, queued: Collection[datetime] = (), room: int = AT_ONCE) -> Due:
+    """What is due at `now`, which isn't before `state.check_at`.
 
     `queued`: instants whose runs are queued already, by somebody who didn't come to move the clock on. `room`: how many
     missed runs may be queued now, where all are to be made up for.
@@ -111,12 +111,12 @@ def look(state: ClockState, now: datetime, *, queued: Collection[datetime] = (),
     if state.clock.mode is ClockMode.DAEMON:
         return _daemon(state, state.next_run, now)
     if now < state.next_run:  # a look ahead of time, because there had been no room
-        return Due((), (), replace(state, look_at=state.next_run))
+        return Due((), (), replace(state, check_at=state.next_run))
     found = pending(state, now)
     on_time = [instant for instant in found[-1:] if now - instant <= ON_TIME]
     late = found[: len(found) - len(on_time)]
     if not late:
-        return Due(tuple(on_time), (), _moved(state, found[-1]))
+        return Due(tuple(on_time), (), _advance(state, found[-1]))
     if state.clock.catch_up.policy is CatchUpPolicy.ALL:
         return _all(state, late, on_time, now, room)
     return _newest(state, late, on_time, now, queued)
@@ -142,15 +142,15 @@ def ended(state: ClockState, now: datetime, *, failed: bool | None) -> ClockStat
     """A daemon's clock after its run has ended; `failed` None: neither well nor badly."""
     failures = {True: state.failures + 1, False: 0, None: state.failures}[failed]
     state = replace(state, running=None, failures=failures)
-    if state.look_at is None or state.clock.mode is not ClockMode.DAEMON:
+    if state.check_at is None or state.clock.mode is not ClockMode.DAEMON:
         return state
     next_run = now + daemon_pause(failures)
-    return replace(state, next_run=next_run, look_at=next_run)
+    return replace(state, next_run=next_run, check_at=next_run)
 
 
-def asked_after(state: ClockState, now: datetime) -> ClockState:
+def recheck_later(state: ClockState, now: datetime) -> ClockState:
     """A daemon's clock whose run is still under way: look again later."""
-    return replace(state, look_at=now + daemon_timeout(state.clock))
+    return replace(state, check_at=now + daemon_timeout(state.clock))
 
 
 def trigger_of(state: ClockState, instant: datetime, now: datetime) -> TriggerReceivedV1:
@@ -168,41 +168,41 @@ def trigger_of(state: ClockState, instant: datetime, now: datetime) -> TriggerRe
     )
 
 
-def _moved(state: ClockState, past: datetime) -> ClockState:
+def _advance(state: ClockState, past: datetime) -> ClockState:
     next_run = due_after(state.clock, past, anchor=state.anchor)
-    return replace(state, next_run=next_run, look_at=next_run)
+    return replace(state, next_run=next_run, check_at=next_run)
 
 
 def _daemon(state: ClockState, instant: datetime, now: datetime) -> Due:
     run = execution_id(clock_trigger_id(state.team, state.member, instant))
-    after = replace(state, next_run=None, running=run, look_at=now + daemon_timeout(state.clock))
+    after = replace(state, next_run=None, running=run, check_at=now + daemon_timeout(state.clock))
     return Due((instant,), (), after)
 
 
 def _all(state: ClockState, late: list[datetime], on_time: list[datetime], now: datetime, room: int) -> Due:
     """Each that isn't too old, the oldest first, as many as there is room for; the others are looked at again."""
-    young = _young(state, late, now)
+    young = _recent(state, late, now)
     missed = _too_old(state, late[: len(late) - len(young)])
     wanted = [*young, *on_time]
     fires = wanted[: max(min(room, AT_ONCE), 0)]
     if fires == wanted:
-        return Due(tuple(fires), missed, _moved(state, wanted[-1] if wanted else late[-1]))
+        return Due(tuple(fires), missed, _advance(state, wanted[-1] if wanted else late[-1]))
     rest = wanted[len(fires)]
-    return Due(tuple(fires), missed, replace(state, next_run=rest, look_at=now if fires else now + ON_TIME / 30))
+    return Due(tuple(fires), missed, replace(state, next_run=rest, check_at=now if fires else now + ON_TIME / 30))
 
 
 def _newest(
     state: ClockState, late: list[datetime], on_time: list[datetime], now: datetime, queued: Collection[datetime]
 ) -> Due:
     """One run makes up for all that are late, or none does."""
-    after = _moved(state, (on_time or late)[-1])
+    after = _advance(state, (on_time or late)[-1])
     there = [instant for instant in late if instant in queued]
     late = [instant for instant in late if instant not in queued]
     if state.clock.catch_up.policy is CatchUpPolicy.SKIP:
         return Due(tuple(on_time), _missed(late, MissReason.SKIPPED, "the robot's catch_up policy is skip"), after)
     if len(there) + len(late) == CHUNK:
         return Due((), _missed(late, MissReason.SUPERSEDED, "a later run makes up for them"), after)
-    makes_up = (on_time or there or _young(state, late, now))[-1:]
+    makes_up = (on_time or there or _recent(state, late, now))[-1:]
     if not makes_up:
         return Due((), _too_old(state, late), after)
     fires = on_time or [instant for instant in makes_up if instant not in there]
@@ -211,7 +211,7 @@ def _newest(
     return Due(tuple(fires), _missed(rest, MissReason.SUPERSEDED, words), after)
 
 
-def _young(state: ClockState, late: list[datetime], now: datetime) -> list[datetime]:
+def _recent(state: ClockState, late: list[datetime], now: datetime) -> list[datetime]:
     oldest = now - duration(state.clock.catch_up.max_age)
     return [instant for instant in late if instant >= oldest]
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.trigger import InterventionAction, RejectReason, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import InterveneTrigger, Trigger
-from scheduler.card import STOPPED, Card, Key
+from scheduler.robot_summary import STOPPED, Key, RobotSummary
 
 TYPE_ORDER = {TriggerType.HUMAN: 0, TriggerType.CALLBACK: 1, TriggerType.EVENT: 1, TriggerType.CLOCK: 2}
 AGE_PER_PRIORITY = timedelta(minutes=1)
@@ -24,7 +24,7 @@ HEAD_START = timedelta(minutes=5)
 equals, and never past every team at once."""
 
 
-class State(StrEnum):
+class EntryState(StrEnum):
     """Of an entry of the queue. What is due (by a clock) isn't decided about yet; admitted and running entries hold a
     slot; a parked one has begun and holds none."""
 
@@ -37,7 +37,7 @@ class State(StrEnum):
     REJECTED = "rejected"
 
 
-OVER = (State.DONE, State.REJECTED)
+OVER = (EntryState.DONE, EntryState.REJECTED)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Refusal:
 
 
 @dataclass
-class Board:
+class QueueState:
     """All that waits or holds a slot. Kept by the one dispatcher; loaded anew by its successor.
 
     Reports come doubled, late and in any order. `parks` puts them in order: parked 1, resumable 1, parked 2 and so on;
@@ -90,16 +90,16 @@ class Board:
         self.waiting_of.update(entry.robot for entry in self.queued.values())
         self.running_of.update(entry.robot for entry in self.active.values())
 
-    def copy(self) -> "Board":
-        return Board(dict(self.queued), dict(self.active), dict(self.parked))
+    def copy(self) -> "QueueState":
+        return QueueState(dict(self.queued), dict(self.active), dict(self.parked))
 
-    def put(self, entry: Entry, state: State) -> None:
+    def put(self, entry: Entry, state: EntryState) -> None:
         """A new entry at its place."""
         match state:
-            case State.QUEUED:
+            case EntryState.QUEUED:
                 self.queued[entry.execution_id] = entry
                 self.waiting_of[entry.robot] += 1
-            case State.PARKED:
+            case EntryState.PARKED:
                 self.parked[entry.execution_id] = entry
             case _:
                 self.active[entry.execution_id] = entry
@@ -112,7 +112,7 @@ class Board:
         """A queued entry gets its slot."""
         entry = replace(self.queued[entry_id], admitted_at=now)
         self.free(entry_id)
-        self.put(entry, State.ADMITTED)
+        self.put(entry, EntryState.ADMITTED)
         return entry
 
     def start(self, entry_id: str, grant: int) -> bool:
@@ -130,7 +130,7 @@ class Board:
             return None
         self.free(entry_id)
         entry = replace(entry, parks=parks, admitted_at=None, running=False)
-        self.put(entry, State.PARKED)
+        self.put(entry, EntryState.PARKED)
         return entry
 
     def resume(self, entry_id: str, parks: int, now: datetime) -> Entry | None:
@@ -141,7 +141,7 @@ class Board:
         self.free(entry_id)
         since = max(entry.queued_at, now - HEAD_START)
         entry = replace(entry, parks=parks, queued_at=since, admitted_at=None, running=False)
-        self.put(entry, State.QUEUED)
+        self.put(entry, EntryState.QUEUED)
         return entry
 
     def free(self, entry_id: str) -> None:
@@ -153,17 +153,19 @@ class Board:
         self.parked.pop(entry_id, None)
 
 
-def consider(trigger: TriggerReceivedV1, card: Card | None, board: Board, *, now: datetime) -> Entry | Refusal:
+def consider(
+    trigger: TriggerReceivedV1, summary: RobotSummary | None, queue_state: QueueState, *, now: datetime
+) -> Entry | Refusal:
     """Enabled, active, place in the queue? In this order; the first thing that is wrong is the reason (TG-05)."""
-    if card is None or card.deleted:
+    if summary is None or summary.deleted:
         return Refusal(RejectReason.NO_ROBOT, f"there is no robot {trigger.member_id} in team {trigger.team_id}")
-    if refusal := _switched_off(trigger, card):
+    if refusal := _refuse_switched_off(trigger, summary):
         return refusal
-    if card.status in STOPPED:
-        text = f"the robot is in status {card.status}: set it to idle to let it run"
+    if summary.status in STOPPED:
+        text = f"the robot is in status {summary.status}: set it to idle to let it run"
         return Refusal(RejectReason.NOT_ACTIVE, text)
-    quota, owner = card.quota, (trigger.team_id, trigger.member_id)
-    running, waiting = board.running_of[owner], board.waiting_of[owner]
+    quota, owner = summary.quota, (trigger.team_id, trigger.member_id)
+    running, waiting = queue_state.running_of[owner], queue_state.waiting_of[owner]
     if running + waiting >= quota.max + quota.queue:
         text = f"{running} executions run and {waiting} wait, which is all this robot's quota allows"
         return Refusal(RejectReason.QUEUE_FULL, text)
@@ -178,16 +180,16 @@ def consider(trigger: TriggerReceivedV1, card: Card | None, board: Board, *, now
     )
 
 
-def _switched_off(trigger: TriggerReceivedV1, card: Card) -> Refusal | None:
-    if not card.autonomous_mode:
+def _refuse_switched_off(trigger: TriggerReceivedV1, summary: RobotSummary) -> Refusal | None:
+    if not summary.autonomous_mode:
         return Refusal(RejectReason.NOT_AUTONOMOUS, "the robot's autonomous_mode is off")
-    switch = card.trigger(trigger.type)
+    switch = summary.trigger(trigger.type)
     if not switch.enabled:
         return Refusal(RejectReason.TRIGGER_DISABLED, f"{trigger.type} triggers are switched off for this robot")
-    return action_refused(trigger.input.action, switch)
+    return refuse_action(trigger.input.action, switch)
 
 
-def action_refused(action: InterventionAction | None, switch: Trigger) -> Refusal | None:
+def refuse_action(action: InterventionAction | None, switch: Trigger) -> Refusal | None:
     """A robot may have a list of the actions that people may ask of it (TG-04)."""
     if isinstance(switch, InterveneTrigger) and switch.actions and action and action not in switch.actions:
         allowed = ", ".join(switch.actions)
@@ -195,17 +197,17 @@ def action_refused(action: InterventionAction | None, switch: Trigger) -> Refusa
     return None
 
 
-def pick(board: Board, *, pool: int, now: datetime) -> list[Entry]:
+def pick(queue_state: QueueState, *, pool: int, now: datetime) -> list[Entry]:
     """Whose turn it is, best first, as far as slots are free and no robot goes over its quota.
 
     The team with the fewest running comes first, then priority, then human before event before clock, then age.
     """
-    free = pool - len(board.active)
-    if free <= 0 or not board.queued:
+    free = pool - len(queue_state.active)
+    if free <= 0 or not queue_state.queued:
         return []
-    running = Counter(entry.team for entry in board.active.values())
-    robots = Counter(board.running_of)
-    lines = _lines(board)
+    running = Counter(entry.team for entry in queue_state.active.values())
+    robots = Counter(queue_state.running_of)
+    lines = _lines(queue_state)
     share = pool / len(running.keys() | lines.keys())
     for name, line in lines.items():
         _line_up(line, now, helped=running[name] < share)
@@ -225,11 +227,11 @@ def pick(board: Board, *, pool: int, now: datetime) -> list[Entry]:
     return chosen
 
 
-def _lines(board: Board) -> dict[str, list[Entry]]:
+def _lines(queue_state: QueueState) -> dict[str, list[Entry]]:
     """Each team's entries that may have a slot."""
     lines = defaultdict[str, list[Entry]](list)
-    for entry in board.queued.values():
-        if board.running_of[entry.robot] < entry.max_running:
+    for entry in queue_state.queued.values():
+        if queue_state.running_of[entry.robot] < entry.max_running:
             lines[entry.team].append(entry)
     return lines
 

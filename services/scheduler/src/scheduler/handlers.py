@@ -11,38 +11,38 @@ from rota_contracts.messages.plan import ChangePlan, ChangePlanReply, ListPlans,
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.robot_state import ReadRobots, RobotsReply
 from rota_contracts.messages.trigger import TriggerReceivedV1
-from scheduler.change_plan import ChangePlans
-from scheduler.dispatch import MAX_BATCH, Dispatcher
-from scheduler.ports import Plans, Queue, Standings
-from scheduler.read_robots import ReadStates
+from scheduler.cancel_queued import CancelQueued
+from scheduler.change_plans import ChangePlans
+from scheduler.dispatcher import MAX_BATCH, Dispatcher
+from scheduler.ports import Plans, Queue, RobotQueues
+from scheduler.read_robot_states import ReadRobotStates
 from scheduler.read_trigger import read_trigger
-from scheduler.withdraw import TakeBack
 
 
 def reports_router(dispatcher: Dispatcher, changing: ChangePlans) -> Router:
     router = Router()
 
-    @router.consume(catalog.TRIGGER_RECEIVED, slots=MAX_BATCH, gate=dispatcher.held)
+    @router.consume(catalog.TRIGGER_RECEIVED, slots=MAX_BATCH, gate=dispatcher.has_lease)
     async def on_trigger_received(event: Event[TriggerReceivedV1]) -> None:
         await dispatcher.take(event)
 
-    @router.consume(catalog.EXECUTION_STARTED, slots=MAX_BATCH, gate=dispatcher.held)
+    @router.consume(catalog.EXECUTION_STARTED, slots=MAX_BATCH, gate=dispatcher.has_lease)
     async def on_execution_started(event: Event[ExecutionStartedV1]) -> None:
         await dispatcher.take(event)
 
-    @router.consume(catalog.EXECUTION_PARKED, slots=MAX_BATCH, gate=dispatcher.held)
+    @router.consume(catalog.EXECUTION_PARKED, slots=MAX_BATCH, gate=dispatcher.has_lease)
     async def on_execution_parked(event: Event[ExecutionParkedV1]) -> None:
         await dispatcher.take(event)
 
-    @router.consume(catalog.EXECUTION_RESUMABLE, slots=MAX_BATCH, gate=dispatcher.held)
+    @router.consume(catalog.EXECUTION_RESUMABLE, slots=MAX_BATCH, gate=dispatcher.has_lease)
     async def on_execution_resumable(event: Event[ExecutionResumableV1]) -> None:
         await dispatcher.take(event)
 
-    @router.consume(catalog.EXECUTION_FINISHED, slots=MAX_BATCH, gate=dispatcher.held)
+    @router.consume(catalog.EXECUTION_FINISHED, slots=MAX_BATCH, gate=dispatcher.has_lease)
     async def on_execution_finished(event: Event[ExecutionFinishedV1]) -> None:
         await dispatcher.take(event)
 
-    @router.consume(catalog.ROBOT_DELETED, gate=dispatcher.held)
+    @router.consume(catalog.ROBOT_DELETED, gate=dispatcher.has_lease)
     async def on_robot_deleted(event: Event[RobotDeletedV1]) -> None:
         await dispatcher.take(event)
         await changing.drop(event.data.team_id, event.data.member_id)
@@ -51,7 +51,7 @@ def reports_router(dispatcher: Dispatcher, changing: ChangePlans) -> Router:
 
 
 def questions_router(
-    queue: Queue, take_back: TakeBack, changing: ChangePlans, plans: Plans, states: ReadStates
+    queue: Queue, cancel_queued: CancelQueued, changing: ChangePlans, plans: Plans, states: ReadRobotStates
 ) -> Router:
     router = Router()
 
@@ -61,7 +61,7 @@ def questions_router(
 
     @router.answer(catalog.WITHDRAW)
     async def on_withdraw(question: Withdraw) -> WithdrawReply:
-        return await take_back(question)
+        return await cancel_queued(question)
 
     @router.answer(catalog.CHANGE_PLAN)
     async def on_change_plan(question: ChangePlan) -> ChangePlanReply:
@@ -78,15 +78,15 @@ def questions_router(
     return router
 
 
-def merging_router(standings: Standings) -> Router:
+def merging_router(robot_queues: RobotQueues) -> Router:
     router = Router()
 
     @router.answer(catalog.LIST_WAITING)
     async def on_list_waiting(question: ListWaiting) -> WaitingPage:
-        return WaitingPage(waiting=await standings.waiting(question))
+        return WaitingPage(waiting=await robot_queues.waiting(question))
 
     @router.answer(catalog.MERGE_INTO)
     async def on_merge_into(question: MergeInto) -> MergeReply:
-        return MergeReply(done=await standings.merge(question))
+        return MergeReply(done=await robot_queues.merge(question))
 
     return router

@@ -8,8 +8,8 @@ from rota_contracts.ids import derived_id, execution_id
 from rota_contracts.messages.control import says_something
 from rota_contracts.messages.plan import ChangePlan, PlanAction, PlanChangedV1, PlanItem, PlanState
 from rota_contracts.messages.trigger import InterventionAction, TriggerInput, TriggerReceivedV1, TriggerType
-from scheduler.card import Card
-from scheduler.domain import action_refused
+from scheduler.domain import refuse_action
+from scheduler.robot_summary import RobotSummary
 
 NEVER = datetime(9999, 1, 1, tzinfo=UTC)
 """When an item without a time is due, until a cycle of its robot begins."""
@@ -21,7 +21,7 @@ LIMIT = 512 * 1024
 
 
 @dataclass(frozen=True)
-class Untold:
+class PlanFact:
     """A fact that is stored and may not have been published; `number` tells those of one item apart."""
 
     number: int
@@ -35,7 +35,7 @@ class Plan:
     item: PlanItem
     due_at: datetime
     changes: int = 0
-    untold: tuple[Untold, ...] = ()
+    unpublished: tuple[PlanFact, ...] = ()
 
     @property
     def key(self) -> str:
@@ -56,11 +56,11 @@ def plan_key(team: str, member: str, plan_id: str) -> str:
     return derived_id("plan", team, member, plan_id)
 
 
-def barred(robot: Card | None, question: ChangePlan) -> str | None:
+def refuse_change(robot: RobotSummary | None, question: ChangePlan) -> str | None:
     """Why this robot's plan can't be changed so, in words; None if it can."""
     if robot is None or robot.deleted:
         return f"there is no robot {question.member_id} in team {question.team_id}"
-    refusal = action_refused(InterventionAction(question.action), robot.trigger(TriggerType.HUMAN))
+    refusal = refuse_action(InterventionAction(question.action), robot.trigger(TriggerType.HUMAN))
     return refusal.message if refusal else None
 
 
@@ -145,7 +145,7 @@ def started(plan: Plan, now: datetime) -> Plan:
     return _next(plan, item, START, now)
 
 
-def trigger_of(plan: Plan, robot: Card, now: datetime) -> TriggerReceivedV1:
+def trigger_of(plan: Plan, robot: RobotSummary, now: datetime) -> TriggerReceivedV1:
     """A person's word, said earlier. Its id derives from the item, so it starts once, whatever is killed."""
     return TriggerReceivedV1(
         trigger_id=plan.key,
@@ -173,4 +173,4 @@ def _next(plan: Plan, item: PlanItem, action: str, now: datetime) -> Plan:
         at=now,
     )
     number = plan.changes + 1
-    return replace(plan, item=item, changes=number, untold=(*plan.untold, Untold(number, fact)))
+    return replace(plan, item=item, changes=number, unpublished=(*plan.unpublished, PlanFact(number, fact)))

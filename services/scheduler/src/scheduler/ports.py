@@ -11,9 +11,9 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
 from rota_contracts.messages.plan import PlanItem
 from rota_contracts.messages.trigger import TriggerReceivedV1
-from scheduler.card import Card, Key
-from scheduler.domain import Board, Entry, Refusal, State
+from scheduler.domain import Entry, EntryState, QueueState, Refusal
 from scheduler.plan import Plan
+from scheduler.robot_summary import Key, RobotSummary
 
 
 class LeaseLost(Exception):
@@ -26,14 +26,14 @@ class PlansChanged(Exception):
 
 @dataclass(frozen=True)
 class Decided:
-    """A trigger and what was decided about it; `admitted`: it got its slot at once. `clocked`: it is in the queue
+    """A trigger and what was decided about it; `admitted`: it got its slot at once. `from_clock`: it is in the queue
     already, as due by the clock."""
 
     trigger: TriggerReceivedV1
     traceparent: str
     verdict: Entry | Refusal
     admitted: bool = False
-    clocked: bool = False
+    from_clock: bool = False
 
     @property
     def execution_id(self) -> str:
@@ -55,11 +55,11 @@ class Moved:
     """An entry that was parked or queued again, as it is at the end of the turn."""
 
     entry: Entry
-    state: State
+    state: EntryState
 
 
 @dataclass(frozen=True)
-class TakenBack:
+class Cancelled:
     """What waited and will not start, and why."""
 
     execution_id: str
@@ -67,10 +67,10 @@ class TakenBack:
 
 
 @dataclass(frozen=True)
-class WithdrawRequest:
+class CancelRequest:
     """A person's word to take back what waits."""
 
-    ask_id: str
+    request_id: str
     question: Withdraw
 
 
@@ -87,22 +87,22 @@ class Batch:
     started: list[str] = field(default_factory=list)
     moved: dict[str, Moved] = field(default_factory=dict)
     ended: list[Ended] = field(default_factory=list)
-    taken_back: list[TakenBack] = field(default_factory=list)
+    cancelled: list[Cancelled] = field(default_factory=list)
     answered: list[str] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     at: datetime | None = None
 
     def __bool__(self) -> bool:
-        changes = (self.decided, self.admitted, self.started, self.moved, self.ended, self.taken_back)
+        changes = (self.decided, self.admitted, self.started, self.moved, self.ended, self.cancelled)
         return any((*changes, self.answered, self.plans))
 
 
 @dataclass(frozen=True)
-class Known:
+class StoredTrigger:
     """A trigger as it is stored."""
 
     execution_id: str
-    state: State
+    state: EntryState
     trigger: TriggerReceivedV1
     traceparent: str
     status: ExecStatus | None = None
@@ -113,7 +113,7 @@ class Known:
 class Robots(Protocol):
     """The cards of all robots."""
 
-    async def find(self, team: str, member: str, *, rev: int | None = None) -> Card | None:
+    async def find(self, team: str, member: str, *, rev: int | None = None) -> RobotSummary | None:
         """The robot, at this revision or a later one if there is one; also one that was deleted."""
         ...
 
@@ -129,31 +129,31 @@ class Queue(Protocol):
         """Let another replica take over at once."""
         ...
 
-    async def board(self) -> Board:
+    async def load(self) -> QueueState:
         """All that is queued, admitted, running or parked."""
         ...
 
-    async def known(self, ids: Sequence[str]) -> dict[str, Known]:
+    async def stored(self, ids: Sequence[str]) -> dict[str, StoredTrigger]:
         """Those of these executions that are stored."""
         ...
 
-    async def clocked(self, triggers: Sequence[TriggerReceivedV1]) -> None:
+    async def add_due(self, triggers: Sequence[TriggerReceivedV1]) -> None:
         """Keep these, which are due by the clock, for the dispatcher; one that is stored already stays as it is."""
         ...
 
-    async def undecided(self, limit: int) -> list[Known]:
+    async def undecided(self, limit: int) -> list[StoredTrigger]:
         """What is due by the clock and not decided about, longest due first."""
         ...
 
-    async def held(self, keys: Sequence[Key]) -> dict[Key, int]:
+    async def open_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
         """How many executions these robots have that wait or hold a slot, decided about or not."""
         ...
 
-    async def untold(self) -> list[Known]:
+    async def unpublished(self) -> list[StoredTrigger]:
         """What was decided about, or taken back, without a message that would come again, and may not be announced."""
         ...
 
-    async def told(self, ids: Sequence[str]) -> None:
+    async def mark_published(self, ids: Sequence[str]) -> None:
         """These were announced."""
         ...
 
@@ -164,7 +164,7 @@ class Queue(Protocol):
 
 
 @dataclass(frozen=True)
-class Standing:
+class RobotActivity:
     """What a robot does: the executions that hold a slot, how many wait and are parked, and the last that is over."""
 
     running: Sequence[str] = ()
@@ -174,10 +174,10 @@ class Standing:
     last_status: ExecStatus | None = None
 
 
-class Standings(Protocol):
+class RobotQueues(Protocol):
     """What robots do, and what of theirs waits."""
 
-    async def read(self, keys: Sequence[Key]) -> dict[Key, Standing]:
+    async def read(self, keys: Sequence[Key]) -> dict[Key, RobotActivity]:
         """Of each of these robots."""
         ...
 
@@ -190,18 +190,18 @@ class Standings(Protocol):
         ...
 
 
-class Withdrawals(Protocol):
+class CancelRequests(Protocol):
     """Asks to take back what waits. Any replica is asked; the dispatcher answers, in the batch that does it."""
 
     async def ask(self, question: Withdraw) -> str:
         """Keep the question for the dispatcher; its id."""
         ...
 
-    async def asked(self) -> list[WithdrawRequest]:
+    async def asked(self) -> list[CancelRequest]:
         """The questions that somebody may still wait for, oldest first."""
         ...
 
-    async def is_open(self, ask_id: str) -> bool:
+    async def is_open(self, request_id: str) -> bool:
         """Has the dispatcher not dealt with it yet?"""
         ...
 
@@ -240,10 +240,10 @@ class Plans(Protocol):
         """Not due before then, unless it was changed meanwhile."""
         ...
 
-    async def untold(self, before: datetime, limit: int) -> list[Plan]:
+    async def unpublished(self, before: datetime, limit: int) -> list[Plan]:
         """Those with facts older than `before` that may not have been published."""
         ...
 
-    async def told(self, plan: Plan) -> None:
+    async def mark_published(self, plan: Plan) -> None:
         """The facts that this revision has were published."""
         ...

@@ -2,36 +2,36 @@
 
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ReadTrigger, TriggerReply, TriggerState
-from scheduler.domain import State
-from scheduler.ports import Known, Queue
+from scheduler.domain import EntryState
+from scheduler.ports import Queue, StoredTrigger
 
 WORDS = {
-    State.DUE: "it is due, and is about to be decided about",
-    State.QUEUED: "it waits for a free slot",
-    State.ADMITTED: "it has its slot and is about to run",
-    State.RUNNING: "it runs",
-    State.PARKED: "it waits for a person's answer or was paused, and holds no slot meanwhile",
+    EntryState.DUE: "it is due, and is about to be decided about",
+    EntryState.QUEUED: "it waits for a free slot",
+    EntryState.ADMITTED: "it has its slot and is about to run",
+    EntryState.RUNNING: "it runs",
+    EntryState.PARKED: "it waits for a person's answer or was paused, and holds no slot meanwhile",
 }
 
 
 async def read_trigger(question: ReadTrigger, queue: Queue) -> TriggerReply:
     """Its state and execution; `unknown` if it hasn't been seen yet, or is another team's."""
     wanted = question.execution_id or execution_id(question.trigger_id)
-    known = (await queue.known([wanted])).get(wanted)
-    if known is None or known.trigger.team_id != question.team_id:
+    stored = (await queue.stored([wanted])).get(wanted)
+    if stored is None or stored.trigger.team_id != question.team_id:
         return TriggerReply(
             trigger_id=question.trigger_id, state=TriggerState.UNKNOWN, message="not seen by the scheduler (yet)"
         )
     return TriggerReply(
-        trigger_id=known.trigger.trigger_id,
-        state=TriggerState.QUEUED if known.state is State.DUE else TriggerState(known.state),
-        execution_id=None if known.refusal else wanted,
-        status=known.status,
-        message=_words(known),
+        trigger_id=stored.trigger.trigger_id,
+        state=TriggerState.QUEUED if stored.state is EntryState.DUE else TriggerState(stored.state),
+        execution_id=None if stored.refusal else wanted,
+        status=stored.status,
+        message=_words(stored),
     )
 
 
-def _words(known: Known) -> str:
-    if known.refusal is not None:
-        return known.refusal.message
-    return f"it has ended: {known.status}" if known.state is State.DONE else WORDS[known.state]
+def _words(stored: StoredTrigger) -> str:
+    if stored.refusal is not None:
+        return stored.refusal.message
+    return f"it has ended: {stored.status}" if stored.state is EntryState.DONE else WORDS[stored.state]

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
-from scheduler.change_plan import ChangePlans
+from scheduler.change_plans import ChangePlans
 from scheduler.decide import give_slots
-from scheduler.domain import Board, Refusal, State, consider
+from scheduler.domain import EntryState, QueueState, Refusal, consider
 from scheduler.plan import Plan, removed, started, trigger_of
 from scheduler.ports import Batch, Decided, Plans, Queue, Robots
 
@@ -16,7 +16,7 @@ AT_ONCE = 64
 LOOK_AGAIN = timedelta(seconds=30)
 """An item whose robot can't take it now is looked at again so much later."""
 
-UNTOLD_FOR = timedelta(seconds=5)
+PUBLISH_AGAIN_AFTER = timedelta(seconds=5)
 """Facts stored so long ago and not yet marked as published are published again."""
 
 
@@ -28,38 +28,38 @@ class StartPlans:
         self._clock = clock
         self._log = logger(service="scheduler")
 
-    async def due(self, board: Board, *, pool: int) -> Batch:
-        """What to write to start what is due; `board` is changed to what it will be then.
+    async def due(self, queue_state: QueueState, *, pool: int) -> Batch:
+        """What to write to start what is due; `queue_state` is changed to what it will be then.
 
         A robot that is gone loses its plan; one that is paused, switched off or full keeps it for later.
         """
         now = self._clock()
         batch = Batch(at=now)
         plans = await self._plans.due(now, AT_ONCE)
-        ran = await self._queue.known([plan.execution_id for plan in plans]) if plans else {}
+        ran = await self._queue.stored([plan.execution_id for plan in plans]) if plans else {}
         for plan in plans:
             if plan.execution_id in ran:  # an item that was forgotten by now had the same id, and its run is remembered
                 await self._changing.end(started(plan, now))
                 continue
             try:
-                await self._consider(plan, board, batch, now)
+                await self._consider(plan, queue_state, batch, now)
             except Exception as error:  # its robot can't be read; the others have their turn
                 self._log.warning("a plan can't be started", plan=plan.key, reason=repr(error))
                 await self._plans.postpone(plan, now + LOOK_AGAIN)
-        give_slots(batch, board, pool=pool, now=now)
+        give_slots(batch, queue_state, pool=pool, now=now)
         return batch
 
-    async def _consider(self, plan: Plan, board: Board, batch: Batch, now: datetime) -> None:
+    async def _consider(self, plan: Plan, queue_state: QueueState, batch: Batch, now: datetime) -> None:
         robot = await self._robots.find(*plan.owner)
         if robot is None or robot.deleted:
             await self._changing.end(removed(plan, now, reason="the robot is gone"))
             return
         trigger = trigger_of(plan, robot, now)
-        verdict = consider(trigger, robot, board, now=now)
+        verdict = consider(trigger, robot, queue_state, now=now)
         if isinstance(verdict, Refusal):
             await self._plans.postpone(plan, now + LOOK_AGAIN)
             return
-        board.put(verdict, State.QUEUED)
+        queue_state.put(verdict, EntryState.QUEUED)
         batch.decided.append(Decided(trigger, "", verdict))
         batch.plans.append(started(plan, now))
 
@@ -68,10 +68,10 @@ class StartPlans:
         if robots:
             await self._plans.call(robots, self._clock())
 
-    async def tell(self, plans: Sequence[Plan]) -> None:
+    async def publish(self, plans: Sequence[Plan]) -> None:
         for plan in plans:
-            await self._changing.tell(plan)
+            await self._changing.publish(plan)
 
-    async def tell_overdue(self) -> None:
+    async def publish_overdue(self) -> None:
         """What was stored, and perhaps not published because its replica was killed."""
-        await self.tell(await self._plans.untold(self._clock() - UNTOLD_FOR, AT_ONCE))
+        await self.publish(await self._plans.unpublished(self._clock() - PUBLISH_AGAIN_AFTER, AT_ONCE))

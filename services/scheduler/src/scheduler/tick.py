@@ -13,12 +13,12 @@ from rota_common.clock import Clock
 from rota_common.runtime.metrics import CLOCK_LATENESS, MISSED_RUNS, TICK_SECONDS
 from rota_contracts.ids import clock_trigger_id, execution_id
 from rota_contracts.robots.clock_config import CatchUpPolicy
-from scheduler.announce import Announce
-from scheduler.card import Key
 from scheduler.clock_store import Change, Clocks
-from scheduler.clocks import ClockState, asked_after, ended, is_late, look, pending, trigger_of
+from scheduler.clocks import ClockState, due, ended, is_late, pending, recheck_later, trigger_of
 from scheduler.domain import OVER
-from scheduler.ports import Known, Queue
+from scheduler.event_publisher import EventPublisher
+from scheduler.ports import Queue, StoredTrigger
+from scheduler.robot_summary import Key
 
 AT_ONCE = 1000
 """Robots that are looked at in one step."""
@@ -40,14 +40,14 @@ class Tick:
         self,
         clocks: Clocks,
         queue: Queue,
-        announce: Announce,
+        publisher: EventPublisher,
         clock: Clock,
         *,
         wake: Callable[[], None],
         lag: Callable[[], float],
         every: float,
     ) -> None:
-        self._clocks, self._queue, self._announce, self._clock = clocks, queue, announce, clock
+        self._clocks, self._queue, self._publisher, self._clock = clocks, queue, publisher, clock
         self._wake, self._lag, self._every = wake, lag, every
 
     async def run(self) -> None:
@@ -61,28 +61,28 @@ class Tick:
         while found == AT_ONCE:
             now = self._clock()
             states = await self._clocks.due(now - timedelta(seconds=self._lag()), AT_ONCE)
-            await self._look_at(states, now)
+            await self._process_due(states, now)
             found = len(states)
             count += found
-        await self._tell()
+        await self._publish_missed()
         TICK_SECONDS.observe(monotonic() - began)
         return count
 
-    async def _look_at(self, states: Sequence[ClockState], now: datetime) -> None:
+    async def _process_due(self, states: Sequence[ClockState], now: datetime) -> None:
         if not states:
             return
-        known, held = await self._looked_up(states, now)
+        stored, held = await self._looked_up(states, now)
         changes, triggers = list[Change](), []
         for state in states:
             if state.next_run is None:
-                changes.append(Change(state, _asked_after(state, known, now)))
+                changes.append(Change(state, _recheck_daemon(state, stored, now)))
                 continue
-            queued = {each for each in pending(state, now) if _execution(state, each) in known} if known else ()
-            due = look(state, now, queued=queued, room=state.room - held.get(state.key, 0))
-            triggers += [trigger_of(state, instant, now) for instant in due.fires]
-            changes.append(Change(state, due.after, due.missed, now))
+            queued = {each for each in pending(state, now) if _execution(state, each) in stored} if stored else ()
+            found_due = due(state, now, queued=queued, room=state.room - held.get(state.key, 0))
+            triggers += [trigger_of(state, instant, now) for instant in found_due.fires]
+            changes.append(Change(state, found_due.after, found_due.missed, now))
         if triggers:
-            await self._queue.clocked(triggers)
+            await self._queue.add_due(triggers)
             self._wake()
         await self._clocks.write(changes)
         for trigger in triggers:
@@ -90,25 +90,25 @@ class Tick:
 
     async def _looked_up(
         self, states: Sequence[ClockState], now: datetime
-    ) -> tuple[Mapping[str, Known], Mapping[Key, int]]:
+    ) -> tuple[Mapping[str, StoredTrigger], Mapping[Key, int]]:
         """What is queued already of those that are late, the daemons' runs whose end nobody has told, and how many
         executions those have that are to make up for all."""
         ids = [state.running for state in states if state.running is not None and state.next_run is None]
         late = [state for state in states if is_late(state, now)]
         for state in late:
             ids += [_execution(state, instant) for instant in pending(state, now)[-LOOKED_UP:]]
-        known = await self._queue.known(ids) if ids else {}
+        stored = await self._queue.stored(ids) if ids else {}
         all_of = [state.key for state in late if state.clock.catch_up.policy is CatchUpPolicy.ALL]
-        return known, await self._queue.held(all_of) if all_of else {}
+        return stored, await self._queue.open_counts(all_of) if all_of else {}
 
-    async def _tell(self) -> None:
+    async def _publish_missed(self) -> None:
         """What was left out is told until it is known to be told."""
-        facts = await self._clocks.untold(AT_ONCE)
+        facts = await self._clocks.unpublished(AT_ONCE)
         for fact in facts:
-            await self._announce.missed(fact)
+            await self._publisher.publish_missed(fact)
             MISSED_RUNS.labels(fact.missed.reason).inc(fact.missed.count)
         if facts:
-            await self._clocks.told(facts)
+            await self._clocks.mark_published(facts)
 
 
 class RearmDaemon:
@@ -134,9 +134,9 @@ def _is_run_of(state: ClockState, execution: str) -> bool:
     return state.next_run is not None and _execution(state, state.next_run) == execution
 
 
-def _asked_after(state: ClockState, known: Mapping[str, Known], now: datetime) -> ClockState:
-    run = known.get(state.running or "")
-    return ended(state, now, failed=None) if run is None or run.state in OVER else asked_after(state, now)
+def _recheck_daemon(state: ClockState, stored: Mapping[str, StoredTrigger], now: datetime) -> ClockState:
+    run = stored.get(state.running or "")
+    return ended(state, now, failed=None) if run is None or run.state in OVER else recheck_later(state, now)
 
 
 def _execution(state: ClockState, instant: datetime) -> str:

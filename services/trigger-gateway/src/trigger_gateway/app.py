@@ -15,43 +15,43 @@ from rota_common.stores import mongo
 from rota_common.stores.attachments import Attachments
 from rota_common.stores.mongo import Mongo
 from rota_common.urls import networks
-from trigger_gateway.adapters.bus_questions import BusAgents, BusExecutions, BusSchedule
+from trigger_gateway.adapters.encryption import FernetSeals
 from trigger_gateway.adapters.mongo_changes import MongoChanges
-from trigger_gateway.adapters.mongo_inbound import MongoInboundLog
+from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
 from trigger_gateway.adapters.mongo_rates import MongoRates
-from trigger_gateway.adapters.mongo_readings import MongoReadings
 from trigger_gateway.adapters.mongo_requests import MongoRequests
 from trigger_gateway.adapters.mongo_robots import MongoRobots
 from trigger_gateway.adapters.mongo_sources import MongoSources
+from trigger_gateway.adapters.mongo_stream_leases import MongoReadings
 from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
 from trigger_gateway.adapters.nats_definitions import NatsDefinitions
+from trigger_gateway.adapters.nats_questions import BusAgents, BusExecutions, BusSchedule
 from trigger_gateway.adapters.nats_triggers import NatsOutcomes, NatsTriggers
-from trigger_gateway.adapters.sealing import FernetSeals
-from trigger_gateway.adapters.verification import Verification
-from trigger_gateway.answer_message import AnswerMessage
-from trigger_gateway.authenticate import Authenticate
-from trigger_gateway.control_executions import ControlExecutions
-from trigger_gateway.control_robots import ControlRobots
+from trigger_gateway.databases.assign_databases import WatchDatabases
+from trigger_gateway.databases.read_changes import ReadChanges
 from trigger_gateway.handlers import build_router
 from trigger_gateway.http.api import build_api
-from trigger_gateway.http.parts import Parts
-from trigger_gateway.inbound import Recognise
-from trigger_gateway.intervene_robot import InterveneRobot
-from trigger_gateway.judge_robot import JudgeRobot
-from trigger_gateway.manage_sources import ManageSources
-from trigger_gateway.manage_teams import ManageTeams
+from trigger_gateway.http.dependencies import Parts
 from trigger_gateway.ports import Definitions, Seals, Signatures
-from trigger_gateway.rates import RateLimits, Rates
-from trigger_gateway.read_changes import ReadChanges
-from trigger_gateway.receive_webhook import ReceiveWebhook
-from trigger_gateway.request_run import RequestRun
-from trigger_gateway.routes import Routes
-from trigger_gateway.save_robot import SaveRobot
+from trigger_gateway.robots.routes import Routes
+from trigger_gateway.robots.save_robot import SaveRobot
+from trigger_gateway.robots.sync_robots import SyncRobots
+from trigger_gateway.robots.track_robot_health import JudgeRobot
+from trigger_gateway.robots.view_robots import ViewRobots
+from trigger_gateway.runs.control_executions import ControlExecutions
+from trigger_gateway.runs.control_robots import ControlRobots
+from trigger_gateway.runs.intervene_robot import InterveneRobot
+from trigger_gateway.runs.request_run import RequestRun
 from trigger_gateway.settings import Settings, own_variables
+from trigger_gateway.sources.manage_sources import ManageSources
+from trigger_gateway.sources.verify_sender import Verification
 from trigger_gateway.sweeping import forgetting, sweeping
-from trigger_gateway.sync_robots import SyncRobots
-from trigger_gateway.view_robots import ViewRobots
-from trigger_gateway.watch_databases import WatchDatabases
+from trigger_gateway.teams.authenticate import Authenticate
+from trigger_gateway.teams.manage_teams import ManageTeams
+from trigger_gateway.webhooks.answer_message import AnswerMessage
+from trigger_gateway.webhooks.ingest_event import Recognise
+from trigger_gateway.webhooks.rate_limits import RateLimits, Rates
+from trigger_gateway.webhooks.receive_webhook import ReceiveWebhook
 
 NAME = "trigger-gateway"
 

@@ -4,7 +4,7 @@ from rota_common.bus.router import Router
 from rota_contracts.catalog import ROBOT_FAILED, ROBOT_RECOVERED
 from rota_contracts.envelope import Event
 from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
-from trigger_gateway.judge_robot import JudgeRobot
+from trigger_gateway.robots.track_robot_health import JudgeRobot
 
 
 def build_router(judge: JudgeRobot) -> Router:

@@ -14,9 +14,9 @@ from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.messages.trigger import TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.api_keys import ApiKey
-from trigger_gateway.domain import RobotRecord, Subscriber
-from trigger_gateway.sources import SealedSecret, Source
+from trigger_gateway.robots.record import RobotRecord, Subscriber
+from trigger_gateway.sources.source import SealedSecret, Source
+from trigger_gateway.teams.api_keys import ApiKey
 
 
 class Teams(Protocol):

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 from rota_common.bus.live import LiveEvents
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
-from trigger_gateway.routes import Routes
-from trigger_gateway.sync_robots import SyncRobots
+from trigger_gateway.robots.routes import Routes
+from trigger_gateway.robots.sync_robots import SyncRobots
 
 Loop = Callable[[], Awaitable[None]]
 

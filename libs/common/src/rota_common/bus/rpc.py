@@ -1,5 +1,6 @@
 """Questions between services: request and reply, with a timeout and a plain answer for "nobody there"."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -24,6 +25,15 @@ AnswerHandler = Callable[[Any], Awaitable[Part]]
 
 ERROR = "rota-error"
 PERMANENT, TRANSIENT, WORKING = "permanent", "transient", "working"
+
+SLICE_S = 10.0
+"""An answerer that is silent for so long is taken for dead."""
+
+STILL_WORKING_S = 8.0
+"""A handler that needs longer answers StillWorking by then: within the slice, so that only the dead are silent."""
+
+PAUSE_S = 1.0
+"""Least time between two requests for one answer: with no answerer, each of them fails at once."""
 
 
 class Unanswered(Transient):
@@ -58,6 +68,26 @@ class Ask:
             raise Unanswered(f"can't ask {question.subject}: {error!r}") from error
         _raise_failure((reply.headers or {}).get(ERROR), reply.data)
         return question.answer.model_validate_json(reply.data)
+
+
+async def call_long(ask: Ask, question: Question[Q, A], request: Q, *, timeout: float, every: float = SLICE_S) -> A:
+    """The reply to a question that takes long: the request is repeated every `every` seconds, for `timeout` in all, so
+    that an answerer which dies costs one slice and not the whole wait.
+
+    The request needs an id of its own, under which it is answered once however often it is repeated. Raises Unanswered
+    at the end of the time, and at once what `ask` raises else.
+    """
+    time = asyncio.get_running_loop().time
+    end = time() + timeout
+    while True:
+        asked_at = time()
+        try:
+            return await ask(question, request, timeout=min(every, end - asked_at))
+        except Unanswered as error:
+            again_at = max(time(), asked_at + PAUSE_S)
+            if again_at >= end:
+                raise Unanswered(f"no answer to {question.subject} within {timeout:g} s: {error}") from error
+        await asyncio.sleep(again_at - time())
 
 
 def _raise_failure(kind: str | None, reason: bytes) -> None:

@@ -13,7 +13,7 @@ from aiosmtplib import SMTP
 from delivery_center.adapters.mail_bounces import is_hard_bounce
 from delivery_center.adapters.mail_files import Packed
 from delivery_center.adapters.mail_message import Composer, Mail, recipients_of
-from delivery_center.ports import Parcel, Rejected, Sent, Suppressions, TriedInVain
+from delivery_center.ports import OutgoingMessage, Rejected, Sent, Suppressions, TransientReply
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
 from rota_common.secrets import resolve
@@ -83,58 +83,58 @@ class AiosmtplibEmail:
         self._timeout, self._patience = timeout, patience
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
 
-    async def send(self, target: EmailTarget, parcel: Parcel) -> Sent:
+    async def send(self, target: EmailTarget, outgoing: OutgoingMessage) -> Sent:
         """Some recipients refused: delivered, and the details say to whom it wasn't."""
         if self._server is None:
             raise Permanent("expected a mail server in ROTA_SMTP_URL: none is set, so no mail is sent")
         wanted = recipients_of(target)
-        team = parcel.context.team_id
+        team = outgoing.context.team_id
         unwanted = await self._suppressions.among(team, [address.lower() for address in wanted.addresses])
         recipients = wanted.without(unwanted)
         suppressed = [address for address in wanted.addresses if address not in recipients.addresses]
         if not recipients.addresses:
             text = f"every recipient is on the suppression list: {', '.join(suppressed)}"
             raise Rejected(text, details={"suppressed": suppressed})
-        if not any(enclosure.stored for enclosure in parcel.enclosures):
-            mail = await self._compose(target, parcel, recipients)
-            return await self._send(self._server, mail, parcel, suppressed, limit=self._timeout)
+        if not any(resolved.stored for resolved in outgoing.attachments):
+            mail = await self._compose(target, outgoing, recipients)
+            return await self._send(self._server, mail, outgoing, suppressed, limit=self._timeout)
         async with self._large:
-            mail = await self._compose(target, parcel, recipients)
-            return await self._send(self._server, mail, parcel, suppressed, limit=self._patience)
+            mail = await self._compose(target, outgoing, recipients)
+            return await self._send(self._server, mail, outgoing, suppressed, limit=self._patience)
 
     async def _send(
-        self, server: MailServer, mail: Mail, parcel: Parcel, suppressed: list[str], *, limit: float
+        self, server: MailServer, mail: Mail, outgoing: OutgoingMessage, suppressed: list[str], *, limit: float
     ) -> Sent:
         details: dict[str, Any] = {"suppressed": suppressed, **_of_files(mail.packed)}
         try:
             refused, answer = await _transmit(server, mail, timeout=self._timeout, limit=limit)
         except aiosmtplib.SMTPRecipientsRefused as error:
             refusals = [_Refusal(each.recipient, each.code, _readable(each.message)) for each in error.recipients]
-            await self._note_bounces(refusals, parcel)
+            await self._note_bounces(refusals, outgoing)
             raise _all_refused(refusals, details) from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise _named(error, limit) from error
         refusals = [_Refusal(address, said.code, _readable(said.message)) for address, said in refused.items()]
-        await self._note_bounces(refusals, parcel)
+        await self._note_bounces(refusals, outgoing)
         reached = tuple(address for address in mail.recipients if address not in refused)
         return Sent(reached, {"answer": _readable(answer), "refused": _words(refusals), **details})
 
-    async def _note_bounces(self, refusals: Sequence["_Refusal"], parcel: Parcel) -> None:
+    async def _note_bounces(self, refusals: Sequence["_Refusal"], outgoing: OutgoingMessage) -> None:
         """Whoever doesn't exist gets no mail of this team any more."""
         for refusal in refusals:
             if not is_hard_bounce(refusal.code, refusal.message):
                 continue
             suppression = Suppression(
-                team_id=parcel.context.team_id,
+                team_id=outgoing.context.team_id,
                 address=refusal.recipient.lower(),
                 reason=f"{refusal.code} {refusal.message}",
                 by=MAIL_SERVER,
-                created_at=parcel.at,
+                created_at=outgoing.at,
             )
             try:
                 await self._suppressions.add(suppression)
             except Exception:  # what the server said of the mail counts more; the next mail there bounces again
-                logger(service="delivery-center").exception("can't suppress", delivery_id=parcel.delivery_id)
+                logger(service="delivery-center").exception("can't suppress", delivery_id=outgoing.delivery_id)
 
 
 @dataclass(frozen=True)
@@ -156,10 +156,10 @@ async def _transmit(
             await client.connect()
             await _log_in(client, server)
             options = ["SMTPUTF8"] if mail.utf8 else []
-            told = await client.sendmail(mail.sender, mail.recipients, mail.raw, mail_options=options, timeout=limit)
+            reply = await client.sendmail(mail.sender, mail.recipients, mail.raw, mail_options=options, timeout=limit)
         with contextlib.suppress(aiosmtplib.SMTPException, OSError):
             await client.quit(timeout=GOODBYE_S)
-        return told
+        return reply
     finally:
         client.close()
 
@@ -198,10 +198,10 @@ def _readable(text: str) -> str:
 def _all_refused(refusals: Sequence[_Refusal], details: dict[str, Any]) -> Exception:
     """It may pass if it may for one of them."""
     reason = "; ".join(f"{each.recipient}: {each.code} {each.message}" for each in refusals)
-    told = {"refused": _words(refusals), **details}
+    published = {"refused": _words(refusals), **details}
     if any(each.code < 500 for each in refusals):
-        return TriedInVain(reason, details=told)
-    return Rejected(reason, details=told)
+        return TransientReply(reason, details=published)
+    return Rejected(reason, details=published)
 
 
 def _named(error: Exception, limit: float) -> Exception:
@@ -209,7 +209,7 @@ def _named(error: Exception, limit: float) -> Exception:
     match error:
         case aiosmtplib.SMTPResponseException():
             reason = f"the mail server answered {error.code} {_readable(error.message)}"
-            return TriedInVain(reason) if 400 <= error.code < 500 else Permanent(reason)
+            return TransientReply(reason) if 400 <= error.code < 500 else Permanent(reason)
         case aiosmtplib.SMTPNotSupported():
             return Permanent(f"the mail server can't do what is needed: {error.message}")
         case aiosmtplib.SMTPConnectError():

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from delivery_center.domain import Attempt, Delivery, Target
+from delivery_center.domain.delivery import Attempt, Delivery, Target
 from rota_common.stores.mongo import Document
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 
 from delivery_center.adapters.webhook_signing import signatures
-from delivery_center.enclosures import named
-from delivery_center.ports import Gone, Parcel, Rejected, Sent, TriedInVain
+from delivery_center.attempts.resolve_attachments import named
+from delivery_center.ports import Gone, OutgoingMessage, Rejected, Sent, TransientReply
 from rota_common.errors import Permanent, Transient
 from rota_common.secrets import MissingSecret, resolve
 from rota_common.urls import Network, Resolver, Target, checked_target
@@ -68,16 +68,16 @@ class HttpxWebhook:
         self._client, self._timeout, self._environ = client, timeout, environ
         self._allowed, self._resolver = allowed, resolver
 
-    async def send(self, target: WebhookTarget, parcel: Parcel) -> Sent:
-        body = payload(parcel)
-        headers = self._headers(target, parcel, body)
+    async def send(self, target: WebhookTarget, outgoing: OutgoingMessage) -> Sent:
+        body = payload(outgoing)
+        headers = self._headers(target, outgoing, body)
         try:
             async with asyncio.timeout(self._timeout):
                 response = await self._response(target, headers, body)
         except TimeoutError as error:
             raise Transient(f"no answer within {self._timeout:g} s") from error
         try:
-            return judge(response, await _excerpt(response), now=parcel.at)
+            return judge(response, await _excerpt(response), now=outgoing.at)
         finally:
             await response.aclose()
 
@@ -102,18 +102,18 @@ class HttpxWebhook:
             extensions={"sni_hostname": url.raw_host.decode()},
         )
 
-    def _headers(self, target: WebhookTarget, parcel: Parcel, body: str) -> dict[str, str]:
+    def _headers(self, target: WebhookTarget, outgoing: OutgoingMessage, body: str) -> dict[str, str]:
         headers = {"content-type": "application/json", "user-agent": "rota-delivery/1", "accept-encoding": "identity"}
-        if parcel.traceparent:
-            headers["traceparent"] = parcel.traceparent
+        if outgoing.traceparent:
+            headers["traceparent"] = outgoing.traceparent
         headers |= {name.lower(): self._value(name, value) for name, value in target.headers.items()}
-        timestamp = int(parcel.at.timestamp())
-        headers |= {"webhook-id": parcel.delivery_id, "webhook-timestamp": str(timestamp)}
+        timestamp = int(outgoing.at.timestamp())
+        headers |= {"webhook-id": outgoing.delivery_id, "webhook-timestamp": str(timestamp)}
         if target.secret is not None:
             headers["webhook-signature"] = signatures(
                 self._secret(target.secret),
                 reference=target.secret,
-                delivery_id=parcel.delivery_id,
+                delivery_id=outgoing.delivery_id,
                 timestamp=timestamp,
                 body=body,
             )
@@ -134,19 +134,19 @@ class HttpxWebhook:
             raise Permanent(str(error)) from error
 
 
-def payload(parcel: Parcel) -> str:
+def payload(outgoing: OutgoingMessage) -> str:
     """The body, the same at every attempt."""
-    content = parcel.content
+    content = outgoing.content
     data: dict[str, Any] = {
-        "request_id": parcel.request_id,
+        "request_id": outgoing.request_id,
         "summary": content.summary,
-        "body": parcel.body,
-        "attachments": named(parcel),
-        "context": parcel.context.model_dump(mode="json"),
+        "body": outgoing.body,
+        "attachments": named(outgoing),
+        "context": outgoing.context.model_dump(mode="json"),
     }
-    if parcel.replay_of is not None:
-        data["replay_of"] = parcel.replay_of
-    created = parcel.created_at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if outgoing.replay_of is not None:
+        data["replay_of"] = outgoing.replay_of
+    created = outgoing.created_at.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return json.dumps({"type": "delivery.completed", "timestamp": created, "data": data}, ensure_ascii=False)
 
 
@@ -160,7 +160,7 @@ def judge(response: httpx.Response, excerpt: str, *, now: datetime) -> Sent:
         raise Rejected(f"answered {status}: redirects are not followed, set the URL it leads to", details=details)
     if status in MAY_PASS or status >= 500:
         after = retry_after(response.headers.get("retry-after", ""), now=now)
-        raise TriedInVain(f"answered {status}", after=after, details=details)
+        raise TransientReply(f"answered {status}", after=after, details=details)
     if status == GONE:
         raise Gone(f"answered {status}", details=details)
     raise Rejected(f"answered {status}", details=details)

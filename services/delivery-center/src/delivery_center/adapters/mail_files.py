@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import default
 
-from delivery_center.ports import Enclosure, Files
+from delivery_center.ports import Files, ResolvedAttachment
 from rota_common.errors import Permanent
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import Attachment
@@ -31,19 +31,19 @@ class Packed:
         return self.stored.name
 
 
-async def pack(files: Files, enclosures: Sequence[Enclosure], *, limit: int) -> list[Packed]:
+async def pack(files: Files, attachments: Sequence[ResolvedAttachment], *, limit: int) -> list[Packed]:
     """In their order, up to `limit` bytes of content. Raises Transient when a file can't be read now."""
     packed, room = list[Packed](), limit
-    for enclosure in enclosures:
-        packed.append(await _packed(files, enclosure, room, limit))
+    for resolved in attachments:
+        packed.append(await _packed(files, resolved, room, limit))
         room -= len(packed[-1].content)
     return packed
 
 
-async def _packed(files: Files, enclosure: Enclosure, room: int, limit: int) -> Packed:
-    attachment, stored = enclosure.attachment, enclosure.stored
+async def _packed(files: Files, resolved: ResolvedAttachment, room: int, limit: int) -> Packed:
+    attachment, stored = resolved.attachment, resolved.stored
     if stored is None:
-        return Packed(attachment, left_out=enclosure.missing)
+        return Packed(attachment, left_out=resolved.missing)
     if stored.size > room:
         text = f"it has {_size(stored.size)}, and a mail takes {_size(limit)} of files; it is {stored.file}"
         return Packed(attachment, stored, left_out=text)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from delivery_center.adapters.mail_files import Packed, attach, pack
 from delivery_center.adapters.mail_text import mail_template, page, plain, subject
-from delivery_center.ports import Files, Parcel
+from delivery_center.ports import Files, OutgoingMessage
 from rota_common.errors import Permanent
 from rota_contracts.robots.preferences import EmailTarget
 
@@ -59,32 +59,34 @@ class Composer:
     ) -> None:
         self._files, self._default_from, self._templates, self._limit = files, default_from, templates, limit
 
-    async def __call__(self, target: EmailTarget, parcel: Parcel, recipients: Recipients) -> Mail:
+    async def __call__(self, target: EmailTarget, outgoing: OutgoingMessage, recipients: Recipients) -> Mail:
         """Raises Permanent if there is no sender or no such template."""
-        sender = self._sender(parcel)
-        packed = await pack(self._files, parcel.enclosures, limit=self._limit)
+        sender = self._sender(outgoing)
+        packed = await pack(self._files, outgoing.attachments, limit=self._limit)
         addresses = recipients.addresses
         utf8 = not "".join([sender.addr_spec, *addresses]).isascii()
-        message = _headed(parcel, sender, recipients)
-        self._fill(message, target, parcel, packed)
+        message = _headed(outgoing, sender, recipients)
+        self._fill(message, target, outgoing, packed)
         if any(each.content for each in packed):
             raw = await asyncio.to_thread(_written, message, packed, utf8=utf8)  # encoding many MB takes its time
         else:
             raw = _written(message, packed, utf8=utf8)
         return Mail(sender.addr_spec, addresses, raw, utf8, packed)
 
-    def _fill(self, message: EmailMessage, target: EmailTarget, parcel: Parcel, packed: Sequence[Packed]) -> None:
+    def _fill(
+        self, message: EmailMessage, target: EmailTarget, outgoing: OutgoingMessage, packed: Sequence[Packed]
+    ) -> None:
         template = mail_template(target.template, self._templates)
-        message["Subject"] = subject(parcel, target.subject or template.subject)
-        message.set_content(plain(parcel, packed, template.text))
-        message.add_alternative(page(parcel, packed, template.html), subtype="html")
+        message["Subject"] = subject(outgoing, target.subject or template.subject)
+        message.set_content(plain(outgoing, packed, template.text))
+        message.add_alternative(page(outgoing, packed, template.html), subtype="html")
 
-    def _sender(self, parcel: Parcel) -> Address:
-        sender = parcel.robot.robot_email or self._default_from
+    def _sender(self, outgoing: OutgoingMessage) -> Address:
+        sender = outgoing.robot.robot_email or self._default_from
         if not sender:
             raise Permanent("expected robot_email on the robot, or ROTA_DEFAULT_FROM: a mail needs a From address")
         address = _address(sender)
-        name = " ".join(parcel.robot.display_name.split())
+        name = " ".join(outgoing.robot.display_name.split())
         return Address(address.display_name or name, addr_spec=address.addr_spec)
 
 
@@ -93,15 +95,15 @@ def recipients_of(target: EmailTarget) -> Recipients:
     return Recipients(tuple(map(_address, target.to)), tuple(map(_address, target.cc)))
 
 
-def _headed(parcel: Parcel, sender: Address, recipients: Recipients) -> EmailMessage:
+def _headed(outgoing: OutgoingMessage, sender: Address, recipients: Recipients) -> EmailMessage:
     message = EmailMessage(policy=SEVEN_BIT)
     message["From"] = sender
     if recipients.to:
         message["To"] = recipients.to
     if recipients.cc:
         message["Cc"] = recipients.cc
-    message["Date"] = format_datetime(parcel.at)
-    message["Message-ID"] = f"<{parcel.delivery_id}@{sender.domain}>"  # the same at every attempt
+    message["Date"] = format_datetime(outgoing.at)
+    message["Message-ID"] = f"<{outgoing.delivery_id}@{sender.domain}>"  # the same at every attempt
     message["Auto-Submitted"] = "auto-generated"  # so that nobody's absence is answered to a robot (RFC 3834)
     return message
 

@@ -10,7 +10,7 @@ from string import Template
 from markdown_it import MarkdownIt
 
 from delivery_center.adapters.mail_files import Packed
-from delivery_center.ports import Parcel
+from delivery_center.ports import OutgoingMessage
 from rota_common.errors import Permanent
 
 SUBJECT_LIMIT = 120
@@ -42,29 +42,29 @@ def mail_template(name: str | None, folder: Path | None) -> MailTemplate:
     return MailTemplate(*texts)
 
 
-def subject(parcel: Parcel, template: str | None) -> str:
+def subject(outgoing: OutgoingMessage, template: str | None) -> str:
     """One line. `template` may use $summary, $member_id, $display_name, $execution_id and $score."""
-    text = Template(template).safe_substitute(_words(parcel)) if template else parcel.content.summary
+    text = Template(template).safe_substitute(_words(outgoing)) if template else outgoing.content.summary
     line = " ".join(text.split())
     return line if len(line) <= SUBJECT_LIMIT else line[: SUBJECT_LIMIT - 1] + "…"
 
 
-def plain(parcel: Parcel, packed: Sequence[Packed] = (), template: str | None = None) -> str:
+def plain(outgoing: OutgoingMessage, packed: Sequence[Packed] = (), template: str | None = None) -> str:
     """The markdown itself, and what is attached or why not."""
-    body = _markdown(parcel, packed)
-    return body if template is None else Template(template).safe_substitute(_words(parcel), body=body)
+    body = _markdown(outgoing, packed)
+    return body if template is None else Template(template).safe_substitute(_words(outgoing), body=body)
 
 
-def page(parcel: Parcel, packed: Sequence[Packed] = (), template: str | None = None) -> str:
+def page(outgoing: OutgoingMessage, packed: Sequence[Packed] = (), template: str | None = None) -> str:
     """The same as HTML; tags in the markdown are shown and not obeyed."""
-    body = _MARKDOWN.render(_markdown(parcel, packed))
-    words = {name: html.escape(word) for name, word in _words(parcel).items()}
+    body = _MARKDOWN.render(_markdown(outgoing, packed))
+    words = {name: html.escape(word) for name, word in _words(outgoing).items()}
     return Template(_PAGE if template is None else template).safe_substitute(words, body=body)
 
 
-def _markdown(parcel: Parcel, packed: Sequence[Packed]) -> str:
+def _markdown(outgoing: OutgoingMessage, packed: Sequence[Packed]) -> str:
     attached = [_line(each) for each in packed]
-    return "\n".join([parcel.body, *(["", "## Attachments", "", *attached] if attached else [])])
+    return "\n".join([outgoing.body, *(["", "## Attachments", "", *attached] if attached else [])])
 
 
 def _line(packed: Packed) -> str:
@@ -73,12 +73,12 @@ def _line(packed: Packed) -> str:
     return f"- {attachment.title}{described} ({packed.note})"
 
 
-def _words(parcel: Parcel) -> dict[str, str]:
-    score = parcel.context.score
+def _words(outgoing: OutgoingMessage) -> dict[str, str]:
+    score = outgoing.context.score
     return {
-        "summary": parcel.content.summary,
-        "member_id": parcel.context.member_id,
-        "display_name": parcel.robot.display_name or parcel.context.member_id,
-        "execution_id": parcel.context.execution_id,
+        "summary": outgoing.content.summary,
+        "member_id": outgoing.context.member_id,
+        "display_name": outgoing.robot.display_name or outgoing.context.member_id,
+        "execution_id": outgoing.context.execution_id,
         "score": "" if score is None else f"{score:g}",
     }

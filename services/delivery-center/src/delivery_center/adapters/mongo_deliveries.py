@@ -7,8 +7,8 @@ from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from delivery_center.adapters.delivery_documents import changing, delivery_of, document_of
-from delivery_center.domain import Delivery
-from delivery_center.page_mark import Mark
+from delivery_center.domain.delivery import Delivery
+from delivery_center.domain.page_cursor import PageCursor
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.delivery_log import (
     DeliveryFilter,
@@ -66,7 +66,7 @@ class MongoDeliveries:
         document = await self._deliveries.find_one(condition, NO_BODY, sort=[("created_at", -1)])
         return None if document is None else delivery_of(document)
 
-    async def page(self, asked: ListDeliveries, *, after: Mark | None) -> list[Delivery]:
+    async def page(self, asked: ListDeliveries, *, after: PageCursor | None) -> list[Delivery]:
         conditions = _fitting(asked)
         if asked.state is not None:
             conditions.append({"state": asked.state.value})
@@ -75,7 +75,7 @@ class MongoDeliveries:
         found = self._deliveries.find({"$and": conditions}, NO_BODY).sort(NEWEST).limit(asked.limit)
         return [delivery_of(document) async for document in found]
 
-    async def replayable(self, asked: ReplayDeliveries, *, after: Mark | None) -> list[Delivery]:
+    async def replayable(self, asked: ReplayDeliveries, *, after: PageCursor | None) -> list[Delivery]:
         final = [TargetState.FAILED] if asked.targets == "failed" else [TargetState.FAILED, TargetState.DELIVERED]
         target: Document = {"state": {"$in": [state.value for state in final]}}
         if asked.target_id is not None:
@@ -155,7 +155,7 @@ def _fitting(asked: DeliveryFilter) -> list[Document]:
     return conditions
 
 
-def _beyond(mark: Mark, direction: str) -> Document:
+def _beyond(mark: PageCursor, direction: str) -> Document:
     """Behind this one, in the order of the page."""
     same_instant = {"created_at": mark.at, "_id": {direction: mark.request_id}}
     return {"$or": [{"created_at": {direction: mark.at}}, same_instant]}

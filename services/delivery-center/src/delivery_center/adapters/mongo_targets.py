@@ -8,7 +8,7 @@ from typing import Any
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from delivery_center.target_health import Place, UnwellTarget
+from delivery_center.domain.circuit_breaker import FailingTarget, TargetRef
 from rota_common.errors import Transient
 from rota_common.stores.mongo import OUTAGES, Database, Document
 
@@ -22,16 +22,16 @@ class MongoTargets:
     async def prepare(self) -> None:
         await self._targets.create_index([("team_id", 1), ("label", 1)], name="of_team")
 
-    async def all(self) -> list[UnwellTarget]:
+    async def all(self) -> list[FailingTarget]:
         async with _away():
             return [_target(document) async for document in self._targets.find()]
 
-    async def of(self, team: str) -> list[UnwellTarget]:
+    async def of(self, team: str) -> list[FailingTarget]:
         async with _away():
             found = self._targets.find({"team_id": team}).sort([("label", 1), ("_id", 1)])
             return [_target(document) async for document in found]
 
-    async def failed(self, place: Place, error: str, at: datetime) -> UnwellTarget:
+    async def failed(self, place: TargetRef, error: str, at: datetime) -> FailingTarget:
         """One pipeline, so that the first failure's instant stays however many come at once."""
         count = {"$add": [{"$ifNull": ["$failures", 0]}, 1]}
         since = {"$ifNull": ["$failing_since", at]}
@@ -45,12 +45,12 @@ class MongoTargets:
         return _target(document)
 
     async def reached(self, target_id: str, at: datetime) -> None:
-        healthy = {"_id": target_id, "disabled_at": None, "untold": {"$ne": True}, "last_at": {"$lte": at}}
+        healthy = {"_id": target_id, "disabled_at": None, "unpublished": {"$ne": True}, "last_at": {"$lte": at}}
         async with _away():
             await self._targets.delete_one(healthy)
 
-    async def switch_off(self, place: Place, reason: str, at: datetime) -> UnwellTarget | None:
-        change = place.named() | {"disabled_at": at, "reason": reason, "enabled_at": None, "untold": True}
+    async def disable(self, place: TargetRef, reason: str, at: datetime) -> FailingTarget | None:
+        change = place.named() | {"disabled_at": at, "reason": reason, "enabled_at": None, "unpublished": True}
         enabled = {"_id": place.target_id, "disabled_at": None}
         async with _away():
             try:
@@ -60,22 +60,22 @@ class MongoTargets:
             document = await self._change(enabled, {"$set": change}, upsert=False)
         return None if document is None else _target(document)
 
-    async def switch_on(self, team: str, target_id: str, at: datetime) -> UnwellTarget | None:
+    async def enable(self, team: str, target_id: str, at: datetime) -> FailingTarget | None:
         disabled = {"_id": target_id, "team_id": team, "disabled_at": {"$ne": None}}
-        change = {**NO_FAILURES, "disabled_at": None, "reason": "", "enabled_at": at, "untold": True}
+        change = {**NO_FAILURES, "disabled_at": None, "reason": "", "enabled_at": at, "unpublished": True}
         async with _away():
             document = await self._change(disabled, {"$set": change}, upsert=False)
         return None if document is None else _target(document)
 
-    async def told(self, target: UnwellTarget) -> None:
+    async def mark_published(self, target: FailingTarget) -> None:
         same = {"_id": target.target_id, "disabled_at": target.disabled_at, "enabled_at": target.enabled_at}
         async with _away():
-            await self._targets.update_one(same, {"$set": {"untold": False, "enabled_at": None}})
+            await self._targets.update_one(same, {"$set": {"unpublished": False, "enabled_at": None}})
             await self._targets.delete_one(
-                {"_id": target.target_id, "disabled_at": None, "untold": False, "failures": 0}
+                {"_id": target.target_id, "disabled_at": None, "unpublished": False, "failures": 0}
             )
 
-    async def seen(self, team: str, target_id: str) -> Place | None:
+    async def seen(self, team: str, target_id: str) -> TargetRef | None:
         async with _away():
             document = await self._deliveries.find_one(
                 {"context.team_id": team, "targets.target_id": target_id},
@@ -85,7 +85,7 @@ class MongoTargets:
         if document is None:
             return None
         target = next(each for each in document["targets"] if each["target_id"] == target_id)
-        return Place.model_validate(document["context"] | target)
+        return TargetRef.model_validate(document["context"] | target)
 
     async def _change(self, condition: Document, change: Any, *, upsert: bool) -> Any:
         return await self._targets.find_one_and_update(
@@ -93,13 +93,13 @@ class MongoTargets:
         )
 
 
-def _literally(place: Place) -> Document:
+def _literally(place: TargetRef) -> Document:
     """In a pipeline a text that begins with a dollar sign would be a field's name."""
     return {name: {"$literal": value} for name, value in place.named().items()}
 
 
-def _target(document: Document) -> UnwellTarget:
-    return UnwellTarget.model_validate(document)
+def _target(document: Document) -> FailingTarget:
+    return FailingTarget.model_validate(document)
 
 
 @asynccontextmanager

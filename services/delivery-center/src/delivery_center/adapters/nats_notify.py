@@ -4,7 +4,7 @@ import asyncio
 
 from nats.errors import Error as NatsError
 
-from delivery_center.ports import Parcel, Sent, Subscriptions
+from delivery_center.ports import OutgoingMessage, Sent, Subscriptions
 from rota_common.bus.publishing import Publish
 from rota_common.errors import Transient
 from rota_contracts.catalog import NOTIFICATION_POSTED
@@ -24,39 +24,39 @@ class NatsNotify:
     def __init__(self, publish: Publish, subscriptions: Subscriptions) -> None:
         self._publish, self._subscriptions = publish, subscriptions
 
-    async def send(self, target: NotifyTarget, parcel: Parcel) -> Sent:
-        subscribers = [one.subscriber for one in await self._subscriptions.of(parcel.context.team_id, target.channel)]
+    async def send(self, target: NotifyTarget, outgoing: OutgoingMessage) -> Sent:
+        subscribers = [one.subscriber for one in await self._subscriptions.of(outgoing.context.team_id, target.channel)]
         if not subscribers:
-            event = await self._post(_posted(target, parcel), parcel)
+            event = await self._post(_posted(target, outgoing), outgoing)
             return Sent(details={"event_id": event.id, "subscribers": 0})
         free = asyncio.Semaphore(AT_ONCE)
 
         async def one(subscriber: str) -> None:
             async with free:
-                await self._post(_posted(target, parcel, subscriber), parcel)
+                await self._post(_posted(target, outgoing, subscriber), outgoing)
 
         await asyncio.gather(*(one(subscriber) for subscriber in subscribers))
         return Sent(details={"subscribers": len(subscribers)})
 
-    async def _post(self, posted: NotificationPostedV1, parcel: Parcel) -> Event[NotificationPostedV1]:
+    async def _post(self, posted: NotificationPostedV1, outgoing: OutgoingMessage) -> Event[NotificationPostedV1]:
         """The fact's id derives from delivery and subscriber: a retry posts the same facts."""
-        cause, trace = parcel.request_id, parcel.traceparent
-        step = f"{parcel.delivery_id}:{posted.subscriber}" if posted.subscriber else parcel.delivery_id
+        cause, trace = outgoing.request_id, outgoing.traceparent
+        step = f"{outgoing.delivery_id}:{posted.subscriber}" if posted.subscriber else outgoing.delivery_id
         try:
             return await self._publish(NOTIFICATION_POSTED, posted, caused_by=cause, step=step, trace=trace)
         except NatsError as error:
             raise Transient(f"can't post the notification: {error!r}") from error
 
 
-def _posted(target: NotifyTarget, parcel: Parcel, subscriber: str | None = None) -> NotificationPostedV1:
+def _posted(target: NotifyTarget, outgoing: OutgoingMessage, subscriber: str | None = None) -> NotificationPostedV1:
     return NotificationPostedV1(
-        team_id=parcel.context.team_id,
-        member_id=parcel.context.member_id,
-        notification_id=parcel.delivery_id,
-        execution_id=parcel.context.execution_id,
+        team_id=outgoing.context.team_id,
+        member_id=outgoing.context.member_id,
+        notification_id=outgoing.delivery_id,
+        execution_id=outgoing.context.execution_id,
         channel=target.channel,
-        title=parcel.content.summary,
-        body=excerpt(parcel.body, BODY_LIMIT),
-        posted_at=parcel.at,
+        title=outgoing.content.summary,
+        body=excerpt(outgoing.body, BODY_LIMIT),
+        posted_at=outgoing.at,
         subscriber=subscriber,
     )

@@ -8,8 +8,8 @@ from nats.errors import MaxPayloadError, NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 from pydantic_core import from_json
 
-from delivery_center.enclosures import named
-from delivery_center.ports import Parcel, Rejected, Sent
+from delivery_center.attempts.resolve_attachments import named
+from delivery_center.ports import OutgoingMessage, Rejected, Sent
 from rota_common.bus.connection import Bus
 from rota_common.errors import Permanent, Transient
 from rota_contracts.catalog import process_subject
@@ -26,13 +26,13 @@ class NatsProcess:
     def __init__(self, bus: Bus, *, timeout: float) -> None:
         self._bus, self._timeout = bus, timeout
 
-    async def send(self, target: ProcessTarget, parcel: Parcel) -> Sent:
+    async def send(self, target: ProcessTarget, outgoing: OutgoingMessage) -> Sent:
         name = target.process
-        headers = {MSG_ID: parcel.delivery_id, IDEMPOTENCY_KEY: parcel.delivery_id}
+        headers = {MSG_ID: outgoing.delivery_id, IDEMPOTENCY_KEY: outgoing.delivery_id}
         try:
             reply = await self._bus.client.request(
-                process_subject(parcel.context.team_id, name),
-                _request(target, parcel),
+                process_subject(outgoing.context.team_id, name),
+                _request(target, outgoing),
                 timeout=self._timeout,
                 headers=headers,
             )
@@ -51,14 +51,14 @@ class NatsProcess:
         return Sent(details=details)
 
 
-def _request(target: ProcessTarget, parcel: Parcel) -> bytes:
+def _request(target: ProcessTarget, outgoing: OutgoingMessage) -> bytes:
     delivery = {
-        "summary": parcel.content.summary,
-        "body": parcel.body,
-        "attachments": named(parcel),
-        "context": parcel.context.model_dump(mode="json"),
+        "summary": outgoing.content.summary,
+        "body": outgoing.body,
+        "attachments": named(outgoing),
+        "context": outgoing.context.model_dump(mode="json"),
     }
-    request = {"args": target.args, "delivery": delivery, "delivery_id": parcel.delivery_id}
+    request = {"args": target.args, "delivery": delivery, "delivery_id": outgoing.delivery_id}
     return json.dumps(request, ensure_ascii=False).encode()
 
 

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from executor.domain.preparing import takes_goals
+from executor.domain.planning.prepare import takes_goals
 from executor.domain.run import Run, Word, deadline_id
-from executor.domain.surroundings import Glimpse, Lately
+from executor.domain.situation.recent import Glimpse, Lately
+from executor.domain.situation.wording import about
 from executor.domain.trail import Entry
-from executor.domain.wording import about
 from executor.ports import Brought, Fenced, Scope
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ExecutionSummary, ListExecutions

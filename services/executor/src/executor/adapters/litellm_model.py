@@ -7,8 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from executor.agent.loop import UNREADABLE
-from executor.agent.words import ChatMessage, Said, Tool, ToolCall, whole_characters
+from executor.domain.conversation.chat import ChatMessage, Said, Tool, ToolCall, whole_characters
+from executor.domain.conversation.loop import UNREADABLE
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import parse_json

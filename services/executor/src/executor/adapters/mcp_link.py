@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from mcp import types
 
+from executor.adapters.mcp_servers import Server
 from executor.adapters.mcp_session import OPEN_S, Session
-from executor.mcp_servers import Server
 from executor.ports import NotBegun, ToolFailed
 from rota_common.errors import Permanent
 from rota_contracts.messages.conversation import ToolUse

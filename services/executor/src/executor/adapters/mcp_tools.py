@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from executor.agent.words import Tool
-from executor.mcp_servers import Server
+from executor.adapters.mcp_servers import Server
+from executor.domain.conversation.chat import Tool
 from executor.ports import ToolFailed
 from executor.tool_names import model_names
 from rota_contracts.messages.conversation import ToolUse

@@ -14,8 +14,8 @@ from uuid import uuid4
 from pymongo import ASCENDING, DESCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from executor.adapters.run_documents import as_stored, change, read, whole
-from executor.adapters.run_queries import (
+from executor.adapters.mongo_run_documents import as_stored, change, read, whole
+from executor.adapters.mongo_run_queries import (
     BY_CLOCK,
     FINISHED_AT,
     GLIMPSE,
@@ -37,7 +37,7 @@ from executor.adapters.run_queries import (
     under_way_beside,
 )
 from executor.domain.run import Run, Word
-from executor.domain.surroundings import Glimpse, Lately
+from executor.domain.situation.recent import Glimpse, Lately
 from executor.domain.trail import Entry
 from executor.ports import Brought, Fenced, Scope
 from rota_common.stores.mongo import OUTAGES, Database, Document

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Container, Sequence
 
-from executor.agent.words import Tool
+from executor.domain.conversation.chat import Tool
 from executor.tool_names import model_names
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall

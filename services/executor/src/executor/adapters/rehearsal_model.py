@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 from pydantic import ValidationError
 
-from executor.adapters.rehearsal import rehearse
-from executor.agent.words import ChatMessage, Said
+from executor.adapters.rehearsal_answers import rehearse
+from executor.domain.conversation.chat import ChatMessage, Said
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
 

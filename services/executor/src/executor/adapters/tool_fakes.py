@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from executor.agent.words import Tool
+from executor.domain.conversation.chat import Tool
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.robots.robot import Robot

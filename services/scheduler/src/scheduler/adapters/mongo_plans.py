@@ -8,7 +8,7 @@ from pymongo.errors import DuplicateKeyError
 
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.plan import PlanChangedV1, PlanItem, PlanState
-from scheduler.plan import NEVER, Plan, Untold
+from scheduler.plan import NEVER, Plan, PlanFact
 
 KEEP_S = int(timedelta(days=30).total_seconds())
 PLANNED = {"state": PlanState.PLANNED}
@@ -37,7 +37,7 @@ class MongoPlans:
     async def add(self, plan: Plan) -> bool:
         team, member = plan.owner
         base: Document = {"_id": plan.key, "team": team, "member": member}
-        facts = [_untold(each) for each in plan.untold]
+        facts = [_unpublished(each) for each in plan.unpublished]
         try:
             await self._plans.insert_one(base | _kept(plan) | {"untold": facts})
         except DuplicateKeyError:
@@ -63,12 +63,12 @@ class MongoPlans:
     async def postpone(self, plan: Plan, until: datetime) -> None:
         await self._plans.update_one({"_id": plan.key, "changes": plan.changes}, {"$set": {"due_at": until}})
 
-    async def untold(self, before: datetime, limit: int) -> list[Plan]:
+    async def unpublished(self, before: datetime, limit: int) -> list[Plan]:
         found = self._plans.find(HAS_FACTS | {"untold.fact.at": {"$lte": before}}).limit(limit)
         return [_plan(document) async for document in found]
 
-    async def told(self, plan: Plan) -> None:
-        numbers = [each.number for each in plan.untold]
+    async def mark_published(self, plan: Plan) -> None:
+        numbers = [each.number for each in plan.unpublished]
         await self._plans.update_one({"_id": plan.key}, {"$pull": {"untold": {"number": {"$in": numbers}}}})
 
 
@@ -78,22 +78,22 @@ def revisions(plans: Sequence[Plan]) -> list[UpdateOne]:
 
 
 def _revision(plan: Plan) -> tuple[Document, Document]:
-    change: Document = {"$set": _kept(plan), "$push": {"untold": _untold(plan.untold[-1])}}
+    change: Document = {"$set": _kept(plan), "$push": {"untold": _unpublished(plan.unpublished[-1])}}
     return {"_id": plan.key, "changes": plan.changes - 1}, change
 
 
 def _kept(plan: Plan) -> Document:
     item = plan.item
-    over = {} if item.state is PlanState.PLANNED else {"over_at": plan.untold[-1].fact.at}
+    over = {} if item.state is PlanState.PLANNED else {"over_at": plan.unpublished[-1].fact.at}
     kept = {"item": item.model_dump(mode="json"), "state": item.state, "due_at": plan.due_at, "changes": plan.changes}
     return kept | over
 
 
-def _untold(untold: Untold) -> Document:
-    fact = untold.fact
-    return {"number": untold.number, "fact": fact.model_dump(mode="json") | {"at": fact.at}}
+def _unpublished(unpublished: PlanFact) -> Document:
+    fact = unpublished.fact
+    return {"number": unpublished.number, "fact": fact.model_dump(mode="json") | {"at": fact.at}}
 
 
 def _plan(document: Document) -> Plan:
-    facts = tuple(Untold(each["number"], PlanChangedV1.model_validate(each["fact"])) for each in document["untold"])
+    facts = tuple(PlanFact(each["number"], PlanChangedV1.model_validate(each["fact"])) for each in document["untold"])
     return Plan(PlanItem.model_validate(document["item"]), document["due_at"], document["changes"], facts)

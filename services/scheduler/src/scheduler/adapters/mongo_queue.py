@@ -17,11 +17,11 @@ from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from scheduler.adapters.mongo_plans import revisions
-from scheduler.adapters.queue_documents import due_document, entry_of, known_of, operations
-from scheduler.card import Key
-from scheduler.domain import Board, State
+from scheduler.adapters.queue_documents import due_document, entry_of, operations, stored_trigger_of
+from scheduler.domain import EntryState, QueueState
 from scheduler.plan import Plan
-from scheduler.ports import Batch, Known, LeaseLost, PlansChanged
+from scheduler.ports import Batch, LeaseLost, PlansChanged, StoredTrigger
+from scheduler.robot_summary import Key
 
 LEASE = "dispatcher"
 KEEP_S = 14 * 86400
@@ -50,7 +50,7 @@ class MongoQueue:
         self._mongo = mongo
         self._queue = mongo.database["queue"]
         self._leases = mongo.database["leases"]
-        self._asks = mongo.database["withdrawals"]
+        self._cancel_requests = mongo.database["withdrawals"]
         self._plans = mongo.database["plans"]
         self._lease_ms = int(lease * 1000)
         self._session: AsyncIOMotorClientSession | None = None
@@ -102,37 +102,37 @@ class MongoQueue:
     async def release(self, owner: str) -> None:
         await self._leases.update_one({"_id": LEASE, "owner": owner}, [{"$set": {"until": "$$NOW", "owner": None}}])
 
-    async def board(self) -> Board:
-        board = Board()
+    async def load(self) -> QueueState:
+        queue_state = QueueState()
         async for document in self._queue.find({"live": True}, {"trigger": 0}):
-            board.put(entry_of(document), State(document["state"]))
-        return board
+            queue_state.put(entry_of(document), EntryState(document["state"]))
+        return queue_state
 
-    async def known(self, ids: Sequence[str]) -> dict[str, Known]:
+    async def stored(self, ids: Sequence[str]) -> dict[str, StoredTrigger]:
         found = self._queue.find({"_id": {"$in": list(ids)}})
-        return {document["_id"]: known_of(document) async for document in found}
+        return {document["_id"]: stored_trigger_of(document) async for document in found}
 
-    async def clocked(self, triggers: Sequence[TriggerReceivedV1]) -> None:
+    async def add_due(self, triggers: Sequence[TriggerReceivedV1]) -> None:
         with ignoring_duplicates():
             await self._queue.insert_many([due_document(each) for each in triggers], ordered=False)
 
-    async def undecided(self, limit: int) -> list[Known]:
+    async def undecided(self, limit: int) -> list[StoredTrigger]:
         found = self._queue.find({"due_at": {"$gt": LONG_AGO}}).sort("due_at", ASCENDING).limit(limit)
-        return [known_of(document) async for document in found]
+        return [stored_trigger_of(document) async for document in found]
 
-    async def held(self, keys: Sequence[Key]) -> dict[Key, int]:
+    async def open_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
         whose = {"$or": [{"team": team, "member": member} for team, member in keys]}
-        slots = {"live": True, "state": {"$ne": State.PARKED}}
+        slots = {"live": True, "state": {"$ne": EntryState.PARKED}}
         held = Counter[Key]()
         for condition in (slots, {"due_at": {"$gt": LONG_AGO}}):
             found = self._queue.find(condition | whose, {"team": 1, "member": 1})
             held.update([(each["team"], each["member"]) async for each in found])
         return held
 
-    async def untold(self) -> list[Known]:
-        return [known_of(document) async for document in self._queue.find({"untold": True})]
+    async def unpublished(self) -> list[StoredTrigger]:
+        return [stored_trigger_of(document) async for document in self._queue.find({"untold": True})]
 
-    async def told(self, ids: Sequence[str]) -> None:
+    async def mark_published(self, ids: Sequence[str]) -> None:
         await self._queue.update_many({"_id": {"$in": list(ids)}}, {"$unset": {"untold": ""}})
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
@@ -148,7 +148,7 @@ class MongoQueue:
                 if changes := operations(batch):
                     await self._queue.bulk_write(changes, session=session)
                 if batch.answered:
-                    await self._asks.delete_many({"_id": {"$in": batch.answered}}, session=session)
+                    await self._cancel_requests.delete_many({"_id": {"$in": batch.answered}}, session=session)
         except OperationFailure as error:
             if error.code == CONFLICT:  # somebody else is writing the lease: it isn't ours any more
                 raise LeaseLost(str(error)) from error

@@ -8,8 +8,8 @@ from rota_common.stores.mongo import Document
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.domain import Entry, Refusal, State
-from scheduler.ports import Batch, Decided, Known, Moved
+from scheduler.domain import Entry, EntryState, Refusal
+from scheduler.ports import Batch, Decided, Moved, StoredTrigger
 
 
 def operations(batch: Batch) -> list[InsertOne[Document] | UpdateMany | UpdateOne]:
@@ -21,14 +21,14 @@ def operations(batch: Batch) -> list[InsertOne[Document] | UpdateMany | UpdateOn
     for each, moved in batch.moved.items():
         changes.append(UpdateOne({"_id": each, **live}, {"$set": _place(moved)}))
     if admitted := [each for each in batch.admitted if each not in batch.moved]:
-        slot = {"state": State.ADMITTED, "admitted_at": batch.at}
+        slot = {"state": EntryState.ADMITTED, "admitted_at": batch.at}
         changes.append(UpdateMany({"_id": {"$in": admitted}, **live}, {"$set": slot}))
     if started := [each for each in batch.started if each not in batch.moved]:
-        changes.append(UpdateMany({"_id": {"$in": started}, **live}, {"$set": {"state": State.RUNNING}}))
+        changes.append(UpdateMany({"_id": {"$in": started}, **live}, {"$set": {"state": EntryState.RUNNING}}))
     for ended in batch.ended:
-        done = {"state": State.DONE, "live": False, "status": ended.status, "ended_at": batch.at}
+        done = {"state": EntryState.DONE, "live": False, "status": ended.status, "ended_at": batch.at}
         changes.append(UpdateOne({"_id": ended.execution_id, **live}, {"$set": done}))
-    for gone in batch.taken_back:
+    for gone in batch.cancelled:
         refused = _refused(gone.refusal, batch.at) | {"untold": True}
         changes.append(UpdateOne({"_id": gone.execution_id, **live}, {"$set": refused}))
     return changes
@@ -46,21 +46,21 @@ def _place(moved: Moved) -> Document:
 
 def _refused(refusal: Refusal, at: datetime | None) -> Document:
     reason = {"reason": refusal.reason, "message": refusal.message}
-    return {"state": State.REJECTED, "live": False, "ended_at": at} | reason
+    return {"state": EntryState.REJECTED, "live": False, "ended_at": at} | reason
 
 
 def due_document(trigger: TriggerReceivedV1) -> Document:
     """A trigger that a clock is, and that isn't decided about yet."""
-    return _base(trigger) | {"state": State.DUE, "due_at": trigger.scheduled_at, "queued_at": trigger.received_at}
+    return _base(trigger) | {"state": EntryState.DUE, "due_at": trigger.scheduled_at, "queued_at": trigger.received_at}
 
 
 def _decision(decided: Decided, at: datetime | None) -> InsertOne[Document] | UpdateOne:
     """What a clock has put there stays to be told until it is: no message of it will come again."""
-    if not decided.clocked:
+    if not decided.from_clock:
         base = _base(decided.trigger) | {"traceparent": decided.traceparent, "queued_at": at}
         return InsertOne(base | _verdict(decided, at))
     change = {"$set": _verdict(decided, at) | {"queued_at": at, "untold": True}, "$unset": {"due_at": ""}}
-    return UpdateOne({"_id": decided.execution_id, "state": State.DUE}, change)
+    return UpdateOne({"_id": decided.execution_id, "state": EntryState.DUE}, change)
 
 
 def _base(trigger: TriggerReceivedV1) -> Document:
@@ -79,7 +79,7 @@ def _verdict(decided: Decided, at: datetime | None) -> Document:
         case Refusal() as refusal:
             return _refused(refusal, at)
         case entry:
-            state = State.ADMITTED if decided.admitted else State.QUEUED
+            state = EntryState.ADMITTED if decided.admitted else EntryState.QUEUED
             admitted_at = at if decided.admitted else None
             place = {"priority": entry.priority, "max_running": entry.max_running, "admitted_at": admitted_at}
             return place | {"state": state, "live": True}
@@ -95,16 +95,16 @@ def entry_of(document: Document) -> Entry:
         max_running=document["max_running"],
         queued_at=document["queued_at"],
         admitted_at=document["admitted_at"],
-        running=document["state"] == State.RUNNING,
+        running=document["state"] == EntryState.RUNNING,
         parks=document.get("parks", 0),
     )
 
 
-def known_of(document: Document) -> Known:
+def stored_trigger_of(document: Document) -> StoredTrigger:
     reason, status = document.get("reason"), document.get("status")
-    return Known(
+    return StoredTrigger(
         execution_id=document["_id"],
-        state=State(document["state"]),
+        state=EntryState(document["state"]),
         trigger=TriggerReceivedV1.model_validate(document["trigger"]),
         traceparent=document["traceparent"],
         status=ExecStatus(status) if status else None,

@@ -8,8 +8,8 @@ from typing import Any
 from pymongo import UpdateOne
 
 from rota_contracts.ids import derived_id
-from trigger_gateway.inbound_event import InboundEvent
-from trigger_gateway.inbound_log import Logged, Refusal
+from trigger_gateway.webhooks.inbound_event import InboundEvent
+from trigger_gateway.webhooks.inbound_log import Logged, Refusal
 
 
 def entry_id(team: str, source: str, event_id: str) -> str:

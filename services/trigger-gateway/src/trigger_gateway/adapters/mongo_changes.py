@@ -23,9 +23,9 @@ from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.secrets import PREFIX, MissingSecret, resolve
 from rota_common.stores.mongo import Document
-from trigger_gateway.change_event import DATA_LIMIT, Change
-from trigger_gateway.readings import Batch, ChangeStream, Interrupted, Place
-from trigger_gateway.sources import DatabaseSettings
+from trigger_gateway.databases.change_event import DATA_LIMIT, Change
+from trigger_gateway.databases.change_streams import Batch, ChangeStream, Interrupted, Place
+from trigger_gateway.sources.source import DatabaseSettings
 
 PATIENCE_MS = 5000
 WAIT_MS = 1000

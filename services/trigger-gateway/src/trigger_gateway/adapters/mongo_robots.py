@@ -10,7 +10,7 @@ from pymongo.errors import DuplicateKeyError
 
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.domain import RobotRecord, Subscriber, database_sources, subscriber, webhook_sources
+from trigger_gateway.robots.record import RobotRecord, Subscriber, database_sources, subscriber, webhook_sources
 
 FORM = 2
 """How records are written: 2 has `databases`; the first form had no number."""

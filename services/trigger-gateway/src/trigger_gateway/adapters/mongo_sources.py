@@ -7,7 +7,8 @@ or sealed.
 from pymongo.errors import DuplicateKeyError
 
 from rota_common.stores.mongo import Database, Document
-from trigger_gateway.sources import DatabaseSettings, Source, SourceKind, WebhookSettings
+from rota_contracts.sources import SourceKind
+from trigger_gateway.sources.source import DatabaseSettings, Source, WebhookSettings
 
 
 class MongoSources:

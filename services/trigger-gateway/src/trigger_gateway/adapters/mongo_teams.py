@@ -6,9 +6,9 @@ from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo.errors import DuplicateKeyError
 
 from rota_common.stores.mongo import Database, Document
-from trigger_gateway.api_keys import ApiKey
+from rota_contracts.roles import Role
 from trigger_gateway.ports import Removal
-from trigger_gateway.roles import Role
+from trigger_gateway.teams.api_keys import ApiKey
 
 
 class MongoTeams:

@@ -16,7 +16,7 @@ from rota_contracts.ids import derived_id
 from rota_contracts.messages.robot_facts import RobotChangedV1, RobotDeletedV1
 from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
-from trigger_gateway.domain import as_told
+from trigger_gateway.robots.record import as_told
 
 TRIES = 10
 

@@ -11,15 +11,14 @@ from trigger_gateway.http import (
     attachments,
     callbacks,
     clock,
+    contracts,
     control,
-    dead,
+    dead_letters,
     deliveries,
     events,
     executions,
-    hooks,
     interventions,
     knowledge,
-    published,
     robots,
     runs,
     sources,
@@ -28,18 +27,27 @@ from trigger_gateway.http import (
     suppressions,
     targets,
     teams,
+    webhooks,
 )
+from trigger_gateway.http.dependencies import Parts
 from trigger_gateway.http.errors import handle_errors
 from trigger_gateway.http.limits import Limits
-from trigger_gateway.http.parts import Parts
-from trigger_gateway.http.tracking import Tracking
+from trigger_gateway.http.middleware import Tracking
 
 ROUTERS = (
-    hooks.router,
+    webhooks.router,
     *(teams.admin, teams.team_keys, sources.router, robots.router),
-    *(runs.router, events.router, interventions.router, executions.router, control.router, stream.router, dead.router),
+    *(
+        runs.router,
+        events.router,
+        interventions.router,
+        executions.router,
+        control.router,
+        stream.router,
+        dead_letters.router,
+    ),
     *(knowledge.router, subscriptions.router, clock.router, callbacks.router, attachments.router),
-    *(deliveries.router, targets.router, suppressions.router, published.router),
+    *(deliveries.router, targets.router, suppressions.router, contracts.router),
 )
 
 
@@ -59,7 +67,7 @@ def build_api(
     handle_errors(app)
     for router in ROUTERS:
         app.include_router(router)
-    app.router.routes.insert(0, hooks.direct)  # first, because routes are tried in this order
+    app.router.routes.insert(0, webhooks.direct)  # first, because routes are tried in this order
     app.router.routes.extend(health)
     app.add_api_route("/", _index, include_in_schema=False)
     return app

@@ -10,8 +10,8 @@ from starlette.responses import StreamingResponse
 
 from rota_contracts.messages.attachment import FILE_ID, StoredAttachment
 from rota_contracts.model import Name
-from trigger_gateway.http.guarded import team_router
-from trigger_gateway.http.parts import PartsDep
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import PartsDep
 from trigger_gateway.problems import FieldProblem, Invalid, NotFound
 
 router = team_router("attachments")

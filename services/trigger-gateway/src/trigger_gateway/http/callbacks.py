@@ -7,9 +7,9 @@ from pydantic import BaseModel, Field
 
 from rota_contracts.catalog import CALL_BACK
 from rota_contracts.messages.callback import CallBack
+from trigger_gateway.http.auth_routes import counted_router
+from trigger_gateway.http.dependencies import PartsDep, asked
 from trigger_gateway.http.errors import repeated
-from trigger_gateway.http.guarded import counted_router
-from trigger_gateway.http.parts import PartsDep, asked
 from trigger_gateway.http.teams import Strict
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
 

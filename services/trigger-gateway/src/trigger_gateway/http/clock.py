@@ -7,9 +7,9 @@ from pydantic import BaseModel, Field
 
 from rota_contracts.model import Instant, Name
 from rota_contracts.robots.clock_config import Clock
-from trigger_gateway.check_clock import check_clock as checked
-from trigger_gateway.http.guarded import team_router
-from trigger_gateway.http.parts import PartsDep
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import PartsDep
+from trigger_gateway.robots.check_clock import check_clock as checked
 
 router = team_router("clock")
 

@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field
 
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.model import Name
-from trigger_gateway.control_executions import Told
-from trigger_gateway.http.guarded import team_router
-from trigger_gateway.http.parts import PartsDep
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import PartsDep
 from trigger_gateway.http.teams import Strict
+from trigger_gateway.runs.control_executions import Told
 
 router = team_router("control")
 

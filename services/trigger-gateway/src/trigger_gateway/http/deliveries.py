@@ -18,9 +18,9 @@ from rota_contracts.messages.delivery_log import (
     ReplayedDelivery,
 )
 from rota_contracts.model import Instant, Name
-from trigger_gateway.http.guarded import team_router
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import Parts, PartsDep, asked
 from trigger_gateway.http.headers import idempotency_key
-from trigger_gateway.http.parts import Parts, PartsDep, asked
 from trigger_gateway.http.teams import Strict
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
 

@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field
 from rota_contracts.catalog import READ_TRIGGER
 from rota_contracts.messages.execution import ReadTrigger, TriggerState
 from rota_contracts.model import Instant, Name
-from trigger_gateway.http.guarded import team_router
-from trigger_gateway.http.hooks import WokenView, event_url, woken_view
-from trigger_gateway.http.parts import Parts, PartsDep, asked
-from trigger_gateway.inbound_log import LogLine, Status
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import Parts, PartsDep, asked
+from trigger_gateway.http.webhooks import WokenView, event_url, woken_view
 from trigger_gateway.problems import NotFound
+from trigger_gateway.webhooks.inbound_log import LogLine, Status
 
 router = team_router("events")
 

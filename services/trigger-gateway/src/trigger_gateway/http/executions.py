@@ -9,8 +9,8 @@ from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ListExecutions, ReadExecution
 from rota_contracts.messages.replay import ReplayExecution, ReplayReply
 from rota_contracts.model import Name
-from trigger_gateway.http.guarded import team_router
-from trigger_gateway.http.parts import PartsDep, asked
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import PartsDep, asked
 from trigger_gateway.problems import NotFound
 
 router = team_router("executions")

@@ -11,15 +11,15 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.plan import ListPlans, PlanPage, PlanState
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message
 from rota_contracts.model import Instant, Name
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import PartsDep, asked
 from trigger_gateway.http.errors import repeated
-from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.headers import idempotency_key
-from trigger_gateway.http.hooks import TRACEPARENT
-from trigger_gateway.http.parts import PartsDep, asked
 from trigger_gateway.http.runs import ExecutionResult, run_result
 from trigger_gateway.http.teams import Strict
-from trigger_gateway.intervene_robot import Given, Planned
-from trigger_gateway.interventions import Intervention
+from trigger_gateway.http.webhooks import TRACEPARENT
+from trigger_gateway.runs.intervene_robot import Given, Planned
+from trigger_gateway.runs.interventions import Intervention
 
 router = team_router("interventions")
 

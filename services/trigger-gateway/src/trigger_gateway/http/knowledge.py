@@ -18,8 +18,8 @@ from rota_contracts.messages.memory import (
     part_id,
 )
 from rota_contracts.model import Name
-from trigger_gateway.http.guarded import team_router
-from trigger_gateway.http.parts import Parts, PartsDep, asked
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import Parts, PartsDep, asked
 from trigger_gateway.http.teams import Strict
 from trigger_gateway.problems import FieldProblem, Invalid, NotFound
 

@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Instant, Name
 from rota_contracts.robots.robot import RobotDefinition
-from trigger_gateway.domain import RobotView, as_read
-from trigger_gateway.http.guarded import team_router
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import PartsDep
 from trigger_gateway.http.headers import idempotency_key
-from trigger_gateway.http.parts import PartsDep
+from trigger_gateway.robots.record import RobotView, as_read
 
 router = team_router("robots")
 

@@ -9,14 +9,14 @@ from rota_contracts.catalog import READ_TRIGGER
 from rota_contracts.messages.execution import ExecStatus, ReadTrigger, TriggerReply
 from rota_contracts.messages.trigger import ExecutorMode, Message, TriggerType
 from rota_contracts.model import Instant, Name
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import PartsDep, asked
 from trigger_gateway.http.errors import repeated
-from trigger_gateway.http.guarded import team_router
 from trigger_gateway.http.headers import idempotency_key
-from trigger_gateway.http.hooks import TRACEPARENT, event_url, trigger_url
-from trigger_gateway.http.parts import PartsDep, asked
 from trigger_gateway.http.teams import Strict
-from trigger_gateway.inbound_log import LogLine
-from trigger_gateway.request_run import RunAnswer, RunRequest
+from trigger_gateway.http.webhooks import TRACEPARENT, event_url, trigger_url
+from trigger_gateway.runs.request_run import RunAnswer, RunRequest
+from trigger_gateway.webhooks.inbound_log import LogLine
 
 router = team_router("runs")
 

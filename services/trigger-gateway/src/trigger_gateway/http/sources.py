@@ -10,14 +10,15 @@ from pydantic_core import PydanticCustomError
 
 from rota_contracts.model import Instant, Name
 from rota_contracts.robots.events import Conditions
-from trigger_gateway.domain import plain
-from trigger_gateway.http.guarded import team_router
-from trigger_gateway.http.parts import PartsDep
+from rota_contracts.sources import Operation, Scheme, SourceKind
+from trigger_gateway.databases.change_streams import ReadingState
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import PartsDep
 from trigger_gateway.http.teams import Strict
-from trigger_gateway.manage_sources import Saved, SecretGiven
-from trigger_gateway.readings import ReadingState
-from trigger_gateway.source_forms import SECRET_FIELDS
-from trigger_gateway.sources import Operation, Scheme, Source, SourceKind, StoredSecret, WebhookSettings
+from trigger_gateway.robots.record import plain
+from trigger_gateway.sources.manage_sources import Saved, SecretGiven
+from trigger_gateway.sources.source import Source, StoredSecret, WebhookSettings
+from trigger_gateway.sources.source_forms import SECRET_FIELDS
 
 router = team_router("sources")
 

@@ -7,8 +7,8 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from rota_contracts.model import Name
 from trigger_gateway.follow_activity import as_cloud_event, execution_of, shown_channels
-from trigger_gateway.http.guarded import team_router
-from trigger_gateway.http.parts import Parts, PartsDep, jetstream_of
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import Parts, PartsDep, jetstream_of
 
 router = team_router("stream")
 

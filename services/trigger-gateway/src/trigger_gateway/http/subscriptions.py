@@ -14,12 +14,12 @@ from rota_contracts.messages.notification import (
     Unsubscribe,
 )
 from rota_contracts.model import Name
-from trigger_gateway.authenticate import Caller
-from trigger_gateway.http.guarded import CallerDep, team_router
-from trigger_gateway.http.parts import PartsDep, asked
+from rota_contracts.roles import Role
+from trigger_gateway.http.auth_routes import CallerDep, team_router
+from trigger_gateway.http.dependencies import PartsDep, asked
 from trigger_gateway.http.teams import Strict
 from trigger_gateway.problems import Conflict
-from trigger_gateway.roles import Role
+from trigger_gateway.teams.authenticate import Caller
 
 router = team_router("subscriptions")
 

@@ -8,11 +8,11 @@ from pydantic import BaseModel, Field
 from rota_contracts.catalog import LIST_SUPPRESSIONS, SUPPRESS, UNSUPPRESS
 from rota_contracts.messages.targets import ListSuppressions, Suppress, Suppression, SuppressionPage, Unsuppress
 from rota_contracts.model import Name
-from trigger_gateway.authenticate import Caller
-from trigger_gateway.http.guarded import CallerDep, team_router
-from trigger_gateway.http.parts import PartsDep, asked
+from trigger_gateway.http.auth_routes import CallerDep, team_router
+from trigger_gateway.http.dependencies import PartsDep, asked
 from trigger_gateway.http.teams import Strict
 from trigger_gateway.problems import FieldProblem, Invalid
+from trigger_gateway.teams.authenticate import Caller
 
 router = team_router("suppressions")
 

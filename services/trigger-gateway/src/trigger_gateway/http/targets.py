@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 from rota_contracts.catalog import LIST_TARGETS, SWITCH_TARGET
 from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetHealth
 from rota_contracts.model import Name
-from trigger_gateway.http.guarded import team_router
-from trigger_gateway.http.parts import PartsDep, asked
+from trigger_gateway.http.auth_routes import team_router
+from trigger_gateway.http.dependencies import PartsDep, asked
 from trigger_gateway.http.teams import Strict
 from trigger_gateway.problems import NotFound
 

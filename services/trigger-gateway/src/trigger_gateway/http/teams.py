@@ -6,9 +6,9 @@ from fastapi import Body, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from rota_contracts.model import Instant, Name
-from trigger_gateway.http.guarded import CallerDep, admin_router, team_router
-from trigger_gateway.http.parts import PartsDep
-from trigger_gateway.roles import Role
+from rota_contracts.roles import Role
+from trigger_gateway.http.auth_routes import CallerDep, admin_router, team_router
+from trigger_gateway.http.dependencies import PartsDep
 
 admin = admin_router("teams")
 team_keys = team_router("keys")

@@ -1,0 +1,1 @@
+"""Attempts: sending a delivery to its targets, at once and again."""

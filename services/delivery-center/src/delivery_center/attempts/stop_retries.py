@@ -1,0 +1,34 @@
+"""A robot is gone: what is still being tried for it is given up."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from delivery_center.attempts.retry import Finish
+from delivery_center.domain.delivery import give_up
+from delivery_center.ports import Deliveries
+from rota_common.clock import Clock
+from rota_common.errors import Transient
+
+WHILE_CLAIMED_S = 2.0
+
+
+@dataclass(frozen=True)
+class StopRetries:
+    deliveries: Deliveries
+    finish: Finish
+    clock: Clock
+    lease: timedelta
+
+    async def __call__(self, team: str, member: str) -> None:
+        """Raise Transient while a sweeper is just trying one of them: its outcome is wanted before it is given up."""
+        while True:
+            now = self.clock()
+            delivery = await self.deliveries.claim_of(team, member, now, now + self.lease)
+            if delivery is None:
+                break
+            if any(target.unpublished for target in delivery.targets):
+                await self.finish.publish_saved(delivery)
+            else:
+                await self.finish(give_up(delivery, f"the robot {member} was deleted"))
+        if await self.deliveries.has_pending(team, member):
+            raise Transient(f"deliveries of {member} are being attempted just now", after=WHILE_CLAIMED_S)

@@ -1,0 +1,1 @@
+"""The delivery log: reading, listing and replaying deliveries."""

@@ -1,0 +1,42 @@
+"""The ledger: which deliveries there are and how they stand, page by page, the newest first."""
+
+from delivery_center.domain.delivery import Delivery, Target
+from delivery_center.domain.facts import result_of
+from delivery_center.domain.page_cursor import cursor_of, parse_cursor
+from delivery_center.ports import DeliveryLog
+from rota_contracts.messages.delivery_log import DeliveryPage, DeliverySummary, ListDeliveries, TargetSummary
+
+
+async def list_deliveries(asked: ListDeliveries, log: DeliveryLog) -> DeliveryPage:
+    """Raise Permanent if `after` is not the end of a page."""
+    page = await log.page(asked, after=parse_cursor(asked.after))
+    more = len(page) == asked.limit
+    return DeliveryPage(
+        deliveries=[_summary(delivery) for delivery in page], next=cursor_of(page[-1]).text() if more else ""
+    )
+
+
+def _summary(delivery: Delivery) -> DeliverySummary:
+    return DeliverySummary(
+        request_id=delivery.request_id,
+        member_id=delivery.context.member_id,
+        execution_id=delivery.context.execution_id,
+        created_at=delivery.created_at,
+        state=delivery.state,
+        summary=delivery.content.summary,
+        replay_of=delivery.replay_of,
+        targets=[_target(target) for target in delivery.targets],
+    )
+
+
+def _target(target: Target) -> TargetSummary:
+    return TargetSummary(
+        delivery_id=target.delivery_id,
+        target_id=target.target_id,
+        type=target.type,
+        target=target.label,
+        state=target.state,
+        attempts=len(target.attempts),
+        error=result_of(target).error,
+        next_attempt_at=target.next_attempt_at,
+    )

@@ -1,0 +1,1 @@
+"""The rules of the service, with no I/O and no clock."""

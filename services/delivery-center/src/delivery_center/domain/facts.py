@@ -1,0 +1,186 @@
+"""What is said on the bus. The same delivery always gives the same facts, so saying them twice is safe."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from delivery_center.domain.delivery import Delivery, Target
+from rota_contracts.catalog import (
+    DELIVERY_ACCEPTED,
+    DELIVERY_ATTEMPTED,
+    DELIVERY_COMPLETED,
+    DELIVERY_FAILED,
+    DELIVERY_SETTLED,
+    Channel,
+)
+from rota_contracts.messages.delivery import (
+    ChannelResult,
+    DeliveryAcceptedV1,
+    DeliveryAttemptedV1,
+    DeliveryCompletedV1,
+    DeliveryFailedV1,
+    DeliveryRequestedV1,
+    DeliveryResult,
+    DeliverySettledV1,
+)
+from rota_contracts.messages.delivery_log import TargetState
+from rota_contracts.model import Payload
+
+ERROR_LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A payload and its channel; `step` tells several of one delivery apart. It isn't older than `since`."""
+
+    channel: Channel[Any]
+    data: Payload
+    step: str = ""
+    since: datetime = field(kw_only=True)
+
+
+def of_first_attempts(delivery: Delivery) -> list[Fact]:
+    """Everything that follows from the first attempts; `delivery.accepted` is the last of them.
+
+    Later attempts don't change it: a request that is delivered again gets the same answer.
+    """
+    results = [_result(target, attempts=_at_first(target)) for target in delivery.targets]
+    at = delivery.accepted_at
+    facts = [_attempted(delivery, target, attempts=1, since=at) for target in delivery.targets if _at_first(target)]
+    facts += [_failed(delivery, result, since=at) for result in results if result.final and not result.success]
+    outcome = _outcome(delivery, results)
+    context = delivery.context
+    owner = {"team_id": context.team_id, "member_id": context.member_id, "request_id": delivery.request_id}
+    facts.append(
+        Fact(
+            DELIVERY_COMPLETED,
+            DeliveryCompletedV1(**owner, context=context, result=outcome, replay_of=delivery.replay_of),
+            since=at,
+        )
+    )
+    if all(result.final for result in results):
+        facts.append(_settled(delivery, results, since=at))
+    accepted = DeliveryAcceptedV1(**owner, execution_id=context.execution_id, result=outcome)
+    return [*facts, Fact(DELIVERY_ACCEPTED, accepted, since=at)]
+
+
+def of_last_changes(delivery: Delivery) -> list[Fact]:
+    """What follows from the changes that haven't been published yet."""
+    facts: list[Fact] = []
+    unpublished = [target for target in delivery.targets if target.unpublished]
+    changed_at = [target.attempts[-1].at if target.attempts else delivery.accepted_at for target in unpublished]
+    for target, since in zip(unpublished, changed_at, strict=True):
+        if target.given_up is None:
+            facts.append(_attempted(delivery, target, attempts=len(target.attempts), since=since))
+        if target.state is TargetState.FAILED:
+            facts.append(_failed(delivery, result_of(target), since=since))
+    if unpublished and delivery.settled:
+        facts.append(_settled(delivery, [result_of(target) for target in delivery.targets], since=max(changed_at)))
+    return facts
+
+
+def refused(request: DeliveryRequestedV1, reason: str) -> DeliveryAcceptedV1:
+    """The answer for a request that couldn't be handled, so that no execution waits for ever."""
+    result = DeliveryResult(request_id=request.request_id, content=request.content, success=False, error=reason)
+    return DeliveryAcceptedV1(
+        team_id=request.team_id,
+        member_id=request.member_id,
+        request_id=request.request_id,
+        execution_id=request.context.execution_id,
+        result=result,
+    )
+
+
+def result_of(target: Target) -> ChannelResult:
+    """How a target has fared so far (DC-14)."""
+    result = _result(target, attempts=len(target.attempts))
+    if target.given_up is None:
+        return result
+    return result.model_copy(update={"error": target.given_up, "final": True})
+
+
+def _at_first(target: Target) -> int:
+    """How many attempts were made at it when the delivery was made: one, or none if it was put off or given up."""
+    return 1 if target.attempts and target.put_off is None else 0
+
+
+def _result(target: Target, *, attempts: int) -> ChannelResult:
+    """After the first `attempts` attempts."""
+    if attempts == 0:
+        return ChannelResult(
+            type=target.type,
+            target=target.label,
+            success=False,
+            error=target.put_off or target.given_up,
+            delivery_id=target.delivery_id,
+            attempts=0,
+            final=target.put_off is None,
+            target_id=target.target_id,
+        )
+    attempt = target.attempts[attempts - 1]
+    return ChannelResult(
+        type=target.type,
+        target=target.label,
+        success=attempt.ok,
+        recipients=attempt.recipients,
+        details=attempt.details,
+        error=attempt.error,
+        sent_at=attempt.at if attempt.ok else None,
+        delivery_id=target.delivery_id,
+        attempts=attempts,
+        final=attempt.final,
+        target_id=target.target_id,
+    )
+
+
+def _outcome(delivery: Delivery, results: Sequence[ChannelResult]) -> DeliveryResult:
+    failures = [f"{result.type} {result.target}: {result.error}" for result in results if not result.success]
+    error = delivery.error or "; ".join(failures)[:ERROR_LIMIT] or None
+    return DeliveryResult(
+        request_id=delivery.request_id,
+        content=delivery.content,
+        results=list(results),
+        success=error is None,
+        error=error,
+        sent_at=None if delivery.error else delivery.accepted_at,
+    )
+
+
+def _attempted(delivery: Delivery, target: Target, *, attempts: int, since: datetime) -> Fact:
+    data = DeliveryAttemptedV1(
+        team_id=delivery.context.team_id,
+        member_id=delivery.context.member_id,
+        request_id=delivery.request_id,
+        context=delivery.context,
+        attempt=attempts,
+        result=_result(target, attempts=attempts),
+        latency_ms=target.attempts[attempts - 1].latency_ms,
+        replay_of=delivery.replay_of,
+    )
+    return Fact(DELIVERY_ATTEMPTED, data, step=f"{target.delivery_id}:{attempts}", since=since)
+
+
+def _failed(delivery: Delivery, result: ChannelResult, *, since: datetime) -> Fact:
+    data = DeliveryFailedV1(
+        team_id=delivery.context.team_id,
+        member_id=delivery.context.member_id,
+        request_id=delivery.request_id,
+        context=delivery.context,
+        result=result,
+        replay_of=delivery.replay_of,
+    )
+    return Fact(DELIVERY_FAILED, data, step=result.delivery_id, since=since)
+
+
+def _settled(delivery: Delivery, results: Sequence[ChannelResult], *, since: datetime) -> Fact:
+    data = DeliverySettledV1(
+        team_id=delivery.context.team_id,
+        member_id=delivery.context.member_id,
+        request_id=delivery.request_id,
+        context=delivery.context,
+        results=list(results),
+        success=delivery.error is None and all(result.success for result in results),
+        replay_of=delivery.replay_of,
+    )
+    return Fact(DELIVERY_SETTLED, data, since=since)

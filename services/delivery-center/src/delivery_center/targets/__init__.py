@@ -1,0 +1,1 @@
+"""Targets: their circuit breakers, and their management."""

@@ -1,0 +1,154 @@
+"""What MongoDB is asked about runs beside a run's own document: its words, its goals' takers, the slots it holds."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from executor.domain.run import Run, Word, deadline_id
+from executor.domain.situation.wording import about
+from rota_common.stores.mongo import Document
+from rota_contracts.messages.execution import ExecStatus, ExecutionSummary, excerpt
+from rota_contracts.messages.executor_capacity import SlotState
+from rota_contracts.messages.learning import UnderWay
+from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
+from rota_contracts.robots.robot import Phase
+
+OVER = [str(status) for status in ExecStatus if status.over]
+UNDER_WAY = [str(status) for status in ExecStatus if not status.over]
+EARLY = [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, Phase.RUN]
+GOALS_LIMIT = 4000
+
+SUMMARY = {
+    "run.execution.execution_id": 1,
+    "run.execution.team_id": 1,
+    "run.execution.member_id": 1,
+    "run.execution.trigger.type": 1,
+    "run.execution.status": 1,
+    "run.execution.phase": 1,
+    "run.execution.error": 1,
+    "run.execution.created_at": 1,
+    "run.execution.finished_at": 1,
+    "run.execution.content.summary": 1,
+}
+SLOT = {"status": 1, "run.execution.error": 1, "run.parks": 1, "run.granted": 1}
+GLIMPSE = {
+    "run.execution.execution_id": 1,
+    "run.execution.trigger": 1,
+    "run.execution.status": 1,
+    "run.execution.created_at": 1,
+    "run.execution.finished_at": 1,
+    "run.execution.content.summary": 1,
+    "run.execution.delivery.success": 1,
+    "run.execution.error": 1,
+    "run.execution.skipped": 1,
+    "run.execution.question": 1,
+    "run.execution.interventions": 1,
+}
+BY_CLOCK = {"run.execution.trigger.type": TriggerType.CLOCK}
+FINISHED_AT = "run.execution.finished_at"
+TAKER = {"status": 1, "run.execution.goals.content": 1, "run.execution.trigger": 1}
+
+
+def takers_of(run: Run) -> Document:
+    """`preparing.takes_goals`, of the same robot, and begun before this run."""
+    execution = run.execution
+    begun = execution.created_at
+    return {
+        "team_id": execution.team_id,
+        "member_id": execution.member_id,
+        "status": {"$in": UNDER_WAY},
+        "run.execution.phase": {"$in": EARLY},
+        "run.execution.executor_mode": ExecutorMode.STANDARD,
+        "run.cancelled": None,
+        "run.merging": None,
+        "$or": [{"created_at": {"$lt": begun}}, {"created_at": begun, "_id": {"$lt": run.id}}],
+    }
+
+
+def others_of(run: Run) -> Document:
+    """The robot's other runs that change something outside."""
+    execution = run.execution
+    return {
+        "team_id": execution.team_id,
+        "member_id": execution.member_id,
+        "_id": {"$ne": run.id},
+        "run.execution.executor_mode": ExecutorMode.STANDARD,
+    }
+
+
+def reports_before(run: Run, earliest: datetime) -> Document:
+    """Clock runs that began before this one and have made their report."""
+    began = {"$gte": earliest, "$lt": run.execution.created_at}
+    return {**others_of(run), **BY_CLOCK, "created_at": began, "run.execution.inspiration": {"$ne": None}}
+
+
+def under_way_beside(run: Run) -> Document:
+    return {**others_of(run), "status": {"$in": UNDER_WAY}}
+
+
+def ended_since(run: Run, since: datetime) -> Document:
+    """Instants are kept as texts here: whole seconds, because a fraction may or may not be written."""
+    second = f"{since.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
+    return {**others_of(run), FINISHED_AT: {"$gte": second, "$type": "string"}}
+
+
+def put(word: Word) -> list[Document]:
+    """An update that adds a word to the inbox; if nobody holds the run, it is to be looked at now."""
+    due_at: dict[str, Any] = {"$cond": [{"$eq": ["$owner", None]}, word.at, "$due_at"]}
+    # $literal: a word may hold what MongoDB would take for fields.
+    inbox = {"$concatArrays": ["$inbox", [{"$literal": word.model_dump(mode="json")}]]}
+    return [{"$set": {"inbox": inbox, "due_at": due_at}}]
+
+
+def reached(now: datetime) -> Document:
+    """An instant that is over. The type is said again: without it no index of dates alone is used."""
+    return {"$lte": now, "$type": "date"}
+
+
+def overdue(now: datetime) -> Document:
+    return {"due_at": reached(now)}
+
+
+def given_up(now: datetime) -> Document:
+    """Runs that nobody holds, whose promised results have been waited for long enough."""
+    return {"expires_at": reached(now), "owner": None}
+
+
+def late(now: datetime) -> Document:
+    """Runs whose deadline is over, and to whom nobody has said so."""
+    word = {"$concat": [deadline_id(""), {"$toString": "$run.parks"}]}
+    return {
+        "deadline_at": reached(now),
+        "status": {"$nin": OVER},
+        "$expr": {"$not": [{"$in": [word, "$inbox.id"]}]},
+    }
+
+
+def slot(run_id: str, document: Document | None) -> SlotState:
+    if document is None:
+        return SlotState(execution_id=run_id)
+    run = document["run"]
+    return SlotState(
+        execution_id=run_id,
+        status=document["status"],
+        error=run["execution"].get("error"),
+        parks=run.get("parks", 0),
+        granted=run.get("granted", 0),
+    )
+
+
+def taker(document: Document) -> UnderWay:
+    execution = document["run"]["execution"]
+    goals = (execution.get("goals") or {}).get("content", "")
+    return UnderWay(
+        execution_id=document["_id"],
+        status=document["status"],
+        goals=excerpt(goals, GOALS_LIMIT),
+        about=about(TriggerReceivedV1.model_validate(execution["trigger"])),
+    )
+
+
+def summary(execution: dict[str, Any]) -> ExecutionSummary:
+    content = execution.get("content") or {}
+    return ExecutionSummary(
+        **{**execution, "trigger_type": execution["trigger"]["type"], "summary": content.get("summary", "")}
+    )

@@ -1,0 +1,117 @@
+"""Connectors: which model answers, where, with which key. YAML files; keys only as `$ENV.NAME` (CL-10, CL-11)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rota_common.errors import Permanent
+from rota_common.secrets import MissingSecret, resolve
+
+BUILT_IN = Path(__file__).parents[1] / "connectors"
+REHEARSAL = "rehearsal"
+
+
+class ConnectorFileError(ValueError):
+    """A connector file can't be read; names the file and the field."""
+
+
+class Options(BaseModel):
+    """`model`, `key` and `host` may be `$ENV.NAME`; `default_model` holds where that variable isn't set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str = ""
+    default_model: str = ""
+    key: str = ""
+    host: str = ""
+    capabilities: dict[str, bool | str] = {}
+    parameters: dict[str, Any] = {}
+
+
+class ConnectorFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    label: str
+    type: Literal["openai", "anthropic", "rehearsal"]
+    options: Options = Options()
+
+
+@dataclass(frozen=True)
+class Connector:
+    """Resolved: ready to be called, or with the `problem` that keeps it from being."""
+
+    id: str
+    label: str
+    type: str
+    model: str = ""
+    key: str = field(default="", repr=False)
+    host: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    problem: str = ""
+    capabilities: dict[str, bool | str] = field(default_factory=dict)
+
+    def can(self, capability: str) -> bool:
+        """What its file doesn't speak of, it can."""
+        return self.capabilities.get(capability, True) is not False
+
+
+class Connectors:
+    """All connectors by id: the file's name without `.yaml`. Those of `folder` come before the built-in ones."""
+
+    def __init__(self, default: str, *, environ: Mapping[str, str], folder: Path | None = None) -> None:
+        self._default = default
+        self._all = _load(BUILT_IN, environ)
+        if folder is not None:
+            self._all |= _load(folder, environ)
+
+    def choose(self, *wanted: str) -> Connector:
+        """The first one named, else the default (CL-10: the call's, then the agent's). Raises Permanent."""
+        connector_id = next((name for name in (*wanted, self._default) if name), "")
+        if not connector_id:
+            raise Permanent(f"no connector is configured: set ROTA_CONNECTOR to one of {', '.join(sorted(self._all))}")
+        connector = self._all.get(connector_id)
+        if connector is None:
+            raise Permanent(f"expected a connector, one of {', '.join(sorted(self._all))}, not {connector_id!r}")
+        if connector.problem:
+            raise Permanent(f"connector {connector_id} can't be used: {connector.problem}")
+        return connector
+
+
+def _load(folder: Path, environ: Mapping[str, str]) -> dict[str, Connector]:
+    if not folder.is_dir():
+        raise ConnectorFileError(f"expected a folder of connector files (*.yaml), there is none at {folder}")
+    return {path.stem: _read(path, environ) for path in sorted(folder.glob("*.yaml"))}
+
+
+def _read(path: Path, environ: Mapping[str, str]) -> Connector:
+    try:
+        file = ConnectorFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (yaml.YAMLError, ValidationError) as error:
+        raise ConnectorFileError(f"connector file {path.name} can't be read: {error}") from error
+    options, problem = file.options, ""
+    try:
+        key = resolve(options.key, environ)
+    except MissingSecret as error:
+        key, problem = "", str(error)
+    return Connector(
+        id=path.stem,
+        label=file.label,
+        type=file.type,
+        model=_optional(options.model, environ) or options.default_model,
+        key=key,
+        host=_optional(options.host, environ),
+        parameters=options.parameters,
+        problem=problem,
+        capabilities=options.capabilities,
+    )
+
+
+def _optional(text: str, environ: Mapping[str, str]) -> str:
+    try:
+        return resolve(text, environ)
+    except MissingSecret:
+        return ""

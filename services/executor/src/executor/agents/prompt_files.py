@@ -1,0 +1,116 @@
+"""Agents are prompt files: a front matter in YAML, then the system prompt, with `$placeholders`."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import yaml
+
+from executor.domain.conversation.chat import Tool
+
+BUILT_IN = Path(__file__).parent
+FENCE = "---"
+FRONT = ("connector", "options", "max_iterations", "tools")
+MAX_ITERATIONS = 100
+
+
+class AgentFileError(ValueError):
+    """A prompt file can't be read; names the file."""
+
+
+@dataclass(frozen=True)
+class Agent:
+    """`prompt` is its system prompt; `connector` the model it wants, if not the default one.
+
+    `tools` are the ones it may use of those that its robot may use, by their names or their servers'; None = all.
+    `max_iterations`: how often it may use tools in one turn; None = the usual.
+    """
+
+    id: str
+    prompt: Template
+    connector: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    max_iterations: int | None = None
+    tools: frozenset[str] | None = None
+
+    def may_use(self, tool: Tool) -> bool:
+        return self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
+
+    def system_prompt(self, values: dict[str, str]) -> str:
+        """The prompt with its placeholders filled; one that isn't known stays as it is."""
+        return self.prompt.safe_substitute(values).strip()
+
+
+class Agents:
+    """The built-in agents, and those of a folder, which come first: `<id>.md`."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._agents = {agent.id: agent for agent in _load(BUILT_IN)}
+        if folder is not None:
+            self._agents |= {agent.id: agent for agent in _load(folder)}
+
+    def find(self, agent_id: str) -> Agent | None:
+        return self._agents.get(agent_id)
+
+    def assistant(self, agent_id: str) -> Agent:
+        """An assistant for a task: its own file, or the general one, which is told its name."""
+        return self._agents.get(agent_id) or self._agents["rota.run"]
+
+
+def _load(folder: Path) -> list[Agent]:
+    if not folder.is_dir():
+        raise AgentFileError(f"expected a folder of agent files (*.md), there is none at {folder}")
+    return [
+        parse(path.name.removesuffix(".md"), path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.md"))
+    ]
+
+
+def parse(agent_id: str, text: str) -> Agent:
+    """An agent from the text of its file. Raises AgentFileError."""
+    head, prompt = _halves(agent_id, text)
+    try:
+        front: Any = yaml.safe_load(head) or {}
+    except yaml.YAMLError as error:
+        raise AgentFileError(f"the front matter of {agent_id}.md is not YAML: {error}") from error
+    if not isinstance(front, dict):
+        raise AgentFileError(f"expected the front matter of {agent_id}.md to be a mapping, got {front!r}")
+    if unknown := sorted(map(str, front.keys() - FRONT)):
+        raise AgentFileError(f"the front matter of {agent_id}.md may have {', '.join(FRONT)}, not {', '.join(unknown)}")
+    options = front.get("options") or {}
+    if not isinstance(options, dict):
+        raise AgentFileError(f"expected options in the front matter of {agent_id}.md to be a mapping, got {options!r}")
+    connector = str(front.get("connector") or "")
+    iterations, tools = _iterations(agent_id, front), _tools(agent_id, front)
+    return Agent(agent_id, Template(prompt), connector, options, iterations, tools)
+
+
+def _iterations(agent_id: str, front: dict[str, Any]) -> int | None:
+    given = front.get("max_iterations")
+    if given is None or (type(given) is int and 1 <= given <= MAX_ITERATIONS):
+        return given
+    raise AgentFileError(
+        f"expected max_iterations in the front matter of {agent_id}.md to be 1 to {MAX_ITERATIONS}, got {given!r}"
+    )
+
+
+def _tools(agent_id: str, front: dict[str, Any]) -> frozenset[str] | None:
+    given = front.get("tools")
+    if given is None:
+        return None
+    if isinstance(given, list) and all(isinstance(name, str) for name in given):
+        return frozenset(given)
+    raise AgentFileError(
+        f"expected tools in the front matter of {agent_id}.md to be a list of names of tools or servers, got {given!r}"
+    )
+
+
+def _halves(agent_id: str, text: str) -> tuple[str, str]:
+    """The front matter, which stands between two lines of `---` at the very top, and the prompt below it."""
+    lines = text.splitlines(keepends=True)
+    fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE]
+    if not fences or fences[0] != 0:
+        return "", text
+    if len(fences) == 1:
+        raise AgentFileError(f"the front matter of {agent_id}.md has no end: expected a second line {FENCE}")
+    return "".join(lines[1 : fences[1]]), "".join(lines[fences[1] + 1 :])

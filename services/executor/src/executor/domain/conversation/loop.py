@@ -1,0 +1,142 @@
+"""One turn of an assistant: think, act, observe, until it answers. Pure; what was done is in the turn itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from executor.domain.conversation.chat import Said, Tool
+from rota_contracts.ids import derived_id
+from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
+from rota_contracts.messages.text import Text
+
+CAP = 20
+"""Times that an assistant may use tools in one turn (EX-32); its file may say another number."""
+
+MAX_CALLS = 16
+"""Tools that one answer may call."""
+
+UNREADABLE = "_unreadable"
+"""In place of arguments that aren't JSON: what came."""
+
+OPEN = (ToolStatus.PENDING, ToolStatus.STARTED)
+
+
+@dataclass(frozen=True)
+class Think:
+    """Ask the model, with `iteration` rounds of tools behind it."""
+
+    iteration: int
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Note that these calls are about to be made: whoever finds them begun after a crash knows."""
+
+    uses: tuple[ToolUse, ...]
+
+
+@dataclass(frozen=True)
+class Act:
+    """Make these calls, all at once."""
+
+    uses: tuple[ToolUse, ...]
+
+
+Move = Think | Begin | Act
+
+
+def move(turn: Turn) -> Move:
+    """What comes next in a turn that has no answer yet."""
+    uses = turn.rounds[-1].uses if turn.rounds else []
+    if pending := tuple(use for use in uses if use.status is ToolStatus.PENDING):
+        return Begin(pending)
+    if started := tuple(use for use in uses if use.status is ToolStatus.STARTED):
+        return Act(started)
+    return Think(len(turn.rounds))
+
+
+def limit_text(cap: int, text: str) -> str:
+    """What an assistant says that still wants tools when it has used up its iterations."""
+    return f"{text}\n\nAgent exceeded maximum tool iterations ({cap}).".strip()
+
+
+def uses_of(said: Said, tools: Sequence[Tool], *, step_id: str) -> list[ToolUse]:
+    """The calls that a model's answer asks for. One that can't be made has failed already, and the model is told why.
+
+    The same call twice in one answer is made once (EX-50).
+    """
+    known = {tool.name: tool for tool in tools}
+    uses: list[ToolUse] = []
+    for index, call in enumerate(said.calls):
+        tool = known.get(call.name)
+        use = ToolUse(
+            step_id=derived_id("tool", step_id, index),
+            call_id=call.id or f"call-{index + 1}",
+            name=call.name,
+            server=tool.server if tool else None,
+            tool=tool.tool if tool else "",
+            arguments=call.arguments,
+            idempotent=tool.idempotent if tool else False,
+        )
+        uses.append(_refused(use, _why_not(use, tool, uses, sorted(known))))
+    return uses
+
+
+def _why_not(use: ToolUse, tool: Tool | None, before: Sequence[ToolUse], names: Sequence[str]) -> str:
+    if UNREADABLE in use.arguments:
+        return f"expected the arguments as a JSON object, got: {use.arguments[UNREADABLE]}"
+    if tool is None:
+        return f"there is no tool {use.name}: expected one of {', '.join(names) or 'none'}"
+    if len(before) >= MAX_CALLS:
+        return f"at most {MAX_CALLS} tools can be called at once"
+    if any((use.name, use.arguments) == (other.name, other.arguments) for other in before):
+        return "the same call was made in this very answer already"
+    return ""
+
+
+def _refused(use: ToolUse, reason: str) -> ToolUse:
+    return use.model_copy(update={"status": ToolStatus.FAILED, "error": reason}) if reason else use
+
+
+def with_round(turn: Turn, text: str, uses: Sequence[ToolUse], *, at: datetime) -> Turn:
+    """The turn after an answer of its model that asks for tools."""
+    return turn.model_copy(update={"rounds": [*turn.rounds, Round(text=text, uses=list(uses), at=at)]})
+
+
+def begun(turn: Turn, *, at: datetime) -> Turn:
+    """The calls of the last round have begun."""
+    return _with_uses(turn, ToolStatus.PENDING, {"status": ToolStatus.STARTED, "started_at": at})
+
+
+def put_back(turn: Turn, step_ids: Sequence[str]) -> Turn:
+    """These calls didn't reach the other side, or may be made again: they are to be begun once more."""
+    again = {"status": ToolStatus.PENDING, "started_at": None}
+    return _with_uses(turn, ToolStatus.STARTED, again, only=step_ids)
+
+
+def unknown(turn: Turn, step_ids: Sequence[str], *, at: datetime) -> Turn:
+    """Nobody can say whether these calls happened."""
+    lost = {"status": ToolStatus.UNKNOWN, "error": "outcome unknown", "finished_at": at}
+    return _with_uses(turn, ToolStatus.STARTED, lost, only=step_ids)
+
+
+def used(turn: Turn, step_id: str, output: Text | None, error: str | None, *, at: datetime) -> Turn:
+    """What came of a call; a failure goes back to the model, which may mend it (EX-52)."""
+    status = ToolStatus.FAILED if error is not None else ToolStatus.COMPLETED
+    change = {"status": status, "output": output, "error": error, "finished_at": at}
+    for still in OPEN:  # one that was put back has a result all the same when that comes from outside
+        turn = _with_uses(turn, still, change, only=[step_id])
+    return turn
+
+
+def _with_uses(
+    turn: Turn, status: ToolStatus, change: Mapping[str, object], *, only: Sequence[str] | None = None
+) -> Turn:
+    if not turn.rounds:
+        return turn
+    last = turn.rounds[-1]
+    uses = [
+        use.model_copy(update=change) if use.status is status and (only is None or use.step_id in only) else use
+        for use in last.uses
+    ]
+    return turn.model_copy(update={"rounds": [*turn.rounds[:-1], last.model_copy(update={"uses": uses})]})

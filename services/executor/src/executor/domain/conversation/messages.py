@@ -1,0 +1,63 @@
+"""The conversation of a task as a model reads it: turns, calls of tools and what came of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from executor.domain.conversation.chat import ChatMessage, ToolCall
+from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
+from rota_contracts.messages.execution import excerpt
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import Message
+
+TOOL_LIMIT = 20_000
+"""Characters of a tool's answer that a model is shown."""
+
+CLOSING = (
+    "You have used tools as often as you may (maximum tool iterations: {cap}). Use no more tools. "
+    "Sum up what you have found and give your best answer to the task; say what is missing."
+)
+
+Texts = Mapping[str, str]
+"""What is kept by reference, by the name of its object."""
+
+
+def talk(turns: Sequence[Turn], texts: Texts) -> Iterator[Message]:
+    """All that was said in these turns after the task was given."""
+    for turn in turns:
+        if turn.told:
+            yield Message(role="user", content=turn.told)
+        for each in turn.rounds:
+            yield from in_round(each, texts)
+        if turn.output is not None:
+            yield Message(role="assistant", content=read(turn.output, texts))
+
+
+def read(text: Text, texts: Texts) -> str:
+    if text.ref is None:
+        return text.inline or ""
+    return texts[text.ref.name]
+
+
+def references(turns: Sequence[Turn]) -> Iterator[Text]:
+    """What of these turns is kept by reference."""
+    for turn in turns:
+        kept = [turn.output, *(use.output for each in turn.rounds for use in each.uses)]
+        yield from (text for text in kept if text is not None and text.ref is not None)
+
+
+def in_round(each: Round, texts: Texts) -> Iterator[Message]:
+    """An answer with calls of tools, and what came of them."""
+    calls = [ToolCall(id=use.call_id, name=use.name, arguments=_arguments(use.arguments)) for use in each.uses]
+    yield ChatMessage(role="assistant", content=each.text, tool_calls=calls)
+    for use in each.uses:
+        yield ChatMessage(role="tool", content=_answer(use, texts), tool_call_id=use.call_id)
+
+
+def _arguments(given: Any) -> dict[str, Any]:
+    return given if isinstance(given, dict) else {}
+
+
+def _answer(use: ToolUse, texts: Texts) -> str:
+    if use.status is ToolStatus.COMPLETED and use.output is not None:
+        return excerpt(read(use.output, texts), TOOL_LIMIT)
+    return f"error: {use.error or 'no answer'}"

@@ -1,0 +1,265 @@
+"""The heart of the executor: `next_step` says what must happen now, `apply` makes the execution one fact richer.
+
+Both are pure. Whatever is killed, the stored run and `next_step` say how to go on; a finished step never runs again.
+"""
+
+from datetime import datetime, timedelta
+
+from executor.domain.outcomes import (
+    CallsBegun,
+    DeliveryTaken,
+    GoalsCompared,
+    GoalsGiven,
+    GoalsSet,
+    Inspired,
+    Learnt,
+    LookedUp,
+    NeedsInput,
+    NotCalled,
+    NothingToDo,
+    Outcome,
+    Planned,
+    Progressed,
+    Promised,
+    Recalled,
+    StepDelayed,
+    StepFailed,
+    Unusable,
+    Used,
+    Written,
+)
+from executor.domain.phases import timed
+from executor.domain.planning import prepare
+from executor.domain.run import Run, Waiting
+from executor.domain.situation.wording import about
+from executor.domain.steps import (
+    AskAgent,
+    CompareGoals,
+    Done,
+    Finish,
+    GiveGoals,
+    Park,
+    Question,
+    RecallLessons,
+    RequestDelivery,
+    RequestLearning,
+    RequestSlot,
+    RequestVerdict,
+    RunTurn,
+    Step,
+)
+from executor.domain.tasks import tasks
+from rota_contracts.ids import derived_id
+from rota_contracts.messages.execution import ExecStatus, Execution, LearningResult
+from rota_contracts.messages.run_history import PendingQuestion
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.robot import Phase
+
+MAX_ATTEMPTS = 3
+"""Answers of one step that may be unusable before the step fails."""
+
+MAX_FAILURES = 20
+"""Calls of one step that may fail for passing reasons before the step fails: an hour or so, as the delays grow."""
+
+PHASES_OF: dict[type[object], tuple[Phase, ...]] = {
+    Inspired: (Phase.INSPIRATION,),
+    LookedUp: (Phase.INSPIRATION,),
+    GoalsSet: (Phase.GOALS,),
+    Planned: (Phase.TASKS,),
+    NothingToDo: (Phase.GOALS, Phase.TASKS),
+    Written: (Phase.DELIVERY,),
+}
+"""In which phase an answer of a phase's agent is waited for."""
+
+WAITS = {
+    RequestVerdict: Waiting.VALIDATION,
+    RequestDelivery: Waiting.DELIVERY,
+    RequestLearning: Waiting.LEARNING,
+    RequestSlot: Waiting.SLOT,
+}
+
+
+def next_step(run: Run) -> Step:
+    """What must happen now."""
+    execution = run.execution
+    if execution.status.over:
+        return Done()
+    if run.cancelled is not None:
+        return Finish(ExecStatus.CANCELLED)
+    if run.blocked:
+        return Park()
+    if run.parks > run.granted:
+        return RequestSlot(run.parks)
+    if not run.recalled:
+        return RecallLessons(about(execution.trigger), look_around=execution.phase is Phase.INSPIRATION)
+    return _of_phase(run, execution)
+
+
+def _of_phase(run: Run, execution: Execution) -> Step:
+    match execution.phase:
+        case Phase.RUN:
+            return tasks.next_step(run)
+        case Phase.TASKS if execution.goals is not None and prepare.unchecked(run):
+            return CompareGoals(execution.goals)
+        case Phase.TASKS if run.merging is not None:
+            return GiveGoals(run.merging)
+        case Phase.DELIVERY if execution.content is not None:
+            return RequestDelivery(derived_id("delivery", run.id))
+        case Phase.LEARNING if execution.learning is not None or learns_nothing(run):
+            return Finish(ExecStatus.FAILED if execution.error else ExecStatus.COMPLETED)
+        case Phase.LEARNING:
+            return RequestLearning()
+        case phase:
+            iteration = len(run.looked_up) if phase is Phase.INSPIRATION else 0
+            again = (run.again, iteration) if iteration else (run.again,) if run.again else ()
+            return AskAgent(phase, derived_id("step", run.id, phase, run.attempts, *again), iteration)
+
+
+def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None = None, retry_after: float = 0.0) -> Run:
+    """The same run, one fact richer. An answer that isn't waited for (any more) changes nothing.
+
+    `began`: when its step began. `retry_after`: seconds until a delayed step is tried again, if the other side asked
+    for no delay of its own.
+    """
+    if run.over:
+        return run
+    match outcome:
+        case Unusable(reason):
+            changed = _unusable(run, reason, now)
+        case StepDelayed(reason, after):
+            changed = _delayed(run, reason, timedelta(seconds=retry_after if after is None else after), now)
+        case StepFailed(reason):
+            changed = fail(run, reason, now)
+        case progressed:
+            if not _awaited(run, progressed):
+                return run
+            changed = _advance(run, progressed, now, began or now)
+            if isinstance(progressed, NotCalled):
+                after = retry_after if progressed.after is None else progressed.after
+                changed = _delayed(changed, progressed.reason, timedelta(seconds=after), now)
+    return timed(run, changed, now)
+
+
+def asking(run: Run, question: Question, *, now: datetime, patience: timedelta) -> Run:
+    """The run while it waits for another service's answer.
+
+    Asking again within `patience` is the same request, which the stream recognises and drops; after it the request may
+    have been lost, and is counted as a new one.
+    """
+    waiting = WAITS[type(question)]
+    if run.waiting is waiting and run.asked_at is not None and now < run.asked_at + patience:
+        return run
+    asks = run.asks + 1 if run.waiting is waiting else 1
+    return run.model_copy(update={"waiting": waiting, "asked_at": now, "asks": asks})
+
+
+def finish(run: Run, status: ExecStatus, *, now: datetime) -> Run:
+    """The run, over."""
+    execution = run.execution
+    if status is ExecStatus.CANCELLED:
+        error = execution.error or run.cancelled
+        over = run.settled().seen(status=status, error=error, finished_at=now, deadline_at=None, question=None)
+    else:
+        learning = execution.learning or LearningResult(skipped=learns_nothing(run))
+        over = run.settled().seen(status=status, learning=learning, finished_at=now, deadline_at=None)
+    return timed(run, over, now)
+
+
+def fail(run: Run, reason: str, now: datetime) -> Run:
+    """Nothing unvalidated is delivered: a run that failed goes on to learning (DEC-33).
+
+    In P3 it is the task in hand that has failed, which may not be the end of the run.
+    """
+    run = run.settled()
+    if run.execution.phase is Phase.RUN:
+        return tasks.settle(tasks.fail_current(run, reason, now=now))
+    return run.seen(error=run.execution.error or reason, phase=Phase.LEARNING)
+
+
+def learns_nothing(run: Run) -> str | None:
+    """Why the learner isn't even asked (LE-03)."""
+    if run.execution.executor_mode is not ExecutorMode.STANDARD:
+        return "dry run"
+    return None if run.robot.robot_config.learn.on else "learning is switched off"
+
+
+def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> Run:
+    run = _without_what_failed(run, outcome)
+    match outcome:
+        case Inspired(report):
+            return run.seen(inspiration=report, phase=Phase.GOALS)
+        case GoalsSet(goals):
+            return run.seen(goals=goals, phase=Phase.TASKS)
+        case Written(content):
+            return run.seen(content=content)
+        case DeliveryTaken(result):
+            return run.seen(delivery=result, phase=Phase.LEARNING)
+        case Learnt(result):
+            return run.seen(learning=result)
+        case NeedsInput(question):
+            return _asks_a_person(run, question, now)
+        case Recalled() | LookedUp() | Planned() | GoalsCompared() | GoalsGiven() | NothingToDo():
+            return prepare.prepared(run, outcome)
+        case about_task:
+            return tasks.apply(run, about_task, now=now, began=began)
+
+
+def _without_what_failed(run: Run, outcome: Progressed) -> Run:
+    """A step that is done leaves nothing of its failures; those of a call are counted on until it is made."""
+    match outcome:
+        case NotCalled():
+            return run
+        case CallsBegun():
+            return run.settled().model_copy(update={"failures": run.failures})
+        case Used() | Promised() if tasks.calls_left(run, outcome):
+            return run
+        case _:
+            return run.settled()
+
+
+def _asks_a_person(run: Run, question: str, now: datetime) -> Run:
+    """In a task the question is what its assistant said in this turn; the answer is what it is told in the next."""
+    step = next_step(run)
+    asked = PendingQuestion(question=question, asked_at=now)
+    if isinstance(step, RunTurn):
+        run = tasks.answered_by_asking(run, step.task, Text(inline=question), now=now)
+        asked = asked.model_copy(update={"task_id": step.task.id})
+    return run.seen(question=asked, status=ExecStatus.WAITING)
+
+
+def _awaited(run: Run, outcome: Progressed) -> bool:
+    """Is this what the run's next step brings, and not something from before?"""
+    phase = run.execution.phase
+    match outcome:
+        case Recalled():
+            return not run.recalled
+        case Inspired() | LookedUp() | GoalsSet() | Planned() | NothingToDo() | Written():
+            step = next_step(run)
+            return isinstance(step, AskAgent) and step.phase in PHASES_OF[type(outcome)]
+        case GoalsCompared():
+            return phase is Phase.TASKS and prepare.unchecked(run)
+        case GoalsGiven(into):
+            return phase is Phase.TASKS and run.merging is not None and run.merging.into == into
+        case NeedsInput():
+            return isinstance(next_step(run), RunTurn | AskAgent)
+        case DeliveryTaken():
+            return phase is Phase.DELIVERY and run.execution.content is not None
+        case Learnt():
+            return phase is Phase.LEARNING and run.execution.learning is None
+        case about_task:
+            return phase is Phase.RUN and tasks.current(run) is not None and tasks.awaited(run, about_task)
+
+
+def _unusable(run: Run, reason: str, now: datetime) -> Run:
+    attempts = run.attempts + 1
+    if attempts >= MAX_ATTEMPTS:
+        return fail(run, f"{run.execution.phase}: {reason} ({attempts} attempts)", now)
+    return run.model_copy(update={"feedback": reason, "attempts": attempts, "retry_at": None})
+
+
+def _delayed(run: Run, reason: str, delay: timedelta, now: datetime) -> Run:
+    failures = run.failures + 1
+    if failures >= MAX_FAILURES:
+        return fail(run, f"{run.execution.phase}: {reason} ({failures} attempts)", now)
+    return run.model_copy(update={"failures": failures, "retry_at": now + delay})

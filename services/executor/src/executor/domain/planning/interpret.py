@@ -1,0 +1,135 @@
+"""What a model's answer means for the step that asked for it. Pure: a replay understands the same words again (F24)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from executor.domain.conversation import loop
+from executor.domain.conversation.chat import Said, Tool
+from executor.domain.outcomes import (
+    GoalsSet,
+    Inspired,
+    NeedsInput,
+    NothingToDo,
+    Outcome,
+    Planned,
+    TaskAnswered,
+    Thought,
+    Unusable,
+    Written,
+)
+from executor.domain.planning import parsing
+from executor.domain.planning.plan import nothing_to_do, plan
+from executor.domain.run import Run
+from executor.domain.steps import AskAgent, RunTurn
+from executor.domain.tasks.tasks import staying
+from rota_common.json_text import extract_json
+from rota_common.stores.blobs import text_of
+from rota_contracts.messages.delivery import DeliveryContent
+from rota_contracts.messages.execution import InspirationReport
+from rota_contracts.messages.text import INLINE_LIMIT, Text
+from rota_contracts.robots.clock import clock_context
+from rota_contracts.robots.robot import Phase
+
+MAX_DEPTH = 64
+TOO_DEEP = f"expected JSON that is nested at most {MAX_DEPTH} levels deep"
+
+
+@dataclass
+class Kept:
+    """Makes texts of answers; those too long for a document are left in `large`, to be stored by whoever asked."""
+
+    large: list[str] = field(default_factory=list)
+
+    def text(self, whole: str, limit: int = INLINE_LIMIT) -> Text:
+        made = text_of(whole, inline_limit=limit)
+        if made.ref is not None:
+            self.large.append(whole)
+        return made
+
+
+def interpret(run: Run, step: AskAgent | RunTurn, said: Said, tools: Sequence[Tool], kept: Kept) -> Outcome:
+    """The outcome of `step` whose model said this, and could call `tools`."""
+    try:
+        match step:
+            case RunTurn():
+                outcome = _turn(run, step, said, tools, kept)
+            case AskAgent(phase):
+                question = parsing.needs_input(said.text)
+                outcome = NeedsInput(question) if question else _phase(run, phase, said.text, tools, kept)
+    except parsing.UnusableAnswer as error:
+        return Unusable(str(error))
+    if not isinstance(outcome, GoalsSet | Planned | Thought):  # the others are texts
+        return outcome
+    try:
+        problem = unstorable(to_jsonable_python(outcome))
+    except ValueError:
+        problem = TOO_DEEP
+    return Unusable(problem) if problem else outcome
+
+
+def _turn(run: Run, step: RunTurn, said: Said, tools: Sequence[Tool], kept: Kept) -> Outcome:
+    task, text = step.task, said.text
+    if said.calls and (tools or step.iteration == 0):
+        return Thought(task.id, text, loop.uses_of(said, tools, step_id=step.step_id))
+    if said.calls:  # it was asked for a summary, and given no tools
+        text = loop.limit_text(step.iteration, text)
+    if question := parsing.needs_input(text):
+        return NeedsInput(question)
+    if not text.strip():
+        raise parsing.UnusableAnswer(f"expected the result of the task from {task.executor_id}, got an empty answer")
+    return TaskAnswered(task.id, kept.text(text, room(run)))
+
+
+def _phase(run: Run, phase: Phase, text: str, tools: Sequence[Tool], kept: Kept) -> Outcome:
+    trigger = run.execution.trigger
+    match phase:
+        case Phase.INSPIRATION:
+            clock = run.robot.robot_config.clock
+            context = trigger.input.clock or clock_context(trigger.received_at, clock.tz if clock else "UTC")
+            return Inspired(InspirationReport(clock=context, content=parsing.report(text)))
+        case Phase.GOALS:
+            reason = nothing_to_do(extract_json(text))
+            return NothingToDo(reason) if reason else GoalsSet(parsing.goals(text))
+        case Phase.TASKS:
+            kept_tasks = staying(run)
+            planned = plan(text, robot=run.robot, trigger=trigger.type, tools=tools, known=kept_tasks)
+            if isinstance(planned, str):
+                return Planned([], [f"plan: nothing is left to do: {planned}"]) if kept_tasks else NothingToDo(planned)
+            return Planned(*planned)
+        case _:
+            draft = parsing.draft(text)
+            return Written(
+                DeliveryContent(summary=draft.summary, body=kept.text(draft.body), attachments=draft.attachments)
+            )
+
+
+def unstorable(value: Any, *, depth: int = 0) -> str:
+    """Why a model's JSON can't be kept: MongoDB has no integers over 64 bits, no keys with a zero byte, and at most 100
+    levels, of which a run needs some for itself."""
+    if depth > MAX_DEPTH:
+        return TOO_DEEP
+    if isinstance(value, dict):
+        if any("\0" in str(key) for key in value):
+            return "expected names without a zero byte"
+        value = list(value.values())
+    if isinstance(value, list):
+        return next(filter(None, (unstorable(each, depth=depth + 1) for each in value)), "")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return "expected whole numbers of at most 64 bits; write longer ones as text"
+    return ""
+
+
+def room(run: Run) -> int:
+    """Bytes that an output may take inline: all outputs of a run together stay below two messages' halves."""
+    outputs = [
+        text
+        for result in run.execution.results
+        for turn in result.turns
+        for text in (turn.output, *(use.output for each in turn.rounds for use in each.uses))
+        if text is not None
+    ]
+    used = sum(len((text.inline or "").encode()) for text in outputs)
+    return max(0, min(INLINE_LIMIT, 2 * INLINE_LIMIT - used))

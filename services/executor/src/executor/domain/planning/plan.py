@@ -1,0 +1,116 @@
+"""P2: from the planner's answer to tasks that can run, mended against what the robot really has."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from executor.domain.conversation.chat import Tool
+from executor.domain.planning.parsing import UnusableAnswer
+from executor.domain.planning.repair import find_means
+from executor.domain.planning.resources import Resources, resources
+from rota_common.json_text import extract_json
+from rota_contracts.messages.execution import ExecutorType, Task, TaskSource
+from rota_contracts.messages.trigger import TriggerType
+from rota_contracts.robots.robot import Robot
+
+MAX_TASKS = 100
+SHAPE = '{"tasks": [{"id": "task-1", "description": "…", "executor_type": "assistant", "executor_id": "…"}]}'
+SOURCES = {TriggerType.HUMAN: TaskSource.HUMAN, TriggerType.EVENT: TaskSource.EVENT}
+
+
+def plan(
+    text: str, *, robot: Robot, trigger: TriggerType, tools: Sequence[Tool] = (), known: Sequence[Task] = ()
+) -> tuple[list[Task], list[str]] | str:
+    """The tasks, in order, and what was mended; or, as a text, why there is nothing to do (EX-29).
+
+    `known`: tasks of an earlier plan that stay; the new ones come after them. Raises UnusableAnswer with what was
+    expected when the plan can't be used and can't be mended.
+    """
+    found = extract_json(text)
+    if reason := nothing_to_do(found):
+        return reason
+    has, notes = resources(robot, tools), list[str]()
+    tasks: list[Task] = []
+    source = SOURCES.get(trigger, TaskSource.AUTO)
+    for raw in _raw_tasks(found):
+        task, mended = _task({"source": source} | raw, has, [*known, *tasks])
+        tasks.append(task)
+        notes += mended
+    return tasks, notes
+
+
+def nothing_to_do(found: Any) -> str:
+    """The reason of an answer that says so: `{"nothing_to_do": why}`, or an empty plan with a `reason`."""
+    if not isinstance(found, dict):
+        return ""
+    said = found.get("nothing_to_do")
+    if said:
+        return said if isinstance(said, str) else str(found.get("reason") or "nothing is worth doing now")
+    return str(found["reason"]) if found.get("tasks") == [] and found.get("reason") else ""
+
+
+def mended_task(
+    raw: dict[str, Any], *, robot: Robot, known: Sequence[Task], order: int | None = None
+) -> tuple[Task, list[str]]:
+    """One task that a person asks for, mended alike. Raises UnusableAnswer."""
+    if len(known) >= MAX_TASKS:
+        raise UnusableAnswer(f"a plan holds at most {MAX_TASKS} tasks")
+    task, notes = _task(raw, resources(robot, None), known)
+    return (task if order is None else task.model_copy(update={"order": order})), notes
+
+
+def _raw_tasks(found: Any) -> list[dict[str, Any]]:
+    if isinstance(found, dict):
+        found = found.get("tasks", [found] if "executor_id" in found or "description" in found else None)
+    if not isinstance(found, list) or not all(isinstance(raw, dict) for raw in found):
+        raise UnusableAnswer(f"expected a plan as JSON like {SHAPE}, got something else")
+    if not found:
+        raise UnusableAnswer(f'expected at least one task, like {SHAPE}, or a "reason" beside an empty list')
+    if len(found) > MAX_TASKS:
+        raise UnusableAnswer(f"expected at most {MAX_TASKS} tasks, got {len(found)}")
+    numbered = all(isinstance(raw.get("order"), int) for raw in found)
+    return sorted(found, key=lambda raw: int(raw["order"])) if numbered else found
+
+
+def _task(raw: dict[str, Any], has: Resources, known: Sequence[Task]) -> tuple[Task, list[str]]:
+    given = {key: value for key, value in raw.items() if value is not None}
+    order = max((task.order for task in known), default=0) + 1
+    wanted = str(given.get("id") or f"task-{order}")
+    name = _free(wanted, {task.id for task in known})
+    notes = [] if name == wanted else [f"plan: a second task called {wanted} is now {name}"]
+    means = find_means(given, has, task_id=name)
+    asked = " ".join(str(given[key]) for key in ("executor_type", "executor_id") if given.get(key))
+    if asked != f"{means.type} {means.id}" and asked != means.id:
+        notes.append(f"plan: task {name} asked for {asked or 'nobody'}, given to {means.type} {means.id}")
+    mended = given | {
+        "id": name,
+        "order": order,
+        "executor_type": means.type,
+        "executor_id": means.id,
+        "mcp_server": means.server,
+        "mcp_tool": means.tool,
+        "idempotent": means.idempotent,
+        "args": _args(given.get("args"), means.type),
+    }
+    try:
+        return Task.model_validate(mended), notes
+    except ValidationError as error:
+        reasons = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise UnusableAnswer(f"task {name} of the plan can't be read: {reasons}") from error
+
+
+def _args(given: Any, kind: ExecutorType) -> list[Any]:
+    """A tool takes one object, a process a list; a planner that writes the one for the other is understood."""
+    if given is None or given == {}:
+        return []
+    listed = given if isinstance(given, list) else [given]
+    if kind is ExecutorType.MCP and listed and not isinstance(listed[0], dict):
+        raise UnusableAnswer(f"expected args of a task of type mcp as one object of named arguments, got {listed!r}")
+    return listed
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    if wanted not in taken:
+        return wanted
+    return next(name for n in range(2, 2 * MAX_TASKS + 2) if (name := f"{wanted}-{n}") not in taken)

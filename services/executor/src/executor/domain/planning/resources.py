@@ -1,0 +1,64 @@
+"""What a robot's tasks may be done with: its assistants, tools and processes; nothing else (EX-26)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from executor.domain.conversation.chat import Tool
+from rota_contracts.messages.execution import ExecutorType
+from rota_contracts.robots.robot import MODELS, Robot
+
+
+@dataclass(frozen=True)
+class Means:
+    """One way to do a task."""
+
+    type: ExecutorType
+    id: str
+    server: str | None = None
+    tool: str | None = None
+    idempotent: bool = False
+
+
+@dataclass(frozen=True)
+class Resources:
+    """`open_servers`: MCP servers of which every tool may be used, also one that isn't listed here.
+
+    `models`: models of the team's data of which every method may be called, as a process (EX-27).
+    """
+
+    means: tuple[Means, ...]
+    open_servers: frozenset[str] = frozenset()
+    models: tuple[str, ...] = ()
+
+    def of(self, kind: ExecutorType) -> list[Means]:
+        return [each for each in self.means if each.type is kind]
+
+    def names(self) -> str:
+        """All of them, for people and models."""
+        named = [f"{each.type} {each.id}" for each in self.means]
+        return (
+            ", ".join([*named, *(f"{ExecutorType.PROCESS} {MODELS}{model}.<Method>" for model in self.models)])
+            or "none"
+        )
+
+
+def assistants(robot: Robot) -> list[str]:
+    """The assistants this robot may use; one without any does its tasks itself."""
+    return sorted(robot.allowed_agents()) or [robot.phase_agent("run")]
+
+
+def resources(robot: Robot, tools: Sequence[Tool] | None) -> Resources:
+    """What the robot really has. `tools` None: nobody was asked; the tools that its definition names count then."""
+    means = [Means(ExecutorType.ASSISTANT, name) for name in assistants(robot)]
+    servers = robot.allowed_servers()
+    if tools is None:
+        named = [(server, tool, False) for server, names in servers.items() for tool in sorted(names)]
+    else:
+        named = [(tool.server, tool.tool, tool.idempotent) for tool in tools]
+    means += [
+        Means(ExecutorType.MCP, f"{server}.{tool}", server, tool, idempotent) for server, tool, idempotent in named
+    ]
+    processes = robot.robot_config.resources.processes
+    means += [Means(ExecutorType.PROCESS, each.name, idempotent=each.idempotent) for each in processes]
+    whole = frozenset(server for server, names in servers.items() if not names) if tools is None else frozenset[str]()
+    return Resources(tuple(means), whole, tuple(robot.models()))

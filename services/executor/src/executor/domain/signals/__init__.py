@@ -1,0 +1,1 @@
+"""Signals: control, interventions and callback results, applied to a run."""

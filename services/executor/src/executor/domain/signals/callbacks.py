@@ -1,0 +1,42 @@
+"""Results that come later, from outside: taken as if they had been the answer, or given up (TG-01)."""
+
+from datetime import datetime
+
+from executor.domain.outcomes import Used
+from executor.domain.run import Callback, Run, Word
+from executor.domain.tasks import promised_calls, tasks, turns
+from rota_contracts.messages.text import Text
+from rota_contracts.robots.robot import Phase
+
+
+def came(run: Run, word: Word, now: datetime) -> tuple[Run, str]:
+    """The run with the result that this word brings, and what came of it."""
+    callback = next((callback for callback in run.callbacks if callback.id == word.callback), None)
+    if callback is None:
+        return run, "refused: no call of this run waits for it"
+    if not _open(run, callback):
+        return run, f"too late: the call of process {callback.process} is over"
+    return _answered(run, callback, word.output, word.error, now), f"the result of process {callback.process}"
+
+
+def expired(run: Run, *, now: datetime) -> Run:
+    """The run without the results that have been waited for long enough: their calls have failed."""
+    while due := [each for each in run.promised if each.until is not None and each.until <= now]:
+        run = _answered(run, due[0], None, f"no result came within {promised_calls.within(run.robot, due[0])}", now)
+    return run
+
+
+def _open(run: Run, callback: Callback) -> bool:
+    """Has its call no outcome yet? It may have been put back to be made again: it doesn't have to be, now."""
+    if run.execution.phase is not Phase.RUN or tasks.final(run, callback.task_id):
+        return False
+    result = tasks.result_of(run, callback.task_id)
+    turn = result.turns[-1] if result is not None and result.turns else None
+    return turn is not None and any(use.step_id == callback.step_id for use in turns.open_uses(turn))
+
+
+def _answered(run: Run, callback: Callback, output: Text | None, error: str | None, now: datetime) -> Run:
+    run = promised_calls.dropped(run, step_id=callback.step_id)
+    outcome = Used(callback.task_id, callback.step_id, output, error)
+    run = run if tasks.calls_left(run, outcome) else run.settled()
+    return tasks.apply(run, outcome, now=now, began=now)

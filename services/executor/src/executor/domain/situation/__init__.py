@@ -1,0 +1,1 @@
+"""The situation of a robot, as its agents read it."""

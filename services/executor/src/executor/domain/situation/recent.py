@@ -1,0 +1,140 @@
+"""What an inspiration agent is told of its robot: what is pending, and what came of it since it last looked (EX-11)."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from executor.domain.run import Run
+from executor.domain.situation.wording import about
+from rota_contracts.messages.execution import ExecStatus, excerpt
+from rota_contracts.messages.goal_merge import Waiting
+from rota_contracts.messages.plan import PlanItem
+from rota_contracts.messages.run_history import Intervention, PendingQuestion
+from rota_contracts.messages.trigger import InterventionAction, TriggerReceivedV1, TriggerType
+from rota_contracts.model import Instant, Part
+
+PENDING_LIMIT, HAPPENED_LIMIT = 6_000, 14_000
+"""Characters of all that is pending, and of all that has happened."""
+
+TEXT_LIMIT, DATA_LIMIT, ROOM_FOR_REST = 300, 600, 40
+MOST_WORDS = 5
+"""Interventions that are told of one run: the last ones."""
+
+PEOPLES = (*InterventionAction, "pause", "resume", "stop")
+
+
+class _Content(Part):
+    summary: str = ""
+
+
+class _Delivery(Part):
+    success: bool = True
+
+
+class Glimpse(Part):
+    """What one run is told of another: some of the fields of an `Execution`, by the same names."""
+
+    execution_id: str
+    trigger: TriggerReceivedV1
+    status: ExecStatus
+    created_at: Instant
+    finished_at: Instant | None = None
+    content: _Content | None = None
+    delivery: _Delivery | None = None
+    error: str | None = None
+    skipped: str | None = None
+    question: PendingQuestion | None = None
+    interventions: list[Intervention] = []
+
+
+@dataclass(frozen=True)
+class Lately:
+    """The robot's other runs: those `under_way`, oldest first, and those that `ended` after `since`, newest first."""
+
+    since: datetime
+    under_way: Sequence[Glimpse]
+    ended: Sequence[Glimpse]
+
+
+def zone_of(run: Run) -> ZoneInfo:
+    """The robot's own, in which all instants are told."""
+    given, config = run.execution.trigger.input.clock, run.robot.robot_config.clock
+    return ZoneInfo(given.tz if given else config.tz if config else "UTC")
+
+
+def pending(plans: Iterable[PlanItem], waiting: Iterable[Waiting], under_way: Iterable[Glimpse], zone: ZoneInfo) -> str:
+    """What people planned, what waits for a slot and what has begun, a line each; nothing if there is nothing."""
+    lines = [_planned(item, zone) for item in plans]
+    lines += [f"- waits to begin since {_at(each.queued_at, zone)}: {_short(each.about)}" for each in waiting]
+    return _within([*lines, *(_begun(each, zone) for each in under_way)], PENDING_LIMIT)
+
+
+def happened(ended: Iterable[Glimpse], zone: ZoneInfo) -> str:
+    """What woke each run, how it ended, and what people said to it; nothing if there was none."""
+    return _within([_ended(each, zone) for each in ended], HAPPENED_LIMIT)
+
+
+def _planned(item: PlanItem, zone: ZoneInfo) -> str:
+    when = f"for {_at(item.plan_time, zone)}" if item.plan_time else "without a time"
+    return f"- planned {when}: {_short(' '.join(message.text() for message in item.messages))}"
+
+
+def _begun(run: Glimpse, zone: ZoneInfo) -> str:
+    what = _short(about(run.trigger))
+    if run.status is ExecStatus.PAUSED:
+        return f"- paused: {what}"
+    if run.question is not None:
+        asked = run.question
+        return f"- waits for a person since {_at(asked.asked_at, zone)}: {what}; it asks: {_short(asked.question)}"
+    if run.status is ExecStatus.WAITING:
+        return f"- waits for a result that was promised: {what}"
+    return f"- at work since {_at(run.created_at, zone)}: {what}"
+
+
+def _ended(run: Glimpse, zone: ZoneInfo) -> str:
+    lines = [f"- {_at(run.finished_at or run.created_at, zone)}, {run.status}: {_woken(run.trigger)}{_came(run)}"]
+    said = [word for word in run.interventions if word.action in PEOPLES and (word.text or word.effect)]
+    lines += [f"  - a person, {word.action}: {_short(word.text or word.effect)}" for word in said[-MOST_WORDS:]]
+    return "\n".join(lines)
+
+
+def _woken(trigger: TriggerReceivedV1) -> str:
+    """What woke a run; of an event with its data, which is what has changed outside."""
+    given = trigger.input
+    if trigger.type in (TriggerType.HUMAN, TriggerType.CLOCK):
+        return _short(about(trigger))
+    name = f"{given.event_type or trigger.type} from {given.source or 'outside'}"
+    return _short(f"{name} {json.dumps(given.data, ensure_ascii=False)}" if given.data else name, DATA_LIMIT)
+
+
+def _came(run: Glimpse) -> str:
+    if run.error:
+        return f" - error: {_short(run.error)}"
+    if run.skipped:
+        return f" - nothing to do: {_short(run.skipped)}"
+    if run.content is None or not run.content.summary:
+        return ""
+    reached = "" if run.delivery is None or run.delivery.success else " (not delivered everywhere)"
+    return f" - {_short(run.content.summary)}{reached}"
+
+
+def _at(instant: datetime, zone: ZoneInfo) -> str:
+    return f"{instant.astimezone(zone):%A %Y-%m-%d %H:%M}"
+
+
+def _short(text: str, limit: int = TEXT_LIMIT) -> str:
+    """One line: what others wrote can't pass for a section of its own."""
+    return excerpt(" ".join(text.split()), limit)
+
+
+def _within(lines: Sequence[str], limit: int) -> str:
+    """As many of the first lines as there is room for, and how many were left out."""
+    kept, used = list[str](), 0
+    for line in lines:
+        used += len(line) + 1
+        if used > limit - ROOM_FOR_REST:
+            return "\n".join([*kept, f"- (and {len(lines) - len(kept)} more)"])
+        kept.append(line)
+    return "\n".join(kept)

@@ -1,0 +1,1 @@
+"""The tasks of a run: their order, their turns and their calls."""

@@ -1,0 +1,289 @@
+"""P3: which task's turn it is, and what a task's answers mean (EX-20 to EX-25)."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from executor.domain.conversation import loop
+from executor.domain.outcomes import (
+    AboutTask,
+    CallsBegun,
+    NotCalled,
+    Promised,
+    RulesAnswered,
+    TaskAnswered,
+    Thought,
+    Used,
+    VerdictGiven,
+)
+from executor.domain.phases import timed
+from executor.domain.run import Run
+from executor.domain.steps import BeginCalls, CheckRules, MakeCalls, RequestVerdict, RunTurn
+from executor.domain.tasks import promised_calls, turns
+from rota_contracts.ids import derived_id
+from rota_contracts.messages.conversation import Turn
+from rota_contracts.messages.execution import ExecutorType, Progress, Task, TaskResult, TaskStatus
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.validation import Conversation, ValidationResult
+from rota_contracts.robots.robot import Phase
+
+FINAL = (TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.SKIPPED)
+
+TaskStep = RunTurn | BeginCalls | MakeCalls | CheckRules | RequestVerdict
+
+
+def in_order(run: Run) -> list[Task]:
+    """The plan's tasks as they run."""
+    return sorted(run.execution.tasks or [], key=lambda task: task.order)
+
+
+def result_of(run: Run, task_id: str) -> TaskResult | None:
+    return next((result for result in run.execution.results if result.task_id == task_id), None)
+
+
+def staying(run: Run) -> list[Task]:
+    """The tasks that a new plan leaves as they are: those that have begun, and those that people have added."""
+    begun = {result.task_id for result in run.execution.results}
+    return [task for task in run.execution.tasks or [] if task.id in begun or task.id in run.added]
+
+
+def final(run: Run, task_id: str) -> bool:
+    result = result_of(run, task_id)
+    return result is not None and result.status in FINAL
+
+
+def current(run: Run) -> Task | None:
+    """The first task that has no final result."""
+    over = {result.task_id for result in run.execution.results if result.status in FINAL}
+    return next((task for task in in_order(run) if task.id not in over), None)
+
+
+def turn_of(run: Run, task: Task) -> Turn | None:
+    """The turn in hand."""
+    result = result_of(run, task.id)
+    return result.turns[-1] if result is not None and result.turns else None
+
+
+def step_id(run: Run, task: Task) -> str:
+    """The idempotency key of a task."""
+    return derived_id("step", run.id, "task", task.id)
+
+
+def conversation(run: Run, task: Task, turn: Turn) -> Conversation:
+    """Tools and processes are called once (EX-24); an assistant is talked to for as many turns as its robot allows."""
+    talks = task.executor_type is ExecutorType.ASSISTANT
+    return Conversation(turn=turn.number, max_turns=run.robot.robot_config.executor.max_turns_per_task if talks else 1)
+
+
+def next_step(run: Run) -> TaskStep:
+    """Do the task, check its rules, ask for its meaning: whichever is missing."""
+    task = current(run)
+    if task is None:
+        raise AssertionError("a run with every task done is past its run phase")
+    turn = turn_of(run, task) or Turn(number=1)
+    if turn.output is None:
+        return _work(run, task, turn)
+    said = conversation(run, task, turn)
+    check_id = derived_id("validation", run.id, task.id, turn.number)
+    if run.checked is None:
+        return CheckRules(task, turn.output, said, check_id)
+    return RequestVerdict(task, turn.output, check_id, said)
+
+
+def _work(run: Run, task: Task, turn: Turn) -> RunTurn | BeginCalls | MakeCalls:
+    if task.executor_type is not ExecutorType.ASSISTANT and not turn.rounds:
+        return BeginCalls(task, (turns.single_call(task, run.robot, step_id(run, task)),))
+    match loop.move(turn):
+        case loop.Begin(uses):
+            return BeginCalls(task, uses)
+        case loop.Act(uses):
+            return MakeCalls(task, uses)
+        case loop.Think(iteration):
+            tried = (run.attempts,) if run.attempts else ()
+            key = derived_id("step", run.id, "task", task.id, turn.number, iteration, *tried)
+            return RunTurn(task, key, turn.number, iteration)
+
+
+def awaited(run: Run, answer: AboutTask) -> bool:
+    """Is this what the current task needs next?"""
+    match next_step(run), answer:
+        case RunTurn(task), TaskAnswered(task_id) | Thought(task_id):
+            return task.id == task_id
+        case BeginCalls(task, uses), CallsBegun(task_id, begun):
+            return task.id == task_id and {use.step_id for use in uses} == {use.step_id for use in begun}
+        case BeginCalls(task) | MakeCalls(task), Used(task_id, key) | NotCalled(task_id, key) | Promised(task_id, key):
+            promised = {callback.step_id for callback in run.promised}
+            return task.id == task_id and key in turns.begun(turn_of(run, task)) - promised
+        case CheckRules(task), RulesAnswered(task_id):
+            return task.id == task_id
+        case RequestVerdict(_, _, asked), VerdictGiven(answered):
+            return asked == answered
+    return False
+
+
+def apply(run: Run, outcome: AboutTask, *, now: datetime, began: datetime) -> Run:
+    """The run after an answer about its current task, whose step began at `began`."""
+    task = next(task for task in run.execution.tasks or [] if task.id == outcome.task_id)
+    result = _result(run, task, began)
+    turn = result.turns[-1] if result.turns else Turn(number=1, started_at=began)
+    match outcome:
+        case Thought() | CallsBegun() | NotCalled() | Promised():
+            return _on_its_way(run, result, turn, outcome, now=now)
+        case Used():
+            return _used(run, task, result, turn, outcome, now=now)
+        case TaskAnswered(_, output):
+            return _answered(run, result, turn, output, now=now)
+        case RulesAnswered(_, checked):
+            if checked.verdict.passed and (checked.open_rules or task.expected_output):
+                return run.model_copy(update={"checked": checked})
+            return _judged(run, task, turn, checked.verdict, None, now=now)
+        case VerdictGiven(_, _, verdict, error):
+            return _judged(run, task, turn, verdict, error, now=now)
+
+
+def _on_its_way(
+    run: Run, result: TaskResult, turn: Turn, outcome: Thought | CallsBegun | NotCalled | Promised, *, now: datetime
+) -> Run:
+    match outcome:
+        case Thought(_, text, uses):
+            return _with_turn(run, result, loop.with_round(turn, text, uses, at=now))
+        case CallsBegun(_, uses):
+            turn = turn if turn.rounds else loop.with_round(turn, "", uses, at=now)
+            return promised_calls.begun(_with_turn(run, result, loop.begun(turn, at=now)), outcome)
+        case NotCalled(_, key):
+            return _with_turn(run, result, loop.put_back(turn, [key]))
+        case Promised():
+            return promised_calls.promised(run, outcome, now=now)
+
+
+def _result(run: Run, task: Task, began: datetime) -> TaskResult:
+    """The task's result so far; of one that begins now, an empty one."""
+    return result_of(run, task.id) or TaskResult(
+        task_id=task.id, step_id=step_id(run, task), status=TaskStatus.RUNNING, started_at=began
+    )
+
+
+def fail_current(run: Run, reason: str, *, now: datetime) -> Run:
+    """The task in hand has failed for `reason`; what follows from that is `settle`'s to say."""
+    task = current(run)
+    return run if task is None else end(run, task, TaskStatus.FAILED, reason, now=now)
+
+
+def end(run: Run, task: Task, status: TaskStatus, reason: str | None, *, now: datetime) -> Run:
+    """The task is over."""
+    before = result_of(run, task.id) or TaskResult(task_id=task.id, step_id=step_id(run, task), status=status)
+    update = {"status": status, "error": reason, "finished_at": now}
+    ended = promised_calls.dropped(_with_result(run, before.model_copy(update=update)), task_id=task.id)
+    in_hand = task == current(run)
+    return ended.settled().model_copy(update={"checked": None}) if in_hand else ended
+
+
+def calls_left(run: Run, used: Used | Promised) -> bool:
+    """Are there calls without an outcome beside this one?"""
+    result = result_of(run, used.task_id)
+    turn = result.turns[-1] if result is not None and result.turns else None
+    return turn is not None and any(use.step_id != used.step_id for use in turns.open_uses(turn))
+
+
+def settle(run: Run) -> Run:
+    """What comes after a task that is over: the next one, a new plan, the delivery, or the end (EX-25)."""
+    failed = [result for result in run.execution.results if result.status is TaskStatus.FAILED]
+    if failed and not run.robot.robot_config.executor.continue_on_failure:
+        return _gives_up(run, failed[0])
+    if run.replan:
+        return run.model_copy(update={"replan": False, "again": run.again + 1}).seen(phase=Phase.TASKS)
+    if current(run) is not None:
+        return run
+    if any(result.status is TaskStatus.COMPLETED for result in run.execution.results):
+        notes = [f"{len(failed)} of {len(run.execution.tasks or [])} tasks failed"] if failed else []
+        return run.seen(phase=Phase.DELIVERY, notes=[*run.execution.notes, *notes])
+    if failed:
+        return _gives_up(run, failed[0])
+    return run.seen(phase=Phase.LEARNING, skipped="every task of the plan was cancelled")
+
+
+def answered_by_asking(run: Run, task: Task, question: Text, *, now: datetime) -> Run:
+    """The assistant's answer in this turn is a question to a person."""
+    result = _result(run, task, now)
+    turn = result.turns[-1] if result.turns else Turn(number=1, started_at=now)
+    return _with_turn(run, result, turn.model_copy(update={"output": question, "finished_at": now}))
+
+
+def taken_over(run: Run, *, now: datetime, spared: Collection[str] = ()) -> Run:
+    """The run in a new worker's hands: calls that its last worker had begun are to be made again if that is harmless;
+    otherwise nobody can say whether they happened, and their task fails. `spared`: step ids of calls whose results are
+    here already."""
+    task = current(run) if run.execution.phase is Phase.RUN and not run.over else None
+    turn = turn_of(run, task) if task is not None else None
+    result = result_of(run, task.id) if task is not None else None
+    if task is None or turn is None or result is None or turn.output is not None:
+        return run
+    again, lost = turns.left_in_the_middle(turn, spared={*spared, *(callback.step_id for callback in run.promised)})
+    if not again and not lost:
+        return run
+    run = _with_turn(run, result, loop.unknown(loop.put_back(turn, again), lost, at=now))
+    if not lost:
+        return run
+    names = ", ".join(use.name for use in turn.rounds[-1].uses if use.step_id in lost)
+    reason = f"outcome unknown: its worker ended while it called {names}, which isn't declared idempotent"
+    return timed(run, settle(end(run, task, TaskStatus.FAILED, reason, now=now)), now)
+
+
+def _gives_up(run: Run, result: TaskResult) -> Run:
+    task = next(task for task in run.execution.tasks or [] if task.id == result.task_id)
+    reason = f"task {task.id} ({task.description}): {result.error}"
+    return run.seen(error=run.execution.error or reason, phase=Phase.LEARNING)
+
+
+def _used(run: Run, task: Task, result: TaskResult, turn: Turn, outcome: Used, *, now: datetime) -> Run:
+    turn = loop.used(turn, outcome.step_id, outcome.output, outcome.error, at=now)
+    run = _with_turn(run, result, turn)
+    if task.executor_type is ExecutorType.ASSISTANT:
+        return run
+    if outcome.error is not None or outcome.output is None:
+        return settle(end(run, task, TaskStatus.FAILED, outcome.error or "no answer", now=now))
+    return _answered(run, result, turn, outcome.output, now=now)
+
+
+def _answered(run: Run, result: TaskResult, turn: Turn, output: Text, *, now: datetime) -> Run:
+    turn = turn.model_copy(update={"output": output, "finished_at": now})
+    result = result.model_copy(update={"status": TaskStatus.VALIDATING, "output": output})
+    return _with_turn(run, result, turn).model_copy(update={"checked": None})
+
+
+def _judged(run: Run, task: Task, turn: Turn, verdict: ValidationResult, error: str | None, *, now: datetime) -> Run:
+    result = _result(run, task, now).model_copy(update={"validation": verdict})
+    run = _with_turn(run, result, turn.model_copy(update={"validation": verdict}))
+    if verdict.passed and error is None:
+        return settle(end(run, task, TaskStatus.COMPLETED, None, now=now))
+    talk = conversation(run, task, turn)
+    if error is None and verdict.need_reply and verdict.reply_content and talk.goes_on:
+        return open_turn(run, task, verdict.reply_content, now=now)
+    reason = error or "; ".join(verdict.issues) or "the result was not accepted"
+    if turn.number > 1:
+        reason += f" (after {turn.number} turns)"
+    return settle(end(run, task, TaskStatus.FAILED, reason, now=now))
+
+
+def open_turn(run: Run, task: Task, told: str, *, now: datetime) -> Run:
+    """The talk about a task goes on: its assistant is told this. A turn without an answer ends unanswered."""
+    result = _result(run, task, now)
+    number = len(result.turns) + 1
+    turns = [*result.turns, Turn(number=number, told=told, started_at=now)]
+    update = {"turns": turns, "status": TaskStatus.RUNNING, "output": None}
+    return _with_result(run, result.model_copy(update=update)).model_copy(update={"checked": None})
+
+
+def _with_turn(run: Run, result: TaskResult, turn: Turn) -> Run:
+    kept = [each for each in result.turns if each.number != turn.number]
+    return _with_result(run, result.model_copy(update={"turns": [*kept, turn]}))
+
+
+def _with_result(run: Run, result: TaskResult) -> Run:
+    """In its old place: what is stored is written result by result."""
+    before = run.execution.results
+    places = [index for index, other in enumerate(before) if other.task_id == result.task_id]
+    results = [*before, result] if not places else [*before[: places[0]], result, *before[places[0] + 1 :]]
+    done = sum(1 for each in results if each.status is TaskStatus.COMPLETED)
+    text = f"task {result.task_id}: {result.status}"
+    progress = Progress(tasks_total=len(run.execution.tasks or []), tasks_done=done, text=text)
+    return run.seen(results=results, progress=progress)

@@ -1,0 +1,45 @@
+"""What a turn holds besides an assistant's talk: single calls of tools and processes, and calls left in the middle."""
+
+from collections.abc import Collection
+
+from executor.domain.conversation.loop import OPEN
+from rota_contracts.ids import derived_id
+from rota_contracts.messages.conversation import ToolStatus, ToolUse, Turn
+from rota_contracts.messages.execution import ExecutorType, Task
+from rota_contracts.robots.robot import Robot
+
+
+def single_call(task: Task, robot: Robot, step_id: str) -> ToolUse:
+    """The one call of a task of type mcp or process (EX-24)."""
+    key = derived_id("tool", step_id, 0)
+    if task.executor_type is ExecutorType.PROCESS:
+        process = robot.process(task.executor_id)
+        idempotent = process is not None and process.idempotent
+        return ToolUse(step_id=key, name=task.executor_id, arguments=task.args, idempotent=idempotent)
+    arguments = task.args[0] if task.args and isinstance(task.args[0], dict) else {}
+    return ToolUse(
+        step_id=key,
+        name=task.executor_id,
+        server=task.mcp_server,
+        tool=task.mcp_tool or "",
+        arguments=arguments,
+        idempotent=task.idempotent,
+    )
+
+
+def left_in_the_middle(turn: Turn, *, spared: Collection[str]) -> tuple[list[str], list[str]]:
+    """Step ids of the calls that were begun and not finished: those that may be made again, and those that may not."""
+    uses = turn.rounds[-1].uses if turn.rounds else []
+    begun = [use for use in uses if use.status is ToolStatus.STARTED and use.step_id not in spared]
+    return [u.step_id for u in begun if u.idempotent], [u.step_id for u in begun if not u.idempotent]
+
+
+def begun(turn: Turn | None) -> set[str]:
+    """Step ids of the calls that are being made."""
+    uses = turn.rounds[-1].uses if turn is not None and turn.rounds else []
+    return {use.step_id for use in uses if use.status is ToolStatus.STARTED}
+
+
+def open_uses(turn: Turn) -> list[ToolUse]:
+    """The calls that have no outcome yet."""
+    return [use for use in turn.rounds[-1].uses if use.status in OPEN] if turn.rounds else []

@@ -1,0 +1,1 @@
+"""The steps that a worker carries out itself."""

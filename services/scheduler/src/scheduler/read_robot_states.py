@@ -1,0 +1,70 @@
+"""How robots stand (TG-18, TG-22): put together from what is known of them when somebody asks."""
+
+import contextlib
+from datetime import datetime
+from itertools import islice
+
+from rota_common.clock import Clock
+from rota_contracts.messages.robot_state import ReadRobots, RobotsReply, RobotState
+from rota_contracts.robots.recurrence import due_instants, in_words
+from rota_contracts.robots.robot import RobotStatus
+from scheduler.clock_store import Clocks
+from scheduler.clocks import ClockState
+from scheduler.ports import RobotActivity, RobotQueues, Robots
+from scheduler.robot_summary import Key, RobotSummary
+
+
+class ReadRobotStates:
+    def __init__(self, robots: Robots, clocks: Clocks, robot_queues: RobotQueues, clock: Clock) -> None:
+        self._robots, self._clocks, self._robot_queues, self._clock = robots, clocks, robot_queues, clock
+
+    async def __call__(self, question: ReadRobots) -> RobotsReply:
+        """Those that there are, in the order of the question."""
+        keys = [(question.team_id, member) for member in dict.fromkeys(question.member_ids)]
+        summaries = {key: summary for key in keys if (summary := await self._summary(key)) and not summary.deleted}
+        clocks, robot_queues = await self._clocks.find(list(summaries)), await self._robot_queues.read(list(summaries))
+        return RobotsReply(
+            robots=[
+                self._state(summaries[key], clocks.get(key), robot_queues[key], question.upcoming) for key in summaries
+            ]
+        )
+
+    async def _summary(self, key: Key) -> RobotSummary | None:
+        """A definition that can't be read keeps nobody from hearing of the others."""
+        with contextlib.suppress(ValueError):
+            return await self._robots.find(*key)
+        return None
+
+    def _state(
+        self, summary: RobotSummary, clock: ClockState | None, activity: RobotActivity, upcoming: int
+    ) -> RobotState:
+        next_run = clock.next_run if clock else None
+        return RobotState(
+            team_id=summary.team,
+            member_id=summary.member,
+            status=_status(summary, activity),
+            active=summary.active,
+            last_run=activity.last_run,
+            last_status=activity.last_status,
+            next_run=next_run,
+            clock=in_words(clock.clock) if clock else "",
+            running=len(activity.running),
+            max_running=summary.quota.max,
+            running_ids=list(activity.running),
+            queued=activity.queued,
+            max_queued=summary.quota.queue,
+            parked=activity.parked,
+            error=summary.failure,
+            upcoming=[] if clock is None or next_run is None else self._upcoming(clock, upcoming),
+        )
+
+    def _upcoming(self, clock: ClockState, count: int) -> list[datetime]:
+        """What is late and not yet made up for isn't told: it is about to be."""
+        later = due_instants(clock.clock, self._clock(), anchor=clock.anchor)
+        return list(islice(later, count))
+
+
+def _status(summary: RobotSummary, activity: RobotActivity) -> RobotStatus:
+    if summary.failure is not None:
+        return RobotStatus.ERROR
+    return RobotStatus.WORKING if activity.running else summary.status

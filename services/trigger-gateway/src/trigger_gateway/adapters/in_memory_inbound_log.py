@@ -1,0 +1,103 @@
+"""The inbound log and the shared limits in memory, held to the same tests as the real ones."""
+
+from dataclasses import replace
+
+from rota_common.errors import Transient
+from trigger_gateway.adapters.inbound_batch import Batch, Refusals, entry_id
+from trigger_gateway.webhooks.inbound_event import InboundEvent
+from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, Logged, LogLine, Refusal, Status
+
+
+class MemoryInboundLog:
+    """`away` makes it fail; `late` is what another replica has only just noted."""
+
+    def __init__(self) -> None:
+        self._noted = Batch()
+        self.away = False
+        self.late: list[Logged] = []
+
+    async def add(self, entry: Logged) -> None:
+        self._noted.add(entry)
+
+    def repeated(self, event: InboundEvent) -> None:
+        self._noted.repeated(event)
+
+    def refused(self, refusal: Refusal) -> None:
+        self._noted.refused(refusal)
+        mine = [key for key, each in self._noted.refusals.items() if _same_source(each, refusal)]
+        for key in sorted(mine, key=lambda key: self._noted.refusals[key].first_at)[:-REFUSALS_KEPT]:
+            del self._noted.refusals[key]
+
+    async def recall(self, team: str, source: str, event_id: str) -> Logged | None:
+        if self.away:
+            raise Transient("MongoDB: gone")
+        return self._noted.events.get(entry_id(team, source, event_id))
+
+    async def await_entry(self, team: str, source: str, event_id: str) -> Logged | None:
+        for entry in self.late:
+            self._noted.add(entry)
+        return await self.recall(team, source, event_id)
+
+    async def find(self, team: str, source: str, event_id: str) -> LogLine | None:
+        key = entry_id(team, source, event_id)
+        return self._line(key) if key in self._noted.events else None
+
+    async def by_trigger(self, team: str, trigger_id: str) -> LogLine | None:
+        for key, entry in self._noted.events.items():
+            if entry.event.team == team and any(woken.trigger_id == trigger_id for woken in entry.woken):
+                return self._line(key)
+        return None
+
+    async def page(self, team: str, source: str, *, page: int, page_size: int) -> tuple[list[LogLine], bool]:
+        wanted = team, source
+        lines = [
+            self._line(key)
+            for key, each in self._noted.events.items()
+            if (each.event.team, each.event.source) == wanted
+        ]
+        lines += [_line(each) for each in self._noted.refusals.values() if (each.last.team, each.last.source) == wanted]
+        rest = sorted(lines, key=lambda line: line.at, reverse=True)[(page - 1) * page_size :]
+        return rest[:page_size], len(rest) > page_size
+
+    def _line(self, key: str) -> LogLine:
+        entry, repeats = self._noted.events[key], self._noted.repeats.get(key)
+        event = entry.event
+        line = LogLine(
+            event.source, Status.ACCEPTED, event.id, event.received_at, 1, event.received_at, event.type, entry.woken
+        )
+        return replace(line, count=1 + repeats.count, last_at=repeats.last_at) if repeats else line
+
+
+class MemoryLeases:
+    """`asked` counts the questions; `away` makes it fail."""
+
+    def __init__(self) -> None:
+        self._taken: dict[tuple[str, int], int] = {}
+        self.asked = 0
+        self.away = False
+
+    async def lease(self, key: str, window: int, wanted: int, limit: int) -> int:
+        self.asked += 1
+        if self.away:
+            raise Transient("MongoDB: gone")
+        before = self._taken.get((key, window), 0)
+        self._taken[key, window] = before + wanted
+        return max(0, min(wanted, limit - before))
+
+
+def _same_source(refusals: Refusals, refusal: Refusal) -> bool:
+    return (refusals.last.team, refusals.last.source) == (refusal.team, refusal.source)
+
+
+def _line(refusals: Refusals) -> LogLine:
+    last = refusals.last
+    return LogLine(
+        last.source,
+        Status.REFUSED,
+        last.event_id,
+        refusals.first_at,
+        refusals.count,
+        last.at,
+        reason=last.reason,
+        request_id=last.request_id,
+    )

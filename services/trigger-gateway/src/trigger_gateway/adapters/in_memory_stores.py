@@ -1,0 +1,241 @@
+"""The gateway's ports in memory, held to the same tests as the real ones."""
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from rota_common.errors import Transient
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.execution import TriggerReply
+from rota_contracts.messages.trigger import TriggerReceivedV1
+from rota_contracts.robots.robot import Robot
+from rota_contracts.roles import Role
+from trigger_gateway.ports import Earlier, Hearing, Outcome, Removal
+from trigger_gateway.robots.record import RobotRecord, Subscriber, database_sources, subscriber, webhook_sources
+from trigger_gateway.sources.source import Source
+from trigger_gateway.teams.api_keys import ApiKey
+
+
+class MemoryTeams:
+    def __init__(self) -> None:
+        self._teams: dict[str, str] = {}
+        self._paused: dict[str, set[str]] = {}
+
+    async def add(self, team: str, name: str) -> bool:
+        new = team not in self._teams
+        self._teams.setdefault(team, name)
+        return new
+
+    async def exists(self, team: str) -> bool:
+        return team in self._teams
+
+    async def paused(self, team: str) -> list[str]:
+        return sorted(self._paused.get(team, ()))
+
+    async def note_paused(self, team: str, members: Sequence[str]) -> None:
+        if team in self._teams:
+            self._paused[team] = self._paused.get(team, set()) | set(members)
+
+    async def forget_paused(self, team: str, members: Sequence[str]) -> None:
+        self._paused[team] = self._paused.get(team, set()) - set(members)
+
+
+class MemoryKeys:
+    def __init__(self) -> None:
+        self._keys: dict[str, ApiKey] = {}
+
+    async def add(self, key: ApiKey) -> None:
+        self._keys[key.key_id] = key
+
+    async def find(self, key_id: str) -> ApiKey | None:
+        return self._keys.get(key_id)
+
+    async def of_team(self, team: str) -> list[ApiKey]:
+        return sorted((key for key in self._keys.values() if key.team == team), key=lambda key: key.created_at)
+
+    async def remove(self, team: str, key_id: str) -> Removal:
+        mine = await self.of_team(team)
+        if key_id not in {key.key_id for key in mine}:
+            return Removal.UNKNOWN
+        if [key.key_id for key in mine if key.role is Role.OWNER] == [key_id]:
+            return Removal.LAST_OWNER
+        del self._keys[key_id]
+        return Removal.DONE
+
+
+class MemorySources:
+    """`asked` counts the look-ups."""
+
+    def __init__(self) -> None:
+        self._sources: dict[tuple[str, str], Source] = {}
+        self.asked = 0
+
+    async def add(self, source: Source) -> bool:
+        new = (source.team, source.name) not in self._sources
+        self._sources.setdefault((source.team, source.name), source)
+        return new
+
+    async def find(self, team: str, name: str) -> Source | None:
+        self.asked += 1
+        return self._sources.get((team, name))
+
+    async def of_team(self, team: str) -> list[Source]:
+        return sorted((each for each in self._sources.values() if each.team == team), key=lambda each: each.name)
+
+    async def databases(self) -> list[Source]:
+        found = (each for each in self._sources.values() if each.database is not None)
+        return sorted(found, key=lambda each: (each.team, each.name))
+
+    async def replace(self, source: Source, *, expected: Source) -> bool:
+        key = source.team, source.name
+        if self._sources.get(key) != expected:
+            return False
+        self._sources[key] = source
+        return True
+
+    async def remove(self, team: str, name: str) -> bool:
+        return self._sources.pop((team, name), None) is not None
+
+
+class MemoryRobots:
+    def __init__(self) -> None:
+        self._records: dict[tuple[str, str], RobotRecord] = {}
+
+    async def find(self, team: str, member: str) -> RobotRecord | None:
+        return self._records.get((team, member))
+
+    async def insert(self, record: RobotRecord) -> bool:
+        new = _key(record.robot) not in self._records
+        self._records.setdefault(_key(record.robot), record)
+        return new
+
+    async def replace(self, record: RobotRecord, *, expected: RobotRecord) -> bool:
+        if self._unchanged(expected) is None:
+            return False
+        self._records[_key(record.robot)] = record
+        return True
+
+    async def note_judged(self, record: RobotRecord, at: datetime) -> bool:
+        there = self._unchanged(record)
+        if there is None:
+            return False
+        self._records[_key(record.robot)] = replace(there, judged_at=at)
+        return True
+
+    async def mark_synced(self, robot: Robot, *, confirmed: bool) -> None:
+        there = self._records.get(_key(robot))
+        if there is not None and there.robot.rev == robot.rev:
+            marked = replace(there, synced=True, announced=True, confirmed=there.confirmed or confirmed)
+            self._records[_key(robot)] = marked
+
+    async def unsynced(self, limit: int) -> list[RobotRecord]:
+        waiting = [record for record in self._records.values() if not record.synced]
+        return sorted(waiting, key=lambda record: record.changed_at)[:limit]
+
+    async def page(self, team: str, *, page: int, page_size: int) -> tuple[list[Robot], int]:
+        mine = sorted(self._of_team(team), key=lambda robot: robot.member_id)
+        return mine[(page - 1) * page_size : page * page_size], len(mine)
+
+    async def subscribers(self, team: str, source: str, *, kind: str = "webhook") -> list[Subscriber]:
+        named = webhook_sources if kind == "webhook" else database_sources
+        return [subscriber(robot) for robot in self._of_team(team) if source in named(robot)]
+
+    def _unchanged(self, record: RobotRecord) -> RobotRecord | None:
+        there = self._records.get(_key(record.robot))
+        same = there and (there.robot.rev, there.judged_at) == (record.robot.rev, record.judged_at)
+        return there if same else None
+
+    def _of_team(self, team: str) -> list[Robot]:
+        robots = (record.robot for record in self._records.values())
+        return [robot for robot in robots if robot.team_id == team and not robot.deleted]
+
+
+class MemoryDefinitions:
+    """`away` makes it fail at once, `breaks` only after everything looked well."""
+
+    def __init__(self) -> None:
+        self.robots: dict[tuple[str, str], Robot] = {}
+        self.announced: list[tuple[str, int, bool]] = []
+        self.away = self.breaks = False
+
+    def check(self) -> None:
+        if self.away:
+            raise Transient("NATS: not connected")
+
+    async def put(self, robot: Robot) -> None:
+        if self.away or self.breaks:
+            raise Transient("NATS: gone")
+        there = self.robots.get(_key(robot))
+        if there is None or there.rev < robot.rev:
+            self.robots[_key(robot)] = robot
+
+    async def announce(self, robot: Robot, *, created: bool) -> None:
+        fact = (robot.member_id, robot.rev, created)
+        if fact not in self.announced:
+            self.announced.append(fact)
+
+
+class MemoryTriggers:
+    """Keeps what was published, each trigger once; `away` makes it fail."""
+
+    def __init__(self) -> None:
+        self.published: dict[str, TriggerReceivedV1] = {}
+        self.away = False
+
+    async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> bool:
+        if self.away:
+            raise Transient("NATS: not connected")
+        new = trigger.trigger_id not in self.published
+        self.published.setdefault(trigger.trigger_id, trigger)
+        return new
+
+
+class ScriptedOutcomes:
+    """Says `says` of every trigger, and `knows` when it is asked."""
+
+    def __init__(self, says: Outcome | None = None, knows: TriggerReply | None = None) -> None:
+        self.says, self.knows = says, knows
+
+    @contextlib.asynccontextmanager
+    async def hearing(self, team: str, member: str) -> AsyncIterator[Hearing]:
+        yield self
+
+    async def outcome(self, trigger_id: str, *, within: float) -> Outcome | None:
+        return self.says
+
+    async def read(self, team: str, trigger_id: str) -> TriggerReply | None:
+        return self.knows
+
+
+class ScriptedAgents:
+    """Says `says` of every message; `calls` is what it was asked."""
+
+    def __init__(self) -> None:
+        self.says = AgentReply(agent_id="rota.message", content="Hello.", model="rehearsal")
+        self.fails: Exception | None = None
+        self.calls: list[CallAgent] = []
+
+    async def answer(self, call: CallAgent) -> AgentReply:
+        self.calls.append(call)
+        if self.fails is not None:
+            raise self.fails
+        return self.says
+
+
+class MemoryRequests:
+    def __init__(self) -> None:
+        self._requests: dict[str, Earlier] = {}
+
+    async def remember(self, request_id: str, digest: str) -> Earlier | None:
+        first = self._requests.get(request_id)
+        self._requests.setdefault(request_id, Earlier(digest))
+        return first
+
+    async def note(self, request_id: str, answer: str) -> None:
+        if request_id in self._requests:
+            self._requests[request_id] = replace(self._requests[request_id], answer=answer)
+
+
+def _key(robot: Robot) -> tuple[str, str]:
+    return robot.team_id, robot.member_id

@@ -1,0 +1,1 @@
+"""Databases as sources: their changes become triggers."""

@@ -1,0 +1,81 @@
+"""A change of a database as an event: what a robot is told of it (TG-12)."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from rota_contracts.model import Json
+from rota_contracts.sources import SourceKind
+from trigger_gateway.problems import Invalid
+from trigger_gateway.sources.source import Source
+from trigger_gateway.webhooks.inbound_event import EVENT_ID_LIMIT, InboundEvent
+
+DATA_LIMIT = 512 * 1024
+"""Bytes of an event's data as JSON; a message of the bus holds 1 MB."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change as its database tells it, in plain JSON.
+
+    `place` is the change's place in the database's own log: the same whoever reads it, and however often. `truncated`:
+    something of it was too large to be fetched. `unreadable`, where it is set, says why there is nothing to be read.
+    """
+
+    place: str
+    operation: str
+    at: datetime
+    key: Json = None
+    document: Json = None
+    updated: Mapping[str, Json] | None = field(default_factory=dict)
+    removed: Sequence[str] | None = ()
+    truncated: bool = False
+    unreadable: str = ""
+
+
+def event_of(source: Source, change: Change, received_at: datetime) -> InboundEvent:
+    """Raise Invalid for a change that can't be one."""
+    if change.unreadable:
+        raise Invalid("unreadable_change", change.unreadable)
+    event_id, kind = event_id_of(change), SourceKind.DATABASE.value
+    return InboundEvent(source.team, source.name, event_id, change.operation, _data(change), received_at, kind=kind)
+
+
+def event_id_of(change: Change) -> str:
+    """The change's place, which grows with the document's key: one that is too long for a name has a digest."""
+    place = change.place
+    return place if len(place) <= EVENT_ID_LIMIT else hashlib.sha256(place.encode()).hexdigest()
+
+
+def is_wanted(source: Source, event: InboundEvent) -> bool:
+    """Do the source's own conditions hold?"""
+    conditions = source.database.conditions if source.database else ()
+    return all(condition.holds(event.data) for condition in conditions)
+
+
+def _data(change: Change) -> dict[str, Any]:
+    """Without the document if that is too large: the robot still wakes, and knows which one it is."""
+    data: dict[str, Any] = {
+        "operation": change.operation,
+        "document_key": change.key,
+        "document": change.document,
+        "updated_fields": None if change.updated is None else dict(change.updated),
+        "removed_fields": None if change.removed is None else list(change.removed),
+        "at": change.at.isoformat(),
+    }
+    if change.truncated:
+        data["truncated"] = True
+    for name in ("document", "updated_fields", "removed_fields"):
+        if _fits(data):
+            return data
+        data |= {name: None, "truncated": True}
+    if _fits(data):
+        return data
+    raise Invalid("too_large", f"expected at most {DATA_LIMIT} bytes of JSON: the document's key alone is larger")
+
+
+def _fits(data: Mapping[str, Any]) -> bool:
+    return len(json.dumps(data, ensure_ascii=False).encode()) <= DATA_LIMIT

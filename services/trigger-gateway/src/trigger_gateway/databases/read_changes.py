@@ -1,0 +1,183 @@
+"""Reads one database for as long as it is ours: each change becomes the triggers of the robots that want it.
+
+The triggers are stored first, the place in the database's log after them: whoever comes after a crash makes the same
+triggers again, with the same ids.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from random import Random
+from time import monotonic
+
+from rota_common.clock import Clock
+from rota_common.errors import Transient
+from rota_common.retries import backoff
+from rota_common.runtime import metrics
+from rota_common.runtime.logs import logger
+from rota_contracts.messages.trigger import TriggerReceivedV1
+from trigger_gateway.databases.change_event import Change, event_id_of, event_of, is_wanted
+from trigger_gateway.databases.change_streams import (
+    Batch,
+    ChangeStream,
+    Claim,
+    ClaimLost,
+    Databases,
+    Interrupted,
+    Readings,
+    ReadingState,
+)
+from trigger_gateway.ports import Triggers
+from trigger_gateway.problems import Problem
+from trigger_gateway.robots.routes import Routes
+from trigger_gateway.sources.source import Source
+from trigger_gateway.webhooks.inbound_event import InboundEvent, Woken, triggers_of
+from trigger_gateway.webhooks.inbound_log import InboundLog, Logged, Refusal
+
+AT_ONCE = 64
+"""Triggers that are published side by side."""
+
+BATCH = 200
+SAVE_IDLE_S = 10.0
+"""So often the place of a quiet stream is saved: else the database's log might end behind it."""
+
+RETRY_BASE_S, RETRY_CAP_S = 0.5, 30.0
+BUG = "an error inside Rota: see the gateway's log"
+
+
+class ReadChanges:
+    def __init__(
+        self,
+        databases: Databases,
+        readings: Readings,
+        routes: Routes,
+        triggers: Triggers,
+        inbound: InboundLog,
+        clock: Clock,
+        random: Random,
+        *,
+        service: str,
+        outages: tuple[type[Exception], ...],
+    ) -> None:
+        """`outages`: what else our own store raises when it is away."""
+        self._databases, self._readings, self._routes = databases, readings, routes
+        self._triggers, self._inbound, self._clock, self._random = triggers, inbound, clock, random
+        self._away: tuple[type[Exception], ...] = (Transient, *outages)
+        self._log = logger(service=service)
+
+    async def __call__(self, source: Source, claim: Claim) -> None:
+        """Return when somebody else reads it; else go on until cancelled."""
+        reading = _Reading(claim)
+        while True:
+            try:
+                await self._attempt(source, reading)
+            except ClaimLost:
+                self._log.warning("reading lost to another replica", team=source.team, source=source.name)
+                return
+            except self._away as error:  # our own store is away: nothing can be noted
+                self._log.warning("reading waits", team=source.team, source=source.name, reason=str(error))
+            reading.failures += 1
+            await asyncio.sleep(backoff(reading.failures, random=self._random, base=RETRY_BASE_S, cap=RETRY_CAP_S))
+
+    async def _attempt(self, source: Source, reading: "_Reading") -> None:
+        """Read until something is in the way, and note what."""
+        try:
+            await self._follow(source, reading)
+        except Interrupted as lost:
+            await self._readings.lose(reading.claim, lost.reason, after=lost.after, now=self._clock())
+            metrics.DATABASE_LOST.inc()
+            self._log.error("changes lost", team=source.team, source=source.name, reason=lost.reason)
+            reading.failures = 0
+        except Transient as error:
+            self._log.warning("reading waits", team=source.team, source=source.name, reason=str(error))
+            await self._readings.note(reading.claim, ReadingState.WAITING, str(error))
+        except ClaimLost:
+            raise
+        except self._away:
+            raise
+        except Exception:
+            self._log.exception("reading failed", team=source.team, source=source.name)
+            await self._readings.note(reading.claim, ReadingState.WAITING, BUG)
+
+    async def _follow(self, source: Source, reading: "_Reading") -> None:
+        if source.database is None:
+            raise TypeError(f"expected {source.team}/{source.name} to be a database: it is a webhook")
+        place = await self._readings.place(reading.claim)
+        reading.saved(place.after)
+        async with self._databases.follow(source.database, place) as stream:
+            await self._readings.note(reading.claim, ReadingState.READING)
+            while True:
+                await self._next(source, reading, stream)
+                reading.failures = 0
+
+    async def _next(self, source: Source, reading: "_Reading", stream: ChangeStream) -> None:
+        batch = await stream.batch(BATCH)
+        count = await self._take(source, batch) if batch.changes else 0
+        if batch.after is None or batch.after == reading.after or not (batch.changes or reading.is_old):
+            return
+        last = batch.changes[-1].at if count else None
+        await self._readings.advance(reading.claim, batch.after, changes=count, last_change_at=last)
+        reading.saved(batch.after)
+
+    async def _take(self, source: Source, batch: Batch) -> int:
+        """Publish what the changes become, and log them; how many were events."""
+        events = [event for change in batch.changes if (event := self._event(source, change)) is not None]
+        route = await self._routes.find(source.team, source.name)
+        woken = [(event, triggers_of(event, route.subscribers if route else ())) for event in events]
+        refused = await self._publish([trigger for _, triggers in woken for trigger in triggers])
+        for event, triggers in woken:
+            stored = [Woken(each.trigger_id, each.member_id) for each in triggers if each.trigger_id not in refused]
+            _count("triggered" if stored else "refused" if triggers else "unwanted")
+            await self._inbound.add(Logged(event, stored))
+        return len(events)
+
+    def _event(self, source: Source, change: Change) -> InboundEvent | None:
+        """None if the source doesn't want it, or if it can't be an event: that is noted, and holds up nobody."""
+        at = self._clock()
+        try:
+            event = event_of(source, change, at)
+        except Problem as problem:
+            self._log.warning("change refused", team=source.team, source=source.name, reason=problem.message)
+            self._inbound.refused(Refusal(source.team, source.name, problem.code, at, event_id=event_id_of(change)))
+            _count("refused")
+            return None
+        if is_wanted(source, event):
+            return event
+        _count("filtered")
+        return None
+
+    async def _publish(self, triggers: Sequence[TriggerReceivedV1]) -> set[str]:
+        """Raise Transient unless all are stored; the ids of those that never can be."""
+        refused = set[str]()
+
+        async def publish(trigger: TriggerReceivedV1) -> None:
+            try:
+                await self._triggers.publish(trigger)
+            except Problem as problem:
+                self._log.warning("trigger refused", trigger=trigger.trigger_id, reason=problem.message)
+                refused.add(trigger.trigger_id)
+
+        for start in range(0, len(triggers), AT_ONCE):
+            await asyncio.gather(*map(publish, triggers[start : start + AT_ONCE]))
+        return refused
+
+
+class _Reading:
+    """How far this replica is with it."""
+
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+        self.after: str | None = None
+        self.failures = 0
+        self._saved_at = monotonic()
+
+    def saved(self, after: str | None) -> None:
+        self.after, self._saved_at = after, monotonic()
+
+    @property
+    def is_old(self) -> bool:
+        """Would it be worth saving a place though nothing has changed?"""
+        return self.after is None or monotonic() - self._saved_at >= SAVE_IDLE_S
+
+
+def _count(outcome: str) -> None:
+    metrics.DATABASE_CHANGES.labels(outcome).inc()

@@ -1,0 +1,115 @@
+"""Routes that know who asks before they look at the body (DEC-7), and that read JSON strictly."""
+
+import json
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from pydantic_core import from_json
+
+from trigger_gateway.http.client_ip import client_address
+from trigger_gateway.http.dependencies import parts_of
+from trigger_gateway.http.errors import ERRORS, TOO_MANY
+from trigger_gateway.teams.authenticate import Caller
+from trigger_gateway.teams.roles import needed
+
+BEARER = Depends(HTTPBearer(auto_error=False, description="a team's key, or the administrator's"))
+"""For the documentation alone: the routes below do the checking."""
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+Guard = Callable[[Request], Awaitable[None]]
+
+
+class StrictJson(Request):
+    async def json(self) -> Any:
+        """Refuses what the bus's JSON can't carry: NaN, lone surrogates, absurd nesting."""
+        body = await self.body()
+        try:
+            return from_json(body, allow_inf_nan=False)
+        except ValueError as error:
+            raise json.JSONDecodeError(str(error), "", 0) from error
+
+
+async def admin_only(request: Request) -> None:
+    await parts_of(request).authenticate.admin(_bearer(request))
+
+
+async def everybody(request: Request) -> None: ...
+
+
+class AdminRoute(APIRoute):
+    def get_route_handler(self) -> Handler:
+        return _guarded(admin_only, super().get_route_handler())
+
+
+class TeamRoute(APIRoute):
+    """The path has a `{team}`. Which role it takes stands in the table of `trigger_gateway.teams.roles`."""
+
+    def get_route_handler(self) -> Handler:
+        role = needed(self.name)
+
+        async def own_team_only(request: Request) -> None:
+            authenticate, team = parts_of(request).authenticate, request.path_params["team"]
+            request.state.caller = await authenticate.for_team(_bearer(request), team, role)
+
+        return _guarded(own_team_only, super().get_route_handler())
+
+
+async def counted(request: Request) -> None:
+    parts = parts_of(request)
+    await parts.rates.by_address(client_address(request, parts.trusted_proxies))
+
+
+class CountedRoute(APIRoute):
+    """Takes no key, but no more from one address than its limit."""
+
+    def get_route_handler(self) -> Handler:
+        return _guarded(counted, super().get_route_handler())
+
+
+class OpenRoute(APIRoute):
+    """Takes no key."""
+
+    def get_route_handler(self) -> Handler:
+        return _guarded(everybody, super().get_route_handler())
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks, on a team's route."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+CallerDep = Annotated[Caller, Depends(caller_of)]
+
+
+def admin_router(topic: str) -> APIRouter:
+    return APIRouter(prefix="/v1", tags=[topic], route_class=AdminRoute, dependencies=[BEARER], responses=ERRORS)
+
+
+def team_router(topic: str) -> APIRouter:
+    prefix = "/v1/teams/{team}"
+    return APIRouter(prefix=prefix, tags=[topic], route_class=TeamRoute, dependencies=[BEARER], responses=ERRORS)
+
+
+def open_router(topic: str, *, prefix: str = "/v1") -> APIRouter:
+    return APIRouter(prefix=prefix, tags=[topic], route_class=OpenRoute, responses=ERRORS)
+
+
+def counted_router(topic: str) -> APIRouter:
+    return APIRouter(prefix="/v1", tags=[topic], route_class=CountedRoute, responses=ERRORS | TOO_MANY)
+
+
+def _guarded(guard: Guard, handle: Handler) -> Handler:
+    async def handler(request: Request) -> Response:
+        await guard(request)
+        return await handle(StrictJson(request.scope, request.receive))
+
+    return handler
+
+
+def _bearer(request: Request) -> str | None:
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else None

@@ -1,0 +1,1 @@
+"""Robots: their records, their health, and the routes from sources to them."""

@@ -1,0 +1,187 @@
+"""What the gateway knows of robots, and the decisions about them: no I/O, no clock."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from rota_contracts.messages.robot_state import RobotState
+from rota_contracts.model import Name
+from rota_contracts.robots.events import EventSubscription
+from rota_contracts.robots.robot import (
+    Robot,
+    RobotDefinition,
+    RobotStatus,
+    RunFailure,
+    parse_definition,
+)
+from rota_contracts.sources import OPERATIONS
+from trigger_gateway.problems import FieldProblem, Invalid
+
+SETTABLE = (RobotStatus.IDLE, RobotStatus.PAUSED, RobotStatus.MAINTENANCE)
+"""What an owner may set; `working` is derived and `error` comes from a run."""
+
+DEFINITION_LIMIT = 512 * 1024
+"""Bytes of JSON, with every default written out: everybody reads robots as messages, and those hold 1 MB."""
+
+
+@dataclass(frozen=True)
+class RobotRecord:
+    """A robot as the gateway keeps it.
+
+    `synced`: everybody else has been told of this `rev`. `announced`: they have been told of its creation.
+    `confirmed`: whoever created it has been told that it worked; until then a repeat of the creation is welcome.
+    `judged_at`: when it was last said whether it is in error, by a run or by its owner; what was said earlier is void.
+    """
+
+    robot: Robot
+    changed_at: datetime
+    synced: bool = False
+    announced: bool = False
+    confirmed: bool = False
+    judged_at: datetime | None = None
+
+    def judged_by(self, at: datetime) -> bool:
+        """Has this been said, or something later?"""
+        return self.judged_at is not None and self.judged_at >= at
+
+
+class RobotView(RobotDefinition):
+    """A robot as people see it: what is kept of it, but for its status, which is derived (TG-18)."""
+
+    member_id: Name
+    team_id: Name
+    robot_status: RobotStatus = Field(description="error, else working, else what its owner has set")
+    error: RunFailure | None
+    rev: int
+    deleted: bool
+
+
+@dataclass(frozen=True)
+class Subscriber:
+    """A robot that subscribes to a source."""
+
+    member: str
+    rev: int
+    subscriptions: tuple[EventSubscription, ...]
+
+    def wants(self, source: str, event_type: str | None, data: Mapping[str, Any], *, kind: str = "webhook") -> bool:
+        return any(each.wants(source, event_type, data, kind=kind) for each in self.subscriptions)
+
+
+def webhook_sources(robot: Robot) -> list[str]:
+    """The names of the sources that a robot subscribes to: what its record is found by."""
+    found = {s.source.removeprefix("/webhook/") for s in robot.robot_config.events if s.type == "webhook"}
+    return sorted(found)
+
+
+def database_sources(robot: Robot) -> list[str]:
+    """The same for databases: a webhook and a database may be called alike."""
+    return sorted({s.source_name for s in robot.robot_config.events if s.type == "database"})
+
+
+def subscriber(robot: Robot) -> Subscriber:
+    return Subscriber(robot.member_id, robot.rev, tuple(robot.robot_config.events))
+
+
+def definition(raw: Mapping[str, Any]) -> RobotDefinition:
+    """An owner's definition; raises Invalid, which names every field that is wrong."""
+    try:
+        parsed = parse_definition(raw)
+    except ValidationError as error:
+        raise invalid("invalid_robot", "the robot's definition is not valid", error) from error
+    if (size := len(parsed.model_dump_json().encode())) > DEFINITION_LIMIT:
+        raise Invalid("too_large", f"expected a definition of at most {DEFINITION_LIMIT} bytes, not {size}")
+    if wrong := _wrong_changes(parsed):
+        raise Invalid("invalid_robot", "the robot's definition is not valid", wrong)
+    return parsed
+
+
+def owners_part(robot: Robot) -> RobotDefinition:
+    """What its owner wrote of a robot."""
+    return RobotDefinition.model_validate(robot.model_dump(include=set(RobotDefinition.model_fields)))
+
+
+def replaced(robot: Robot, new: RobotDefinition) -> Robot:
+    """The robot with a new definition; its name stays."""
+    if new.member_id not in (None, robot.member_id):
+        raise _misplaced("member_id", f"expected {robot.member_id} or nothing: a robot keeps its member_id")
+    return Robot.model_validate(
+        {**robot.model_dump(), **new.model_dump(), "member_id": robot.member_id, "rev": robot.rev + 1}
+    )
+
+
+def changed(robot: Robot, patch: Mapping[str, Any]) -> Robot:
+    """The robot with the given top-level fields replaced. `robot_status` may be one of SETTABLE (TG-17), and setting it
+    ends an error (DEC-15)."""
+    fields = dict(patch)
+    said = {"robot_status": _status(fields.pop("robot_status")), "error": None} if "robot_status" in fields else {}
+    written = owners_part(robot)
+    new = definition({**written.model_dump(mode="json"), **fields}) if fields else written
+    return replaced(robot, new).model_copy(update=said)
+
+
+def judged(record: RobotRecord, error: RunFailure | None, *, said_at: datetime, now: datetime) -> RobotRecord:
+    """The record after a run has failed or completed: the same `rev` if that changes nothing that others read."""
+    if record.robot.error == error:
+        return replace(record, judged_at=said_at)
+    robot = record.robot.model_copy(update={"error": error, "rev": record.robot.rev + 1})
+    return next_record(record, robot, now, judged_at=said_at)
+
+
+def as_told(robot: Robot) -> RobotStatus:
+    """Its status as far as its record knows it."""
+    return RobotStatus.ERROR if robot.error is not None else robot.robot_status
+
+
+def as_read(robot: Robot, state: RobotState | None = None) -> RobotView:
+    """`state` is how it stands; None where nobody could say."""
+    status = as_told(robot)
+    if status is not RobotStatus.ERROR and state is not None and state.running > 0:
+        status = RobotStatus.WORKING
+    return RobotView.model_construct(**{**dict(robot), "robot_status": status})
+
+
+def same(left: Robot, right: Robot) -> bool:
+    """Do they differ in their revision alone?"""
+    return left.model_copy(update={"rev": right.rev}) == right
+
+
+def next_record(record: RobotRecord, robot: Robot, at: datetime, *, judged_at: datetime | None) -> RobotRecord:
+    """The record after a change of the robot."""
+    return replace(record, robot=robot, changed_at=at, synced=False, judged_at=judged_at)
+
+
+def invalid(code: str, message: str, error: ValidationError) -> Invalid:
+    """Pydantic's errors as ours."""
+    fields = [FieldProblem(".".join(str(part) for part in e["loc"]), plain(e["msg"])) for e in error.errors()]
+    return Invalid(code, message, fields)
+
+
+def plain(message: str) -> str:
+    """Pydantic's sentence without its own prefix."""
+    return message.removeprefix("Value error, ")
+
+
+def _wrong_changes(parsed: RobotDefinition) -> list[FieldProblem]:
+    """Subscriptions that would wait for a change that no database makes (TG-12)."""
+    return [
+        FieldProblem(
+            f"robot_config.events.{number}.filter.trigger",
+            f"expected {', '.join(OPERATIONS)} or nothing for each of them, not {each.filter.trigger!r}",
+        )
+        for number, each in enumerate(parsed.robot_config.events)
+        if each.type == "database" and each.filter.trigger not in (None, *OPERATIONS)
+    ]
+
+
+def _status(raw: Any) -> RobotStatus:
+    if raw not in SETTABLE:
+        raise _misplaced("robot_status", f"expected one of {', '.join(SETTABLE)}, not {raw!r}")
+    return RobotStatus(raw)
+
+
+def _misplaced(field: str, message: str) -> Invalid:
+    return Invalid("invalid_robot", "the change of the robot is not valid", [FieldProblem(field, message)])

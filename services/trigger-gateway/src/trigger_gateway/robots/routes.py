@@ -1,0 +1,81 @@
+"""Who gets the events of a source: the webhook's hot path, so the answer is kept in memory for a moment.
+
+A kept answer is at most `KEPT_FOR` old. It is dropped at once when this replica changes a robot or a source of the
+team, and when it hears that another replica has changed a robot. A source nobody knows is never kept, so a new one
+works at once everywhere. What a late answer can do: a source just removed on another replica is accepted for 2 s more,
+and a robot just deleted there gets a trigger, which the scheduler refuses visibly.
+"""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from rota_common.clock import Clock
+from trigger_gateway.ports import RobotRecords, Sources
+from trigger_gateway.robots.record import Subscriber
+from trigger_gateway.sources.source import Source
+
+KEPT_FOR = timedelta(seconds=2)
+KEPT_TEAMS = 10_000
+
+
+@dataclass(frozen=True)
+class Route:
+    source: Source
+    subscribers: tuple[Subscriber, ...]
+
+
+@dataclass(frozen=True)
+class _Kept:
+    until: datetime
+    loading: asyncio.Task[Route | None]
+
+
+class Routes:
+    """Asks the store once for all requests that come meanwhile."""
+
+    def __init__(self, sources: Sources, robots: RobotRecords, clock: Clock) -> None:
+        self._sources, self._robots, self._clock = sources, robots, clock
+        self._kept: OrderedDict[str, dict[str, _Kept]] = OrderedDict()
+
+    async def find(self, team: str, source: str) -> Route | None:
+        """None if the team has no such source."""
+        routes = self._of_team(team)
+        kept = routes.get(source)
+        if kept is None or kept.until <= self._clock():
+            kept = _Kept(self._clock() + KEPT_FOR, asyncio.create_task(self._load(team, source)))
+            routes[source] = kept
+        try:
+            # One request that is given up must not take the answer from the others.
+            route = await asyncio.shield(kept.loading)
+        except Exception:
+            self._drop(team, source, kept)
+            raise
+        if route is None:
+            self._drop(team, source, kept)
+        return route
+
+    def forget(self, team: str) -> None:
+        """A robot or a source of the team has changed. An answer under way is dropped too: it may be the old one."""
+        self._kept.pop(team, None)
+
+    def _of_team(self, team: str) -> dict[str, _Kept]:
+        routes = self._kept.setdefault(team, {})
+        self._kept.move_to_end(team)
+        if len(self._kept) > KEPT_TEAMS:
+            self._kept.popitem(last=False)
+        return routes
+
+    def _drop(self, team: str, source: str, kept: _Kept) -> None:
+        routes = self._kept.get(team, {})
+        if routes.get(source) is kept:
+            del routes[source]
+            if not routes:  # or the names that somebody guesses would crowd out the real ones
+                del self._kept[team]
+
+    async def _load(self, team: str, source: str) -> Route | None:
+        found = await self._sources.find(team, source)
+        if found is None:
+            return None
+        return Route(found, tuple(await self._robots.subscribers(team, source, kind=found.kind)))

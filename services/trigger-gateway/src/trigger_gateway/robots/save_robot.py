@@ -1,0 +1,133 @@
+"""Creates and changes robots (TG-17, TG-19).
+
+Order: MongoDB with the next `rev` and `synced: false` → the bucket everybody reads → `robot.changed` → `synced: true`.
+When NATS is known to be away nothing is saved and the answer is 503. When it fails after the save, the answer is 503 as
+well and says that the change is stored: the sweeper tells everybody as soon as it can, and a repeat of the request is
+harmless, because a creation whose success was never reported may be repeated, and a change that changes nothing makes
+no new `rev`.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from rota_common.clock import Clock
+from rota_common.errors import Transient
+from rota_contracts.ids import derived_id
+from rota_contracts.robots.robot import Robot, RobotStatus
+from trigger_gateway.ports import RobotRecords
+from trigger_gateway.problems import Conflict, StoredNotApplied, no_robot
+from trigger_gateway.robots.record import RobotRecord, changed, definition, next_record, replaced, same
+from trigger_gateway.robots.routes import Routes
+from trigger_gateway.robots.sync_robots import SyncRobots
+
+TRIES = 5
+"""How often to try again when somebody else changes the robot at the same moment."""
+
+Edit = Callable[[Robot], Robot]
+
+
+class SaveRobot:
+    def __init__(
+        self, records: RobotRecords, sync: SyncRobots, routes: Routes, clock: Clock, new_id: Callable[[], str]
+    ) -> None:
+        self._records, self._sync, self._routes = records, sync, routes
+        self._clock, self._new_id = clock, new_id
+
+    async def create(self, team: str, raw: Mapping[str, Any], *, key: str | None = None) -> Robot:
+        """`key` is the sender's own name of the request: it makes a generated member_id the same for a repeat.
+
+        Raises Invalid for a wrong definition, Conflict when there is such a robot.
+        """
+        wanted = definition(raw)
+        member = wanted.member_id or self._generated(team, key)
+        robot = Robot.model_validate({**wanted.model_dump(), "member_id": member, "team_id": team})
+        self._sync.check()
+        for _ in range(TRIES):
+            existing = await self._records.find(team, member)
+            if existing is None:
+                record = self._first(robot)
+                if await self._records.insert(record):
+                    return await self._apply(record)
+            elif existing.robot.deleted:
+                if again := await self._create_again(existing, robot):
+                    return await self._apply(again)
+            elif not existing.confirmed and same(robot, existing.robot):
+                return await self._apply(existing)
+            else:
+                raise Conflict("robot_exists", f"team {team} has a robot {member} already: change it with PUT or PATCH")
+        raise _contended(member)
+
+    async def replace(self, team: str, member: str, raw: Mapping[str, Any]) -> Robot:
+        """A new definition in place of the old one; its status stays."""
+        wanted = definition(raw)
+        return await self._edit(team, member, lambda robot: replaced(robot, wanted))
+
+    async def change(self, team: str, member: str, patch: Mapping[str, Any]) -> Robot:
+        """Only the given top-level fields."""
+        judging = "robot_status" in patch
+        return await self._edit(team, member, lambda robot: changed(robot, patch), judging=judging)
+
+    async def set_status(self, team: str, member: str, status: RobotStatus, *, of: Collection[RobotStatus]) -> Robot:
+        """Of a robot that has one of the statuses `of`; any other stays as it is."""
+
+        def edit(robot: Robot) -> Robot:
+            return changed(robot, {"robot_status": status}) if robot.robot_status in of else robot
+
+        return await self._edit(team, member, edit, judging=True)
+
+    async def delete(self, team: str, member: str) -> None:
+        """From any state (DEC-16). The record stays as deleted (TG-20); everybody else is told and cleans up."""
+        record = await self._records.find(team, member)
+        if record is not None and record.robot.deleted and not record.synced:
+            await self._apply(record)  # a repeat, after the first could not be told to everybody
+            return
+        await self._edit(team, member, lambda robot: robot.model_copy(update={"deleted": True, "rev": robot.rev + 1}))
+
+    async def _edit(self, team: str, member: str, edit: Edit, *, judging: bool = False) -> Robot:
+        """`judging`: the owner sets the status, so that what runs have said of it before is void."""
+        self._sync.check()
+        for _ in range(TRIES):
+            record = await self._records.find(team, member)
+            if record is None or record.robot.deleted:
+                raise no_robot(team, member)
+            robot, now = edit(record.robot), self._clock()
+            judged_at = now if judging and not record.judged_by(now) else record.judged_at
+            if same(robot, record.robot):
+                if judged_at in (None, record.judged_at) or await self._records.note_judged(record, judged_at):
+                    return await self._apply(record)
+                continue
+            edited = next_record(record, robot, now, judged_at=judged_at)
+            if await self._records.replace(edited, expected=record):
+                return await self._apply(edited)
+        raise _contended(member)
+
+    async def _create_again(self, old: RobotRecord, robot: Robot) -> RobotRecord | None:
+        """A robot under the name of a deleted one. Its end is told first, or nobody would hear of it any more."""
+        if not old.synced:
+            await self._sync(old, confirmed=False)
+        record = self._first(robot.model_copy(update={"rev": old.robot.rev + 1}))
+        return record if await self._records.replace(record, expected=old) else None
+
+    def _first(self, robot: Robot) -> RobotRecord:
+        """Of a new robot. What runs of a deleted one of its name say of them is void."""
+        now = self._clock()
+        return RobotRecord(robot, now, judged_at=now)
+
+    async def _apply(self, record: RobotRecord) -> Robot:
+        robot = record.robot
+        self._routes.forget(robot.team_id)
+        try:
+            return await self._sync(record, confirmed=True)
+        except Transient as error:
+            raise StoredNotApplied(
+                "stored_not_applied",
+                f"robot {robot.member_id} is stored and will be applied as soon as NATS is back; a repeat is harmless",
+            ) from error
+
+    def _generated(self, team: str, key: str | None) -> str:
+        name = self._new_id() if key is None else derived_id("member", team, key)
+        return f"mem_{name.replace('-', '')[:12]}"
+
+
+def _contended(member: str) -> Conflict:
+    return Conflict("changed_meanwhile", f"robot {member} is being changed by others at the same moment: try again")

@@ -1,0 +1,45 @@
+"""Keeps whether a robot is in error, as its runs say (TG-18, DEC-15).
+
+What they say comes in any order, late and more than once: the newest instant counts, and that of the owner's last word
+among them, so that an old failure neither comes back nor undoes what its owner has set since.
+"""
+
+from datetime import datetime
+
+from rota_common.clock import Clock
+from rota_common.errors import Transient
+from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
+from rota_contracts.robots.robot import RunFailure
+from trigger_gateway.ports import RobotRecords
+from trigger_gateway.robots.record import judged
+from trigger_gateway.robots.sync_robots import SyncRobots
+
+TRIES = 5
+"""How often to try again when somebody else changes the robot at the same moment."""
+
+
+class JudgeRobot:
+    def __init__(self, records: RobotRecords, sync: SyncRobots, clock: Clock) -> None:
+        self._records, self._sync, self._clock = records, sync, clock
+
+    async def failed(self, fact: RobotFailedV1) -> None:
+        error = RunFailure(execution_id=fact.execution_id, message=fact.message, at=fact.at)
+        await self._judge(fact.team_id, fact.member_id, error, fact.at)
+
+    async def recovered(self, fact: RobotRecoveredV1) -> None:
+        await self._judge(fact.team_id, fact.member_id, None, fact.at)
+
+    async def _judge(self, team: str, member: str, error: RunFailure | None, at: datetime) -> None:
+        """Raise Transient when others change the robot all the time. What is saved and can't be told now is swept."""
+        for _ in range(TRIES):
+            record = await self._records.find(team, member)
+            if record is None or record.robot.deleted or record.judged_by(at):
+                return
+            after = judged(record, error, said_at=at, now=self._clock())
+            if after.robot.rev == record.robot.rev:
+                if await self._records.note_judged(record, at):
+                    return
+            elif await self._records.replace(after, expected=record):
+                await self._sync(after, confirmed=False)
+                return
+        raise Transient(f"robot {member} of team {team} is changed by others all the time")

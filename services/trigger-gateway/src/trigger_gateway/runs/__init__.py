@@ -1,0 +1,1 @@
+"""Runs on request: triggers by hand, interventions, pause, resume and stop."""

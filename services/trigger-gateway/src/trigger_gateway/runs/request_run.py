@@ -1,0 +1,149 @@
+"""Asks the scheduler for a run on a person's word, and waits a moment for what it says."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rota_common.clock import Clock
+from rota_contracts.ids import derived_id, execution_id
+from rota_contracts.messages.execution import ExecStatus, TriggerReply, TriggerState
+from rota_contracts.messages.trigger import (
+    ExecutorMode,
+    InterventionAction,
+    Message,
+    TriggerAdmittedV1,
+    TriggerInput,
+    TriggerReceivedV1,
+    TriggerType,
+)
+from rota_contracts.robots.clock import clock_context
+from rota_contracts.robots.robot import Robot
+from trigger_gateway.ports import Outcome, Outcomes, Requests, RobotRecords, Triggers
+from trigger_gateway.problems import Conflict, FieldProblem, Invalid, no_robot
+from trigger_gateway.robots.record import RobotRecord
+from trigger_gateway.runs.idempotency import seen_before
+
+PATIENCE_S = 0.8
+"""How long to wait for the scheduler's word, so that the answer is there within a second."""
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """A run that somebody asks for. `key` is the sender's own name of the request: repeats are one request."""
+
+    type: TriggerType
+    messages: Sequence[Message] = ()
+    action: InterventionAction | None = None
+    source: str | None = None
+    event_type: str | None = None
+    data: dict[str, Any] | None = None
+    executor_mode: ExecutorMode | None = None
+    locale: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class RunAnswer:
+    """TG-15. `repeated`: this request was made before, and this is what has become of it."""
+
+    execution_id: str
+    trigger_id: str
+    status: ExecStatus
+    message: str
+    repeated: bool = False
+
+
+class RequestRun:
+    def __init__(
+        self,
+        robots: RobotRecords,
+        triggers: Triggers,
+        outcomes: Outcomes,
+        requests: Requests,
+        clock: Clock,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._robots, self._triggers, self._outcomes, self._requests = robots, triggers, outcomes, requests
+        self._clock, self._new_id = clock, new_id
+
+    async def __call__(self, team: str, member: str, request: RunRequest, *, trace: str = "") -> RunAnswer:
+        """Raise NotFound for an unknown robot, Conflict with the scheduler's reason when it refuses the trigger."""
+        check(request)
+        record = await self._robots.find(team, member)
+        if record is None or record.robot.deleted:
+            raise no_robot(team, member)
+        trigger_id, repeated = await self._identify(team, member, request)
+        trigger = trigger_of(request, record, trigger_id, self._clock())
+        async with self._outcomes.hearing(team, member) as hearing:
+            # Also when it is a repeat: the first one may have failed right here, and the stream drops a second.
+            await self._triggers.publish(trigger, trace=trace)
+            if repeated:
+                read = await self._outcomes.read(team, trigger_id)
+                if read is not None and read.state is not TriggerState.UNKNOWN:
+                    return answer_again(trigger_id, read)
+            return answer(trigger_id, await hearing.outcome(trigger_id, within=PATIENCE_S))
+
+    async def _identify(self, team: str, member: str, request: RunRequest) -> tuple[str, bool]:
+        if request.key is None:
+            return self._new_id(), False
+        trigger_id = derived_id("trigger", team, member, "request", request.key)
+        return trigger_id, await seen_before(self._requests, trigger_id, request) is not None
+
+
+def check(request: RunRequest) -> None:
+    """Raise Invalid for a request that can't start a run."""
+    if request.type is TriggerType.HUMAN and not any(message.content for message in request.messages):
+        raise Invalid(
+            "invalid_request",
+            "a person's request needs words",
+            [FieldProblem("messages", "expected at least one message with content")],
+        )
+
+
+def trigger_of(request: RunRequest, record: RobotRecord, trigger_id: str, at: datetime) -> TriggerReceivedV1:
+    robot = record.robot
+    return TriggerReceivedV1(
+        team_id=robot.team_id,
+        member_id=robot.member_id,
+        trigger_id=trigger_id,
+        type=request.type,
+        input=TriggerInput(
+            action=request.action,
+            messages=list(request.messages),
+            source=request.source,
+            event_type=request.event_type,
+            data=request.data or {},
+            clock=clock_context(at, _zone(robot)) if request.type is TriggerType.CLOCK else None,
+        ),
+        received_at=at,
+        executor_mode=request.executor_mode,
+        locale=request.locale,
+        robot_rev=robot.rev,
+        scheduled_at=at if request.type is TriggerType.CLOCK else None,
+    )
+
+
+def answer(trigger_id: str, outcome: Outcome | None) -> RunAnswer:
+    """The answer to a first request; raises Conflict when the scheduler said no."""
+    if outcome is None:
+        text = "stored; the scheduler has not taken it up yet"
+        return RunAnswer(execution_id(trigger_id), trigger_id, ExecStatus.PENDING, text)
+    if isinstance(outcome, TriggerAdmittedV1):
+        return RunAnswer(outcome.execution_id, trigger_id, ExecStatus.PENDING, "queued")
+    raise Conflict(outcome.reason, outcome.message)
+
+
+def answer_again(trigger_id: str, read: TriggerReply) -> RunAnswer:
+    """The answer to a repeat, from what the scheduler knows; raises Conflict when it had said no."""
+    if read.state is TriggerState.REJECTED:
+        raise Conflict("rejected", read.message)
+    running = ExecStatus.RUNNING if read.state is TriggerState.RUNNING else ExecStatus.PENDING
+    run = read.execution_id or execution_id(trigger_id)
+    text = read.message or f"this request was made before: {read.state}"
+    return RunAnswer(run, trigger_id, read.status or running, text, repeated=True)
+
+
+def _zone(robot: Robot) -> str:
+    clock = robot.robot_config.clock
+    return clock.tz if clock else "UTC"

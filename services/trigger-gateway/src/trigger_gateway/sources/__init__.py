@@ -1,0 +1,1 @@
+"""Sources of events: their settings, secrets and signature schemes."""

@@ -1,0 +1,1 @@
+"""Teams, their API keys and roles."""

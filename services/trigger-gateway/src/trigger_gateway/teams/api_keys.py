@@ -1,0 +1,68 @@
+"""API keys: `rota_<key id>_<secret>`. Only the SHA-256 of the secret is kept; the key itself is shown once."""
+
+import hashlib
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from rota_contracts.roles import Role
+
+PREFIX = "rota"
+
+Token = Callable[[], str]
+"""A new random token of letters, digits, `-` and `_`, too long to be guessed."""
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """A key as it is kept. `name` says whose it is, for people."""
+
+    key_id: str
+    team: str
+    digest: str
+    created_at: datetime
+    role: Role = Role.OWNER
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Presented:
+    """A key as somebody presents it."""
+
+    key_id: str
+    secret: str
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A key and the text that is shown once."""
+
+    key: ApiKey
+    text: str
+
+
+def digest(secret: str) -> str:
+    """A fast hash is enough: the secret is long and random, so nobody can guess it from its hash."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def make_key(team: str, *, key_id: str, secret: str, at: datetime, role: Role = Role.OWNER, name: str = "") -> NewKey:
+    return NewKey(ApiKey(key_id, team, digest(secret), at, role, name), f"{PREFIX}_{key_id}_{secret}")
+
+
+def parse_key(text: str) -> Presented | None:
+    """The parts of a presented key; None if it isn't one of ours."""
+    prefix, _, rest = text.partition("_")
+    key_id, _, secret = rest.partition("_")
+    return Presented(key_id, secret) if prefix == PREFIX and key_id and secret else None
+
+
+def is_the_key(presented: Presented, key: ApiKey) -> bool:
+    """In constant time."""
+    return hmac.compare_digest(digest(presented.secret), key.digest)
+
+
+def is_the_secret(presented: str, expected: str) -> bool:
+    """In constant time, whatever their lengths and characters."""
+    return hmac.compare_digest(digest(presented), digest(expected))

@@ -1,0 +1,37 @@
+"""What each key may do (TG-24): one table, by the names of the team's routes."""
+
+from collections.abc import Mapping
+
+from rota_contracts.roles import Role
+
+ALLOWED: Mapping[Role, tuple[str, ...]] = {
+    Role.VIEWER: (
+        *("list_robots", "read_robot", "read_robot_status", "read_next_runs", "check_clock"),
+        *("list_executions", "read_execution", "read_delivery", "read_trigger", "read_event", "follow"),
+        *("list_plans", "list_sources", "read_source", "read_source_log", "list_keys", "list_subscriptions"),
+        *("list_deliveries", "read_delivery_request", "list_targets", "list_suppressions", "get_attachment"),
+    ),
+    Role.MEMBER: (
+        *("trigger", "intervene", "replay_execution", "search"),
+        *("pause_execution", "resume_execution", "stop_execution"),
+        *("replay_delivery", "replay_deliveries", "put_attachment"),
+        *("subscribe", "unsubscribe"),  # under the key's own name; others' are an admin's: http/subscriptions.py
+    ),
+    Role.ADMIN: (
+        *("create_robot", "replace_robot", "change_robot", "delete_robot"),
+        *("pause_robot", "resume_robot", "stop_robot", "pause_team", "resume_team", "stop_team"),
+        *("create_source", "change_source", "delete_source"),
+        *("enable_target", "disable_target", "suppress", "unsuppress"),
+        *("put_entry", "put_entries", "remove_entry", "remove_collection"),
+    ),
+    Role.OWNER: ("create_key", "delete_key"),
+}
+
+_NEEDED = {name: role for role, names in ALLOWED.items() for name in names}
+
+
+def needed(route: str) -> Role:
+    """The least role that may use a route of a team. A route that isn't in the table can't be made."""
+    if route not in _NEEDED:
+        raise ValueError(f"expected the route {route} in the table of what each role may do: add it to {__name__}")
+    return _NEEDED[route]

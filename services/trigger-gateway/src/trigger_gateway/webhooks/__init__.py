@@ -1,0 +1,1 @@
+"""Webhooks: signed posts of senders become triggers."""

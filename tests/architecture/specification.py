@@ -16,8 +16,12 @@ from tests.architecture.sources import ROOT, Source, all_sources, functions
 DOCUMENT = ROOT / "docs/specification.md"
 STATES = ("works", "partial", "planned")
 MOST = 3
+MODULE = 1000
+CLIENTS = ("cli/", "tests/integration/cli/")
 SERIES = "TG|SC|EX|VA|DC|LE|ME|CL|DEC"
-ID = re.compile(rf"\b(?:(?P<series>{SERIES})-(?P<first>\d+)(?: to (?P=series)-(?P<last>\d+))?|(?P<feature>F(?:[1-9]|1\d|2[0-5])))\b(?!%)")
+ID = re.compile(
+    rf"\b(?:(?P<series>{SERIES})-(?P<first>\d+)(?: to (?P=series)-(?P<last>\d+))?|(?P<feature>F(?:[1-9]|1\d|2[0-5])))\b(?!%)"
+)
 ROW = re.compile(r"\| (?P<id>[A-Z]+-?\d+) \| (?P<asks>.+?) \| (?P<state>\w+) \| (?P<remark>.*?) ?\| (?P<tests>.*?) ?\|")
 
 
@@ -33,7 +37,8 @@ class Row:
 
     def __str__(self) -> str:
         tests = "<br>".join(f"`{test}`" for test in self.tests)
-        return f"| {' | '.join((self.id, self.asks, self.state, self.remark, tests))} |".replace("|  |", "| |")
+        cells = (self.id, self.asks, self.state, self.remark, tests)
+        return f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in cells)}|"
 
 
 def ids(text: str) -> Iterator[str]:
@@ -49,18 +54,22 @@ def ids(text: str) -> Iterator[str]:
 
 @cache
 def carried() -> dict[str, tuple[str, ...]]:
-    """Id → the tests that carry it, those first that carry few, and modules last."""
+    """Id → the tests that carry it: a client's last, then those first that carry few, and modules last."""
     found: dict[str, dict[str, int]] = defaultdict(dict)
     for source in all_sources():
         if not source.stem.startswith("test_"):
             continue
         for id in set(ids(ast.get_docstring(source.tree) or "")):
-            found[id][source.name] = 1000
+            found[id][source.name] = MODULE
         for name, text in _tests(source):
             own = set(ids(text))
             for id in own:
                 found[id][f"{source.name}::{name}"] = len(own)
-    return {id: tuple(sorted(tests, key=lambda test: (tests[test], test))) for id, tests in found.items()}
+
+    def rank(test: str) -> tuple[bool, int, str]:
+        return test.startswith(CLIENTS), found[id][test], test
+
+    return {id: tuple(sorted(found[id], key=rank)) for id in found}
 
 
 def _tests(source: Source) -> Iterator[tuple[str, str]]:
@@ -76,46 +85,49 @@ def _tests(source: Source) -> Iterator[tuple[str, str]]:
 
 @cache
 def rows() -> dict[str, Row]:
-    found = {}
-    for line in DOCUMENT.read_text().splitlines():
-        if match := ROW.fullmatch(line):
-            tests = tuple(re.findall(r"`([^`]+)`", match["tests"]))
-            found[match["id"]] = Row(match["id"], match["asks"], match["state"], match["remark"], tests)
-    return found
+    lines = DOCUMENT.read_text().splitlines()
+    return {match["id"]: read(match) for line in lines if (match := ROW.fullmatch(line))}
+
+
+def read(match: re.Match[str]) -> Row:
+    tests = tuple(re.findall(r"`([^`]+)`", match["tests"]))
+    return Row(match["id"], match["asks"], match["state"], match["remark"], tests)
 
 
 def problems() -> list[str]:
-    known, tests = rows(), carried()
-    found = [
+    return [*_unknown(), *(text for row in rows().values() for text in _wrong(row))]
+
+
+def _unknown() -> list[str]:
+    return [
         f"{source.name}:{source.text[: match.start()].count(chr(10)) + 1}: {id} isn't in docs/specification.md"
         for source in all_sources()
         for match in ID.finditer(source.text)
         for id in ids(match.group())
-        if id not in known
+        if id not in rows()
     ]
-    for row in known.values():
-        if row.state not in STATES:
-            found.append(f"{row.id}: expected one of {', '.join(STATES)}, got {row.state}")
-        if row.state == "works" and not tests.get(row.id):
-            found.append(f"{row.id} works, and no test carries its id: put `# {row.id}` above the test that proves it")
-        found += [f"{row.id}: {test} doesn't exist or carries no {row.id}" for test in _stale(row)]
-        if row.state == "works" and not row.tests:
-            found.append(f"{row.id} works, and names no test")
-    return found
 
 
-def _stale(row: Row) -> list[str]:
-    return [test for test in row.tests if test not in carried().get(row.id, ())]
+def _wrong(row: Row) -> Iterator[str]:
+    tests = carried().get(row.id, ())
+    if row.state not in STATES:
+        yield f"{row.id}: expected one of {', '.join(STATES)}, got {row.state}"
+    if row.state == "works" and not tests:
+        yield f"{row.id} works, and no test carries its id: put `# {row.id}` above the test that proves it"
+    elif row.state == "works" and not row.tests:
+        yield f"{row.id} works, and its row names no test"
+    yield from (f"{row.id}: {test} doesn't exist or carries no {row.id}" for test in row.tests if test not in tests)
 
 
 def renewed(row: Row) -> Row:
     """The row with the tests that it still can name, and others up to three, from other modules first."""
     able = carried().get(row.id, ())
     chosen = [test for test in row.tests if test in able][:MOST]
-    for fresh_module in (True, False):
+    for other_module in (True, False):
         for test in able:
-            modules = {one.partition("::")[0] for one in chosen}
-            if len(chosen) < MOST and test not in chosen and (test.partition("::")[0] not in modules or not fresh_module):
+            module = test.partition("::")[0]
+            taken = any(one.startswith(module) for one in chosen) if other_module else test in chosen
+            if len(chosen) < MOST and not taken:
                 chosen.append(test)
     return replace(row, tests=tuple(chosen))
 

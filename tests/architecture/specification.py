@@ -20,7 +20,7 @@ MODULE = 1000
 CLIENTS = ("cli/", "tests/integration/cli/")
 SERIES = "TG|SC|EX|VA|DC|LE|ME|CL|DEC"
 ID = re.compile(
-    rf"\b(?:(?P<series>{SERIES})-(?P<first>\d+)(?: to (?P=series)-(?P<last>\d+))?|(?P<feature>F(?:[1-9]|1\d|2[0-5])))\b(?!%)"
+    rf"\b(?:(?P<series>{SERIES})-(?P<first>\d+)(?: to (?P=series)-(?P<last>\d+))?|(?P<feature>F[1-9]|F1\d|F2[0-5]))\b(?!%)"
 )
 ROW = re.compile(r"\| (?P<id>[A-Z]+-?\d+) \| (?P<asks>.+?) \| (?P<state>\w+) \| (?P<remark>.*?) ?\| (?P<tests>.*?) ?\|")
 
@@ -65,11 +65,11 @@ def carried() -> dict[str, tuple[str, ...]]:
             own = set(ids(text))
             for id in own:
                 found[id][f"{source.name}::{name}"] = len(own)
+    return {id: _ranked(tests) for id, tests in found.items()}
 
-    def rank(test: str) -> tuple[bool, int, str]:
-        return test.startswith(CLIENTS), found[id][test], test
 
-    return {id: tuple(sorted(found[id], key=rank)) for id in found}
+def _ranked(tests: dict[str, int]) -> tuple[str, ...]:
+    return tuple(sorted(tests, key=lambda test: (test.startswith(CLIENTS), tests[test], test)))
 
 
 def _tests(source: Source) -> Iterator[tuple[str, str]]:

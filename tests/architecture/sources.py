@@ -73,7 +73,6 @@ def all_sources() -> tuple[Source, ...]:
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-Definition = ast.ClassDef | Function
 
 
 @cache
@@ -92,19 +91,22 @@ def nodes(source: Source) -> tuple[ast.AST, ...]:
     return tuple(found)
 
 
-def definitions(source: Source) -> Iterator[Definition]:
-    """Functions and classes, without a look at expressions."""
+def statements(source: Source) -> Iterator[ast.AST]:
+    """Statements, without a look at expressions."""
     left: list[ast.AST] = [source.tree]
     while left:
         node = left.pop()
-        if isinstance(node, Definition):
-            yield node
+        yield node
         for block in ("body", "orelse", "finalbody", "handlers", "cases"):
             left.extend(getattr(node, block, ()))
 
 
 def functions(source: Source) -> Iterator[Function]:
-    return (node for node in definitions(source) if isinstance(node, Function))
+    return (node for node in statements(source) if isinstance(node, Function))
+
+
+def classes(source: Source) -> Iterator[ast.ClassDef]:
+    return (node for node in statements(source) if isinstance(node, ast.ClassDef))
 
 
 def calls(source: Source) -> Iterator[tuple[int, str]]:

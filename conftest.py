@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent
 TESTS, INTEGRATION = ROOT / "tests", ROOT / "tests" / "integration"
 SLOWEST = TESTS / "slowest.txt"
 SERVERS = {"mongo", "nats", "qdrant"}
+SERVER_FIXTURES = {"mongo_server", "mongo_url", "nats", "nats_streams", "shared_nats"}
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
@@ -30,13 +31,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slowest = {name: rank for rank, name in enumerate(SLOWEST.read_text().split())}
     items.sort(key=lambda item: slowest.get(item.path.relative_to(ROOT).as_posix(), len(slowest)))
     for item in items:
-        if item.path.is_relative_to(INTEGRATION) or SERVERS.intersection(_params(item)):
+        if item.path.is_relative_to(INTEGRATION) or _needs_server(item):
             item.add_marker(pytest.mark.integration)
         if item.get_closest_marker("integration") or item.path.is_relative_to(TESTS):
             item.add_marker(pytest.mark.allow_hosts(LOOPBACK))
 
 
-def _params(item: pytest.Item) -> list[object]:
-    """The values that its fixtures are made with: a conformance suite names the server of its real adapter."""
+def _needs_server(item: pytest.Item) -> bool:
+    """A conformance suite runs on memory and on a server, which its parameter names; other tests ask for a server."""
     callspec = getattr(item, "callspec", None)
-    return [value for value in callspec.params.values() if isinstance(value, str)] if callspec else []
+    given = {value for value in callspec.params.values() if isinstance(value, str)} if callspec else set()
+    if "memory" in given:
+        return False
+    return bool(SERVERS & given or SERVER_FIXTURES.intersection(getattr(item, "fixturenames", ())))

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from learner.adapters import mongo_ageing
-from learner.adapters.fakes import DictHistory, DictLessons
+from learner.adapters import mongo_retention
+from learner.adapters.in_memory import InMemoryHistory, InMemoryLessons
 from learner.adapters.mongo_history import MongoHistory
 from learner.adapters.mongo_lessons import MongoLessons
-from learner.domain import Aged, Learnt
-from learner.history import Decided, Past
+from learner.domain import AgedRobot, RunLessons
+from learner.history import GoalsDecision, PastRun
 from learner.ports import History, Lessons
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.learning import DedupDecision, GoalsReply, Lesson, LessonType
@@ -24,18 +24,18 @@ DAY, MOMENT = timedelta(days=1), timedelta(milliseconds=1)
 
 def learnt(
     run: str, *contents: str, team: str = "acme", member: str = "writer", rev: int = 1, at: datetime = NOON
-) -> Learnt:
+) -> RunLessons:
     lessons = [
         Lesson(id=f"{run} {text}", type=LessonType.FEEDBACK, content=text, execution_id=run, learnt_at=at)
         for text in contents
     ]
-    return Learnt(run, team, member, rev, at, tuple(lessons), None if contents else "no answer")
+    return RunLessons(run, team, member, rev, at, tuple(lessons), None if contents else "no answer")
 
 
 @pytest.fixture(params=["dict", "mongo"])
 async def lessons(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Lessons]:
     if request.param == "dict":
-        yield DictLessons()
+        yield InMemoryLessons()
         return
     mongo = Mongo(mongo_url, f"{mongo_prefix}_learner")
     store = MongoLessons(mongo.database)
@@ -45,7 +45,7 @@ async def lessons(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: 
 
 
 @pytest.mark.parametrize("one", [learnt("e1", "a lesson", "another"), learnt("e1")])
-async def test_what_is_saved_is_found(lessons: Lessons, one: Learnt) -> None:
+async def test_what_is_saved_is_found(lessons: Lessons, one: RunLessons) -> None:
     assert await lessons.find("e1") is None
     assert await lessons.save(one) == one
     assert await lessons.find("e1") == one
@@ -82,7 +82,7 @@ async def test_a_robots_lessons_go_with_it_and_nobody_elses(lessons: Lessons) ->
     assert left == ["e2", "e4"]
 
 
-def named(found: list[Aged]) -> set[tuple[str, str, datetime]]:
+def named(found: list[AgedRobot]) -> set[tuple[str, str, datetime]]:
     return {(one.team, one.member, one.oldest) for one in found}
 
 
@@ -112,7 +112,7 @@ async def test_old_lessons_are_removed_and_counted_and_nobody_elses(lessons: Les
 async def test_many_old_lessons_are_removed_in_several_commands(
     lessons: Lessons, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mongo_ageing, "BATCH", 2)
+    monkeypatch.setattr(mongo_retention, "BATCH", 2)
     for number in range(5):
         await lessons.save(learnt(f"e{number}"))
     assert await lessons.remove_before("acme", "writer", NOON + MOMENT) == 5
@@ -133,16 +133,16 @@ async def test_robots_are_found_by_index_and_not_document_by_document(mongo_url:
     await mongo.close()
 
 
-def a_run(run: str, **fields: Any) -> Past:
+def a_run(run: str, **fields: Any) -> PastRun:
     given = {"team": "acme", "member": "writer", "rev": 1, "goals": "Write", "about": "clock", "delivered": "A text"}
-    return Past(**({"execution_id": run, "status": "completed", "at": NOON} | given | fields))
+    return PastRun(**({"execution_id": run, "status": "completed", "at": NOON} | given | fields))
 
 
 def decided(
     run: str, reason: str = "", *, team: str = "acme", member: str = "writer", rev: int = 1, at: datetime = NOON
-) -> Decided:
+) -> GoalsDecision:
     checked = GoalsReply(decision=DedupDecision.MERGE, reason=reason, execution_id="e0", goals="the rest")
-    return Decided(run, team, member, rev, checked, at)
+    return GoalsDecision(run, team, member, rev, checked, at)
 
 
 async def known(history: History, team: str = "acme", member: str = "writer", **wanted: Any) -> list[str]:
@@ -153,7 +153,7 @@ async def known(history: History, team: str = "acme", member: str = "writer", **
 @pytest.fixture(params=["dict", "mongo"])
 async def history(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[History]:
     if request.param == "dict":
-        yield DictHistory()
+        yield InMemoryHistory()
         return
     mongo = Mongo(mongo_url, f"{mongo_prefix}_learner")
     store = MongoHistory(mongo.database)

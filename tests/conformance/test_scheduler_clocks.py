@@ -1,4 +1,4 @@
-"""Robots' clocks in MongoDB: each moves from one state to the next once, and what is due is found by its index."""
+"""Robots' clocks, in MongoDB and in memory: each moves from one state to the next once; due ones are found by index."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,10 +12,11 @@ from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
+from scheduler.adapters.in_memory_clocks import InMemoryClocks
 from scheduler.adapters.mongo_clocks import MongoClocks
-from scheduler.card import card_of
-from scheduler.clock_store import Change, Untold
-from scheduler.clocks import ClockState, Missed, set_clock
+from scheduler.clock_state import Change, ClockState, Missed, MissedFact, set_clock
+from scheduler.ports import Clocks
+from scheduler.robot_summary import summary_of
 
 EVERY = Clock.model_validate({"mode": "interval", "every": "30m", "catch_up": {"policy": "all", "max_age": "2h"}})
 HALF_HOUR = timedelta(minutes=30)
@@ -31,30 +32,38 @@ async def mongo(mongo_url: str, mongo_prefix: str) -> AsyncIterator[Mongo]:
 
 
 @pytest.fixture
-async def clocks(mongo: Mongo) -> MongoClocks:
+async def mongo_clocks(mongo: Mongo) -> MongoClocks:
     store = MongoClocks(mongo.database)
     await store.prepare()
     await store.prepare()
     return store
 
 
+@pytest.fixture(params=["mongo", "memory"])
+def clocks(request: pytest.FixtureRequest) -> Clocks:
+    if request.param == "memory":
+        return InMemoryClocks()
+    store: Clocks = request.getfixturevalue("mongo_clocks")
+    return store
+
+
 def a_state(member: str = "ann", **fields: Any) -> ClockState:
-    state = set_clock(card_of(a_robot(member_id=member)), EVERY, None, NOON)
+    state = set_clock(summary_of(a_robot(member_id=member)), EVERY, None, NOON)
     return replace(state, **fields)
 
 
 def moved(state: ClockState) -> ClockState:
     due = (state.next_run or NOON) + HALF_HOUR
-    return replace(state, next_run=due, look_at=due)
+    return replace(state, next_run=due, check_at=due)
 
 
-async def stored(clocks: MongoClocks, state: ClockState) -> ClockState:
+async def stored(clocks: Clocks, state: ClockState) -> ClockState:
     return (await clocks.find([state.key]))[state.key]
 
 
-async def test_a_clock_is_read_as_it_was_written(clocks: MongoClocks) -> None:  # SC-07
-    running = a_state("bob", next_run=None, look_at=NOON, running="e1", failures=3, room=7)
-    asleep = a_state("cid", next_run=None, look_at=None)
+async def test_a_clock_is_read_as_it_was_written(clocks: Clocks) -> None:  # SC-07
+    running = a_state("bob", next_run=None, check_at=NOON, running="e1", failures=3, room=7)
+    asleep = a_state("cid", next_run=None, check_at=None)
     states = [a_state(), running, asleep]
     assert await clocks.write([Change(None, state) for state in states]) == 3
     assert await clocks.find([state.key for state in states] + [("acme", "nobody")]) == {
@@ -63,14 +72,14 @@ async def test_a_clock_is_read_as_it_was_written(clocks: MongoClocks) -> None:  
     assert await clocks.revs() == {state.key: 1 for state in states}
 
 
-async def test_nothing_is_written_where_nothing_changes(clocks: MongoClocks) -> None:
+async def test_nothing_is_written_where_nothing_changes(clocks: Clocks) -> None:
     assert await clocks.write([]) == 0
     await clocks.remove({})
-    await clocks.told([])
-    assert (await clocks.revs(), await clocks.due(NOON, 9), await clocks.untold(9)) == ({}, [], [])
+    await clocks.mark_published([])
+    assert (await clocks.revs(), await clocks.due(NOON, 9), await clocks.unpublished(9)) == ({}, [], [])
 
 
-async def test_a_clock_that_is_there_is_not_made_anew(clocks: MongoClocks) -> None:
+async def test_a_clock_that_is_there_is_not_made_anew(clocks: Clocks) -> None:
     first = a_state()
     assert await clocks.write([Change(None, first)]) == 1
     assert await clocks.write([Change(None, replace(first, anchor=NOON + HALF_HOUR))]) == 0
@@ -82,32 +91,32 @@ async def test_a_clock_that_is_there_is_not_made_anew(clocks: MongoClocks) -> No
     [
         {"rev": 2},
         {"next_run": NOON + 9 * HALF_HOUR},
-        {"look_at": NOON + 9 * HALF_HOUR},
-        {"next_run": None, "look_at": None},
+        {"check_at": NOON + 9 * HALF_HOUR},
+        {"next_run": None, "check_at": None},
         {"running": "e1"},
     ],
     ids=lambda other: " ".join(other),
 )
 async def test_a_clock_that_somebody_else_has_moved_is_not_moved(
-    clocks: MongoClocks, other: dict[str, Any]
+    clocks: Clocks, other: dict[str, Any]
 ) -> None:  # SC-07
     old = a_state()
     await clocks.write([Change(None, old)])
     assert await clocks.write([Change(old, replace(old, **other))]) == 1
     assert await clocks.write([Change(old, moved(old), [SKIPPED], NOON)]) == 0
     assert await stored(clocks, old) == replace(old, **other)
-    assert await clocks.untold(9) == []
+    assert await clocks.unpublished(9) == []
 
 
-async def test_of_many_that_move_a_clock_at_once_one_does(clocks: MongoClocks) -> None:  # SC-07
+async def test_of_many_that_move_a_clock_at_once_one_does(clocks: Clocks) -> None:  # SC-07
     old = a_state()
     await clocks.write([Change(None, old)])
     counts = await asyncio.gather(*(clocks.write([Change(old, moved(old), [SKIPPED], NOON)]) for _ in range(8)))
     assert sum(counts) == 1
-    assert [each.number for each in await clocks.untold(9)] == [1]
+    assert [each.number for each in await clocks.unpublished(9)] == [1]
 
 
-async def test_one_that_is_not_as_it_was_keeps_no_other_from_moving(clocks: MongoClocks) -> None:
+async def test_one_that_is_not_as_it_was_keeps_no_other_from_moving(clocks: Clocks) -> None:
     states = [a_state(name) for name in ("ann", "bob", "cid")]
     await clocks.write([Change(None, state) for state in states])
     stale = replace(states[1], rev=9)
@@ -116,30 +125,32 @@ async def test_one_that_is_not_as_it_was_keeps_no_other_from_moving(clocks: Mong
     assert await stored(clocks, states[2]) == moved(states[2])
 
 
-async def test_a_clock_is_removed_by_the_revision_that_took_it_away_or_a_later_one(clocks: MongoClocks) -> None:
+async def test_a_clock_is_removed_by_the_revision_that_took_it_away_or_a_later_one(clocks: Clocks) -> None:
     states = [a_state("ann", rev=3), a_state("bob", rev=3), a_state("cid", rev=3)]
     await clocks.write([Change(None, state) for state in states])
     await clocks.remove({states[0].key: 2, states[1].key: 3, states[2].key: 4})
     assert await clocks.revs() == {states[0].key: 3}
 
 
-async def test_what_is_due_is_found_the_longest_due_first(clocks: MongoClocks) -> None:  # SC-14
+async def test_what_is_due_is_found_the_longest_due_first(clocks: Clocks) -> None:  # SC-14
     looks = {"ann": NOON, "bob": NOON - HALF_HOUR, "cid": NOON + timedelta(milliseconds=1), "dot": None}
-    await clocks.write([Change(None, a_state(name, look_at=at)) for name, at in looks.items()])
+    await clocks.write([Change(None, a_state(name, check_at=at)) for name, at in looks.items()])
     assert [state.member for state in await clocks.due(NOON, 9)] == ["bob", "ann"]
     assert [state.member for state in await clocks.due(NOON, 1)] == ["bob"]
 
 
-async def test_a_clock_that_is_put_to_sleep_is_not_due_any_more(clocks: MongoClocks) -> None:
+async def test_a_clock_that_is_put_to_sleep_is_not_due_any_more(clocks: Clocks) -> None:
     old = a_state(running="e1")
     await clocks.write([Change(None, old)])
-    await clocks.write([Change(old, replace(old, next_run=None, look_at=None, running=None))])
+    await clocks.write([Change(old, replace(old, next_run=None, check_at=None, running=None))])
     assert await clocks.due(NOON + HALF_HOUR, 9) == []
     state = await stored(clocks, old)
-    assert (state.next_run, state.look_at, state.running) == (None, None, None)
+    assert (state.next_run, state.check_at, state.running) == (None, None, None)
 
 
-async def test_what_is_due_and_what_is_untold_is_found_by_an_index(clocks: MongoClocks, mongo: Mongo) -> None:  # SC-14
+async def test_due_clocks_and_unpublished_facts_are_found_by_an_index(
+    mongo_clocks: MongoClocks, mongo: Mongo
+) -> None:  # SC-14
     await clocks.write([Change(None, a_state(f"m{number}")) for number in range(50)])
     questions = ({"look_at": {"$lte": NOON}}, {"untold.at": {"$exists": True}})
     for question in questions:
@@ -149,23 +160,23 @@ async def test_what_is_due_and_what_is_untold_is_found_by_an_index(clocks: Mongo
         assert plan["executionStats"]["totalDocsExamined"] == 0
 
 
-async def test_what_was_missed_is_untold_until_it_is_told(clocks: MongoClocks) -> None:  # SC-07
+async def test_what_was_missed_is_untold_until_it_is_told(clocks: Clocks) -> None:  # SC-07
     first = a_state()
     too_old = replace(SKIPPED, reason=MissReason.TOO_OLD, count=1)
     await clocks.write([Change(None, first)])
     await clocks.write([Change(first, moved(first), [SKIPPED, too_old], NOON)])
     second = await stored(clocks, first)
-    assert second.told == 2
+    assert second.missed_facts == 2
     await clocks.write([Change(second, moved(second), [SKIPPED], NOON + HALF_HOUR)])
     facts = [
-        Untold(first.key, 1, SKIPPED, NOON),
-        Untold(first.key, 2, too_old, NOON),
-        Untold(first.key, 3, SKIPPED, NOON + HALF_HOUR),
+        MissedFact(first.key, 1, SKIPPED, NOON),
+        MissedFact(first.key, 2, too_old, NOON),
+        MissedFact(first.key, 3, SKIPPED, NOON + HALF_HOUR),
     ]
-    assert await clocks.untold(9) == facts
-    await clocks.told(facts[:2])
-    await clocks.told(facts[:2])
-    assert await clocks.untold(9) == facts[2:]
-    await clocks.told(facts)
-    assert await clocks.untold(9) == []
-    assert (await stored(clocks, first)).told == 3
+    assert await clocks.unpublished(9) == facts
+    await clocks.mark_published(facts[:2])
+    await clocks.mark_published(facts[:2])
+    assert await clocks.unpublished(9) == facts[2:]
+    await clocks.mark_published(facts)
+    assert await clocks.unpublished(9) == []
+    assert (await stored(clocks, first)).missed_facts == 3

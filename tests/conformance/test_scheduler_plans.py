@@ -15,29 +15,30 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.plan import ChangePlan, PlanState
 from rota_contracts.messages.trigger import RejectReason
-from scheduler.adapters.fake_plans import MemoryPlans
-from scheduler.adapters.fakes import MemoryQueue, MemoryWithdrawals
+from scheduler.adapters.in_memory_plans import InMemoryPlans
+from scheduler.adapters.in_memory_queue import InMemoryCancelRequests, InMemoryQueue
+from scheduler.adapters.mongo_cancel_requests import MongoCancelRequests
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.adapters.mongo_withdrawals import MongoWithdrawals
-from scheduler.card import Card, card_of
+from scheduler.batch import Batch, Cancelled, Decided, Moved
 from scheduler.decide import stopped
-from scheduler.domain import Board, Entry, Refusal, State, consider
+from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider
 from scheduler.plan import Plan, change, plan_key, removed, started
-from scheduler.ports import Batch, Decided, Moved, Plans, PlansChanged, Queue, TakenBack, Withdrawals
+from scheduler.ports import CancelRequests, Plans, PlansChanged, Queue
+from scheduler.robot_summary import RobotSummary, summary_of
 
 STALE = 1.0
 
 
-def a_card(**fields: Any) -> Card:
-    return card_of(a_robot(**fields))
+def a_card(**fields: Any) -> RobotSummary:
+    return summary_of(a_robot(**fields))
 
 
 @dataclass(frozen=True)
 class Stores:
     queue: Queue
     plans: Plans
-    withdrawals: Withdrawals
+    withdrawals: CancelRequests
 
     async def write(self, **batch: Any) -> None:
         epoch = await self.queue.acquire("first")
@@ -48,12 +49,12 @@ class Stores:
 @pytest.fixture(params=["memory", "mongo"])
 async def stores(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Stores]:
     if request.param == "memory":
-        plans = MemoryPlans()
-        queue = MemoryQueue(lease=9, clock=now, plans=plans)
-        yield Stores(queue, plans, MemoryWithdrawals(queue, clock=now, stale=STALE))
+        plans = InMemoryPlans()
+        queue = InMemoryQueue(lease=9, clock=now, plans=plans)
+        yield Stores(queue, plans, InMemoryCancelRequests(queue, clock=now, stale=STALE))
         return
     mongo = Mongo(mongo_url, f"{mongo_prefix}_scheduler")
-    made = MongoQueue(mongo, lease=9), MongoPlans(mongo.database), MongoWithdrawals(mongo.database, stale=STALE)
+    made = MongoQueue(mongo, lease=9), MongoPlans(mongo.database), MongoCancelRequests(mongo.database, stale=STALE)
     for store in (*made, *made):
         await store.prepare()
     yield Stores(*made)
@@ -71,7 +72,7 @@ def planned(plan_id: str = "p1", *, at: datetime | None = NOON, team: str = TEAM
 
 def decided(trigger_id: str, *, admitted: bool = False, **fields: Any) -> Decided:
     trigger = a_trigger(trigger_id, **fields)
-    entry = consider(trigger, a_card(team_id=trigger.team_id, member_id=trigger.member_id), Board(), now=NOON)
+    entry = consider(trigger, a_card(team_id=trigger.team_id, member_id=trigger.member_id), QueueState(), now=NOON)
     return Decided(trigger, "", entry, admitted)
 
 
@@ -80,7 +81,7 @@ async def test_a_plan_is_stored_whole(stores: Stores) -> None:  # SC-16
     assert await stores.plans.add(plan)
     stored = await stores.plans.find(plan.key)
     assert stored is not None
-    assert (stored.item, stored.changes, stored.untold) == (plan.item, 1, plan.untold)
+    assert (stored.item, stored.changes, stored.unpublished) == (plan.item, 1, plan.unpublished)
     assert await stores.plans.find(plan_key(TEAM, MEMBER, "p2")) is None
 
 
@@ -137,14 +138,14 @@ async def test_a_fact_is_kept_until_it_is_told(stores: Stores) -> None:
     plan = planned()
     await stores.plans.add(plan)
     await stores.plans.change(started(plan, NOON + timedelta(seconds=1)))
-    assert await stores.plans.untold(NOON - timedelta(seconds=1), 9) == []
-    (found,) = await stores.plans.untold(NOON, 9)
-    assert [each.fact.action for each in found.untold] == ["plan.add", "plan.start"]
-    await stores.plans.told(plan)  # the first alone
-    (found,) = await stores.plans.untold(NOON + timedelta(seconds=1), 9)
-    assert [each.fact.action for each in found.untold] == ["plan.start"]
-    await stores.plans.told(found)
-    assert await stores.plans.untold(NOON + timedelta(days=1), 9) == []
+    assert await stores.plans.unpublished(NOON - timedelta(seconds=1), 9) == []
+    (found,) = await stores.plans.unpublished(NOON, 9)
+    assert [each.fact.action for each in found.unpublished] == ["plan.add", "plan.start"]
+    await stores.plans.mark_published(plan)  # the first alone
+    (found,) = await stores.plans.unpublished(NOON + timedelta(seconds=1), 9)
+    assert [each.fact.action for each in found.unpublished] == ["plan.start"]
+    await stores.plans.mark_published(found)
+    assert await stores.plans.unpublished(NOON + timedelta(days=1), 9) == []
 
 
 async def test_a_batch_starts_its_plans_together_with_their_executions(stores: Stores) -> None:  # SC-16
@@ -154,7 +155,7 @@ async def test_a_batch_starts_its_plans_together_with_their_executions(stores: S
     stored = await stores.plans.find(plan.key)
     assert stored is not None
     assert (stored.item.state, stored.item.execution_id) == (PlanState.STARTED, plan.execution_id)
-    assert list((await stores.queue.board()).queued) == [plan.execution_id]
+    assert list((await stores.queue.load()).queued) == [plan.execution_id]
 
 
 async def test_a_batch_with_a_plan_that_was_changed_writes_nothing(stores: Stores) -> None:
@@ -170,28 +171,28 @@ async def test_a_batch_with_a_plan_that_was_changed_writes_nothing(stores: Store
     stored = await stores.plans.find(kept.key)
     assert stored is not None
     assert stored.item.state is PlanState.PLANNED
-    assert await stores.queue.board() == Board()
+    assert await stores.queue.load() == QueueState()
 
 
 async def test_an_ask_is_open_until_a_batch_answers_it(stores: Stores) -> None:  # TG-16
     question = Withdraw(team_id=TEAM, reason="$costs too much")
     first, second = [await stores.withdrawals.ask(question) for _ in range(2)]
-    assert [(each.ask_id, each.question) for each in await stores.withdrawals.asked()] == [
+    assert [(each.request_id, each.question) for each in await stores.withdrawals.asked()] == [
         (first, question),
         (second, question),
     ]
     await stores.write(answered=[first])
     assert [await stores.withdrawals.is_open(each) for each in (first, second)] == [False, True]
-    assert [each.ask_id for each in await stores.withdrawals.asked()] == [second]
+    assert [each.request_id for each in await stores.withdrawals.asked()] == [second]
 
 
 async def test_an_ask_that_nobody_waits_for_any_more_counts_no_more(stores: Stores) -> None:
-    ask_id = await stores.withdrawals.ask(Withdraw(team_id=TEAM))
+    request_id = await stores.withdrawals.ask(Withdraw(team_id=TEAM))
     assert len(await stores.withdrawals.asked()) == 1
     async with asyncio.timeout(10 * STALE):
         while await stores.withdrawals.asked():
             await asyncio.sleep(0.05)
-    assert await stores.withdrawals.is_open(ask_id)  # its asker was told that nobody dispatches
+    assert await stores.withdrawals.is_open(request_id)  # its asker was told that nobody dispatches
 
 
 async def test_its_outcome_is_what_was_stopped_and_what_is_about_to_begin(stores: Stores) -> None:  # TG-16
@@ -199,12 +200,12 @@ async def test_its_outcome_is_what_was_stopped_and_what_is_about_to_begin(stores
     rows = [decided(name, admitted=name in ("runs", "admitted", "resumed")) for name in names]
     ids = {name: execution_id(name) for name in names}
     await stores.write(decided=[*rows, decided("bobs", member_id="bob"), decided("theirs", team_id="initech")])
-    resumed = (await stores.queue.board()).active[ids["resumed"]]
+    resumed = (await stores.queue.load()).active[ids["resumed"]]
     gone = Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted")
-    back = [TakenBack(ids["waits"], stopped("")), TakenBack(ids["deleted"], gone)]
-    back += [TakenBack(execution_id(name), stopped("")) for name in ("bobs", "theirs")]
-    moved = {ids["resumed"]: Moved(replace(resumed, parks=1), State.ADMITTED)}
-    await stores.write(started=[ids["runs"]], moved=moved, taken_back=back)
+    back = [Cancelled(ids["waits"], stopped("")), Cancelled(ids["deleted"], gone)]
+    back += [Cancelled(execution_id(name), stopped("")) for name in ("bobs", "theirs")]
+    moved = {ids["resumed"]: Moved(replace(resumed, parks=1), EntryState.ADMITTED)}
+    await stores.write(started=[ids["runs"]], moved=moved, cancelled=back)
     asked = stores.withdrawals.outcome
     everything = WithdrawReply(execution_ids=sorted([ids["waits"], execution_id("bobs")]), admitted=[ids["admitted"]])
     assert await asked(Withdraw(team_id=TEAM), NOON) == everything

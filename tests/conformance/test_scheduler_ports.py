@@ -14,23 +14,24 @@ from rota_common.testing.samples import NOON, a_robot, a_trigger
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
-from scheduler.adapters.fakes import MemoryQueue
+from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.card import Card, card_of
-from scheduler.domain import Board, Entry, Refusal, State, consider
-from scheduler.ports import Batch, Decided, Ended, LeaseLost, Moved, Queue, TakenBack
+from scheduler.batch import Batch, Cancelled, Decided, Ended, Moved
+from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider
+from scheduler.ports import LeaseLost, Queue
+from scheduler.robot_summary import RobotSummary, summary_of
 
 LEASE = 0.3
 
 
-def a_card(**fields: Any) -> Card:
-    return card_of(a_robot(**fields))
+def a_card(**fields: Any) -> RobotSummary:
+    return summary_of(a_robot(**fields))
 
 
 @pytest.fixture(params=["memory", "mongo"])
 async def queue(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Queue]:
     if request.param == "memory":
-        yield MemoryQueue(lease=LEASE, clock=now)
+        yield InMemoryQueue(lease=LEASE, clock=now)
         return
     mongo = Mongo(mongo_url, f"{mongo_prefix}_scheduler")
     store = MongoQueue(mongo, lease=LEASE)
@@ -48,7 +49,7 @@ def eid(trigger_id: str) -> str:
 def accepted(trigger_id: str, *, admitted: bool = False, **fields: Any) -> Decided:
     trigger: TriggerReceivedV1 = a_trigger(trigger_id, **fields)
     robot = a_card(team_id=trigger.team_id, member_id=trigger.member_id)
-    entry = consider(trigger, robot, Board(), now=NOON)
+    entry = consider(trigger, robot, QueueState(), now=NOON)
     assert isinstance(entry, Entry)
     return Decided(trigger, f"00-{trigger_id}", entry, admitted)
 
@@ -60,12 +61,12 @@ def refused(trigger_id: str) -> Decided:
 GONE = Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted")
 
 
-def gone(trigger_id: str) -> TakenBack:
-    return TakenBack(eid(trigger_id), GONE)
+def gone(trigger_id: str) -> Cancelled:
+    return Cancelled(eid(trigger_id), GONE)
 
 
 async def on_board(queue: Queue, trigger_id: str) -> Entry:
-    entry = (await queue.board()).find(eid(trigger_id))
+    entry = (await queue.load()).find(eid(trigger_id))
     assert entry is not None
     return entry
 
@@ -129,25 +130,25 @@ async def test_a_batch_renews_the_lease(queue: Queue) -> None:
 
 
 async def test_an_empty_queue_has_an_empty_board(queue: Queue) -> None:
-    assert await queue.board() == Board()
-    assert await queue.known([eid("t1")]) == {}
+    assert await queue.load() == QueueState()
+    assert await queue.stored([eid("t1")]) == {}
 
 
 async def test_what_is_decided_is_known_and_on_the_board(queue: Queue) -> None:  # SC-12
     first, second = accepted("t1"), accepted("t2", admitted=True)
     await write(queue, decided=[first, second, refused("t3")])
-    board = await queue.board()
-    assert board.queued == {eid("t1"): replace(first.verdict, queued_at=NOON)}
-    assert board.active == {eid("t2"): replace(second.verdict, queued_at=NOON, admitted_at=NOON)}
-    known = await queue.known([eid("t1"), eid("t2"), eid("t3"), eid("t4")])
-    assert {each: found.state for each, found in known.items()} == {
-        eid("t1"): State.QUEUED,
-        eid("t2"): State.ADMITTED,
-        eid("t3"): State.REJECTED,
+    queue_state = await queue.load()
+    assert queue_state.queued == {eid("t1"): replace(first.verdict, queued_at=NOON)}
+    assert queue_state.active == {eid("t2"): replace(second.verdict, queued_at=NOON, admitted_at=NOON)}
+    stored = await queue.stored([eid("t1"), eid("t2"), eid("t3"), eid("t4")])
+    assert {each: found.state for each, found in stored.items()} == {
+        eid("t1"): EntryState.QUEUED,
+        eid("t2"): EntryState.ADMITTED,
+        eid("t3"): EntryState.REJECTED,
     }
-    assert known[eid("t1")].trigger == first.trigger
-    assert known[eid("t1")].traceparent == "00-t1"
-    assert known[eid("t3")].refusal == Refusal(RejectReason.NO_ROBOT, "there is no robot ann")
+    assert stored[eid("t1")].trigger == first.trigger
+    assert stored[eid("t1")].traceparent == "00-t1"
+    assert stored[eid("t3")].refusal == Refusal(RejectReason.NO_ROBOT, "there is no robot ann")
 
 
 async def test_an_execution_goes_from_state_to_state(queue: Queue) -> None:
@@ -159,8 +160,8 @@ async def test_an_execution_goes_from_state_to_state(queue: Queue) -> None:
         {"ended": [Ended(eid("t1"), ExecStatus.FAILED)]},
     ):
         await write(queue, **change)
-        seen.append((await queue.known([eid("t1")]))[eid("t1")])
-    assert [each.state for each in seen] == [State.ADMITTED, State.RUNNING, State.DONE]
+        seen.append((await queue.stored([eid("t1")]))[eid("t1")])
+    assert [each.state for each in seen] == [EntryState.ADMITTED, EntryState.RUNNING, EntryState.DONE]
     assert [each.status for each in seen] == [None, None, ExecStatus.FAILED]
 
 
@@ -168,7 +169,7 @@ async def test_what_runs_is_known_to_run_by_a_successor(queue: Queue) -> None:
     await write(queue, decided=[accepted("t1", admitted=True), accepted("t2", admitted=True)])
     await write(queue, started=[eid("t1")])
     await takes_over(queue, "second")
-    assert {each: entry.running for each, entry in (await queue.board()).active.items()} == {
+    assert {each: entry.running for each, entry in (await queue.load()).active.items()} == {
         eid("t1"): True,
         eid("t2"): False,
     }
@@ -179,69 +180,69 @@ async def test_what_has_ended_never_comes_back(queue: Queue) -> None:
     await write(queue, ended=[Ended(eid("t1"), ExecStatus.COMPLETED)])
     await write(queue, started=[eid("t1")], admitted=[eid("t1")])
     await write(queue, ended=[Ended(eid("t1"), ExecStatus.FAILED)])
-    known = (await queue.known([eid("t1")]))[eid("t1")]
-    assert (known.state, known.status) == (State.DONE, ExecStatus.COMPLETED)
-    assert await queue.board() == Board()
+    stored = (await queue.stored([eid("t1")]))[eid("t1")]
+    assert (stored.state, stored.status) == (EntryState.DONE, ExecStatus.COMPLETED)
+    assert await queue.load() == QueueState()
 
 
 async def test_reports_of_strangers_change_nothing(queue: Queue) -> None:
     await write(queue, started=[eid("t1")], ended=[Ended(eid("t2"), ExecStatus.COMPLETED)])
-    assert await queue.known([eid("t1"), eid("t2")]) == {}
+    assert await queue.stored([eid("t1"), eid("t2")]) == {}
 
 
 async def test_what_was_taken_back_is_rejected_and_known_until_it_is_told(queue: Queue) -> None:  # TG-16 TG-20
     await write(queue, decided=[accepted("t1"), accepted("t2"), accepted("t3", member_id="bob"), refused("t4")])
-    await write(queue, taken_back=[gone("t1"), gone("t2")])
-    untold = await queue.untold()
-    assert {known.execution_id for known in untold} == {eid("t1"), eid("t2")}
-    assert {(known.state, known.refusal) for known in untold} == {(State.REJECTED, GONE)}
-    assert list((await queue.board()).queued) == [eid("t3")]
-    await queue.told([eid("t1")])
-    assert [known.execution_id for known in await queue.untold()] == [eid("t2")]
-    assert (await queue.known([eid("t1")]))[eid("t1")].refusal == GONE
+    await write(queue, cancelled=[gone("t1"), gone("t2")])
+    unpublished = await queue.unpublished()
+    assert {stored.execution_id for stored in unpublished} == {eid("t1"), eid("t2")}
+    assert {(stored.state, stored.refusal) for stored in unpublished} == {(EntryState.REJECTED, GONE)}
+    assert list((await queue.load()).queued) == [eid("t3")]
+    await queue.mark_published([eid("t1")])
+    assert [stored.execution_id for stored in await queue.unpublished()] == [eid("t2")]
+    assert (await queue.stored([eid("t1")]))[eid("t1")].refusal == GONE
 
 
 async def test_what_is_parked_is_on_the_board_and_holds_no_slot(queue: Queue) -> None:
     await write(queue, decided=[accepted("t1", admitted=True), accepted("t2")])
     entry = replace(await on_board(queue, "t1"), parks=2, admitted_at=None)
-    await write(queue, moved={eid("t1"): Moved(entry, State.PARKED)})
-    board = await queue.board()
-    assert (board.parked, list(board.queued), board.active) == ({eid("t1"): entry}, [eid("t2")], {})
-    known = (await queue.known([eid("t1")]))[eid("t1")]
-    assert (known.state, known.parks) == (State.PARKED, 2)
+    await write(queue, moved={eid("t1"): Moved(entry, EntryState.PARKED)})
+    queue_state = await queue.load()
+    assert (queue_state.parked, list(queue_state.queued), queue_state.active) == ({eid("t1"): entry}, [eid("t2")], {})
+    stored = (await queue.stored([eid("t1")]))[eid("t1")]
+    assert (stored.state, stored.parks) == (EntryState.PARKED, 2)
 
 
 async def test_what_goes_on_is_queued_again_and_admitted_under_its_grant(queue: Queue) -> None:
     await write(queue, decided=[accepted("t1", admitted=True)])
     resumed = replace(await on_board(queue, "t1"), parks=1, admitted_at=None, queued_at=NOON - timedelta(minutes=1))
-    await write(queue, moved={eid("t1"): Moved(resumed, State.QUEUED)})
-    assert (await queue.board()).queued == {eid("t1"): resumed}
+    await write(queue, moved={eid("t1"): Moved(resumed, EntryState.QUEUED)})
+    assert (await queue.load()).queued == {eid("t1"): resumed}
     await write(queue, admitted=[eid("t1")])
-    assert (await queue.board()).active == {eid("t1"): replace(resumed, admitted_at=NOON)}
+    assert (await queue.load()).active == {eid("t1"): replace(resumed, admitted_at=NOON)}
     await write(queue, started=[eid("t1")])
-    known = (await queue.known([eid("t1")]))[eid("t1")]
-    assert (known.state, known.parks) == (State.RUNNING, 1)
+    stored = (await queue.stored([eid("t1")]))[eid("t1")]
+    assert (stored.state, stored.parks) == (EntryState.RUNNING, 1)
 
 
 async def test_what_a_batch_says_last_of_an_entry_is_what_holds(queue: Queue) -> None:
     await write(queue, decided=[accepted("t1", admitted=True), accepted("t2", admitted=True)])
     again = replace(await on_board(queue, "t1"), parks=1, admitted_at=NOON)
-    moved = {eid("t1"): Moved(again, State.ADMITTED)}
+    moved = {eid("t1"): Moved(again, EntryState.ADMITTED)}
     ended = [Ended(eid("t2"), ExecStatus.COMPLETED)]
     await write(queue, started=[eid("t1"), eid("t2")], admitted=[eid("t1")], moved=moved, ended=ended)
-    known = await queue.known([eid("t1"), eid("t2")])
-    assert (known[eid("t1")].state, known[eid("t1")].parks) == (State.ADMITTED, 1)
-    assert known[eid("t2")].state is State.DONE
-    assert (await queue.board()).active == {eid("t1"): again}
+    stored = await queue.stored([eid("t1"), eid("t2")])
+    assert (stored[eid("t1")].state, stored[eid("t1")].parks) == (EntryState.ADMITTED, 1)
+    assert stored[eid("t2")].state is EntryState.DONE
+    assert (await queue.load()).active == {eid("t1"): again}
 
 
 async def test_what_has_ended_is_neither_parked_nor_queued_again(queue: Queue) -> None:
     await write(queue, decided=[accepted("t1", admitted=True)])
     entry = await on_board(queue, "t1")
     await write(queue, ended=[Ended(eid("t1"), ExecStatus.COMPLETED)])
-    await write(queue, moved={eid("t1"): Moved(replace(entry, parks=1), State.QUEUED)}, taken_back=[gone("t1")])
-    assert (await queue.known([eid("t1")]))[eid("t1")].state is State.DONE
-    assert (await queue.board(), await queue.untold()) == (Board(), [])
+    await write(queue, moved={eid("t1"): Moved(replace(entry, parks=1), EntryState.QUEUED)}, cancelled=[gone("t1")])
+    assert (await queue.stored([eid("t1")]))[eid("t1")].state is EntryState.DONE
+    assert (await queue.load(), await queue.unpublished()) == (QueueState(), [])
 
 
 async def test_whoever_lost_the_lease_writes_nothing_at_all(queue: Queue) -> None:
@@ -252,14 +253,14 @@ async def test_whoever_lost_the_lease_writes_nothing_at_all(queue: Queue) -> Non
         decided=[accepted("t2")],
         admitted=[eid("t1")],
         ended=[Ended(eid("t1"), ExecStatus.COMPLETED)],
-        taken_back=[gone("t1")],
+        cancelled=[gone("t1")],
         at=NOON,
     )
     with pytest.raises(LeaseLost):
         await queue.write(batch, owner="first", epoch=epoch)
-    assert list((await queue.board()).queued) == [eid("t1")]
-    assert (await queue.known([eid("t1")]))[eid("t1")].state is State.QUEUED
-    assert await queue.known([eid("t2")]) == {}
+    assert list((await queue.load()).queued) == [eid("t1")]
+    assert (await queue.stored([eid("t1")]))[eid("t1")].state is EntryState.QUEUED
+    assert await queue.stored([eid("t2")]) == {}
 
 
 async def test_a_stale_epoch_of_ones_own_writes_nothing_either(queue: Queue) -> None:
@@ -268,7 +269,7 @@ async def test_a_stale_epoch_of_ones_own_writes_nothing_either(queue: Queue) -> 
     assert await holds(queue) == stale + 1
     with pytest.raises(LeaseLost):
         await queue.write(Batch(decided=[accepted("t1")], at=NOON), owner="first", epoch=stale)
-    assert await queue.known([eid("t1")]) == {}
+    assert await queue.stored([eid("t1")]) == {}
 
 
 async def test_a_lease_that_is_over_but_not_taken_still_writes(queue: Queue) -> None:
@@ -284,10 +285,10 @@ async def test_every_type_and_quota_survives_being_stored(queue: Queue) -> None:
     decided = []
     for number, kind in enumerate(kinds):
         trigger = a_trigger(f"t{number}", kind)
-        entry = consider(trigger, robot, Board(), now=NOON + timedelta(seconds=number))
+        entry = consider(trigger, robot, QueueState(), now=NOON + timedelta(seconds=number))
         decided.append(Decided(trigger, "", entry))
     await write(queue, decided=decided)
-    stored = (await queue.board()).queued.values()
+    stored = (await queue.load()).queued.values()
     assert sorted((entry.type, entry.max_running, entry.priority) for entry in stored) == sorted(
         (kind, 7, 9) for kind in kinds
     )

@@ -43,7 +43,7 @@ async def test_a_parcel_holds_content_and_context(
     assert outgoing.context == request_for().context
 
 
-def test_a_request_has_no_channels(request_for: Any) -> None:  # DC-01, DC-02
+def test_a_request_has_no_channels(request_for: Any) -> None:  # DC-01, DC-02, DEC-32
     assert "channels" not in DeliveryRequestedV1.model_fields
     assert not hasattr(request_for(channels=["email"]), "channels")
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from learner.adapters.fakes import DictHistory, DictLessons, DictRobots, SayingAgents
+from learner.adapters.in_memory import InMemoryHistory, InMemoryLessons, InMemoryRobots, ScriptedAgents
 from learner.decide_on_goals import DecideOnGoals
 from learner.forget_robot import ForgetRobot
-from learner.history import Decided
+from learner.history import GoalsDecision
 from learner.record_run import RecordRun
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.agent import AgentReply, CallAgent
@@ -27,12 +27,12 @@ MERGE = {"decision": "merge", "reason": "Half of it is out.", "execution_id": "e
 class Learner:
     """The use cases, wired to dictionaries."""
 
-    def __init__(self, answer: Any = SKIP, *, history: DictHistory | None = None) -> None:
-        self.agents = SayingAgents(answer if isinstance(answer, str) else json.dumps(answer))
-        self.history, self.robots = history or DictHistory(), DictRobots()
+    def __init__(self, answer: Any = SKIP, *, history: InMemoryHistory | None = None) -> None:
+        self.agents = ScriptedAgents(answer if isinstance(answer, str) else json.dumps(answer))
+        self.history, self.robots = history or InMemoryHistory(), InMemoryRobots()
         self._record = RecordRun(self.history, self.robots)
         self._decide = DecideOnGoals(self.agents, self.history, self.robots, timeout=45)
-        self.forget = ForgetRobot(DictLessons(), self.history)
+        self.forget = ForgetRobot(InMemoryLessons(), self.history)
         self.robot(1)
 
     def robot(self, rev: int, *, deleted: bool = False) -> None:
@@ -200,7 +200,7 @@ async def test_asked_twice_the_run_to_merge_into_is_the_same() -> None:  # SC-13
 
 
 async def test_runs_that_are_compared_at_once_do_not_all_end() -> None:  # SC-13
-    class AtOnce(SayingAgents):
+    class AtOnce(ScriptedAgents):
         """Each run is told to go into the next one, once all have asked."""
 
         async def answer(self, call: CallAgent) -> AgentReply:
@@ -221,14 +221,14 @@ async def test_runs_that_are_compared_at_once_do_not_all_end() -> None:  # SC-13
 
 
 async def test_an_answer_that_a_crash_left_unsure_is_made_sure_before_it_is_given() -> None:  # SC-13
-    class Crashing(DictHistory):
-        async def settle(self, decided: Decided) -> Decided:
+    class Crashing(InMemoryHistory):
+        async def settle(self, decided: GoalsDecision) -> GoalsDecision:
             raise ConnectionError
 
     learner = Learner(INTO, history=Crashing())
     with pytest.raises(ConnectionError):
         await learner.check("e2", under_way=[under_way()])
-    whole = DictHistory()
+    whole = InMemoryHistory()
     whole._decided = learner.history._decided
     learner._decide._history = whole
     learner.agents.content = json.dumps(INTO | {"into": "e2"})
@@ -276,7 +276,7 @@ async def test_without_a_decision_equal_goals_are_done(
 
 @pytest.mark.parametrize("error", [Transient("executor isn't there"), Permanent("no such agent")])
 async def test_an_agent_that_cannot_be_asked_is_replaced_by_the_rule(error: Exception) -> None:  # SC-13
-    class Away(SayingAgents):
+    class Away(ScriptedAgents):
         async def answer(self, call: CallAgent) -> AgentReply:
             raise error
 
@@ -329,8 +329,8 @@ async def test_a_deleted_robot_leaves_no_history() -> None:  # LE-07
 
 
 async def test_what_is_saved_while_its_robot_is_being_deleted_does_not_survive() -> None:  # LE-07
-    class Interrupted(DictHistory):
-        async def decide(self, decided: Decided) -> Decided:
+    class Interrupted(InMemoryHistory):
+        async def decide(self, decided: GoalsDecision) -> GoalsDecision:
             learner.robot(2, deleted=True)
             return await super().decide(decided)
 

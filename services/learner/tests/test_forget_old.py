@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from learner.adapters.fakes import DictHistory, DictKnowledge, DictLessons, DictRobots
-from learner.domain import Learnt
+from learner.adapters.in_memory import InMemoryHistory, InMemoryKnowledge, InMemoryLessons, InMemoryRobots
+from learner.domain import RunLessons
 from learner.forget_old import ForgetOld
-from learner.history import Decided, Past, proceed
+from learner.history import GoalsDecision, PastRun, proceed
 from rota_common.errors import Transient
 from rota_contracts.messages.learning import Lesson, LessonType
 from rota_contracts.robots.robot import Robot
@@ -24,10 +24,10 @@ class House:
     def __init__(self) -> None:
         self.now = NOON
         self.lessons, self.history, self.knowledge, self.robots = (
-            DictLessons(),
-            DictHistory(),
-            DictKnowledge(),
-            DictRobots(),
+            InMemoryLessons(),
+            InMemoryHistory(),
+            InMemoryKnowledge(),
+            InMemoryRobots(),
         )
         self.sweep = ForgetOld(self.lessons, self.history, self.knowledge, self.robots, lambda: self.now)
 
@@ -40,20 +40,20 @@ class House:
         """A run `days` before noon: its lesson, here and in the memory, its history, what was decided on its goals."""
         at = NOON - days * DAY
         lesson = Lesson(id=run, type=LessonType.INSIGHT, content="x", execution_id=run, learnt_at=at)
-        await self.lessons.save(Learnt(run, "acme", member, 1, at, (lesson,)))
+        await self.lessons.save(RunLessons(run, "acme", member, 1, at, (lesson,)))
         await self.knowledge.remember("acme", member, [lesson])
-        await self.history.add(Past(run, "acme", member, 1, "goals", "clock", "completed", "", at))
-        await self.history.decide(Decided(run, "acme", member, 1, proceed(""), at))
+        await self.history.add(PastRun(run, "acme", member, 1, "goals", "clock", "completed", "", at))
+        await self.history.decide(GoalsDecision(run, "acme", member, 1, proceed(""), at))
 
     async def left(self, *runs: str) -> dict[str, int]:
         """Of these runs, in how many places something is still kept."""
         long_ago = NOON - 10_000 * DAY
-        past = [
+        past_run = [
             run
             for member in ("leads", "other")
             for run in await self.history.completed("acme", member, since=long_ago, limit=100)
         ]
-        kept = {run.execution_id for run in past}
+        kept = {run.execution_id for run in past_run}
         return {
             run: sum(
                 [
@@ -136,7 +136,7 @@ async def test_a_deleted_robot_is_left_to_its_own_end(house: House) -> None:  # 
 
 
 async def test_while_the_memory_is_away_its_lessons_stay_here_and_others_go_on(house: House) -> None:
-    class Away(DictKnowledge):
+    class Away(InMemoryKnowledge):
         away = True
 
         async def forget(self, team: str, member: str, **given: Any) -> int:

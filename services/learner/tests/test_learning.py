@@ -7,8 +7,14 @@ from typing import Any
 
 import pytest
 
-from learner.adapters.fakes import DictHistory, DictKnowledge, DictLessons, DictRobots, SayingAgents
-from learner.domain import Learnt
+from learner.adapters.in_memory import (
+    InMemoryHistory,
+    InMemoryKnowledge,
+    InMemoryLessons,
+    InMemoryRobots,
+    ScriptedAgents,
+)
+from learner.domain import RunLessons
 from learner.forget_robot import ForgetRobot
 from learner.learn_from_run import LearnFromRun
 from rota_contracts.messages.learning import LearningCompletedV1, LearningRequestedV1, Lesson, LessonType
@@ -47,11 +53,11 @@ def request(**fields: Any) -> LearningRequestedV1:
 class Learner:
     """The use cases, wired to dictionaries."""
 
-    def __init__(self, answer: Any = ANSWER, *, error: str = "", lessons: DictLessons | None = None) -> None:
-        self.agents = SayingAgents(answer if isinstance(answer, str) else json.dumps(answer), error=error)
-        self.lessons, self.knowledge, self.robots = lessons or DictLessons(), DictKnowledge(), DictRobots()
+    def __init__(self, answer: Any = ANSWER, *, error: str = "", lessons: InMemoryLessons | None = None) -> None:
+        self.agents = ScriptedAgents(answer if isinstance(answer, str) else json.dumps(answer), error=error)
+        self.lessons, self.knowledge, self.robots = lessons or InMemoryLessons(), InMemoryKnowledge(), InMemoryRobots()
         self._learn = LearnFromRun(self.agents, self.lessons, self.knowledge, self.robots, timeout=60)
-        self.forget = ForgetRobot(self.lessons, DictHistory())
+        self.forget = ForgetRobot(self.lessons, InMemoryHistory())
         self.robot(1)
 
     def robot(self, rev: int, *, deleted: bool = False) -> None:
@@ -202,8 +208,8 @@ async def test_what_a_memory_refuses_is_not_kept_here_either() -> None:  # LE-07
 
 
 async def test_a_lesson_saved_while_its_robot_was_being_deleted_does_not_survive() -> None:  # LE-07
-    class Interrupted(DictLessons):
-        async def save(self, learnt: Learnt) -> Learnt:
+    class Interrupted(InMemoryLessons):
+        async def save(self, learnt: RunLessons) -> RunLessons:
             learner.robot(2, deleted=True)
             await learner.forget("acme", "leads", rev=2)
             return await super().save(learnt)
@@ -214,7 +220,7 @@ async def test_a_lesson_saved_while_its_robot_was_being_deleted_does_not_survive
 
 
 async def test_lessons_of_a_memory_that_is_away_are_saved_and_told_later() -> None:
-    class Away(DictKnowledge):
+    class Away(InMemoryKnowledge):
         async def remember(self, team: str, member: str, lessons: Sequence[Lesson]) -> int:
             raise ConnectionError
 

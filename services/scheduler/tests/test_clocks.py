@@ -11,20 +11,9 @@ from rota_contracts.ids import clock_trigger_id, execution_id
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
 from rota_contracts.robots.recurrence import DAEMON_FLOOR, DAEMON_TIMEOUT
-from scheduler.card import card_of
-from scheduler.clocks import (
-    AT_ONCE,
-    CHUNK,
-    ON_TIME,
-    ClockState,
-    Due,
-    asked_after,
-    ended,
-    look,
-    pending,
-    set_clock,
-    trigger_of,
-)
+from scheduler.clock_state import ClockState, end_daemon_run, recheck_daemon, set_clock
+from scheduler.clocks import AT_ONCE, CHUNK, ON_TIME, Due, due, pending, trigger_of
+from scheduler.robot_summary import summary_of
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 HOURLY: dict[str, Any] = {"mode": "interval", "every": "1h"}
@@ -40,7 +29,7 @@ def state(
 ) -> ClockState:
     """An hourly clock that was set at noon: its first run is due at one."""
     made = clock(**(given or HOURLY), catch_up={"policy": policy, "max_age": max_age})
-    base: dict[str, Any] = {"anchor": NOON, "next_run": NOON + HOUR, "look_at": NOON + HOUR, "room": 12}
+    base: dict[str, Any] = {"anchor": NOON, "next_run": NOON + HOUR, "check_at": NOON + HOUR, "room": 12}
     return ClockState(TEAM, MEMBER, 1, made, **base | fields)
 
 
@@ -48,16 +37,16 @@ def hours(*counts: float) -> tuple[datetime, ...]:
     return tuple(NOON + count * HOUR for count in counts)
 
 
-def missed(due: Due) -> list[tuple[datetime, datetime, int, MissReason]]:
-    return [(each.first, each.last, each.count, each.reason) for each in due.missed]
+def missed(found: Due) -> list[tuple[datetime, datetime, int, MissReason]]:
+    return [(each.first, each.last, each.count, each.reason) for each in found.missed]
 
 
 @pytest.mark.parametrize("policy", ["skip", "once", "all"])
 @pytest.mark.parametrize("late", [timedelta(), SECOND, ON_TIME])
 def test_what_is_on_time_runs_whatever_the_policy(policy: str, late: timedelta) -> None:  # F3
-    due = look(state(policy=policy), NOON + HOUR + late)
-    assert (due.fires, due.missed) == (hours(1), ())
-    assert (due.after.next_run, due.after.look_at) == (NOON + 2 * HOUR, NOON + 2 * HOUR)
+    found = due(state(policy=policy), NOON + HOUR + late)
+    assert (found.fires, found.missed) == (hours(1), ())
+    assert (found.after.next_run, found.after.check_at) == (NOON + 2 * HOUR, NOON + 2 * HOUR)
 
 
 AFTER = 10 * HOUR + 30 * MINUTE
@@ -76,43 +65,43 @@ AFTER = 10 * HOUR + 30 * MINUTE
     ],
 )
 def test_what_is_made_up_for_after_an_outage(policy: str, max_age: str, fires: Any, left_out: Any) -> None:  # F3
-    due = look(state(policy=policy, max_age=max_age), NOON + AFTER)
-    assert due.fires == fires
-    assert missed(due) == left_out
-    assert due.after.next_run == due.after.look_at == NOON + 11 * HOUR
+    found = due(state(policy=policy, max_age=max_age), NOON + AFTER)
+    assert found.fires == fires
+    assert missed(found) == left_out
+    assert found.after.next_run == found.after.check_at == NOON + 11 * HOUR
 
 
 @pytest.mark.parametrize("policy", ["skip", "once"])
 def test_a_run_that_is_on_time_makes_up_for_those_that_are_late(policy: str) -> None:
-    due = look(state(policy=policy), NOON + 10 * HOUR + SECOND)
-    assert due.fires == hours(10)
+    found = due(state(policy=policy), NOON + 10 * HOUR + SECOND)
+    assert found.fires == hours(10)
     reason = {"skip": MissReason.SKIPPED, "once": MissReason.SUPERSEDED}[policy]
-    assert missed(due) == [(*hours(1, 9), 9, reason)]
+    assert missed(found) == [(*hours(1, 9), 9, reason)]
 
 
 def test_a_run_that_was_queued_before_its_replica_was_killed_is_not_missed() -> None:  # F3
     queued = set(hours(10))
-    assert look(state(policy="once"), NOON + AFTER, queued=queued).fires == ()
-    assert missed(look(state(policy="once"), NOON + AFTER, queued=queued)) == [(*hours(1, 9), 9, MissReason.SUPERSEDED)]
-    assert missed(look(state(policy="skip"), NOON + AFTER, queued=queued)) == [(*hours(1, 9), 9, MissReason.SKIPPED)]
+    assert due(state(policy="once"), NOON + AFTER, queued=queued).fires == ()
+    assert missed(due(state(policy="once"), NOON + AFTER, queued=queued)) == [(*hours(1, 9), 9, MissReason.SUPERSEDED)]
+    assert missed(due(state(policy="skip"), NOON + AFTER, queued=queued)) == [(*hours(1, 9), 9, MissReason.SKIPPED)]
 
 
 def test_all_are_made_up_for_as_fast_as_there_is_room() -> None:  # SC-10
     fired: list[datetime] = []
     at, now = state(policy="all"), NOON + AFTER
     for room in (3, 0, 4, 20):
-        due = look(at, now, room=room)
-        assert due.missed == ()
-        fired += due.fires
-        at, now = due.after, max(now, due.after.look_at or now)
+        found = due(at, now, room=room)
+        assert found.missed == ()
+        fired += found.fires
+        at, now = found.after, max(now, found.after.check_at or now)
     assert fired == list(hours(*range(1, 11)))
     assert at.next_run == NOON + 11 * HOUR
 
 
 def test_so_many_are_made_up_for_in_one_step_and_no_more() -> None:
-    due = look(state(clock_every("1m"), policy="all"), NOON + 10 * HOUR, room=10**6)
-    assert len(due.fires) == AT_ONCE
-    assert (due.after.next_run, due.after.look_at) == (NOON + HOUR + AT_ONCE * MINUTE, NOON + 10 * HOUR)
+    found = due(state(clock_every("1m"), policy="all"), NOON + 10 * HOUR, room=10**6)
+    assert len(found.fires) == AT_ONCE
+    assert (found.after.next_run, found.after.check_at) == (NOON + HOUR + AT_ONCE * MINUTE, NOON + 10 * HOUR)
 
 
 def clock_every(every: str) -> dict[str, Any]:
@@ -123,8 +112,8 @@ def clock_every(every: str) -> dict[str, Any]:
 def test_an_outage_of_any_length_is_dealt_with_in_steps(policy: str) -> None:
     at, now, fired, left_out = state(clock_every("1s"), policy=policy), NOON + 10 * HOUR, 0, 0
     while at.next_run is not None and at.next_run <= now:
-        due = look(at, now)
-        at, fired, left_out = due.after, fired + len(due.fires), left_out + sum(each.count for each in due.missed)
+        found = due(at, now)
+        at, fired, left_out = found.after, fired + len(found.fires), left_out + sum(each.count for each in found.missed)
     due_in_all = 9 * 3600 + 1
     assert len(pending(state(clock_every("1s")), now)) == CHUNK < due_in_all
     assert fired + left_out == due_in_all
@@ -132,15 +121,15 @@ def test_an_outage_of_any_length_is_dealt_with_in_steps(policy: str) -> None:
 
 
 def test_a_daemon_runs_again_after_its_end_and_not_before() -> None:  # SC-05, DEC-18
-    at = state(DAEMON, next_run=NOON, look_at=NOON)
-    due = look(at, NOON + SECOND)
+    at = state(DAEMON, next_run=NOON, check_at=NOON)
+    found = due(at, NOON + SECOND)
     run = execution_id(clock_trigger_id(TEAM, MEMBER, NOON))
-    assert (due.fires, due.after.next_run, due.after.running) == ((NOON,), None, run)
-    assert due.after.look_at == NOON + SECOND + DAEMON_TIMEOUT
-    with pytest.raises(ValueError, match="asked after"):
-        look(due.after, NOON + HOUR)
-    later = ended(due.after, NOON + HOUR, failed=False)
-    assert (later.next_run, later.look_at, later.running) == (
+    assert (found.fires, found.after.next_run, found.after.running) == ((NOON,), None, run)
+    assert found.after.check_at == NOON + SECOND + DAEMON_TIMEOUT
+    with pytest.raises(ValueError, match="a running daemon has none"):
+        due(found.after, NOON + HOUR)
+    later = end_daemon_run(found.after, NOON + HOUR, failed=False)
+    assert (later.next_run, later.check_at, later.running) == (
         NOON + HOUR + DAEMON_FLOOR,
         NOON + HOUR + DAEMON_FLOOR,
         None,
@@ -148,28 +137,28 @@ def test_a_daemon_runs_again_after_its_end_and_not_before() -> None:  # SC-05, D
 
 
 def test_a_daemon_is_never_late_it_only_waits() -> None:
-    due = look(state(DAEMON, policy="skip", next_run=NOON, look_at=NOON), NOON + 10 * HOUR)
-    assert (due.fires, due.missed) == ((NOON,), ())
+    found = due(state(DAEMON, policy="skip", next_run=NOON, check_at=NOON), NOON + 10 * HOUR)
+    assert (found.fires, found.missed) == ((NOON,), ())
 
 
 def test_a_daemons_failures_are_counted_until_a_run_completes() -> None:  # DEC-18
     at = state(DAEMON, next_run=None, running="e1")
     pauses = []
     for failed in (True, True, None, True, False, True):
-        at = ended(replace(at, running="e1"), NOON, failed=failed)
+        at = end_daemon_run(replace(at, running="e1"), NOON, failed=failed)
         assert at.next_run is not None
         pauses.append((at.next_run - NOON) / SECOND)
     assert pauses == [2, 4, 4, 8, 1, 2]
 
 
 def test_a_daemon_that_was_paused_while_it_ran_does_not_go_on_by_itself() -> None:
-    at = ended(state(DAEMON, next_run=None, look_at=None, running="e1"), NOON, failed=False)
-    assert (at.next_run, at.look_at, at.running) == (None, None, None)
+    at = end_daemon_run(state(DAEMON, next_run=None, check_at=None, running="e1"), NOON, failed=False)
+    assert (at.next_run, at.check_at, at.running) == (None, None, None)
 
 
 def test_a_daemon_of_whose_end_nothing_is_heard_is_asked_after_again() -> None:
-    at = state(clock_with_timeout("10m"), next_run=None, running="e1", look_at=NOON)
-    assert asked_after(at, NOON).look_at == NOON + 10 * MINUTE
+    at = state(clock_with_timeout("10m"), next_run=None, running="e1", check_at=NOON)
+    assert recheck_daemon(at, NOON).check_at == NOON + 10 * MINUTE
 
 
 def clock_with_timeout(timeout: str) -> dict[str, Any]:
@@ -177,7 +166,7 @@ def clock_with_timeout(timeout: str) -> dict[str, Any]:
 
 
 def set_on(given: Clock, old: ClockState | None = None, *, at: datetime = NOON, **fields: Any) -> ClockState:
-    return set_clock(card_of(a_robot(**{"rev": (old.rev + 1) if old else 1, **fields})), given, old, at)
+    return set_clock(summary_of(a_robot(**{"rev": (old.rev + 1) if old else 1, **fields})), given, old, at)
 
 
 def test_a_new_clock_is_due_after_it_was_set() -> None:  # SC-04 SC-05
@@ -216,7 +205,7 @@ def test_what_was_due_when_only_the_policy_was_changed_is_not_forgotten() -> Non
 def test_a_robot_that_is_stopped_is_not_due_and_keeps_its_anchor(stopped: dict[str, Any]) -> None:  # TG-18
     old = set_on(clock(**HOURLY))
     held = set_on(clock(**HOURLY), old, at=NOON + 10 * MINUTE, **stopped)
-    assert (held.next_run, held.look_at) == (None, None)
+    assert (held.next_run, held.check_at) == (None, None)
     again = set_on(clock(**HOURLY), held, at=NOON + 5 * HOUR + MINUTE)
     assert (again.anchor, again.next_run) == (NOON, NOON + 6 * HOUR)
 
@@ -227,10 +216,10 @@ def test_a_robot_in_error_goes_on() -> None:  # TG-18, DEC-15
 
 
 def test_a_daemon_that_is_resumed_while_its_run_goes_on_is_asked_after_first() -> None:  # DEC-18
-    running = look(set_on(clock(**DAEMON)), NOON).after
+    running = due(set_on(clock(**DAEMON)), NOON).after
     held = set_on(clock(**DAEMON), running, at=NOON + MINUTE, robot_status="paused")
     again = set_on(clock(**DAEMON), held, at=NOON + 2 * MINUTE)
-    assert (again.next_run, again.look_at, again.running) == (None, NOON + 2 * MINUTE, running.running)
+    assert (again.next_run, again.check_at, again.running) == (None, NOON + 2 * MINUTE, running.running)
 
 
 def test_the_trigger_says_when_it_was_due_and_what_time_it_is() -> None:  # SC-08 CL-05

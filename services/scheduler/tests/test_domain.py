@@ -11,14 +11,14 @@ import pytest
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.card import Card, card_of
-from scheduler.domain import AGE_PER_PRIORITY, TOO_LONG, Board, Entry, Refusal, State, consider, pick
+from scheduler.domain import AGE_PER_PRIORITY, STARVING_AFTER, Entry, EntryState, QueueState, Refusal, consider, pick
+from scheduler.robot_summary import RobotSummary, summary_of
 
 MINUTE = timedelta(minutes=1)
 
 
-def a_card(**fields: Any) -> Card:
-    return card_of(a_robot(**fields))
+def a_card(**fields: Any) -> RobotSummary:
+    return summary_of(a_robot(**fields))
 
 
 def entry(name: str, **fields: Any) -> Entry:
@@ -26,18 +26,20 @@ def entry(name: str, **fields: Any) -> Entry:
     return Entry(**{"execution_id": name, "queued_at": NOON, **given, **fields})
 
 
-def board(*, queued: list[Entry] | None = None, active: list[Entry] | None = None) -> Board:
-    return Board({each.execution_id: each for each in queued or []}, {each.execution_id: each for each in active or []})
+def queue_state(*, queued: list[Entry] | None = None, active: list[Entry] | None = None) -> QueueState:
+    return QueueState(
+        {each.execution_id: each for each in queued or []}, {each.execution_id: each for each in active or []}
+    )
 
 
 def picked(
     queued: list[Entry], *, active: list[Entry] | None = None, pool: int = 10, now: datetime = NOON
 ) -> list[str]:
-    return [each.execution_id for each in pick(board(queued=queued, active=active), pool=pool, now=now)]
+    return [each.execution_id for each in pick(queue_state(queued=queued, active=active), pool=pool, now=now)]
 
 
-def refusal(trigger: TriggerReceivedV1, robot: Card | None, on: Board | None = None) -> Refusal | None:
-    verdict = consider(trigger, robot, on or Board(), now=NOON)
+def refusal(trigger: TriggerReceivedV1, robot: RobotSummary | None, on: QueueState | None = None) -> Refusal | None:
+    verdict = consider(trigger, robot, on or QueueState(), now=NOON)
     return verdict if isinstance(verdict, Refusal) else None
 
 
@@ -47,7 +49,7 @@ def off(*names: str) -> dict[str, Any]:
 
 def test_a_trigger_of_a_robot_gets_its_place() -> None:  # TG-05 SC-10
     robot = a_card(config={"quota": {"max": 3, "priority": 8}})
-    assert consider(a_trigger(), robot, Board(), now=NOON) == Entry(
+    assert consider(a_trigger(), robot, QueueState(), now=NOON) == Entry(
         execution_id=execution_id("t1"), team=TEAM, member=MEMBER, type=TriggerType.EVENT,
         priority=8, max_running=3, queued_at=NOON,
     )  # fmt: skip
@@ -92,8 +94,8 @@ def test_an_action_outside_the_list_is_refused(actions: list[str], allowed: bool
         (a_card(config={"quota": {"max": 1, "queue": 0}}), RejectReason.QUEUE_FULL),
     ],
 )
-def test_every_refusal_names_its_reason(robot: Card | None, reason: RejectReason | None) -> None:  # TG-05
-    found = refusal(a_trigger(), robot, board(active=[entry("e0")]))
+def test_every_refusal_names_its_reason(robot: RobotSummary | None, reason: RejectReason | None) -> None:  # TG-05
+    found = refusal(a_trigger(), robot, queue_state(active=[entry("e0")]))
     assert (found.reason if found else None) == reason
     assert found is None or found.message
 
@@ -114,7 +116,7 @@ def test_of_several_faults_the_first_is_the_reason(first: int) -> None:  # TG-05
     config: dict[str, Any] = {"quota": {"max": 1, "queue": 0}}
     if RejectReason.TRIGGER_DISABLED in reasons:
         config |= off("event")
-    found = refusal(a_trigger(), a_card(config=config, **fields), board(active=[entry("e0")]))
+    found = refusal(a_trigger(), a_card(config=config, **fields), queue_state(active=[entry("e0")]))
     assert found is not None
     assert found.reason is reasons[0]
 
@@ -124,13 +126,13 @@ def test_of_several_faults_the_first_is_the_reason(first: int) -> None:  # TG-05
     [(0, 0, False), (2, 0, False), (2, 9, False), (2, 10, True), (1, 11, True), (0, 12, True), (0, 11, False)],
 )
 def test_two_run_and_ten_wait_by_default(running: int, waiting: int, full: bool) -> None:  # SC-10
-    full_board = board(
+    full_board = queue_state(
         active=[entry(f"r{n}") for n in range(running)],
         queued=[entry(f"w{n}") for n in range(waiting)],
     )
     others = [entry(f"o{n}", member="bob") for n in range(50)] + [entry(f"x{n}", team="initech") for n in range(50)]
     for each in others:
-        full_board.put(each, State.QUEUED)
+        full_board.put(each, EntryState.QUEUED)
     found = refusal(a_trigger(), a_card(), full_board)
     assert (found is not None) == full
     if found is not None:
@@ -178,7 +180,7 @@ def test_waiting_is_worth_priority(waited: float, first: str) -> None:
     assert picked([entry("new", priority=7), old])[0] == first
 
 
-@pytest.mark.parametrize(("waited", "first"), [(TOO_LONG - MINUTE / 60, "new"), (TOO_LONG, "old")])
+@pytest.mark.parametrize(("waited", "first"), [(STARVING_AFTER - MINUTE / 60, "new"), (STARVING_AFTER, "old")])
 def test_whoever_waited_too_long_goes_before_everybody(waited: timedelta, first: str) -> None:
     running = [entry(f"r{n}", team="busy", member=f"m{n}") for n in range(4)]
     old = entry("old", team="busy", priority=1, type=TriggerType.CLOCK, queued_at=NOON - waited)
@@ -188,7 +190,7 @@ def test_whoever_waited_too_long_goes_before_everybody(waited: timedelta, first:
 
 def test_a_team_with_its_share_of_the_slots_gains_nothing_by_having_waited() -> None:  # F20
     running = [entry(f"r{n}", team="flood", member=f"m{n}") for n in range(9)]
-    queued = [entry(f"w{n}", team="flood", member=f"n{n}", queued_at=NOON - 2 * TOO_LONG) for n in range(50)]
+    queued = [entry(f"w{n}", team="flood", member=f"n{n}", queued_at=NOON - 2 * STARVING_AFTER) for n in range(50)]
     assert picked([*queued, entry("new", team="calm", type=TriggerType.CLOCK, priority=1)], active=running) == ["new"]
 
 
@@ -212,7 +214,7 @@ def test_neither_quota_nor_pool_is_ever_exceeded_and_no_free_slot_is_wasted(seed
     random = Random(seed)
     pool = random.randint(1, 12)
     quotas = {f"m{n}": random.randint(1, 4) for n in range(5)}
-    on, now, serial, admitted = Board(), NOON, 0, set[str]()
+    on, now, serial, admitted = QueueState(), NOON, 0, set[str]()
     for _ in range(60):
         for _ in range(random.randint(0, 4)):
             member, serial = random.choice(sorted(quotas)), serial + 1
@@ -222,7 +224,7 @@ def test_neither_quota_nor_pool_is_ever_exceeded_and_no_free_slot_is_wasted(seed
                 "priority": random.randint(1, 10),
             }
             made = entry(f"e{serial}", team=f"team-{member[-1] in '01'}", queued_at=now, **fields)
-            on.put(replace(made, type=random.choice(list(TriggerType))), State.QUEUED)
+            on.put(replace(made, type=random.choice(list(TriggerType))), EntryState.QUEUED)
         for chosen in pick(on, pool=pool, now=now):
             on.admit(chosen.execution_id, now)
             assert chosen.execution_id not in admitted
@@ -233,33 +235,33 @@ def test_neither_quota_nor_pool_is_ever_exceeded_and_no_free_slot_is_wasted(seed
         could = [each for each in on.queued.values() if running[each.member] < each.max_running]
         assert len(on.active) == pool or not could
         for done in random.sample(sorted(on.active), random.randint(0, len(on.active))):
-            on.free(done)
+            on.remove(done)
         now += timedelta(seconds=random.randint(0, 90))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_nobody_starves(seed: int) -> None:
-    random, on, now = Random(seed), Board(), NOON
+    random, on, now = Random(seed), QueueState(), NOON
     poor = entry("poor", team="busy", priority=1, type=TriggerType.CLOCK)
-    on.put(poor, State.QUEUED)
+    on.put(poor, EntryState.QUEUED)
     for minute in range(12):
         for number in range(20):  # more than the pool, all of them better, of ever new teams
             name = f"{minute}-{number}"
             rich = entry(name, team=f"t{name}", priority=10, type=TriggerType.HUMAN, queued_at=now)
-            on.put(rich, State.QUEUED)
+            on.put(rich, EntryState.QUEUED)
         for chosen in pick(on, pool=5, now=now):
             on.admit(chosen.execution_id, now)
         if "poor" in on.active:
             break
         for done in random.sample(sorted(on.active), 4):
-            on.free(done)
+            on.remove(done)
         now += MINUTE
     assert "poor" in on.active
-    assert now - NOON <= TOO_LONG
+    assert now - NOON <= STARVING_AFTER
 
 
 def test_what_is_free_is_nowhere_on_the_board() -> None:
-    on = board(queued=[entry("a")], active=[entry("b"), entry("c")])
+    on = queue_state(queued=[entry("a")], active=[entry("b"), entry("c")])
     for name in ("a", "b", "stranger"):
-        on.free(name)
-    assert on == board(active=[entry("c")])
+        on.remove(name)
+    assert on == queue_state(active=[entry("c")])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.trigger import TriggerType
-from scheduler.domain import Board, Entry, pick
+from scheduler.domain import Entry, QueueState, pick
 
 MINUTE = timedelta(minutes=1)
 CLOCK, EVENT, HUMAN, CALLBACK = TriggerType.CLOCK, TriggerType.EVENT, TriggerType.HUMAN, TriggerType.CALLBACK
@@ -26,8 +26,8 @@ def one(name: str, *, waited: float = 0, **fields: Any) -> Entry:
 
 def resumed(name: str, *, came: float, **fields: Any) -> Entry:
     """One that came so many minutes ago, was parked, and can go on by now."""
-    board = Board(parked={name: one(name, waited=came, parks=1, **fields)})
-    entry = board.resume(name, 1, NOON)
+    queue_state = QueueState(parked={name: one(name, waited=came, parks=1, **fields)})
+    entry = queue_state.resume(name, 1, NOON)
     assert entry is not None
     return entry
 
@@ -109,7 +109,7 @@ MERIT = (
     Row("of those that came at once, the first that is known", [one("x"), one("y"), one("z")], "x y z"),
 )  # fmt: skip
 
-TOO_LONG = (
+STARVING_AFTER = (
     Row("whoever waited too long goes before a team with fewer running",
         [one("new", team="b", priority=10, type=HUMAN), one("old", priority=1, type=CLOCK, waited=10)], "old new",
         some(3, "a")),
@@ -152,14 +152,14 @@ GOES_ON = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("row", [*ROOM, *TEAMS, *MERIT, *TOO_LONG, *GOES_ON], ids=str)
+@pytest.mark.parametrize("row", [*ROOM, *TEAMS, *MERIT, *STARVING_AFTER, *GOES_ON], ids=str)
 def test_slots_are_given_in_this_order(row: Row) -> None:  # SC-09 SC-10 SC-11
-    chosen = pick(board(row.waits, row.runs), pool=row.pool, now=NOON)
+    chosen = pick(queue_state(row.waits, row.runs), pool=row.pool, now=NOON)
     assert " ".join(each.execution_id for each in chosen) == row.order
 
 
-def board(waits: Sequence[Entry], runs: Sequence[Entry]) -> Board:
-    return Board({each.execution_id: each for each in waits}, {each.execution_id: each for each in runs})
+def queue_state(waits: Sequence[Entry], runs: Sequence[Entry]) -> QueueState:
+    return QueueState({each.execution_id: each for each in waits}, {each.execution_id: each for each in runs})
 
 
 def may_run(waits: Sequence[Entry], runs: Sequence[Entry]) -> list[Entry]:
@@ -209,7 +209,7 @@ def test_whatever_waits_and_runs_each_slot_goes_to_the_one_whose_turn_it_is(
 
     waits = [made(f"w{number}", fields) for number, fields in enumerate(waiting)]
     runs = [made(f"r{number}", fields) for number, fields in enumerate(running)]
-    on = board(waits, runs)
+    on = queue_state(waits, runs)
     for chosen in pick(on, pool=pool, now=NOON):
         place = turn(waits, runs, pool)
         assert chosen in may_run(waits, runs)
@@ -224,8 +224,8 @@ def test_whatever_waits_and_runs_each_slot_goes_to_the_one_whose_turn_it_is(
 def test_an_order_is_kept_from_turn_to_turn() -> None:  # SC-11
     """Slots that come free one by one are given as if they had come at once."""
     waits = [one(f"{team}{number}", team=team, waited=number) for team in "ab" for number in range(6)]
-    at_once = [each.execution_id for each in pick(board(waits, ()), pool=12, now=NOON)]
-    on, one_by_one = board(waits, ()), list[str]()
+    at_once = [each.execution_id for each in pick(queue_state(waits, ()), pool=12, now=NOON)]
+    on, one_by_one = queue_state(waits, ()), list[str]()
     for pool in range(1, 13):
         for each in pick(on, pool=pool, now=NOON):
             on.admit(each.execution_id, NOON)

@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from services.scheduler.tests.desk import OWNER, Desk
+from services.scheduler.tests.harness import OWNER, Harness
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.messages.plan import ChangePlan, PlanState
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, TriggerType
-from scheduler.domain import State
+from scheduler.domain import EntryState
 from scheduler.plan import LIMIT, Plan, change, plan_key
 from scheduler.ports import PlansChanged
 
@@ -31,65 +31,68 @@ def planned(**fields: Any) -> Plan:
     return plan
 
 
-async def until_state(desk: Desk, state: PlanState, key: str = KEY) -> Plan:
-    while (plan := await desk.plans.find(key)) is None or plan.item.state is not state or plan.untold:
+async def until_state(harness: Harness, state: PlanState, key: str = KEY) -> Plan:
+    while (plan := await harness.plans.find(key)) is None or plan.item.state is not state or plan.unpublished:
         await asyncio.sleep(0.01)
     return plan
 
 
-async def at(desk: Desk, moment: datetime) -> None:
+async def at(harness: Harness, moment: datetime) -> None:
     """The clock is there, and the lease it judges holds."""
-    while desk.clock.at < moment:
-        await desk.queue.acquire("first")
-        desk.clock.at = min(moment, desk.clock.at + timedelta(seconds=30))
-    await desk.queue.acquire("first")
+    while harness.clock.at < moment:
+        await harness.queue.acquire("first")
+        harness.clock.at = min(moment, harness.clock.at + timedelta(seconds=30))
+    await harness.queue.acquire("first")
 
 
-async def looked(desk: Desk) -> None:
+async def looked(harness: Harness) -> None:
     """The dispatcher has looked for what is due, and dealt with what it found."""
     for _ in range(2):
-        desk.plans.looked.clear()
-        await desk.plans.looked.wait()
+        harness.plans.checked.clear()
+        await harness.plans.checked.wait()
 
 
 async def test_what_is_added_twice_is_planned_once() -> None:  # SC-16
-    desk = Desk()
-    answers = [await desk.change_plan(word()), await desk.change_plan(word(messages=[{"content": "Something else"}]))]
+    harness = Harness()
+    answers = [
+        await harness.change_plan(word()),
+        await harness.change_plan(word(messages=[{"content": "Something else"}])),
+    ]
     assert [(each.refused, each.item and each.item.messages[0].content) for each in answers] == [
         ("", "Look at Globex")
     ] * 2
-    assert desk.told.plans == [("p1", "plan.add")]
+    assert harness.published.plans == [("p1", "plan.add")]
 
 
 async def test_of_many_who_add_at_once_one_does() -> None:  # SC-16
-    desk = Desk()
-    answers = await asyncio.gather(*(desk.change_plan(word()) for _ in range(5)))
+    harness = Harness()
+    answers = await asyncio.gather(*(harness.change_plan(word()) for _ in range(5)))
     assert {each.refused for each in answers} == {""}
-    assert len(await desk.plans.listed(TEAM, None, 9)) == 1
+    assert len(await harness.plans.listed(TEAM, None, 9)) == 1
 
 
 async def test_an_update_changes_what_it_names_and_leaves_the_rest() -> None:  # SC-16
-    desk = Desk()
-    await desk.change_plan(word(locale="fr-FR"))
+    harness = Harness()
+    await harness.change_plan(word(locale="fr-FR"))
     update = word("plan.update", plan_time=LATER + timedelta(hours=1), executor_mode="dryrun")
-    item = (await desk.change_plan(update)).item
+    item = (await harness.change_plan(update)).item
     assert item is not None
     assert (item.plan_time, item.executor_mode) == (LATER + timedelta(hours=1), ExecutorMode.DRYRUN)
     assert (item.locale, item.messages[0].content) == ("fr-FR", "Look at Globex")
-    await desk.change_plan(update)
-    assert desk.told.plans == [("p1", "plan.add"), ("p1", "plan.update")]
-    assert await desk.plans.due(LATER, 9) == []
+    await harness.change_plan(update)
+    assert harness.published.plans == [("p1", "plan.add"), ("p1", "plan.update")]
+    assert await harness.plans.due(LATER, 9) == []
 
 
 async def test_what_is_removed_does_not_start_and_can_be_removed_again() -> None:  # SC-16
-    async with Desk().running() as desk:
-        await desk.change_plan(word())
-        answers = [await desk.change_plan(word("plan.remove")) for _ in range(2)]
+    async with Harness().running() as harness:
+        await harness.change_plan(word())
+        answers = [await harness.change_plan(word("plan.remove")) for _ in range(2)]
         assert [(each.refused, each.item and each.item.state) for each in answers] == [("", "removed")] * 2
-        await at(desk, LATER)
-        await looked(desk)
-        assert await desk.state(KEY) is None
-    assert desk.told.plans == [("p1", "plan.add"), ("p1", "plan.remove")]
+        await at(harness, LATER)
+        await looked(harness)
+        assert await harness.state(KEY) is None
+    assert harness.published.plans == [("p1", "plan.add"), ("p1", "plan.remove")]
 
 
 @pytest.mark.parametrize(
@@ -106,40 +109,40 @@ async def test_what_is_removed_does_not_start_and_can_be_removed_again() -> None
     ],
 )
 async def test_what_can_not_be_is_refused_with_words(first: list[ChangePlan], then: ChangePlan, says: str) -> None:
-    desk = Desk()
+    harness = Harness()
     for each in first:
-        assert (await desk.change_plan(each)).refused == ""
-    assert (await desk.change_plan(then)).refused.startswith(says)
+        assert (await harness.change_plan(each)).refused == ""
+    assert (await harness.change_plan(then)).refused.startswith(says)
 
 
 async def test_a_robot_whose_list_has_no_planning_refuses_it() -> None:  # TG-04
-    desk = Desk()
-    desk.robots.kept[MEMBER] = a_robot(config={"triggers": {"intervene": {"actions": ["instruct"]}}})
-    assert (await desk.change_plan(word())).refused == "expected one of the actions instruct, not plan.add"
+    harness = Harness()
+    harness.robots.kept[MEMBER] = a_robot(config={"triggers": {"intervene": {"actions": ["instruct"]}}})
+    assert (await harness.change_plan(word())).refused == "expected one of the actions instruct, not plan.add"
 
 
 async def test_what_is_due_starts_as_a_persons_word() -> None:  # SC-16 TG-09
-    async with Desk().running() as desk:
-        await desk.change_plan(word(executor_mode="dryrun", locale="fr-FR"))
-        await at(desk, LATER - timedelta(seconds=1))
-        await looked(desk)
-        assert await desk.state(KEY) is None
-        await at(desk, LATER)
-        plan = await until_state(desk, PlanState.STARTED)
-        known = (await desk.queue.known([plan.execution_id]))[plan.execution_id]
-    trigger = known.trigger
-    assert (known.state, plan.item.execution_id) == (State.ADMITTED, plan.execution_id)
+    async with Harness().running() as harness:
+        await harness.change_plan(word(executor_mode="dryrun", locale="fr-FR"))
+        await at(harness, LATER - timedelta(seconds=1))
+        await looked(harness)
+        assert await harness.state(KEY) is None
+        await at(harness, LATER)
+        plan = await until_state(harness, PlanState.STARTED)
+        stored = (await harness.queue.stored([plan.execution_id]))[plan.execution_id]
+    trigger = stored.trigger
+    assert (stored.state, plan.item.execution_id) == (EntryState.ADMITTED, plan.execution_id)
     assert (trigger.type, trigger.input.action) == (TriggerType.HUMAN, InterventionAction.PLAN_ADD)
     assert (trigger.input.messages, trigger.executor_mode, trigger.locale) == (plan.item.messages, "dryrun", "fr-FR")
-    assert desk.told.requested_ids == [KEY]
-    assert desk.told.plans == [("p1", "plan.add"), ("p1", "plan.start")]
+    assert harness.published.requested_ids == [KEY]
+    assert harness.published.plans == [("p1", "plan.add"), ("p1", "plan.start")]
 
 
 async def test_what_has_started_is_not_changed_any_more() -> None:  # SC-16
-    async with Desk().running() as desk:
-        await desk.change_plan(word(plan_time=NOON))
-        plan = await until_state(desk, PlanState.STARTED)
-        answers = [await desk.change_plan(word(action)) for action in ("plan.update", "plan.remove", "plan.add")]
+    async with Harness().running() as harness:
+        await harness.change_plan(word(plan_time=NOON))
+        plan = await until_state(harness, PlanState.STARTED)
+        answers = [await harness.change_plan(word(action)) for action in ("plan.update", "plan.remove", "plan.add")]
     assert [each.refused for each in answers] == [f"p1 has started: it is execution {plan.execution_id}"] * 2 + [""]
     assert {each.item for each in answers if each.item and each.item.state is not PlanState.STARTED} == set()
 
@@ -154,110 +157,110 @@ async def test_what_has_started_is_not_changed_any_more() -> None:  # SC-16
     ],
 )
 async def test_a_robot_that_can_not_run_keeps_its_plan_and_starts_it_later(robot: Any) -> None:  # SC-16
-    async with Desk().running() as desk:
-        await desk.change_plan(word(plan_time=NOON + timedelta(seconds=1)))
-        desk.robots.kept[MEMBER] = robot
-        await at(desk, NOON + timedelta(seconds=2))
-        await looked(desk)
-        stored = await desk.plans.find(KEY)
+    async with Harness().running() as harness:
+        await harness.change_plan(word(plan_time=NOON + timedelta(seconds=1)))
+        harness.robots.kept[MEMBER] = robot
+        await at(harness, NOON + timedelta(seconds=2))
+        await looked(harness)
+        stored = await harness.plans.find(KEY)
         assert stored is not None
         assert stored.item.state is PlanState.PLANNED
-        desk.robots.kept[MEMBER] = a_robot()
-        await at(desk, NOON + timedelta(minutes=1))
-        await until_state(desk, PlanState.STARTED)
-        assert desk.told.requested_ids == [KEY]
+        harness.robots.kept[MEMBER] = a_robot()
+        await at(harness, NOON + timedelta(minutes=1))
+        await until_state(harness, PlanState.STARTED)
+        assert harness.published.requested_ids == [KEY]
 
 
 async def test_a_full_robot_starts_its_plan_when_there_is_room() -> None:  # SC-10 SC-16
-    async with Desk().running() as desk:
-        desk.robots.kept[MEMBER] = a_robot(config={"quota": {"max": 1, "queue": 0}})
+    async with Harness().running() as harness:
+        harness.robots.kept[MEMBER] = a_robot(config={"quota": {"max": 1, "queue": 0}})
         for number in range(2):
-            await desk.change_plan(word(plan_id=f"p{number}", plan_time=NOON))
-        await until_state(desk, PlanState.STARTED, plan_key(TEAM, MEMBER, "p0"))
-        await looked(desk)
-        assert [item.plan_id for item in await desk.plans.listed(TEAM, MEMBER, 9)] == ["p1"]
-        assert desk.told.rejected == []
+            await harness.change_plan(word(plan_id=f"p{number}", plan_time=NOON))
+        await until_state(harness, PlanState.STARTED, plan_key(TEAM, MEMBER, "p0"))
+        await looked(harness)
+        assert [item.plan_id for item in await harness.plans.listed(TEAM, MEMBER, 9)] == ["p1"]
+        assert harness.published.rejected == []
 
 
 async def test_a_robot_that_is_gone_loses_its_plan() -> None:  # TG-20
-    async with Desk().running() as desk:
-        await desk.change_plan(word(plan_time=NOON + timedelta(seconds=1)))
-        desk.robots.kept[MEMBER] = a_robot(deleted=True)
-        await at(desk, NOON + timedelta(seconds=1))
-        plan = await until_state(desk, PlanState.REMOVED)
+    async with Harness().running() as harness:
+        await harness.change_plan(word(plan_time=NOON + timedelta(seconds=1)))
+        harness.robots.kept[MEMBER] = a_robot(deleted=True)
+        await at(harness, NOON + timedelta(seconds=1))
+        plan = await until_state(harness, PlanState.REMOVED)
     assert plan.item.reason == "the robot is gone"
-    assert desk.told.requested_ids == []
+    assert harness.published.requested_ids == []
 
 
 async def test_what_a_deleted_robot_had_planned_is_removed_at_once() -> None:  # TG-20
-    desk = Desk()
+    harness = Harness()
     for number in range(3):
-        await desk.change_plan(word(plan_id=f"p{number}"))
-    await desk.change_plan.drop(TEAM, MEMBER)
-    assert len(await desk.plans.listed(TEAM, MEMBER, 9)) == 3  # it was made anew meanwhile
-    desk.robots.kept[MEMBER] = a_robot(deleted=True)
-    await desk.change_plan.drop(TEAM, MEMBER)
-    assert await desk.plans.listed(TEAM, MEMBER, 9) == []
-    assert [action for _, action in desk.told.plans] == ["plan.add"] * 3 + ["plan.remove"] * 3
+        await harness.change_plan(word(plan_id=f"p{number}"))
+    await harness.change_plan.remove_all(TEAM, MEMBER)
+    assert len(await harness.plans.listed(TEAM, MEMBER, 9)) == 3  # it was made anew meanwhile
+    harness.robots.kept[MEMBER] = a_robot(deleted=True)
+    await harness.change_plan.remove_all(TEAM, MEMBER)
+    assert await harness.plans.listed(TEAM, MEMBER, 9) == []
+    assert [action for _, action in harness.published.plans] == ["plan.add"] * 3 + ["plan.remove"] * 3
 
 
 async def test_without_a_time_it_starts_with_the_robots_next_cycle() -> None:  # SC-16, DEC-14
-    async with Desk().running() as desk:
-        desk.robots.kept = {name: a_robot(member_id=name, config={"quota": {"max": 9}}) for name in (MEMBER, "bob")}
-        await desk.change_plan(word(plan_time=None))
-        await desk.take(a_trigger("t1", "event"), a_trigger("t2", "clock", member_id="bob"))
-        await looked(desk)
-        assert await desk.state(KEY) is None
-        await desk.take(a_trigger("t3", "clock"))
-        await until_state(desk, PlanState.STARTED)
-    assert set(desk.told.requested_ids) == {"t1", "t2", "t3", KEY}
+    async with Harness().running() as harness:
+        harness.robots.kept = {name: a_robot(member_id=name, config={"quota": {"max": 9}}) for name in (MEMBER, "bob")}
+        await harness.change_plan(word(plan_time=None))
+        await harness.take(a_trigger("t1", "event"), a_trigger("t2", "clock", member_id="bob"))
+        await looked(harness)
+        assert await harness.state(KEY) is None
+        await harness.take(a_trigger("t3", "clock"))
+        await until_state(harness, PlanState.STARTED)
+    assert set(harness.published.requested_ids) == {"t1", "t2", "t3", KEY}
 
 
 async def test_a_cycle_that_is_refused_is_none() -> None:  # DEC-14
-    async with Desk().running() as desk:
-        await desk.change_plan(word(plan_time=None))
-        desk.robots.kept[MEMBER] = a_robot(config={"triggers": {"clock": {"enabled": False}}})
-        await desk.take(a_trigger("t1", "clock"))
-        await looked(desk)
-        assert await desk.state(KEY) is None
+    async with Harness().running() as harness:
+        await harness.change_plan(word(plan_time=None))
+        harness.robots.kept[MEMBER] = a_robot(config={"triggers": {"clock": {"enabled": False}}})
+        await harness.take(a_trigger("t1", "clock"))
+        await looked(harness)
+        assert await harness.state(KEY) is None
 
 
 async def test_a_plan_that_is_changed_while_it_starts_is_started_as_changed() -> None:
-    desk = Desk()
-    write, tried = desk.queue.write, asyncio.Event()
+    harness = Harness()
+    write, tried = harness.queue.write, asyncio.Event()
 
     async def changed_meanwhile(batch: Any, *, owner: str, epoch: int) -> None:
         if batch.plans and not tried.is_set():
             tried.set()
-            await desk.change_plan(word("plan.update", messages=[{"content": "Look at Initech"}]))
+            await harness.change_plan(word("plan.update", messages=[{"content": "Look at Initech"}]))
             with pytest.raises(PlansChanged):
                 await write(batch, owner=owner, epoch=epoch)
             raise PlansChanged("one of the plans was changed since it was read")
         await write(batch, owner=owner, epoch=epoch)
 
-    desk.queue.write = changed_meanwhile  # type: ignore[method-assign]  # what another replica does at this moment
-    async with desk.running():
-        await desk.change_plan(word(plan_time=NOON))
-        plan = await until_state(desk, PlanState.STARTED)
-        known = (await desk.queue.known([plan.execution_id]))[plan.execution_id]
+    harness.queue.write = changed_meanwhile  # type: ignore[method-assign]  # what another replica does at this moment
+    async with harness.running():
+        await harness.change_plan(word(plan_time=NOON))
+        plan = await until_state(harness, PlanState.STARTED)
+        stored = (await harness.queue.stored([plan.execution_id]))[plan.execution_id]
     assert tried.is_set()
-    assert known.trigger.input.messages[0].content == "Look at Initech"
-    assert desk.told.requested_ids == [KEY]
+    assert stored.trigger.input.messages[0].content == "Look at Initech"
+    assert harness.published.requested_ids == [KEY]
 
 
 async def test_what_was_stored_and_not_told_is_told_later() -> None:
-    async with Desk().running() as desk:
-        assert await desk.plans.add(planned())  # its replica was killed before it could publish
-        await at(desk, NOON + timedelta(seconds=6))
-        while not desk.told.plans:
+    async with Harness().running() as harness:
+        assert await harness.plans.add(planned())  # its replica was killed before it could publish
+        await at(harness, NOON + timedelta(seconds=6))
+        while not harness.published.plans:
             await asyncio.sleep(0.01)
-        await looked(desk)
-    assert desk.told.plans == [("p1", "plan.add")]
+        await looked(harness)
+    assert harness.published.plans == [("p1", "plan.add")]
 
 
 async def test_an_item_whose_run_is_remembered_does_not_run_again() -> None:
-    async with Desk().running() as desk:
-        await desk.take(a_trigger(KEY, "human"))
-        await desk.change_plan(word(plan_time=NOON))
-        await until_state(desk, PlanState.STARTED)
-    assert desk.told.requested_ids == [KEY]
+    async with Harness().running() as harness:
+        await harness.take(a_trigger(KEY, "human"))
+        await harness.change_plan(word(plan_time=NOON))
+        await until_state(harness, PlanState.STARTED)
+    assert harness.published.requested_ids == [KEY]

@@ -10,8 +10,8 @@ import pytest
 
 from rota_common.bus.connection import Bus
 from rota_common.errors import Permanent, Transient
-from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.stores.attachments import CHUNK, STREAM, Attachments
+from rota_common.testing.in_memory_stores import InMemoryAttachments
 from rota_contracts.messages.attachment import StoredAttachment, object_name
 from rota_contracts.streams import ATTACHMENTS_BUCKET
 
@@ -19,12 +19,9 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 CSV = "text/csv; charset=utf-8"
 
 
-@pytest.fixture
-async def bus(nats: EmbeddedServer) -> AsyncIterator[Bus]:
-    made = Bus(nats.url, name="test")
-    await made.connect()
-    yield made
-    await made.stop()
+@pytest.fixture(params=["memory", "nats"])
+def files(request: pytest.FixtureRequest) -> Attachments:
+    return Attachments(request.getfixturevalue("bus")) if request.param == "nats" else InMemoryAttachments()
 
 
 async def pieces(content: bytes, size: int = 1000) -> AsyncIterator[bytes]:
@@ -32,8 +29,8 @@ async def pieces(content: bytes, size: int = 1000) -> AsyncIterator[bytes]:
         yield content[start : start + size]
 
 
-async def keep(bus: Bus, content: bytes, *, team: str = "acme", name: str = "leads.csv") -> StoredAttachment:
-    return await Attachments(bus).put(team, name, CSV, pieces(content), at=NOON)
+async def keep(files: Attachments, content: bytes, *, team: str = "acme", name: str = "leads.csv") -> StoredAttachment:
+    return await files.put(team, name, CSV, pieces(content), at=NOON)
 
 
 async def messages(bus: Bus) -> int:
@@ -41,28 +38,27 @@ async def messages(bus: Bus) -> int:
 
 
 @pytest.mark.parametrize("size", [0, 1, CHUNK, CHUNK + 1, 3 * CHUNK + 77])
-async def test_what_was_kept_is_read_byte_for_byte(bus: Bus, size: int) -> None:  # DC-05
+async def test_what_was_kept_is_read_byte_for_byte(files: Attachments, size: int) -> None:  # DC-05
     content = Random(size).randbytes(size)
-    stored = await keep(bus, content, name="Übersicht 📈.csv")
+    stored = await keep(files, content, name="Übersicht 📈.csv")
     assert (stored.name, stored.content_type, stored.created_at) == ("Übersicht 📈.csv", CSV, NOON)
     assert (stored.size, stored.sha256) == (size, sha256(content).hexdigest())
-    assert await Attachments(bus).find("acme", stored.file_id) == stored
-    read = [chunk async for chunk in Attachments(bus).read(stored)]
+    assert await files.find("acme", stored.file_id) == stored
+    read = [chunk async for chunk in files.read(stored)]
     assert b"".join(read) == content
     assert max([len(chunk) for chunk in read], default=0) <= CHUNK
 
 
 async def test_other_clients_of_nats_read_it_as_an_object(bus: Bus) -> None:
     content = Random(1).randbytes(2 * CHUNK + 5)
-    stored = await keep(bus, content)
+    stored = await keep(Attachments(bus), content)
     store = await bus.jetstream.object_store(ATTACHMENTS_BUCKET)
     result = await store.get(object_name("acme", stored.file_id))
     assert (result.data, result.info.description, result.info.chunks) == (content, "leads.csv", 3)
 
 
-async def test_a_wrapper_becomes_base64(bus: Bus) -> None:  # DC-05
-    stored = await keep(bus, b"a,b\n1,2\n")
-    files = Attachments(bus)
+async def test_a_wrapper_becomes_base64(files: Attachments) -> None:  # DC-05
+    stored = await keep(files, b"a,b\n1,2\n")
     for value in (stored.file, stored.file.replace("rota.", "yao.")):
         assert base64.b64decode(await files.base64("acme", value)) == b"a,b\n1,2\n"
     for value in (stored.file_id, stored.file.replace("rota.attachment", "s3"), ""):
@@ -70,9 +66,8 @@ async def test_a_wrapper_becomes_base64(bus: Bus) -> None:  # DC-05
             await files.base64("acme", value)
 
 
-async def test_a_file_is_a_teams_own(bus: Bus) -> None:
-    stored = await keep(bus, b"secret")
-    files = Attachments(bus)
+async def test_a_file_is_a_teams_own(files: Attachments) -> None:
+    stored = await keep(files, b"secret")
     assert await files.find("other", stored.file_id) is None
     assert await files.find("acme", "0" * 32) is None
     with pytest.raises(Permanent, match="team other has no file"):
@@ -90,32 +85,39 @@ async def test_of_a_file_that_is_broken_off_nothing_is_left(bus: Bus) -> None:
     assert await messages(bus) == 0
 
 
-async def test_content_that_was_changed_is_not_given_out_whole(bus: Bus) -> None:
+async def test_content_that_was_changed_is_not_given_out_whole(files: Attachments) -> None:
     content = Random(2).randbytes(2 * CHUNK)
-    stored = await keep(bus, content)
-    reading = Attachments(bus).read(stored.model_copy(update={"sha256": sha256(b"").hexdigest()}))
+    stored = await keep(files, content)
+    reading = files.read(stored.model_copy(update={"sha256": sha256(b"").hexdigest()}))
     assert await anext(reading) == content[:CHUNK]
     with pytest.raises(Permanent, match="isn't what was stored"):
         await anext(reading)
+
+
+async def test_content_that_lost_a_chunk_is_not_given_out(bus: Bus) -> None:
+    files = Attachments(bus)
+    stored = await keep(files, Random(2).randbytes(2 * CHUNK))
     await bus.jetstream.purge_stream(STREAM, subject=f"$O.{ATTACHMENTS_BUCKET}.C.{stored.file_id}", keep=1)
     with pytest.raises(Permanent, match="isn't what was stored"):
-        await Attachments(bus).content(stored)
+        await files.content(stored)
 
 
 async def test_a_full_bucket_is_a_failure_that_passes_and_leaves_nothing(bus: Bus) -> None:
     config = (await bus.jetstream.stream_info(STREAM)).config
-    config.max_bytes = 2 * CHUNK
+    room, config.max_bytes = config.max_bytes, 2 * CHUNK
     await bus.jetstream.update_stream(config)
-    with pytest.raises(Transient, match="can't keep the file now"):
-        await keep(bus, bytes(3 * CHUNK))
-    assert await messages(bus) == 0
+    try:
+        with pytest.raises(Transient, match="can't keep the file now"):
+            await keep(Attachments(bus), bytes(3 * CHUNK))
+        assert await messages(bus) == 0
+    finally:
+        config.max_bytes = room
+        await bus.jetstream.update_stream(config)
 
 
-async def test_without_its_server_every_call_says_so(nats: EmbeddedServer) -> None:
-    files, stored = (
-        Attachments(Bus(nats.url, name="test")),
-        StoredAttachment(file_id="0" * 32, team_id="acme", name="a", size=1, sha256="", created_at=NOON),
-    )
+async def test_without_its_server_every_call_says_so() -> None:
+    files = Attachments(Bus("nats://127.0.0.1:1", name="test"))
+    stored = StoredAttachment(file_id="0" * 32, team_id="acme", name="a", size=1, sha256="", created_at=NOON)
     for call in (files.find("acme", stored.file_id), files.content(stored)):
         with pytest.raises(Transient, match="not connected"):
             await call

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from rota_common.bus.rpc import call_long
 from rota_common.errors import Permanent, Transient
-from rota_common.patience import ask_patiently
 from rota_common.testing.openai_server import ModelRequest, OpenAIServer, Reply, openai_server
 from rota_common.testing.processes import Processes
 from rota_common.testing.samples import MEMBER, TEAM
@@ -122,8 +122,8 @@ async def test_an_executor_that_is_killed_over_a_call_costs_its_lease(
     )
     await processes.start("executor")
     await processes.ready("executor")
-    patiently = ask_patiently(world.services["validator"].ask, catalog.CALL_AGENT, a_call(), timeout=60, every=10)
-    asking = asyncio.create_task(patiently)
+    calling = call_long(world.services["validator"].ask, catalog.CALL_AGENT, a_call(), timeout=60, every=10)
+    asking = asyncio.create_task(calling)
     await model.heard()
     await processes.kill("executor")
     async with world.executor(**settings):

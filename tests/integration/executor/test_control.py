@@ -12,7 +12,7 @@ from rota_common.testing.openai_server import OpenAIServer, openai_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
-from rota_contracts.messages.delivery import Leave
+from rota_contracts.messages.delivery import Permission
 from rota_contracts.messages.execution import ExecStatus, Execution
 from rota_contracts.robots.robot import Phase
 from tests.integration.executor.scripts import ANSWERS, Script
@@ -71,7 +71,7 @@ async def test_a_pause_in_a_model_call_holds_after_it_and_a_resume_repeats_nothi
 @pytest.mark.parametrize("what", ["goals", "tasks", SCORING, "delivery"])
 async def test_a_stop_in_a_model_call_ends_it_at_once(
     world: World, model: OpenAIServer, settings: dict[str, Any], what: str
-) -> None:  # TG-16 F11
+) -> None:  # TG-16 EX-42 F11
     async with world.executor(**settings):
         await asked_for(world, model, what)
         await world.control("stop", reason="wrong customer")
@@ -156,26 +156,26 @@ async def test_what_may_still_leave_of_a_run_is_told_to_whoever_sends_it(
     async with world.executor(**settings):
         await world.request()
         await world.ignored.get()
-        assert (await world.may_deliver()).leave is Leave.GO
-        assert (await world.may_deliver(team="initech")).leave is Leave.STOP
+        assert (await world.may_deliver()).leave is Permission.ALLOW
+        assert (await world.may_deliver(team="initech")).leave is Permission.DENY
         assert (await world.may_deliver("nobody")).reason == "there is no execution nobody"
         await world.control("pause")
         held = await world.may_deliver()
-        assert (held.leave, held.reason) == (Leave.HOLD, "the execution is paused")
+        assert (held.leave, held.reason) == (Permission.HOLD, "the execution is paused")
         await world.control("resume")
-        assert (await world.may_deliver()).leave is Leave.GO
+        assert (await world.may_deliver()).leave is Permission.ALLOW
         await world.control("stop", reason="wrong customer")
         stopped = await world.may_deliver()
-        assert (stopped.leave, stopped.reason) == (Leave.STOP, "wrong customer")
+        assert (stopped.leave, stopped.reason) == (Permission.DENY, "wrong customer")
         await world.over()
-        assert (await world.may_deliver()).leave is Leave.STOP
+        assert (await world.may_deliver()).leave is Permission.DENY
 
 
 async def test_of_a_run_that_is_complete_everything_may_leave(world: World) -> None:  # F11
     async with world.executor():
         await world.request()
         await world.over()
-        assert (await world.may_deliver()).leave is Leave.GO
+        assert (await world.may_deliver()).leave is Permission.ALLOW
 
 
 async def test_a_run_replays_over_the_bus_and_only_for_its_team(

@@ -13,7 +13,7 @@ from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import EXECUTION_REQUESTED
 from tests.integration.gateway.kit import LEAD, Gateway, gateway, messages, settings
 from tests.integration.gateway.test_webhooks import error_of
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import Harness
 
 REPLICAS, POSTS = 4, 1000
 
@@ -28,14 +28,14 @@ async def test_a_thousand_posts_of_one_event_at_four_replicas_are_one_execution(
     acme: Gateway, mongo_url: str, mongo_prefix: str
 ) -> None:  # F6
     async with AsyncExitStack() as ends:
-        world = await ends.enter_async_context(World(acme.nats_url, mongo_url, mongo_prefix).neighbours())
-        await ends.enter_async_context(world.scheduler())
+        harness = await ends.enter_async_context(Harness(acme.nats_url, mongo_url, mongo_prefix).neighbours())
+        await ends.enter_async_context(harness.scheduler())
         gateways = await replicas(ends, acme, mongo_url, mongo_prefix)
         answers = await asyncio.gather(*(gateways[number % REPLICAS].post() for number in range(POSTS)))
         assert Counter(answer.status_code for answer in answers) == {202: 1, 200: POSTS - 1}
         assert len({answer.text for answer in answers}) == 1
         [trigger] = answers[0].json()["triggers"]
-        await world.requests.heard(1)
+        await harness.requests.heard(1)
         async with asyncio.timeout(PATIENCE_S):
             while await messages(acme.nats_url):
                 await asyncio.sleep(0.05)

@@ -74,8 +74,8 @@ def answering_by_example(service: str) -> Router:
     router = Router()
     for question in QUESTIONS.values():
         if question.answered_by == service:
-            text = (EXAMPLES / question.name / "answer.json").read_text(encoding="utf-8")
-            router.answer(question)(_always(question.answer.model_validate_json(text)))
+            example = json.loads((EXAMPLES / f"{question.name}.json").read_text(encoding="utf-8"))
+            router.answer(question)(_always(question.answer.model_validate(example["answer"])))
     return router
 
 

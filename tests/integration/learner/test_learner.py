@@ -11,7 +11,7 @@ import pytest
 from learner.app import build
 from learner.settings import Settings
 from memory import app as memory_app
-from memory.adapters.fakes import HashingEmbedder
+from memory.adapters.in_memory import HashingEmbedder
 from memory.settings import Settings as MemorySettings
 from rota_common.bus.robots import robot_key
 from rota_common.bus.router import Router

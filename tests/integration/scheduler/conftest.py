@@ -7,14 +7,14 @@ import pytest
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import a_robot
-from tests.integration.scheduler.clock_world import Stores
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.clock_harness import Stores
+from tests.integration.scheduler.harness import Harness
 
 
 @pytest.fixture
-async def world(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[World]:
+async def harness(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Harness]:
     """A gateway, an executor, and one robot with the quota of the specification: 2 run, 10 wait."""
-    async with World(nats.url, mongo_url, mongo_prefix).neighbours() as made:
+    async with Harness(nats.url, mongo_url, mongo_prefix).neighbours() as made:
         await made.keep(a_robot())
         yield made
 

@@ -14,7 +14,7 @@ from rota_common.testing.crash import crash
 from rota_common.testing.samples import SetClock
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
-from tests.integration.scheduler.clock_world import (
+from tests.integration.scheduler.clock_harness import (
     HALF_HOURLY,
     QUICK,
     START,
@@ -25,53 +25,53 @@ from tests.integration.scheduler.clock_world import (
     held,
     instants,
     minutes,
+    published,
     requests,
     tid,
-    told,
 )
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import Harness
 
 NAMES = ["ann", "bob", "cid", "dot"]
 DUE = minutes(30)[0]
 
 
-async def ids(world: World, channel: Channel[Any]) -> list[str]:
+async def ids(harness: Harness, channel: Channel[Any]) -> list[str]:
     """Of the facts of a channel that its stream holds."""
-    return [event.id for event in await stored(world.nats_url, channel)]
+    return [event.id for event in await stored(harness.nats_url, channel)]
 
 
 @contextlib.asynccontextmanager
-async def replicas(world: World, count: int, clock: SetClock, **given: Any) -> AsyncIterator[None]:
+async def replicas(harness: Harness, count: int, clock: SetClock, **given: Any) -> AsyncIterator[None]:
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(count):
-            await stack.enter_async_context(world.scheduler(clock=clock, **QUICK | given))
+            await stack.enter_async_context(harness.scheduler(clock=clock, **QUICK | given))
         yield
 
 
-async def set_for_all(world: World) -> None:
+async def set_for_all(harness: Harness) -> None:
     for name in NAMES:
-        await world.keep(a_clocked(HALF_HOURLY, member_id=name))
+        await harness.keep(a_clocked(HALF_HOURLY, member_id=name))
     for name in NAMES:
-        await armed(world, DUE, name)
+        await armed(harness, DUE, name)
 
 
 async def test_three_replicas_that_tick_at_the_same_instant_make_each_run_once(
-    world: World, stores: Stores, mongo: Mongo
+    harness: Harness, stores: Stores, mongo: Mongo
 ) -> None:  # SC-07
     clock, together = SetClock(START), asyncio.Barrier(3)
-    async with replicas(world, 3, clock):
-        await set_for_all(world)
+    async with replicas(harness, 3, clock):
+        await set_for_all(harness)
         for store in stores.clocks:
             meeting(store, together)
         clock.at = DUE
-        await world.slots(4)
-        await world.admitted(4)
+        await harness.slots(4)
+        await harness.admitted(4)
         for name in NAMES:
-            await armed(world, minutes(60)[0], name)
-    assert sorted(trigger.member_id for trigger in await requests(world)) == NAMES
+            await armed(harness, minutes(60)[0], name)
+    assert sorted(trigger.member_id for trigger in await requests(harness)) == NAMES
     assert await mongo.database["queue"].count_documents({}) == 4
     for channel in (catalog.EXECUTION_REQUESTED, catalog.TRIGGER_ADMITTED):
-        assert len(await ids(world, channel)) == 4
+        assert len(await ids(harness, channel)) == 4
 
 
 def meeting(store: Any, together: asyncio.Barrier) -> None:
@@ -88,138 +88,140 @@ def meeting(store: Any, together: asyncio.Barrier) -> None:
 
 
 async def test_a_replica_that_is_killed_before_it_moves_the_clocks_on_makes_no_run_miss_or_come_twice(
-    world: World, stores: Stores
+    harness: Harness, stores: Stores
 ) -> None:  # SC-07 F3
     clock = SetClock(START)
-    first = await world.start(clock=clock, **QUICK)
-    await set_for_all(world)
+    first = await harness.start(clock=clock, **QUICK)
+    await set_for_all(harness)
     moving = held(stores.clocks[0], "write")
     clock.at = DUE
     await moving.wait()
-    await world.slots(4)  # they were queued first, and run already
+    await harness.slots(4)  # they were queued first, and run already
     await crash(first.service)
     clock.at = DUE + timedelta(minutes=2)  # late by now
-    async with replicas(world, 2, clock):
+    async with replicas(harness, 2, clock):
         for name in NAMES:
-            await armed(world, minutes(60)[0], name)
-    assert sorted(trigger.trigger_id for trigger in await requests(world)) == sorted(tid(DUE, name) for name in NAMES)
-    assert len(await ids(world, catalog.TRIGGER_ADMITTED)) == 4
-    assert await world.facts(catalog.TRIGGER_MISSED) == []
+            await armed(harness, minutes(60)[0], name)
+    assert sorted(trigger.trigger_id for trigger in await requests(harness)) == sorted(tid(DUE, name) for name in NAMES)
+    assert len(await ids(harness, catalog.TRIGGER_ADMITTED)) == 4
+    assert await harness.facts(catalog.TRIGGER_MISSED) == []
 
 
 async def test_the_run_that_makes_up_for_others_is_the_one_that_a_killed_replica_has_queued(
-    world: World, stores: Stores
+    harness: Harness, stores: Stores
 ) -> None:  # SC-07 F3
     clock = SetClock(START)
-    async with replicas(world, 1, clock):
-        await set_for_all(world)
+    async with replicas(harness, 1, clock):
+        await set_for_all(harness)
     clock.at = minutes(95)[0]
-    second = await world.start(clock=clock, **QUICK)
+    second = await harness.start(clock=clock, **QUICK)
     moving = held(stores.clocks[1], "write")
-    await world.slots(4)
+    await harness.slots(4)
     await moving.wait()
     await crash(second.service)
     clock.at = minutes(110)[0]
-    async with replicas(world, 1, clock):
+    async with replicas(harness, 1, clock):
         for name in NAMES:
-            await armed(world, minutes(120)[0], name)
-        missed = await told(world, catalog.TRIGGER_MISSED, 4)
-    assert await instants(world) == minutes(90, 90, 90, 90)
+            await armed(harness, minutes(120)[0], name)
+        missed = await published(harness, catalog.TRIGGER_MISSED, 4)
+    assert await instants(harness) == minutes(90, 90, 90, 90)
     assert {(fact.first, fact.last, fact.count) for fact in missed} == {(*minutes(30, 60), 2)}
     assert sorted(fact.member_id for fact in missed) == NAMES
 
 
-async def test_what_was_missed_and_not_told_is_told_once_by_the_next(world: World, stores: Stores) -> None:  # SC-07 F3
+async def test_what_was_missed_and_not_told_is_told_once_by_the_next(
+    harness: Harness, stores: Stores
+) -> None:  # SC-07 F3
     clock = SetClock(START)
-    async with replicas(world, 1, clock):
-        await world.keep(a_clocked(HALF_HOURLY, catch_up="skip"))
-        await armed(world, DUE)
+    async with replicas(harness, 1, clock):
+        await harness.keep(a_clocked(HALF_HOURLY, catch_up="skip"))
+        await armed(harness, DUE)
     clock.at = minutes(310)[0]
-    second = await world.start(clock=clock, **QUICK | {"tick_every": 0.3})
+    second = await harness.start(clock=clock, **QUICK | {"tick_every": 0.3})
     telling = Held(second.service, catalog.TRIGGER_MISSED)
     await telling.reached.wait()
-    await armed(world, minutes(330)[0])  # stored, and not told
+    await armed(harness, minutes(330)[0])  # stored, and not told
     await crash(second.service)
-    assert await world.facts(catalog.TRIGGER_MISSED) == []
-    async with replicas(world, 3, clock):
-        (fact,) = await told(world, catalog.TRIGGER_MISSED, 1)
-        while await stores.clocks[-1].untold(9):
+    assert await harness.facts(catalog.TRIGGER_MISSED) == []
+    async with replicas(harness, 3, clock):
+        (fact,) = await published(harness, catalog.TRIGGER_MISSED, 1)
+        while await stores.clocks[-1].unpublished(9):
             await asyncio.sleep(0.02)
     assert (fact.first, fact.last, fact.count) == (*minutes(30, 300), 10)
-    assert len(await ids(world, catalog.TRIGGER_MISSED)) == 1
+    assert len(await ids(harness, catalog.TRIGGER_MISSED)) == 1
 
 
 async def test_what_was_told_and_not_noted_as_told_is_told_again_as_the_same_fact(
-    world: World, stores: Stores
+    harness: Harness, stores: Stores
 ) -> None:  # SC-07 F3
     clock = SetClock(START)
-    async with replicas(world, 1, clock):
-        await world.keep(a_clocked(HALF_HOURLY, catch_up="skip"))
-        await armed(world, DUE)
+    async with replicas(harness, 1, clock):
+        await harness.keep(a_clocked(HALF_HOURLY, catch_up="skip"))
+        await armed(harness, DUE)
     clock.at = minutes(310)[0]
-    second = await world.start(clock=clock, **QUICK)
-    noting = held(stores.clocks[1], "told")
+    second = await harness.start(clock=clock, **QUICK)
+    noting = held(stores.clocks[1], "mark_published")
     await noting.wait()
     await crash(second.service)
-    async with replicas(world, 1, clock):
-        while await stores.clocks[-1].untold(9):
+    async with replicas(harness, 1, clock):
+        while await stores.clocks[-1].unpublished(9):
             await asyncio.sleep(0.02)
-    assert len(await ids(world, catalog.TRIGGER_MISSED)) == 1
+    assert len(await ids(harness, catalog.TRIGGER_MISSED)) == 1
 
 
-async def test_a_run_that_was_decided_and_not_told_is_told_by_the_successor(world: World) -> None:  # F3
+async def test_a_run_that_was_decided_and_not_told_is_told_by_the_successor(harness: Harness) -> None:  # F3
     clock = SetClock(START)
-    first = await world.start(clock=clock, **QUICK)
-    await world.keep(a_clocked(HALF_HOURLY))
-    await armed(world, DUE)
+    first = await harness.start(clock=clock, **QUICK)
+    await harness.keep(a_clocked(HALF_HOURLY))
+    await armed(harness, DUE)
     telling = [Held(first.service, each) for each in (catalog.EXECUTION_REQUESTED, catalog.TRIGGER_ADMITTED)]
     clock.at = DUE
     for each in telling:
         await each.reached.wait()
     await crash(first.service)
-    async with replicas(world, 1, clock):
-        await world.slots(1)
-        await world.admitted(1)
-    assert await instants(world) == [DUE]
+    async with replicas(harness, 1, clock):
+        await harness.slots(1)
+        await harness.admitted(1)
+    assert await instants(harness) == [DUE]
 
 
 async def test_a_replica_that_does_not_dispatch_finds_what_the_dispatcher_does_not(
-    world: World, stores: Stores
+    harness: Harness, stores: Stores
 ) -> None:  # SC-07
     clock = SetClock(START)
-    async with replicas(world, 2, clock, tick_lag=2):
-        await world.keep(a_clocked(HALF_HOURLY))
-        await armed(world, DUE)
+    async with replicas(harness, 2, clock, tick_lag=2):
+        await harness.keep(a_clocked(HALF_HOURLY))
+        await armed(harness, DUE)
         looking = held(stores.clocks[0], "due")
         await looking.wait()
         clock.at = DUE + timedelta(seconds=2)  # so long it is left to the dispatcher
-        await world.slots(1)
+        await harness.slots(1)
 
 
-async def test_a_replica_that_is_killed_is_replaced_as_soon_as_its_lease_has_ended(world: World) -> None:  # F3
+async def test_a_replica_that_is_killed_is_replaced_as_soon_as_its_lease_has_ended(harness: Harness) -> None:  # F3
     clock, as_installed = SetClock(START), {"lease": 2, "tick_every": 0.5, "tick_lag": 2.0}
-    first = await world.start(clock=clock, **as_installed)
-    async with replicas(world, 1, clock, **as_installed):
-        await world.keep(a_clocked(HALF_HOURLY))
-        await armed(world, DUE)
+    first = await harness.start(clock=clock, **as_installed)
+    async with replicas(harness, 1, clock, **as_installed):
+        await harness.keep(a_clocked(HALF_HOURLY))
+        await armed(harness, DUE)
         clock.at = DUE
         await crash(first.service)
-        await world.slots(1, timeout=30)
-    assert await instants(world) == [DUE]
+        await harness.slots(1, timeout=30)
+    assert await instants(harness) == [DUE]
 
 
 @pytest.mark.parametrize("policy", ["skip", "once", "all"])
-async def test_an_outage_is_made_up_for_once_however_many_come_back(world: World, policy: str) -> None:  # SC-07
+async def test_an_outage_is_made_up_for_once_however_many_come_back(harness: Harness, policy: str) -> None:  # SC-07
     clock = SetClock(START)
-    async with replicas(world, 1, clock):
-        await world.keep(a_clocked(HALF_HOURLY, catch_up=policy, quota={"max": 9, "queue": 9}))
-        await armed(world, DUE)
+    async with replicas(harness, 1, clock):
+        await harness.keep(a_clocked(HALF_HOURLY, catch_up=policy, quota={"max": 9, "queue": 9}))
+        await armed(harness, DUE)
     clock.at = minutes(130)[0]
-    async with replicas(world, 3, clock):
-        await armed(world, minutes(150)[0])
+    async with replicas(harness, 3, clock):
+        await armed(harness, minutes(150)[0])
         runs = {"skip": [], "once": minutes(120), "all": minutes(30, 60, 90, 120)}[policy]
-        await world.slots(len(runs))
-        missed = await told(world, catalog.TRIGGER_MISSED, 0 if policy == "all" else 1)
-    assert sorted(trigger.scheduled_at for trigger in await requests(world) if trigger.scheduled_at) == runs
+        await harness.slots(len(runs))
+        missed = await published(harness, catalog.TRIGGER_MISSED, 0 if policy == "all" else 1)
+    assert sorted(trigger.scheduled_at for trigger in await requests(harness) if trigger.scheduled_at) == runs
     assert sum(fact.count for fact in missed) == 4 - len(runs)
-    assert len(await ids(world, catalog.TRIGGER_MISSED)) == len(missed) <= 1
+    assert len(await ids(harness, catalog.TRIGGER_MISSED)) == len(missed) <= 1

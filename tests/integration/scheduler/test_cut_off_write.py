@@ -9,8 +9,8 @@ from pymongo import monitoring
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import NOON
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.domain import State
-from scheduler.ports import Batch
+from scheduler.batch import Batch
+from scheduler.domain import EntryState
 from tests.conformance.test_scheduler_ports import accepted, eid
 
 
@@ -54,5 +54,5 @@ async def test_a_batch_is_written_whole_though_its_writer_is_cancelled_and_the_c
     with contextlib.suppress(asyncio.CancelledError):
         await writing
     found = {each["_id"]: each["state"] async for each in staying.database["queue"].find()}
-    assert found == {eid("waits"): State.ADMITTED, eid("new"): State.ADMITTED}
+    assert found == {eid("waits"): EntryState.ADMITTED, eid("new"): EntryState.ADMITTED}
     await staying.close()

@@ -24,8 +24,8 @@ from rota_contracts.envelope import Event
 from rota_contracts.ids import clock_trigger_id, execution_id
 from rota_contracts.messages.execution import ExecutionRequestedV1
 from rota_contracts.streams import consumers
-from tests.integration.scheduler.killing import Mortal
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import Harness
+from tests.integration.scheduler.kill_points import Mortal
 
 LANES = 4
 """So many worlds at once: a kill is followed by waiting for the most part."""
@@ -65,7 +65,7 @@ STEPS = {
 """Which write is the n-th differs from run to run: each of these is killed at, at least once."""
 
 
-class Lane(World):
+class Lane(Harness):
     """A bus and a database of its own; two schedulers, of which one is to die; work that an executor does at once."""
 
     def __init__(self, nats_url: str, mongo_url: str, prefix: str, folder: Path, *, after: bool) -> None:

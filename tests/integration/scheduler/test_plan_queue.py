@@ -13,7 +13,7 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import TriggerState
 from rota_contracts.messages.plan import PlanState
 from scheduler.plan import plan_key
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import Harness
 
 OPEN = {"quota": {"max": 100, "queue": 100}}
 
@@ -22,84 +22,84 @@ def trigger_of(plan_id: str) -> str:
     return plan_key("acme", "ann", plan_id)
 
 
-async def test_what_is_planned_runs_at_its_time_and_is_told(world: World) -> None:  # SC-16 TG-09
-    async with world.scheduler(middlewares=[twice]):
-        later = await world.plan("p2", plan_time=now() + timedelta(days=1))
-        soon = await world.plan("p1", plan_time=now() + timedelta(seconds=1))
-        assert [item.plan_id for item in await world.plans()] == ["p1", "p2"]
-        assert await world.slots(1) == [trigger_of("p1")]
-        while len(await world.plans()) > 1:
+async def test_what_is_planned_runs_at_its_time_and_is_told(harness: Harness) -> None:  # SC-16 TG-09
+    async with harness.scheduler(middlewares=[twice]):
+        later = await harness.plan("p2", plan_time=now() + timedelta(days=1))
+        soon = await harness.plan("p1", plan_time=now() + timedelta(seconds=1))
+        assert [item.plan_id for item in await harness.plans()] == ["p1", "p2"]
+        assert await harness.slots(1) == [trigger_of("p1")]
+        while len(await harness.plans()) > 1:
             await asyncio.sleep(0.05)
-        again = await world.plan("p1", "plan.remove")
-        assert (await world.plan("p2", "plan.remove")).refused == ""
-        assert await world.plans() == []
+        again = await harness.plan("p1", "plan.remove")
+        assert (await harness.plan("p2", "plan.remove")).refused == ""
+        assert await harness.plans() == []
     assert later.item is not None
     assert soon.item is not None
     assert again.refused == f"p1 has started: it is execution {execution_id(trigger_of('p1'))}"
-    facts = await world.facts(catalog.PLAN_CHANGED)
+    facts = await harness.facts(catalog.PLAN_CHANGED)
     assert [(fact.plan_id, fact.action) for fact in facts if fact.plan_id == "p1"] == [
         ("p1", "plan.add"),
         ("p1", "plan.start"),
     ]
     assert [fact.action for fact in facts if fact.plan_id == "p2"] == ["plan.add", "plan.remove"]
-    (request,) = await world.facts(catalog.EXECUTION_REQUESTED)
+    (request,) = await harness.facts(catalog.EXECUTION_REQUESTED)
     assert (request.trigger.type, request.trigger.input.action) == ("human", "plan.add")
 
 
-async def test_each_item_starts_once_whatever_is_killed(world: World) -> None:  # SC-16
-    await world.keep(a_robot(config=OPEN))
+async def test_each_item_starts_once_whatever_is_killed(harness: Harness) -> None:  # SC-16
+    await harness.keep(a_robot(config=OPEN))
     names = [f"p{number}" for number in range(30)]
-    apps = [await world.start(), await world.start(pool=100)]
+    apps = [await harness.start(), await harness.start(pool=100)]
     due = now() + timedelta(seconds=1)
     for number, name in enumerate(names):
-        await world.plan(name, plan_time=due + timedelta(milliseconds=100 * number))
-    await world.slots(3)
+        await harness.plan(name, plan_time=due + timedelta(milliseconds=100 * number))
+    await harness.slots(3)
     await crash(apps[0].service)
-    await world.slots(8)
+    await harness.slots(8)
     await crash(apps[1].service)
-    async with world.scheduler(pool=100):
-        await world.slots(len(names), timeout=40)
-        while len(await world.facts(catalog.PLAN_CHANGED)) < 2 * len(names):
+    async with harness.scheduler(pool=100):
+        await harness.slots(len(names), timeout=40)
+        while len(await harness.facts(catalog.PLAN_CHANGED)) < 2 * len(names):
             await asyncio.sleep(0.1)
-    assert Counter(await world.given_slots()) == Counter(map(trigger_of, names))
-    actions = Counter((fact.plan_id, fact.action) for fact in await world.facts(catalog.PLAN_CHANGED))
+    assert Counter(await harness.given_slots()) == Counter(map(trigger_of, names))
+    actions = Counter((fact.plan_id, fact.action) for fact in await harness.facts(catalog.PLAN_CHANGED))
     assert actions == Counter((name, action) for name in names for action in ("plan.add", "plan.start"))
-    assert set(await world.admitted(len(names))) == set(map(trigger_of, names))
+    assert set(await harness.admitted(len(names))) == set(map(trigger_of, names))
 
 
-async def test_a_clock_starts_what_has_no_time(world: World) -> None:  # SC-16, DEC-14
-    async with world.scheduler():
-        await world.plan("p1")
-        await world.trigger("t1", "event")
-        await world.slots(1)
-        assert (await world.read(trigger_of("p1"))).state is TriggerState.UNKNOWN
-        await world.trigger("t2", "clock")
-        await world.until("queued", trigger_of("p1"))
+async def test_a_clock_starts_what_has_no_time(harness: Harness) -> None:  # SC-16, DEC-14
+    async with harness.scheduler():
+        await harness.plan("p1")
+        await harness.trigger("t1", "event")
+        await harness.slots(1)
+        assert (await harness.read(trigger_of("p1"))).state is TriggerState.UNKNOWN
+        await harness.trigger("t2", "clock")
+        await harness.until("queued", trigger_of("p1"))
 
 
-async def test_a_robot_that_is_deleted_loses_its_plan(world: World) -> None:  # TG-20
-    async with world.scheduler():
+async def test_a_robot_that_is_deleted_loses_its_plan(harness: Harness) -> None:  # TG-20
+    async with harness.scheduler():
         for number in range(3):
-            await world.plan(f"p{number}", plan_time=now() + timedelta(days=1) if number else None)
-        await world.keep(a_robot(deleted=True, rev=2))
-        await world.delete()
-        while await world.plans():
+            await harness.plan(f"p{number}", plan_time=now() + timedelta(days=1) if number else None)
+        await harness.keep(a_robot(deleted=True, rev=2))
+        await harness.delete()
+        while await harness.plans():
             await asyncio.sleep(0.05)
-        while len(facts := await world.facts(catalog.PLAN_CHANGED)) < 6:
+        while len(facts := await harness.facts(catalog.PLAN_CHANGED)) < 6:
             await asyncio.sleep(0.05)
-        assert (await world.plan("p9")).refused == "there is no robot ann in team acme"
+        assert (await harness.plan("p9")).refused == "there is no robot ann in team acme"
     assert {fact.reason for fact in facts if fact.action == "plan.remove"} == {"the robot was deleted"}
 
 
-async def test_a_paused_robot_keeps_its_plan(world: World) -> None:  # SC-16
-    async with world.scheduler():
-        await world.keep(a_robot(robot_status="paused"))
-        await world.plan("p1", plan_time=now())
-        await world.plan("p2", plan_time=now(), messages=[{"content": "Look at Initech"}])
-        await world.trigger("t1")
-        await world.rejected(1)
-        assert {(item.plan_id, item.state) for item in await world.plans()} == {
+async def test_a_paused_robot_keeps_its_plan(harness: Harness) -> None:  # SC-16
+    async with harness.scheduler():
+        await harness.keep(a_robot(robot_status="paused"))
+        await harness.plan("p1", plan_time=now())
+        await harness.plan("p2", plan_time=now(), messages=[{"content": "Look at Initech"}])
+        await harness.trigger("t1")
+        await harness.rejected(1)
+        assert {(item.plan_id, item.state) for item in await harness.plans()} == {
             ("p1", PlanState.PLANNED),
             ("p2", PlanState.PLANNED),
         }
-    assert await world.given_slots() == []
+    assert await harness.given_slots() == []

@@ -23,10 +23,10 @@ from rota_contracts.envelope import Event
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1, ExecutionStartedV1
 from rota_contracts.messages.trigger import TriggerRejectedV1
-from scheduler.domain import State
-from tests.integration.scheduler.history import History
-from tests.integration.scheduler.wandering import Replicas
-from tests.integration.scheduler.world import World
+from scheduler.domain import EntryState
+from tests.integration.scheduler.harness import Harness
+from tests.integration.scheduler.lease_moves import Replicas
+from tests.integration.scheduler.queue_history import History
 
 ATTEMPTS, POOL, REPLICAS = 10_000, 25, 8
 AT_ONCE, CALM, WAVE = 200, 30, 1000
@@ -43,7 +43,7 @@ QUOTAS = {f"m{number}": {"max": 1 + number % 4, "queue": 2 + number % 5} for num
 """60 slots by their quotas, 25 in the pool; and room for fewer than come at once, so that some are rejected."""
 
 
-class Busy(World):
+class Busy(Harness):
     """Triggers robots at random, and runs what is requested; whoever runs too many at once is written down."""
 
     def __init__(self, nats_url: str, mongo_url: str, prefix: str, random: Random) -> None:
@@ -131,11 +131,11 @@ def quiet() -> Iterator[None]:
 async def busy(quiet: None, nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Busy]:
     """With an ack wait of a second: what a dead dispatcher had in hand comes again soon."""
     await short_ack_wait(nats.url, "scheduler")
-    world = Busy(nats.url, mongo_url, mongo_prefix, Random(8))
-    async with world.neighbours():
+    harness = Busy(nats.url, mongo_url, mongo_prefix, Random(8))
+    async with harness.neighbours():
         for member, quota in QUOTAS.items():
-            await world.keep(a_robot(member_id=member, config={"quota": quota}))
-        yield world
+            await harness.keep(a_robot(member_id=member, config={"quota": quota}))
+        yield harness
 
 
 @pytest.mark.once
@@ -187,6 +187,6 @@ async def each_attempt_ended_once(busy: Busy, history: History) -> None:
     assert sorted(requested) == sorted(admitted) == sorted(finished)
     assert busy.rejected_ids == set(rejected)
     assert busy.ended == {execution_id(name) for name in finished}
-    ends = {execution_id(name): State.DONE for name in finished}
-    assert history.states == ends | {execution_id(name): State.REJECTED for name in rejected}
+    ends = {execution_id(name): EntryState.DONE for name in finished}
+    assert history.states == ends | {execution_id(name): EntryState.REJECTED for name in rejected}
     assert min(len(finished), len(rejected)) > ATTEMPTS / 10  # both were tried

@@ -13,8 +13,8 @@ from rota_contracts import catalog
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.executor_capacity import CheckSlots, SlotsReply, SlotState
-from tests.integration.scheduler.clock_world import told
-from tests.integration.scheduler.world import RUNTIME, World
+from tests.integration.scheduler.clock_harness import published
+from tests.integration.scheduler.harness import RUNTIME, Harness
 
 ONE = {"quota": {"max": 1, "queue": 3}}
 SOON = {"slot_patience": 0.2, "lease": 0.6}
@@ -23,11 +23,11 @@ SOON = {"slot_patience": 0.2, "lease": 0.6}
 class Executor:
     """Answers what it knows of executions, by their triggers; `asked` counts."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, harness: Harness) -> None:
         self.knows: dict[str, dict[str, Any]] = {}
         self.asked = 0
         self._more = asyncio.Condition()
-        self._service = Service("executor", world.nats_url, runtime=RUNTIME)
+        self._service = Service("executor", harness.nats_url, runtime=RUNTIME)
         router = Router()
         router.answer(catalog.CHECK_SLOTS)(self._on_check_slots)
         self._service.include(router)
@@ -56,100 +56,100 @@ class Executor:
 
 
 @contextlib.asynccontextmanager
-async def one_runs(world: World, **knows: Any) -> AsyncIterator[Executor]:
+async def one_runs(harness: Harness, **knows: Any) -> AsyncIterator[Executor]:
     """t1 holds the robot's only slot and t2 waits for it; of t1 the executor knows this."""
-    await world.keep(a_robot(config=ONE))
-    executor = Executor(world)
+    await harness.keep(a_robot(config=ONE))
+    executor = Executor(harness)
     executor.knows["t1"] = knows
-    async with world.scheduler(**SOON):
-        await world.trigger("t1")
-        await world.slots(1)
-        await world.started("t1")
-        await world.until("running", "t1")
-        await world.trigger("t2")
-        await world.admitted(2)
+    async with harness.scheduler(**SOON):
+        await harness.trigger("t1")
+        await harness.slots(1)
+        await harness.started("t1")
+        await harness.until("running", "t1")
+        await harness.trigger("t2")
+        await harness.admitted(2)
         async with executor.alive():
             yield executor
 
 
-async def test_the_slot_of_a_run_whose_end_was_lost_is_freed(world: World) -> None:  # SC-09
-    async with one_runs(world, status="completed"):
-        await world.slots(2)
-        read = await world.until("done", "t1")
+async def test_the_slot_of_a_run_whose_end_was_lost_is_freed(harness: Harness) -> None:  # SC-09
+    async with one_runs(harness, status="completed"):
+        await harness.slots(2)
+        read = await harness.until("done", "t1")
     assert read.status is ExecStatus.COMPLETED
 
 
-async def test_a_lost_end_counts_for_the_robot_as_one_that_was_told(world: World) -> None:  # TG-18
-    async with one_runs(world, status="failed", error="no model answered"):
-        (fact,) = await told(world, catalog.ROBOT_FAILED, 1)
-        await world.finished("t1", status="failed", error="no model answered")  # it comes after all
-        await world.slots(2)
-        await world.until("done", "t1")
+async def test_a_lost_end_counts_for_the_robot_as_one_that_was_told(harness: Harness) -> None:  # TG-18
+    async with one_runs(harness, status="failed", error="no model answered"):
+        (fact,) = await published(harness, catalog.ROBOT_FAILED, 1)
+        await harness.finished("t1", status="failed", error="no model answered")  # it comes after all
+        await harness.slots(2)
+        await harness.until("done", "t1")
     assert (fact.execution_id, fact.message) == (execution_id("t1"), "no model answered")
-    assert len(await world.facts(catalog.ROBOT_FAILED)) == 1
+    assert len(await harness.facts(catalog.ROBOT_FAILED)) == 1
 
 
-async def test_the_slot_of_a_run_that_no_executor_has_is_freed_as_failed(world: World) -> None:  # SC-09
-    async with one_runs(world):
-        await world.slots(2)
-        read = await world.until("done", "t1")
-        (fact,) = await told(world, catalog.ROBOT_FAILED, 1)
+async def test_the_slot_of_a_run_that_no_executor_has_is_freed_as_failed(harness: Harness) -> None:  # SC-09
+    async with one_runs(harness):
+        await harness.slots(2)
+        read = await harness.until("done", "t1")
+        (fact,) = await published(harness, catalog.ROBOT_FAILED, 1)
     assert read.status is ExecStatus.FAILED
     assert (fact.execution_id, fact.message) == (execution_id("t1"), "no executor has it any more")
 
 
-async def test_what_was_never_begun_keeps_its_slot_though_no_executor_has_it(world: World) -> None:  # SC-09
+async def test_what_was_never_begun_keeps_its_slot_though_no_executor_has_it(harness: Harness) -> None:  # SC-09
     """Its request may still lie in the stream."""
-    executor = Executor(world)
-    async with world.scheduler(**SOON), executor.alive():
-        await world.trigger("t1")
-        await world.slots(1)
+    executor = Executor(harness)
+    async with harness.scheduler(**SOON), executor.alive():
+        await harness.trigger("t1")
+        await harness.slots(1)
         await executor.until_asked_again()
-        assert (await world.read("t1")).state == "admitted"
+        assert (await harness.read("t1")).state == "admitted"
 
 
-async def test_a_run_that_goes_on_keeps_its_slot(world: World) -> None:  # SC-09
-    async with one_runs(world, status="running") as executor:
+async def test_a_run_that_goes_on_keeps_its_slot(harness: Harness) -> None:  # SC-09
+    async with one_runs(harness, status="running") as executor:
         await executor.until_asked_again()
-        assert (await world.read("t1")).state == "running"
-        assert await world.given_slots() == ["t1"]
+        assert (await harness.read("t1")).state == "running"
+        assert await harness.given_slots() == ["t1"]
 
 
-async def test_a_lost_report_of_parking_is_made_up_for(world: World) -> None:  # SC-10
-    async with one_runs(world, status="waiting", parks=1) as executor:
-        await world.until("parked", "t1")
-        assert await world.grants(2) == [("t1", 0), ("t2", 0)]
+async def test_a_lost_report_of_parking_is_made_up_for(harness: Harness) -> None:  # SC-10
+    async with one_runs(harness, status="waiting", parks=1) as executor:
+        await harness.until("parked", "t1")
+        assert await harness.grants(2) == [("t1", 0), ("t2", 0)]
         executor.knows["t2"] = {"status": "running"}
         await executor.until_asked_again()
-        assert (await world.read("t1")).state == "parked"
+        assert (await harness.read("t1")).state == "parked"
 
 
-async def test_a_lost_report_that_it_can_go_on_is_made_up_for(world: World) -> None:  # SC-10
-    async with one_runs(world, status="waiting", parks=1) as executor:
-        await world.until("parked", "t1")
-        await world.slots(2)
+async def test_a_lost_report_that_it_can_go_on_is_made_up_for(harness: Harness) -> None:  # SC-10
+    async with one_runs(harness, status="waiting", parks=1) as executor:
+        await harness.until("parked", "t1")
+        await harness.slots(2)
         executor.knows |= {"t1": {"status": "pending", "parks": 1}, "t2": {"status": "completed"}}
-        assert await world.grants(3) == [("t1", 0), ("t2", 0), ("t1", 1)]
+        assert await harness.grants(3) == [("t1", 0), ("t2", 0), ("t1", 1)]
 
 
-async def test_a_lost_report_of_a_beginning_is_made_up_for(world: World) -> None:
-    executor = Executor(world)
+async def test_a_lost_report_of_a_beginning_is_made_up_for(harness: Harness) -> None:
+    executor = Executor(harness)
     executor.knows["t1"] = {"status": "running"}
-    async with world.scheduler(**SOON), executor.alive():
-        await world.trigger("t1")
-        await world.slots(1)
-        await world.until("running", "t1")
+    async with harness.scheduler(**SOON), executor.alive():
+        await harness.trigger("t1")
+        await harness.slots(1)
+        await harness.until("running", "t1")
 
 
-async def test_no_answer_changes_nothing(world: World) -> None:  # SC-09
+async def test_no_answer_changes_nothing(harness: Harness) -> None:  # SC-09
     """Nobody is there to be asked; and as soon as somebody is, he is asked."""
-    await world.keep(a_robot(config=ONE))
-    async with world.scheduler(**SOON):
-        await world.trigger("t1")
-        await world.slots(1)
-        await world.started("t1")
-        await world.until("running", "t1")
+    await harness.keep(a_robot(config=ONE))
+    async with harness.scheduler(**SOON):
+        await harness.trigger("t1")
+        await harness.slots(1)
+        await harness.started("t1")
+        await harness.until("running", "t1")
         await asyncio.sleep(0.8)  # it is due to be asked after several times, which nobody can hear
-        assert (await world.read("t1")).state == "running"
-        async with Executor(world).alive():
-            await world.until("done", "t1")
+        assert (await harness.read("t1")).state == "running"
+        async with Executor(harness).alive():
+            await harness.until("done", "t1")

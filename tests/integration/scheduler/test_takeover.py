@@ -14,7 +14,7 @@ from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
 from rota_contracts.messages.execution import TriggerState
-from tests.integration.scheduler.world import World
+from tests.integration.scheduler.harness import Harness
 
 PATIENT = 45
 """What the server gave to the dead one in its last moment comes again after the ack wait of 30 s."""
@@ -35,85 +35,85 @@ class Stuck:
         return await self._publish(subject, *args, **given)
 
 
-async def test_of_two_replicas_one_dispatches(world: World) -> None:
-    async with world.scheduler():
-        await world.trigger("t0")
-        await world.slots(1)
-        async with world.scheduler() as second:
+async def test_of_two_replicas_one_dispatches(harness: Harness) -> None:
+    async with harness.scheduler():
+        await harness.trigger("t0")
+        await harness.slots(1)
+        async with harness.scheduler() as second:
             stuck = Stuck(second.service, catalog.EXECUTION_REQUESTED)
             for number in range(1, 4):
-                await world.trigger(f"t{number}")
-            await world.admitted(4)
+                await harness.trigger(f"t{number}")
+            await harness.admitted(4)
             for number in range(2):
-                await world.finished((await world.given_slots())[number])
-            await world.slots(4)
+                await harness.finished((await harness.given_slots())[number])
+            await harness.slots(4)
             assert not stuck.reached.is_set()
-    assert sorted(await world.given_slots()) == [f"t{number}" for number in range(4)]
+    assert sorted(await harness.given_slots()) == [f"t{number}" for number in range(4)]
 
 
-async def test_the_other_takes_over_from_a_dispatcher_that_is_killed(world: World) -> None:
-    first = await world.start()
+async def test_the_other_takes_over_from_a_dispatcher_that_is_killed(harness: Harness) -> None:
+    first = await harness.start()
     for number in range(3):
-        await world.trigger(f"t{number}")
-    await world.admitted(3)
-    await world.slots(2)
-    async with world.scheduler():
+        await harness.trigger(f"t{number}")
+    await harness.admitted(3)
+    await harness.slots(2)
+    async with harness.scheduler():
         await crash(first.service)
-        await world.trigger("t3")
-        await world.finished((await world.given_slots())[0])
-        await world.slots(3, timeout=PATIENT)
-        await world.admitted(4, timeout=PATIENT)
-        await world.finished((await world.given_slots())[1])
-        await world.slots(4, timeout=PATIENT)
-    assert sorted(await world.given_slots()) == [f"t{number}" for number in range(4)]  # nothing lost, nothing doubled
+        await harness.trigger("t3")
+        await harness.finished((await harness.given_slots())[0])
+        await harness.slots(3, timeout=PATIENT)
+        await harness.admitted(4, timeout=PATIENT)
+        await harness.finished((await harness.given_slots())[1])
+        await harness.slots(4, timeout=PATIENT)
+    assert sorted(await harness.given_slots()) == [f"t{number}" for number in range(4)]  # nothing lost, nothing doubled
 
 
-async def test_the_other_takes_over_at_once_from_a_dispatcher_that_stops(world: World) -> None:
-    first = await world.start(lease=60)
-    await world.trigger("t1")
-    await world.slots(1)
-    async with world.scheduler(lease=60):
+async def test_the_other_takes_over_at_once_from_a_dispatcher_that_stops(harness: Harness) -> None:
+    first = await harness.start(lease=60)
+    await harness.trigger("t1")
+    await harness.slots(1)
+    async with harness.scheduler(lease=60):
         await first.service.stop(2)
-        await world.trigger("t2")
-        await world.slots(2)
+        await harness.trigger("t2")
+        await harness.slots(2)
 
 
-async def test_what_was_admitted_and_not_published_is_published_by_the_successor(world: World) -> None:
-    first = await world.start()
+async def test_what_was_admitted_and_not_published_is_published_by_the_successor(harness: Harness) -> None:
+    first = await harness.start()
     stuck = Stuck(first.service, catalog.EXECUTION_REQUESTED)
-    await world.trigger("t1")
+    await harness.trigger("t1")
     await stuck.reached.wait()
-    assert (await world.read("t1")).state is TriggerState.ADMITTED
-    assert await world.given_slots() == []
+    assert (await harness.read("t1")).state is TriggerState.ADMITTED
+    assert await harness.given_slots() == []
     await crash(first.service)
-    async with world.scheduler():
-        await world.slots(1)
-    assert await world.given_slots() == ["t1"]
+    async with harness.scheduler():
+        await harness.slots(1)
+    assert await harness.given_slots() == ["t1"]
 
 
-async def test_a_dispatcher_that_was_replaced_writes_nothing_any_more(world: World) -> None:
-    first = await world.start()
+async def test_a_dispatcher_that_was_replaced_writes_nothing_any_more(harness: Harness) -> None:
+    first = await harness.start()
     stuck = Stuck(first.service, catalog.EXECUTION_REQUESTED)
-    await world.trigger("t1")
+    await harness.trigger("t1")
     await stuck.reached.wait()  # it hangs in its turn, and renews nothing
-    async with world.scheduler():
-        await world.slots(1)
-        await world.trigger("t2")
+    async with harness.scheduler():
+        await harness.slots(1)
+        await harness.trigger("t2")
         stuck.go.set()
-        await world.slots(2)
-        assert [(await world.read(name)).state for name in ("t1", "t2")] == ["admitted", "admitted"]
+        await harness.slots(2)
+        assert [(await harness.read(name)).state for name in ("t1", "t2")] == ["admitted", "admitted"]
         await first.service.stop(1)
-    assert sorted(await world.given_slots()) == ["t1", "t2"]
+    assert sorted(await harness.given_slots()) == ["t1", "t2"]
 
 
-async def test_a_request_that_was_lost_is_sent_again_as_the_same_fact(world: World) -> None:
-    async with world.scheduler(republish_after=0.5):
-        await world.trigger("t1")
-        sent = await world.requests.heard()
+async def test_a_request_that_was_lost_is_sent_again_as_the_same_fact(harness: Harness) -> None:
+    async with harness.scheduler(republish_after=0.5):
+        await harness.trigger("t1")
+        sent = await harness.requests.heard()
         while len({(message.headers or {})["Nats-Msg-Id"] for message in sent}) < 2:
-            sent = await world.requests.heard(len(sent) + 1)
-        await world.started("t1")
-        while (await world.read("t1")).state is not TriggerState.RUNNING:
+            sent = await harness.requests.heard(len(sent) + 1)
+        await harness.started("t1")
+        while (await harness.read("t1")).state is not TriggerState.RUNNING:
             await asyncio.sleep(0.05)
     assert len({(message.headers or {})["ce-id"] for message in sent}) == 1
 
@@ -129,16 +129,16 @@ async def own_mongo(tmp_path: Path) -> AsyncIterator[EmbeddedServer]:
 async def test_triggers_wait_while_the_database_is_away(
     nats: EmbeddedServer, own_mongo: EmbeddedServer, mongo_prefix: str
 ) -> None:
-    async with World(nats.url, own_mongo.url, mongo_prefix).neighbours() as world:
-        await world.keep(a_robot(config={"quota": {"max": 9}}))
-        async with world.scheduler() as app:
-            await world.trigger("t1")
-            await world.slots(1)
+    async with Harness(nats.url, own_mongo.url, mongo_prefix).neighbours() as harness:
+        await harness.keep(a_robot(config={"quota": {"max": 9}}))
+        async with harness.scheduler() as app:
+            await harness.trigger("t1")
+            await harness.slots(1)
             await own_mongo.kill()
             for number in range(2, 6):
-                await world.trigger(f"t{number}")
+                await harness.trigger(f"t{number}")
             while "mongo" not in await app.service.problems():
                 await asyncio.sleep(0.05)
             await own_mongo.start()
-            await world.slots(5, timeout=60)
-        assert sorted(await world.given_slots()) == [f"t{number}" for number in range(1, 6)]
+            await harness.slots(5, timeout=60)
+        assert sorted(await harness.given_slots()) == [f"t{number}" for number in range(1, 6)]

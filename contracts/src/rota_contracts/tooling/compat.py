@@ -1,99 +1,107 @@
-"""`python -m rota_contracts.tooling.compat`: refuses a change of the schemas that breaks messages in use."""
+"""The check of compatibility: compares the messages with those of the last release, `contracts/baseline.json`.
+
+`python -m rota_contracts.tooling.compat` names each change. *breaking* fails the check; *readers first* is allowed, but
+must reach the readers of the message before its publishers.
+
+At a release, `--write-baseline VERSION` moves the baseline to the messages of the tree, once they pass the check.
+To withdraw a message, add {"name": …, "reason": …, "version": …} to `retired` in the baseline: the file name of its
+schema, why, and the first release without it. A retired name is never used again.
+"""
 
 import argparse
-import io
-import json
-import subprocess
 import sys
-import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rota_contracts.tooling.export import SCHEMAS, repository_root
+from pydantic import ValidationError
+
+from rota_contracts.catalog import ANYONE, CHANNELS, QUESTIONS
+from rota_contracts.tooling.baseline import BASELINE, Baseline, Retired, baseline_text, read_baseline, shape
+from rota_contracts.tooling.export import repository_root
 from rota_contracts.tooling.schema_diff import ABSENT, Finding, differences
+from rota_contracts.tooling.schemas import ROBOT_SCHEMA, RPC, VERSION, schemas
 
 Schemas = Mapping[str, dict[str, Any]]
 
-NOT_A_SCHEMA = "asyncapi.json"
-"""It says nothing that the schemas beside it don't say."""
-
-ADVICE = "A payload in use may only gain optional fields. Take the change back, or make a v2 on a new subject."
-
-
-def breaking_changes(old: Schemas, new: Schemas) -> list[str]:
-    """What of `old` no longer holds in `new`; both are file name → schema. Empty: the change may go out."""
-    return [str(finding) for finding in _findings(old, new) if finding.breaking]
+ADVICE = """\
+A payload in use may only gain optional fields. Take the change back, or publish a v2 on a new subject: roll out its
+readers, then its publishers, and once version 1 is neither published nor read, retire it (--help).
+"""
 
 
-def notices(old: Schemas, new: Schemas) -> list[str]:
-    """What is allowed, but would surprise a reader that still knows only `old`: roll out the readers first."""
-    return [str(finding) for finding in _findings(old, new) if not finding.breaking]
+def findings(old: Schemas, new: Schemas, retired: Sequence[Retired] = ()) -> list[Finding]:
+    """All that differs. `old` and `new` are file name → schema; what is `retired` may be missing in `new`."""
+    names = {each.name for each in retired}
+    found = [finding for name in sorted(old.keys() & new.keys()) for finding in differences(name, old[name], new[name])]
+    found += [
+        Finding(name, "$", "schema removed without an entry in `retired`", "there", ABSENT, breaking=True)
+        for name in sorted(old.keys() - new.keys() - names)
+    ]
+    found += [
+        Finding(name, "$", "name of a retired schema used again", ABSENT, "there", breaking=True)
+        for name in sorted(names & new.keys())
+    ]
+    return found
 
 
-def _findings(old: Schemas, new: Schemas) -> Iterator[Finding]:
-    for name in sorted(old):
-        if name in new:
-            yield from differences(name, old[name], new[name])
-        else:
-            yield Finding(name, "$", "schema removed", old[name].get("title", name), ABSENT, breaking=True)
+def roll_out(schema: str) -> str:
+    """The order in which a change of this schema is rolled out; empty for a schema that is gone."""
+    name = schema.removesuffix(".json")
+    if schema == ROBOT_SCHEMA:
+        return "trigger-gateway and rota before owners' definitions"
+    if channel := CHANNELS.get(name.removesuffix(f".{VERSION}")):
+        return f"{_listed(channel.consumers)} before {_listed(channel.producers)}"
+    asked, _, side = name.removeprefix(RPC).rpartition(".")
+    if question := QUESTIONS.get(asked):
+        parties = question.answered_by, _listed(question.asked_by)
+        return " before ".join(parties if side == "request" else parties[::-1])
+    return ""
 
 
-def read_folder(folder: Path) -> Schemas:
-    """Every schema below `folder`; LookupError if there is none."""
-    files = [path for path in sorted(folder.rglob("*.json")) if path.name != NOT_A_SCHEMA]
-    schemas = {path.relative_to(folder).as_posix(): json.loads(path.read_text(encoding="utf-8")) for path in files}
-    if not schemas:
-        raise LookupError(f"expected schemas (*.json) in {folder}, and there are none")
-    return schemas
+def _listed(services: frozenset[str]) -> str:
+    return " and ".join("programs outside" if each == ANYONE else each for each in sorted(services))
 
 
-def read_git(root: Path, ref: str) -> Schemas:
-    """The schemas as they were at `ref`; LookupError, with git's own words, if it has none."""
-    # Nothing here comes from outside: a developer or CI names the commit, and git is the one on their PATH.
-    archive = subprocess.run(  # noqa: S603
-        ["git", "-C", str(root), "archive", "--format=tar", f"{ref}:{SCHEMAS.as_posix()}"],  # noqa: S607
-        capture_output=True,
+def report(baseline: Baseline, new: Schemas) -> int:
+    """Print the findings, each with its order of roll-out; 1 if one of them is breaking."""
+    found = sorted(findings(baseline.schemas, new, baseline.retired), key=lambda each: each.breaking)
+    for finding in found:
+        order = roll_out(finding.schema)
+        kind = "breaking" if finding.breaking else "readers first"
+        sys.stdout.write(f"{kind}: {finding}{f' (roll-out: {order})' if order else ''}\n")
+    broken = any(finding.breaking for finding in found)
+    compared = f"compatible with {baseline.version}: {len(baseline.schemas)} schemas compared\n"
+    sys.stdout.write(ADVICE if broken else compared)
+    return int(broken)
+
+
+def moved(baseline: Baseline, new: Schemas, version: str) -> Baseline:
+    """The baseline of the release `version`. What was retired stays on record."""
+    return Baseline(
+        version=version, retired=baseline.retired, schemas={name: shape(schema) for name, schema in new.items()}
     )
-    if archive.returncode != 0:
-        raise LookupError(f"there are no {SCHEMAS} at {ref} ({archive.stderr.decode().strip()})")
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
-        files = {member.name: tar.extractfile(member) for member in tar if member.name.endswith(".json")}
-        return {name: json.load(file) for name, file in files.items() if file is not None and name != NOT_A_SCHEMA}
-
-
-def report(old: Schemas, new: Schemas) -> int:
-    """Print the findings; 1 if one of them is breaking."""
-    for notice in notices(old, new):
-        sys.stdout.write(f"readers first: {notice}\n")
-    broken = breaking_changes(old, new)
-    for change in broken:
-        sys.stdout.write(f"breaking: {change}\n")
-    sys.stdout.write(f"{ADVICE}\n" if broken else f"compatible: {len(old)} schemas compared\n")
-    return 1 if broken else 0
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m rota_contracts.tooling.compat", description=__doc__)
-    parser.add_argument("old", nargs="?", type=Path, help="a folder of schemas")
-    parser.add_argument("new", nargs="?", type=Path, help="a folder of schemas (default: this repository's)")
-    parser.add_argument("--git-ref", metavar="REF", help="compare this repository with itself at a commit")
+    parser = argparse.ArgumentParser(
+        prog="python -m rota_contracts.tooling.compat",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--baseline", type=Path, help=f"default: {BASELINE} of this repository")
+    parser.add_argument("--write-baseline", metavar="VERSION", help="at a release: write the baseline of this version")
     options = parser.parse_args(arguments)
-    if (options.old is None) == (options.git_ref is None):
-        parser.error("expected either a folder of old schemas or --git-ref")
     try:
-        new = read_folder(options.new or repository_root(Path.cwd()) / SCHEMAS)
-        if options.old is not None:
-            return report(read_folder(options.old), new)
-        root = repository_root(Path.cwd())
-    except (FileNotFoundError, LookupError) as error:
-        parser.error(str(error))
-    try:
-        old = read_git(root, options.git_ref)
-    except LookupError as reason:
-        sys.stdout.write(f"skipped, nothing to compare with: {reason}\n")
-        return 0
-    return report(old, new)
+        path = options.baseline or repository_root(Path.cwd()) / BASELINE
+        baseline, new = read_baseline(path), schemas()
+    except (FileNotFoundError, ValidationError) as error:
+        parser.error(f"expected the baseline of the last release: {error}")
+    failed = report(baseline, new)
+    if options.write_baseline and not failed:
+        path.write_text(baseline_text(moved(baseline, new, options.write_baseline)), encoding="utf-8")
+        sys.stdout.write(f"wrote {path}\n")
+    return failed
 
 
 if __name__ == "__main__":

@@ -1,15 +1,13 @@
-"""`python -m rota_contracts.tooling.export`: writes the schemas, the AsyncAPI document and docs/channels.md."""
+"""`python -m rota_contracts.tooling.export`: writes the schemas of facts and robots, and docs/channels.md."""
 
 import argparse
 import json
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rota_contracts.tooling.asyncapi import asyncapi
 from rota_contracts.tooling.channels_page import channels_page
-from rota_contracts.tooling.schemas import schemas
+from rota_contracts.tooling.schemas import RPC, schemas
 
 COMMAND = "python -m rota_contracts.tooling.export"
 PROJECT = Path("contracts/pyproject.toml")
@@ -25,14 +23,17 @@ def repository_root(start: Path) -> Path:
     raise FileNotFoundError(f"expected {PROJECT} in {start} or above it: go into the repository, or give --root")
 
 
-def exported(version: str) -> dict[Path, str]:
-    """Path (relative to the root) → text of every generated file. The same models give the same bytes."""
-    documents = {**schemas(), "asyncapi.json": asyncapi(version)}
-    return {SCHEMAS / name: _text(document) for name, document in documents.items()} | {CHANNELS_PAGE: channels_page()}
+def exported() -> dict[Path, str]:
+    """Path (relative to the root) → text of every generated file. The same models give the same bytes.
+
+    Without the schemas of questions: only services of Rota ask them. The gateway serves them at /schemas.
+    """
+    documents = {SCHEMAS / name: _text(schema) for name, schema in schemas().items() if not name.startswith(RPC)}
+    return documents | {CHANNELS_PAGE: channels_page()}
 
 
 def stale(root: Path, files: Mapping[Path, str]) -> list[Path]:
-    """What differs from `files`, is missing, or is a schema that nothing stands for any more."""
+    """The files that differ from `files` or are missing, and schemas of messages that no longer exist."""
     outdated = [path for path, text in files.items() if not _holds(root / path, text)]
     return sorted([*outdated, *_left_over(root, files)])
 
@@ -69,10 +70,9 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         root = options.root or repository_root(Path.cwd())
-        version = tomllib.loads((root / PROJECT).read_text(encoding="utf-8"))["project"]["version"]
     except FileNotFoundError as error:
         parser.error(str(error))
-    files = exported(version)
+    files = exported()
     changed = stale(root, files) if options.check else write(root, files)
     for path in changed:
         sys.stdout.write(f"not up to date: {path}\n" if options.check else f"wrote {path}\n")

@@ -13,11 +13,10 @@ from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
 from executor.domain.run import Run
 from executor.ports import Calls, Prompt, Runs
 from executor.steps.step_runner import Models
-from rota_common.bus.rpc import StillWorking
+from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
 from rota_common.errors import Permanent
 from rota_common.json_text import extract_json
-from rota_common.patience import STILL_WORKING_S
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.trigger import ExecutorMode, Message
 from rota_contracts.robots.robot import Robot
@@ -48,14 +47,14 @@ async def nobody(team: str, member: str) -> Robot | None:
 
 
 @dataclass(frozen=True)
-class Hold:
+class LeaseSettings:
     """Who claims calls here, and for how long (seconds) a claim lives without being renewed."""
 
     owner: str
     lease: float
 
 
-class CallAnAgent:
+class CallAgents:
     """The answer is stored before it is given: the same call id gets the same answer, and the model is asked once.
 
     Whoever asks the model holds a claim of the call. Anybody else who is asked waits for the stored answer, or takes
@@ -69,7 +68,7 @@ class CallAnAgent:
         models: Models,
         agents: Agents,
         clock: Clock,
-        hold: Hold,
+        hold: LeaseSettings,
         *,
         robot: FindRobot = nobody,
         patience: float = STILL_WORKING_S,

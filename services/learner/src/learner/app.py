@@ -1,9 +1,9 @@
 """Puts the learner together."""
 
 from learner.adapters.bus_agents import BusAgents
-from learner.adapters.bus_knowledge import BusKnowledge
 from learner.adapters.mongo_history import MongoHistory
 from learner.adapters.mongo_lessons import MongoLessons
+from learner.adapters.nats_knowledge import NatsKnowledge
 from learner.decide_on_goals import DecideOnGoals
 from learner.forget_old import ForgetOld, repeating
 from learner.forget_robot import ForgetRobot
@@ -25,7 +25,7 @@ def build(settings: Settings, *, runtime: Runtime | None = None) -> App:
     service.on_start(history.prepare)
     service.probe("mongo", database.ping)
     service.on_stop(database.close)
-    agents, knowledge, robots = BusAgents(service.ask), BusKnowledge(service.ask), Robots(service.bus)
+    agents, knowledge, robots = BusAgents(service.ask), NatsKnowledge(service.ask), Robots(service.bus)
     router = build_router(
         record=RecordRun(history, robots),
         learn=LearnFromRun(agents, lessons, knowledge, robots, timeout=settings.agent_timeout),

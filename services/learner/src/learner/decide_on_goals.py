@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from learner.asking import dedup_question
 from learner.domain import DELETED, revision
 from learner.history import (
     NEWEST,
-    Decided,
-    Past,
+    GoalsDecision,
+    PastRun,
     by_rule,
     decided,
     made_sure,
@@ -17,6 +16,7 @@ from learner.history import (
     understood,
 )
 from learner.ports import Agents, History, Robots
+from learner.prompts import dedup_question
 from rota_common.errors import Permanent, Transient
 from rota_common.json_text import extract_json
 from rota_contracts.messages.learning import CheckGoals, GoalsReply
@@ -35,7 +35,7 @@ class DecideOnGoals:
             return proceed(DELETED)  # whatever is decided, it won't go on
         return (await self._sure(known)).checked
 
-    async def _decide(self, asked: CheckGoals) -> Decided | None:
+    async def _decide(self, asked: CheckGoals) -> GoalsDecision | None:
         """None when the robot is deleted."""
         rev = revision(await self._robots.find(asked.team_id, asked.member_id))
         if rev is None:
@@ -45,7 +45,7 @@ class DecideOnGoals:
             await self._history.remove(asked.execution_id)  # deleted meanwhile: nothing may remain
         return saved
 
-    async def _sure(self, known: Decided) -> Decided:
+    async def _sure(self, known: GoalsDecision) -> GoalsDecision:
         """Runs that are compared at once must not be merged into each other: none would reach their goals.
 
         Each looks for the other's decision after its own is saved, so of any circle at least the last one sees it.
@@ -63,7 +63,7 @@ class DecideOnGoals:
             return await self._ask(asked, history)
         return proceed("this robot has completed nothing of late, and nothing else is under way")
 
-    async def _ask(self, asked: CheckGoals, history: Sequence[Past]) -> GoalsReply:
+    async def _ask(self, asked: CheckGoals, history: Sequence[PastRun]) -> GoalsReply:
         """A decision in any case: without the agent's, the rule's."""
         try:
             answer = await self._agents.answer(dedup_question(asked, history, timeout=self._timeout))

@@ -18,7 +18,7 @@ Draft = tuple[LessonType, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class RunLessons:
     """What one run taught, as it is saved. `rev` is the robot's revision at that time (0 = nobody knew the robot), `at`
     the age of the lessons."""
 
@@ -32,7 +32,7 @@ class Learnt:
 
 
 @dataclass(frozen=True, slots=True)
-class Aged:
+class AgedRobot:
     """A robot of whose runs something old is kept; `oldest` is the instant of the oldest."""
 
     team: str
@@ -52,7 +52,7 @@ def revision(robot: Robot | None) -> int | None:
     return None if robot.deleted else robot.rev
 
 
-def learnt(request: LearningRequestedV1, answer: AgentReply, found: Json, *, rev: int, at: datetime) -> Learnt:
+def learnt(request: LearningRequestedV1, answer: AgentReply, found: Json, *, rev: int, at: datetime) -> RunLessons:
     """What the agent's answer teaches; `found` is the JSON in it."""
     drafts, error = _drafts(request, answer, found)
     lessons = [
@@ -65,7 +65,7 @@ def learnt(request: LearningRequestedV1, answer: AgentReply, found: Json, *, rev
         )
         for index, (kind, content) in enumerate(drafts)
     ]
-    return Learnt(request.execution_id, request.team_id, request.member_id, rev, at, tuple(lessons), error)
+    return RunLessons(request.execution_id, request.team_id, request.member_id, rev, at, tuple(lessons), error)
 
 
 def _drafts(request: LearningRequestedV1, answer: AgentReply, found: Json) -> tuple[list[Draft], str | None]:
@@ -104,7 +104,7 @@ def _own(summary: RunSummary, types: Iterable[LessonType]) -> list[Draft]:
     return [(kind, f"{summary.trigger}: {summary.status}{f' ({said})' if said else ''}"[:CONTENT_LIMIT])]
 
 
-def completed(request: LearningRequestedV1, learnt: Learnt) -> LearningCompletedV1:
+def completed(request: LearningRequestedV1, learnt: RunLessons) -> LearningCompletedV1:
     return _fact(request, lessons=list(learnt.lessons), error=learnt.error)
 
 

@@ -6,14 +6,14 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
-from learner.domain import SHORTEST_KEEP, Aged
+from learner.domain import SHORTEST_KEEP, AgedRobot
 from learner.ports import History, Knowledge, Lessons, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime import metrics
 from rota_common.runtime.logs import logger
 
-Forgetting = Callable[[Aged, datetime], Awaitable[None]]
+Forgetting = Callable[[AgedRobot, datetime], Awaitable[None]]
 
 
 class ForgetOld:
@@ -29,7 +29,7 @@ class ForgetOld:
         await self._each(self._lessons.aged(now - SHORTEST_KEEP), self._forget_lessons, now)
         await self._each(self._history.aged(now - SHORTEST_KEEP), self._forget_history, now)
 
-    async def _each(self, found: AsyncIterator[Aged], forget: Forgetting, now: datetime) -> None:
+    async def _each(self, found: AsyncIterator[AgedRobot], forget: Forgetting, now: datetime) -> None:
         async for aged in found:
             try:
                 since = await self._kept_since(aged, now)
@@ -39,17 +39,17 @@ class ForgetOld:
                 log = logger(service="learner", team_id=aged.team, member_id=aged.member)
                 log.warning("can't forget", reason=repr(error))
 
-    async def _kept_since(self, aged: Aged, now: datetime) -> datetime | None:
+    async def _kept_since(self, aged: AgedRobot, now: datetime) -> datetime | None:
         """None if all is kept; a deleted robot's end removes all in a way of its own."""
         robot = await self._robots.find(aged.team, aged.member)
         return None if robot is None or robot.deleted else robot.robot_config.learn.kept_since(now)
 
-    async def _forget_lessons(self, aged: Aged, since: datetime) -> None:
+    async def _forget_lessons(self, aged: AgedRobot, since: datetime) -> None:
         """The memory first: as long as lessons are here, they are looked at again."""
         _count("knowledge", await self._knowledge.forget(aged.team, aged.member, before=since))
         _count("lessons", await self._lessons.remove_before(aged.team, aged.member, since))
 
-    async def _forget_history(self, aged: Aged, since: datetime) -> None:
+    async def _forget_history(self, aged: AgedRobot, since: datetime) -> None:
         _count("history", await self._history.remove_before(aged.team, aged.member, since))
 
 

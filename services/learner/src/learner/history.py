@@ -19,7 +19,7 @@ GOING_ON = frozenset({"running", "pending", "queued", "waiting"})
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastRun:
     """A run that is over. `rev` is the robot's revision at that time (0 = nobody knew the robot)."""
 
     execution_id: str
@@ -34,7 +34,7 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class GoalsDecision:
     """What is answered about the goals of a run; asked again, the answer is the same.
 
     Until it is `sure` it isn't answered: the run that is to take the goals over may end as well.
@@ -49,9 +49,9 @@ class Decided:
     sure: bool = True
 
 
-def past(request: LearningRequestedV1, *, rev: int, at: datetime) -> Past:
+def past_run(request: LearningRequestedV1, *, rev: int, at: datetime) -> PastRun:
     summary = request.summary
-    return Past(
+    return PastRun(
         execution_id=request.execution_id,
         team=request.team_id,
         member=request.member_id,
@@ -73,7 +73,7 @@ def others_under_way(asked: CheckGoals) -> list[UnderWay]:
     return [one for one in asked.under_way if one.execution_id != asked.execution_id and asked.goals.strip()]
 
 
-def by_rule(asked: CheckGoals, history: Sequence[Past], why: str) -> GoalsReply:
+def by_rule(asked: CheckGoals, history: Sequence[PastRun], why: str) -> GoalsReply:
     """Without an agent only equal goals are the same; `why` there is no agent's answer is part of the reason."""
     goals = _plain(asked.goals)
     done = next((run for run in history if _plain(run.goals) == goals), None)
@@ -88,7 +88,7 @@ def by_rule(asked: CheckGoals, history: Sequence[Past], why: str) -> GoalsReply:
     return _merge(asked, same.execution_id, reason)
 
 
-def understood(found: Json, asked: CheckGoals, history: Sequence[Past]) -> GoalsReply | None:
+def understood(found: Json, asked: CheckGoals, history: Sequence[PastRun]) -> GoalsReply | None:
     """The decision in an agent's answer; None if there is none that can be carried out."""
     if not isinstance(found, dict):
         return None
@@ -110,12 +110,12 @@ def understood(found: Json, asked: CheckGoals, history: Sequence[Past]) -> Goals
     )
 
 
-def decided(asked: CheckGoals, rev: int, checked: GoalsReply) -> Decided:
+def decided(asked: CheckGoals, rev: int, checked: GoalsReply) -> GoalsDecision:
     names = (asked.execution_id, asked.team_id, asked.member_id)
-    return Decided(*names, rev, checked, asked.asked_at, sure=checked.into is None)
+    return GoalsDecision(*names, rev, checked, asked.asked_at, sure=checked.into is None)
 
 
-def made_sure(unsure: Decided, target: Decided | None) -> Decided:
+def made_sure(unsure: GoalsDecision, target: GoalsDecision | None) -> GoalsDecision:
     """`target` is what was decided over the run that is to take the goals over, if anything was."""
     if target is None or not ends(target.checked):
         return replace(unsure, sure=True)

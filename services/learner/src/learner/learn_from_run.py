@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from learner.asking import question
-from learner.domain import DELETED, Learnt, completed, learnt, reason_to_skip, revision, skipped
+from learner.domain import DELETED, RunLessons, completed, learnt, reason_to_skip, revision, skipped
 from learner.ports import Agents, Knowledge, Lessons, Robots
+from learner.prompts import question
 from rota_common.json_text import extract_json
 from rota_contracts.messages.learning import LearningCompletedV1, LearningRequestedV1
 
@@ -30,7 +30,7 @@ class LearnFromRun:
             return skipped(request, DELETED)
         return completed(request, saved)
 
-    async def _learn(self, request: LearningRequestedV1, at: datetime) -> Learnt | None:
+    async def _learn(self, request: LearningRequestedV1, at: datetime) -> RunLessons | None:
         """None when the robot is deleted: nobody needs its lessons."""
         rev = revision(await self._robots.find(request.team_id, request.member_id))
         if rev is None:
@@ -39,7 +39,7 @@ class LearnFromRun:
         found = answer.response if isinstance(answer.response, dict) else extract_json(answer.content)
         return await self._lessons.save(learnt(request, answer, found, rev=rev, at=at))
 
-    async def _kept(self, saved: Learnt) -> bool:
+    async def _kept(self, saved: RunLessons) -> bool:
         """Let the memory keep the lessons. False if the robot was deleted while we learnt: nothing may remain then."""
         if saved.lessons and not await self._knowledge.remember(saved.team, saved.member, saved.lessons):
             return False

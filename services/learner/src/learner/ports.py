@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from learner.domain import Aged, Learnt
-from learner.history import Decided, Past
+from learner.domain import AgedRobot, RunLessons
+from learner.history import GoalsDecision, PastRun
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.learning import Lesson
 from rota_contracts.robots.robot import Robot
@@ -22,9 +22,9 @@ class Agents(Protocol):
 class Lessons(Protocol):
     """What each run taught, by the run's id."""
 
-    async def find(self, execution_id: str) -> Learnt | None: ...
+    async def find(self, execution_id: str) -> RunLessons | None: ...
 
-    async def save(self, learnt: Learnt) -> Learnt:
+    async def save(self, learnt: RunLessons) -> RunLessons:
         """Save it, unless there is one for this run: the first one wins, and is returned."""
         ...
 
@@ -34,7 +34,7 @@ class Lessons(Protocol):
         """Remove all that was learnt from this robot's runs at this revision and before."""
         ...
 
-    def aged(self, before: datetime) -> AsyncIterator[Aged]:
+    def aged(self, before: datetime) -> AsyncIterator[AgedRobot]:
         """The robots with something from before that instant, each once."""
         ...
 
@@ -46,23 +46,23 @@ class Lessons(Protocol):
 class History(Protocol):
     """The runs that are over and the decisions over goals, by the run's id; each is kept for KEEP_DAYS."""
 
-    async def add(self, run: Past) -> None:
+    async def add(self, run: PastRun) -> None:
         """Keep it, unless it is kept already."""
         ...
 
     async def completed(
         self, team: str, member: str, *, since: datetime, limit: int, without: str = ""
-    ) -> Sequence[Past]:
+    ) -> Sequence[PastRun]:
         """This robot's completed runs from `since` on, newest first, without that one."""
         ...
 
-    async def decided(self, execution_id: str) -> Decided | None: ...
+    async def decided(self, execution_id: str) -> GoalsDecision | None: ...
 
-    async def decide(self, decided: Decided) -> Decided:
+    async def decide(self, decided: GoalsDecision) -> GoalsDecision:
         """Keep it, unless there is one for this run: the first one wins, and is returned."""
         ...
 
-    async def settle(self, decided: Decided) -> Decided:
+    async def settle(self, decided: GoalsDecision) -> GoalsDecision:
         """Put it in place of one for this run that isn't sure; if that was done already, the first wins. Returns what
         holds."""
         ...
@@ -75,7 +75,7 @@ class History(Protocol):
         """Remove all of this robot's runs and decisions at this revision and before."""
         ...
 
-    def aged(self, before: datetime) -> AsyncIterator[Aged]:
+    def aged(self, before: datetime) -> AsyncIterator[AgedRobot]:
         """The robots with something from before that instant; one may come twice."""
         ...
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from learner.domain import revision
-from learner.history import ends, past
+from learner.history import ends, past_run
 from learner.ports import History, Robots
 from rota_contracts.messages.learning import LearningRequestedV1
 
@@ -17,7 +17,7 @@ class RecordRun:
         rev = revision(await self._robots.find(request.team_id, request.member_id))
         if rev is None or await self._did_nothing(request):
             return
-        await self._history.add(past(request, rev=rev, at=at))
+        await self._history.add(past_run(request, rev=rev, at=at))
         if revision(await self._robots.find(request.team_id, request.member_id)) is None:
             await self._history.remove(request.execution_id)  # deleted meanwhile: nothing may remain
 

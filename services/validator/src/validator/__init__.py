@@ -1,1 +1,1 @@
-"""The validator: does a task's result hold what was asked of it?"""
+"""The validator: checks task results against their rules."""

@@ -1,4 +1,4 @@
-"""The assertions that are always there (VA-02 to VA-09): what each wishes of an output, and whether it is granted."""
+"""The built-in assertions: the wish of each, and its check."""
 
 import json
 import re
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from rota_contracts.json_values import MISSING, compact, kind, same, shown
 from rota_contracts.messages.validation import Assertion, AssertionType
-from validator.kinds import NO_JSON, Faulty, Finding, Kind, Output, RunScript, Said, Search, Unusable
+from validator.kinds import NO_JSON, Faulty, Finding, Kind, Output, Result, RunScript, Search, Unusable
 
 TYPE_NAMES = ("string", "number", "boolean", "array", "object", "null")
 JSON_KIND, LENGTH_KIND = "json", "length"
-"""Two more types, which sentences are read as: all of the output is JSON; it has so many words or characters."""
+"""Two types that sentences are read as: all of the output is JSON; it has so many words or characters."""
 
 UNITS = ("words", "characters")
 WORD = re.compile(r"\w\S*")
@@ -33,7 +33,7 @@ def _equals(assertion: Assertion, output: Output) -> bool:
 
 
 def _equals_at(assertion: Assertion, output: Output) -> bool:
-    """A path that leads nowhere equals null (DEC-26)."""
+    """A path that leads nowhere equals null."""
     if not assertion.path:
         raise Faulty(NO_PATH)
     value = output.at(assertion.path)
@@ -60,7 +60,7 @@ def _matches(assertion: Assertion, output: Output) -> Search:
 
 
 def _has_type(assertion: Assertion, output: Output) -> bool:
-    """Nothing has no type (DEC-26)."""
+    """A missing value has no type."""
     wanted = _type_name(assertion)
     if assertion.path:
         value = output.at(assertion.path)
@@ -84,12 +84,12 @@ def _is_json(assertion: Assertion, output: Output) -> bool:
     return found is not NO_JSON and wanted in (None, kind(found))
 
 
-def _has_length(assertion: Assertion, output: Output) -> Said:
+def _has_length(assertion: Assertion, output: Output) -> Result:
     least, most, unit = _limits(assertion)
     text = output.text_at(assertion.path)
     length = len(WORD.findall(text)) if unit == "words" else len(text.strip())
     fits = length >= least and (most is None or length <= most)
-    return Said(fits, "it is empty" if length == 0 else f"it has {length} {unit if length > 1 else unit[:-1]}")
+    return Result(fits, "it is empty" if length == 0 else f"it has {length} {unit if length > 1 else unit[:-1]}")
 
 
 def _limits(assertion: Assertion) -> tuple[int, int | None, str]:
@@ -110,7 +110,7 @@ def _length_wish(assertion: Assertion) -> str:
     return f"have {' and '.join(bounds)} {unit}"
 
 
-def _asks_script(assertion: Assertion, output: Output) -> RunScript:
+def _run_script(assertion: Assertion, output: Output) -> RunScript:
     if not assertion.script:
         raise Faulty("the assertion has no `script`: give the name of a file in ROTA_SCRIPTS_DIR, without its .py")
     found = output.at(assertion.path) if assertion.path else output.json
@@ -119,14 +119,14 @@ def _asks_script(assertion: Assertion, output: Output) -> RunScript:
     return RunScript(assertion.script, json.dumps(given))
 
 
-def _asks_agent(assertion: Assertion, output: Output) -> bool:
-    """The second layer asks it, see `agent_rules`; what gets here can't be asked."""
+def _without_agent(assertion: Assertion, output: Output) -> bool:
+    """The second layer calls the agent, see `agent_checks`; an assertion that gets here names none."""
     raise Faulty("the assertion has no `use`: name the agent that checks, `validator` for the robot's own")
 
 
 def _agent_wish(assertion: Assertion) -> str:
-    said = assertion.value if isinstance(assertion.value, str) else shown(assertion.value)
-    return f"satisfy the agent {assertion.use}" + (f": {said}" if assertion.value is not None else "")
+    criterion = assertion.value if isinstance(assertion.value, str) else shown(assertion.value)
+    return f"satisfy the agent {assertion.use}" + (f": {criterion}" if assertion.value is not None else "")
 
 
 BUILT_IN: dict[str, Kind] = {
@@ -136,8 +136,8 @@ BUILT_IN: dict[str, Kind] = {
     AssertionType.JSON_PATH: BuiltIn(lambda rule: f"equal {shown(rule.value)}", _equals_at),
     AssertionType.REGEX: BuiltIn(lambda rule: f"match the pattern {shown(rule.value)}", _matches),
     AssertionType.TYPE: BuiltIn(lambda rule: f"be of type {rule.value}", _has_type),
-    AssertionType.SCRIPT: BuiltIn(lambda rule: f"pass the script {rule.script}", _asks_script),
-    AssertionType.AGENT: BuiltIn(_agent_wish, _asks_agent),
+    AssertionType.SCRIPT: BuiltIn(lambda rule: f"pass the script {rule.script}", _run_script),
+    AssertionType.AGENT: BuiltIn(_agent_wish, _without_agent),
     JSON_KIND: BuiltIn(lambda rule: f"be valid JSON{f', of type {rule.value}' if rule.value else ''}", _is_json),
     LENGTH_KIND: BuiltIn(_length_wish, _has_length),
 }

@@ -1,4 +1,4 @@
-"""Rules and what becomes of them: which are assertions, and the verdict over all of them (VA-01, VA-11)."""
+"""Rules: the assertions among them, their outcomes, and the verdict over all outcomes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from rota_common.json_text import parse_json
 from rota_contracts.json_values import shown
 from rota_contracts.messages.validation import Assertion, AssertionType, ValidationResult, ValidationRule
-from validator.kinds import Faulty, Output, Said, Unusable
-from validator.plain_rules import plainly
+from validator.kinds import Faulty, Output, Result, Unusable
+from validator.plain_rules import parse_sentence
 from validator.registry import Kinds
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One assertion's outcome. `wish` reads as in "the output to contain …"; `issue` is empty when it holds.
+    """The outcome of one assertion. `wish` reads as in "the output to contain …"; `issue` is empty when it holds.
 
-    `faulty`: the fault is the rule's, and no output could keep it.
+    `faulty`: the rule is wrong, so that no output could keep it.
     """
 
     wish: str
@@ -29,16 +29,16 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
-    """What this layer tries, and what it leaves to the second: sentences, and `agent` assertions as JSON."""
+class SortedRules:
+    """The assertions of this layer; `open_rules` are the second's: sentences, and `agent` assertions as JSON."""
 
     assertions: list[Assertion]
     open_rules: list[str]
 
 
-def sort_rules(rules: Sequence[ValidationRule], kinds: Kinds) -> Sorted:
+def sort_rules(rules: Sequence[ValidationRule], kinds: Kinds) -> SortedRules:
     """Assertions are also those written as JSON in a text, and sentences that plainly mean one."""
-    result = Sorted([], [])
+    result = SortedRules([], [])
     for rule in rules:
         assertion = as_assertion(rule, kinds) if isinstance(rule, str) else rule
         if assertion is None:
@@ -51,33 +51,33 @@ def sort_rules(rules: Sequence[ValidationRule], kinds: Kinds) -> Sorted:
 
 
 def as_assertion(rule: str, kinds: Kinds) -> Assertion | None:
-    """None for a sentence, and for JSON of a type that nobody knows: a model may make sense of it."""
+    """None for a sentence, and for JSON of an unknown type: a model may make sense of it."""
     try:
         assertion = Assertion.model_validate(parse_json(rule))
     except ValueError:  # neither JSON nor, in pydantic's words, an assertion
-        return plainly(rule)
+        return parse_sentence(rule)
     return assertion if assertion.type in kinds else None
 
 
-def judged(assertion: Assertion, output: Output, said: Said, kinds: Kinds) -> Outcome:
-    """The outcome of an assertion whose wish is granted or not."""
-    wished = wished_of(assertion, kinds)
-    if said.granted is not assertion.negate:
-        return Outcome(wished)
+def outcome_of(assertion: Assertion, output: Output, result: Result, kinds: Kinds) -> Outcome:
+    """The outcome of an assertion that was tried."""
+    wish = wish_of(assertion, kinds)
+    if result.granted is not assertion.negate:
+        return Outcome(wish)
     where, negation = _where(assertion), "not " if assertion.negate else ""
-    came = f"but {said.message}" if said.message else f"got {_got(assertion, output)}"
-    issue = assertion.message or f"expected {wished}, {came}"
-    return Outcome(wished, issue, f"Make {where} {negation}{kinds.wish(assertion)}.")
+    came = f"but {result.message}" if result.message else f"got {_got(assertion, output)}"
+    issue = assertion.message or f"expected {wish}, {came}"
+    return Outcome(wish, issue, f"Make {where} {negation}{kinds.wish(assertion)}.")
 
 
 def unusable(assertion: Assertion, reason: Unusable, kinds: Kinds) -> Outcome:
-    """The outcome of an assertion that can't be tried: failed, and never passed over in silence."""
-    wished = wished_of(assertion, kinds)
-    return Outcome(wished, f"expected {wished}, but {reason}", faulty=isinstance(reason, Faulty))
+    """The outcome of an assertion that can't be tried: it fails, with the reason as its issue."""
+    wish = wish_of(assertion, kinds)
+    return Outcome(wish, f"expected {wish}, but {reason}", faulty=isinstance(reason, Faulty))
 
 
 def verdict(outcomes: Sequence[Outcome]) -> ValidationResult:
-    """VA-11 for the rule layer: passed when every rule holds; the score is the share that does."""
+    """Passed when every rule holds; the score is the share that does."""
     held = sum(outcome.holds for outcome in outcomes)
     passed = held == len(outcomes)
     return ValidationResult(
@@ -90,7 +90,7 @@ def verdict(outcomes: Sequence[Outcome]) -> ValidationResult:
     )
 
 
-def wished_of(assertion: Assertion, kinds: Kinds) -> str:
+def wish_of(assertion: Assertion, kinds: Kinds) -> str:
     return f"{_where(assertion)} {'not ' if assertion.negate else ''}to {kinds.wish(assertion)}"
 
 

@@ -1,56 +1,77 @@
-"""The second layer: does this output mean what was asked?"""
+"""The second layer: an output against the meaning of its task, judged by agents."""
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from rota_common.bus.publishing import Publish
+from rota_contracts.catalog import VALIDATION_COMPLETED
+from rota_contracts.envelope import Event
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.validation import ValidationCompletedV1, ValidationRequestedV1, ValidationResult
+from validator.agent_checks import AgentCheck, Uncheckable, agent_checks
 from validator.domain import unusable, verdict
-from validator.judging import Look, NoLook, looks
 from validator.kinds import Output
 from validator.ports import Agents, Outputs
 from validator.registry import Kinds
-from validator.verdicts import NoVerdict, merged, of_assertion, verdict_of
+from validator.verdicts import NoVerdict, assertion_verdict, merge, read_verdict
 
 
+@dataclass(frozen=True, kw_only=True)
 class JudgeOutput:
-    """Asks the agents. The executor keeps each answer by the call's id: asking again asks no model again."""
+    """Publishes the agents' verdict. The executor keeps each answer by the call's id, so a redelivered request calls no
+    model again."""
 
-    def __init__(self, outputs: Outputs, agents: Agents, kinds: Kinds, *, timeout: float) -> None:
-        self._outputs, self._agents, self._kinds, self._timeout = outputs, agents, kinds, timeout
+    outputs: Outputs
+    agents: Agents
+    kinds: Kinds
+    publish: Publish
+    timeout: float
 
-    async def __call__(self, request: ValidationRequestedV1) -> ValidationCompletedV1:
-        output = Output(await self._outputs.read(request.output))
-        asked = looks(request, output, timeout=self._timeout)
-        answers = await self._answers([look for look in asked if isinstance(look, Look)])
+    async def __call__(self, event: Event[ValidationRequestedV1]) -> None:
+        await self._publish(event, await self._judge(event.data))
+
+    async def give_up(self, event: Event[ValidationRequestedV1], reason: str) -> None:
+        """Publish that there is no verdict."""
+        await self._publish(event, undecided(event.data, reason))
+
+    async def _publish(self, event: Event[ValidationRequestedV1], fact: ValidationCompletedV1) -> None:
+        await self.publish(VALIDATION_COMPLETED, fact, caused_by=fact.validation_id, trace=event.traceparent)
+
+    async def _judge(self, request: ValidationRequestedV1) -> ValidationCompletedV1:
+        output = Output(await self.outputs.read(request.output))
+        checks = agent_checks(request, output, timeout=self.timeout)
+        answers = await self._answers([check for check in checks if isinstance(check, AgentCheck)])
         try:
-            found = [self._verdict(look, answers, request.threshold) for look in asked]
+            found = [self._verdict(check, answers, request.threshold) for check in checks]
         except NoVerdict as reason:
             return undecided(request, str(reason))
         rules = [request.rules_verdict] if request.rules_verdict else []
-        return _fact(request, merged([*rules, *found], request.threshold, request.conversation))
+        return _fact(request, merge([*rules, *found], request.threshold, request.conversation))
 
-    async def _answers(self, asked: Sequence[Look]) -> dict[str, AgentReply]:
-        """Call id → answer. All are waited for, also when one can't be had, so that none is left running."""
-        said = await asyncio.gather(*(self._agents.answer(look.call) for look in asked), return_exceptions=True)
+    async def _answers(self, checks: Sequence[AgentCheck]) -> dict[str, AgentReply]:
+        """Call id → answer. Waits for all calls, also when one fails, so that none is left running."""
+        replies = await asyncio.gather(*(self.agents.answer(check.call) for check in checks), return_exceptions=True)
         answers = {}
-        for look, answer in zip(asked, said, strict=True):
-            if isinstance(answer, BaseException):
-                raise answer
-            answers[look.call.call_id] = answer
+        for check, reply in zip(checks, replies, strict=True):
+            if isinstance(reply, BaseException):
+                raise reply
+            answers[check.call.call_id] = reply
         return answers
 
-    def _verdict(self, look: Look | NoLook, answers: dict[str, AgentReply], threshold: float) -> ValidationResult:
-        match look:
-            case NoLook(assertion, reason):
-                return verdict([unusable(assertion, reason, self._kinds)])
-            case Look(call, assertion):
-                said = verdict_of(answers[call.call_id], threshold)
-                return of_assertion(assertion, said, self._kinds) if assertion else said
+    def _verdict(
+        self, check: AgentCheck | Uncheckable, answers: dict[str, AgentReply], threshold: float
+    ) -> ValidationResult:
+        match check:
+            case Uncheckable(assertion, reason):
+                return verdict([unusable(assertion, reason, self.kinds)])
+            case AgentCheck(call, assertion):
+                found = read_verdict(answers[call.call_id], threshold)
+                return assertion_verdict(assertion, found, self.kinds) if assertion else found
 
 
 def undecided(request: ValidationRequestedV1, reason: str) -> ValidationCompletedV1:
-    """No verdict could be had: not passed, and `error` says why."""
+    """The fact that there is no verdict: not passed, with the reason as `error`."""
     before = request.rules_verdict.details if request.rules_verdict else ""
     return _fact(request, ValidationResult(passed=False, score=0.0, issues=[reason], details=before), error=reason)
 

@@ -1,4 +1,4 @@
-"""What an assertion is made of: the output it looks at, and what a type of assertion has to offer (VA-10)."""
+"""Types of assertions: the interface of a type, the output it checks, and its findings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ class Unusable(Exception):
 
 
 class Faulty(Unusable):
-    """The fault is the assertion's: no output could keep it, so nobody needs to try again."""
+    """The assertion is wrong: no output could keep it, so another turn is no use."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Whether the wish is granted, and what came instead, as in "but it has 12 words"."""
+class Result:
+    """Whether the output grants the wish, and if not what it has instead, as in "but it has 12 words"."""
 
     granted: bool
     message: str = ""
@@ -31,7 +31,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The assertion holds if `pattern` is found in `text`. A pattern may run for ever, so the shell searches."""
+    """The assertion holds if `pattern` is found in `text`. A pattern may run for ever, so a child process searches."""
 
     pattern: str
     text: str
@@ -39,21 +39,21 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class RunScript:
-    """The assertion holds if the script says so; `given` is the JSON text that it reads."""
+    """The assertion holds if the script returns true; `given` is the JSON text that it reads."""
 
     name: str
     given: str
 
 
-Errand = Search | RunScript
-"""What the shell must do to know."""
+Deferred = Search | RunScript
+"""Work outside this process that decides the assertion."""
 
-Finding = bool | Said | Errand
+Finding = bool | Result | Deferred
 
 
 @dataclass(frozen=True)
 class Output:
-    """A task's output; it is read as JSON only where an assertion needs it."""
+    """A task's output, parsed as JSON only where an assertion needs it."""
 
     text: str
 
@@ -64,7 +64,7 @@ class Output:
 
     @cached_property
     def whole_json(self) -> Json:
-        """The JSON value that all of the text is, a fence around it aside; or NO_JSON."""
+        """The JSON value that is all of the text, but for a fence around it; or NO_JSON."""
         text = self.text.strip()
         if text.startswith("```") and text.endswith("```"):
             text = text.partition("\n")[2].removesuffix("```")
@@ -82,7 +82,7 @@ class Output:
             return True
 
     def at(self, path: str) -> Json:
-        """What lies at the path, or MISSING. Raises Unusable where there is no JSON to look into."""
+        """The value at the path, or MISSING. Raises Unusable when the output holds no JSON."""
         try:
             found = at(None if self.json is NO_JSON else self.json, path)
         except ValueError as error:
@@ -92,7 +92,7 @@ class Output:
         return found
 
     def text_at(self, path: str | None) -> str:
-        """The text of a part; what isn't text as compact JSON; what isn't there as nothing."""
+        """The text at a path: other values as compact JSON, null and missing ones as an empty text."""
         if not path:
             return self.text
         value = self.at(path)
@@ -102,7 +102,7 @@ class Output:
 
 
 class Kind(Protocol):
-    """One type of assertion. Those of other packages come by the entry point group `rota.assertions`."""
+    """One type of assertion. Other packages add types by the entry point group `rota.assertions`."""
 
     @property
     def wish(self) -> Callable[[Assertion], str]:
@@ -111,5 +111,5 @@ class Kind(Protocol):
 
     @property
     def check(self) -> Callable[[Assertion, Output], Finding]:
-        """Is the wish granted, or what must be done to know? Raises Unusable, or Faulty."""
+        """Does the output grant the wish? A Deferred leaves that to a child process. Raises Unusable, or Faulty."""
         ...

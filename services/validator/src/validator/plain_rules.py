@@ -1,4 +1,4 @@
-"""Sentences that plainly mean an assertion ("must contain 'Total'"), so that no model needs to judge them.
+"""Plain rules: sentences that mean one assertion ("must contain 'Total'"), so that no model needs to judge them.
 
 A wrong guess is worse than none: a sentence is read only if all of it has one of these forms.
 """
@@ -27,10 +27,10 @@ NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 COUNT = r"(?P<count>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,9}) (?P<unit>words?|characters?)(?: long| in length)?"
 
 LONGEST = 500
-"""Characters of a sentence that is looked at."""
+"""Characters of the longest sentence that is parsed."""
 
 PLACEHOLDER = re.compile(r"<[\w ]+>|\{[\w ]*\}|\[[A-Za-z_ ]+\]|\.\.\.|…|\bX+\b")
-"""In a quoted text, a place for something else: it isn't meant literally."""
+"""A placeholder in a quoted text: the text isn't meant literally."""
 
 COMPOUND = re.compile(r"(?<![us])s$|(?:work|data|ing)$")
 """The "field notes" and "field work" of a sentence about research are no fields."""
@@ -66,7 +66,7 @@ def _at_least(found: Found) -> Assertion:
 
 
 def _present(found: Found) -> Assertion:
-    """Null is as good as nothing (DEC-26)."""
+    """Null counts as missing."""
     return Assertion(type=AssertionType.JSON_PATH, path=_path(found), value=None, negate=True)
 
 
@@ -169,8 +169,8 @@ FORMS = (
 )
 
 
-def plainly(sentence: str) -> Assertion | None:
-    """The assertion that the sentence plainly means, or None."""
+def parse_sentence(sentence: str) -> Assertion | None:
+    """The assertion that the sentence means, or None if it may mean something else."""
     text = " ".join(sentence.split()) if len(sentence) <= LONGEST else ""
     text = text[:-1].rstrip() if text.endswith((".", "!")) else text
     for form in FORMS:

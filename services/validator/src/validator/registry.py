@@ -1,4 +1,4 @@
-"""All types of assertions that this validator knows: its own, and those of other packages (VA-10)."""
+"""The registry of assertion types: built-in ones, and those of other packages."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from validator.kinds import Faulty, Finding, Kind, Output, Unusable
 
 
 class Kinds:
-    """`added` are types of other packages; one that has a name of ours is refused with ValueError."""
+    """`added` are types of other packages. Raises ValueError for the name of a built-in type."""
 
     def __init__(self, added: Mapping[str, Kind] | None = None) -> None:
         added = added or {}
@@ -20,17 +20,17 @@ class Kinds:
         return name in self._known
 
     def wish(self, assertion: Assertion) -> str:
-        """What is asked, as in "make the output contain …"; without the assertion's `negate`."""
+        """The wish of an assertion, as in "make the output contain …"; without its `negate`."""
         known = self._known.get(assertion.type)
         if known is None:
             return f"pass the assertion {assertion.type}"
         try:
             return known.wish(assertion)
-        except Exception:  # `check` says what is wrong with it
+        except Exception:  # `check` reports what is wrong with it
             return f"pass the assertion {assertion.type}"
 
     def check(self, assertion: Assertion, output: Output) -> Finding:
-        """Is the wish granted, or what must be done to know? `negate` is the caller's. Raises Unusable."""
+        """The finding of an assertion, without its `negate`. Raises Unusable."""
         known = self._known.get(assertion.type)
         if known is None:
             names = ", ".join(sorted(self._known))

@@ -1,4 +1,4 @@
-"""What the agents' answers are worth, and the one verdict that follows from both layers (VA-11, VA-12)."""
+"""Verdicts of agents, and the one verdict over both layers."""
 
 from collections.abc import Sequence
 
@@ -6,20 +6,22 @@ from rota_common.json_text import extract_json
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.validation import Assertion, Conversation, ValidationResult
 from rota_contracts.model import Json
-from validator.domain import wished_of
+from validator.domain import wish_of
 from validator.registry import Kinds
-from validator.replying import with_reply
+from validator.replies import with_reply
 
 NOTES, NOTE_LIMIT, DETAILS_LIMIT = 20, 1000, 20_000
 """How many issues and suggestions are kept, and how many characters of each and of the details."""
 
 
 class NoVerdict(Exception):
-    """An agent gave none; the reason is in words."""
+    """An agent returned no verdict; the message is the reason."""
 
 
-def verdict_of(answer: AgentReply, threshold: float) -> ValidationResult:
-    """The agent's verdict. To pass it takes `passed` true and a score of `threshold` or more. Raises NoVerdict."""
+def read_verdict(answer: AgentReply, threshold: float) -> ValidationResult:
+    """The verdict in an agent's answer. It passes with `passed` true and a score of at least `threshold`.
+
+    Raises NoVerdict."""
     if answer.error:
         raise NoVerdict(f"the validation agent {answer.agent_id} failed: {answer.error}")
     found = answer.response if isinstance(answer.response, dict) else extract_json(answer.content)
@@ -29,11 +31,11 @@ def verdict_of(answer: AgentReply, threshold: float) -> ValidationResult:
     raise NoVerdict(f"expected {wanted} of the validation agent {answer.agent_id}, got: {answer.content[:200]!r}")
 
 
-def of_assertion(assertion: Assertion, verdict: ValidationResult, kinds: Kinds) -> ValidationResult:
-    """The verdict over an `agent` assertion, whose agent gave this one."""
-    wished = wished_of(assertion, kinds)
+def assertion_verdict(assertion: Assertion, verdict: ValidationResult, kinds: Kinds) -> ValidationResult:
+    """The verdict over an `agent` assertion; `verdict` is its agent's."""
+    wish = wish_of(assertion, kinds)
     holds = verdict.passed is not assertion.negate
-    details = f"- [{'x' if holds else ' '}] {wished}" + (f"\n\n{verdict.details}" if verdict.details else "")
+    details = f"- [{'x' if holds else ' '}] {wish}" + (f"\n\n{verdict.details}" if verdict.details else "")
     if holds:
         score = 1.0 if assertion.negate else verdict.score
         return ValidationResult(passed=True, score=score, details=details, complete=True)
@@ -41,18 +43,18 @@ def of_assertion(assertion: Assertion, verdict: ValidationResult, kinds: Kinds) 
     return ValidationResult(
         passed=False,
         score=0.0 if assertion.negate else verdict.score,
-        issues=[assertion.message or f"expected {wished}, but {reason}"],
+        issues=[assertion.message or f"expected {wish}, but {reason}"],
         suggestions=verdict.suggestions,
         details=details,
         reply_content="" if assertion.negate else verdict.reply_content,
     )
 
 
-def merged(layers: Sequence[ValidationResult], threshold: float, talk: Conversation) -> ValidationResult:
-    """Passed if all are, by the lowest score; with the reply to the next turn, if there is to be one.
+def merge(layers: Sequence[ValidationResult], threshold: float, talk: Conversation) -> ValidationResult:
+    """Passed if all layers are, with the lowest score, and with a reply for the next turn if there is one.
 
-    Whoever doesn't let it pass may have a reply in words of their own: if all of them have, it is these; otherwise the
-    feedback over all issues, and these words among the suggestions.
+    Agents that fail the output may bring replies of their own. If all failed layers have one, the reply is these;
+    otherwise it is the feedback over all issues, with these among the suggestions.
     """
     score = min((layer.score for layer in layers), default=1.0)
     passed = all(layer.passed for layer in layers) and score >= threshold
@@ -68,15 +70,15 @@ def merged(layers: Sequence[ValidationResult], threshold: float, talk: Conversat
         details="\n\n".join(layer.details for layer in layers if layer.details),
         complete=passed,
     )
-    return with_reply(result, talk, said="\n\n".join(replies) if own_words else "")
+    return with_reply(result, talk, own="\n\n".join(replies) if own_words else "")
 
 
 def _read(answer: dict[str, Json], threshold: float) -> ValidationResult:
-    said: bool = answer["passed"]
-    score = _score(answer.get("score"), said)
-    passed = said and score >= threshold
+    agreed: bool = answer["passed"]
+    score = _score(answer.get("score"), agreed)
+    passed = agreed and score >= threshold
     issues = _notes(answer.get("issues"))
-    if said and not passed:
+    if agreed and not passed:
         issues.append(_too_low(score, threshold))
     if not passed and not issues:
         issues.append("the validation agent found that the output doesn't do what was asked, and didn't say why")
@@ -93,7 +95,7 @@ def _read(answer: dict[str, Json], threshold: float) -> ValidationResult:
 
 
 def _reply(answer: dict[str, Json]) -> str:
-    """What the agent wants its author told or asked, unless it says that it doesn't."""
+    """The agent's own reply to the author, unless its `need_reply` is false."""
     content = answer.get("reply_content")
     wanted = isinstance(content, str) and answer.get("need_reply") is not False
     return str(content).strip()[:DETAILS_LIMIT] if wanted else ""
@@ -104,7 +106,7 @@ def _too_low(score: float, threshold: float) -> str:
 
 
 def _score(given: Json, passed: bool) -> float:
-    """A score outside 0 to 1 is on a scale of the model's own; then `passed` decides, as if there were none."""
+    """A score outside 0 to 1 is on a scale of the model's own: `passed` decides, as without a score."""
     if isinstance(given, (int, float)) and not isinstance(given, bool) and 0 <= given <= 1:
         return float(given)
     return 1.0 if passed else 0.0

@@ -76,26 +76,38 @@ def mongo_server(tmp_path_factory: pytest.TempPathFactory, beside: Run) -> Itera
 
 
 @pytest.fixture
-def mongo_url(mongo_server: EmbeddedServer) -> str:
-    return mongo_server.url
+def mongo_url(request: pytest.FixtureRequest) -> str:
+    """The session's mongod, which the first test that needs it starts; empty for a case on an adapter in memory."""
+    callspec = getattr(request.node, "callspec", None)
+    if callspec is not None and "memory" in callspec.params.values():
+        return ""
+    server: EmbeddedServer = request.getfixturevalue("mongo_server")
+    return server.url
+
+
+@pytest.fixture(scope="module")
+def mongo_prefixes(request: pytest.FixtureRequest, beside: Run) -> Iterator[set[str]]:
+    """The databases of a module's tests on the session's mongod, dropped after the last of them."""
+    prefixes = set[str]()
+    yield prefixes
+    if prefixes:
+        beside(_drop(request.getfixturevalue("mongo_server").url, prefixes))
 
 
 @pytest.fixture
-def mongo_prefix(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Databases of this test alone; those on the session's mongod are dropped after it."""
+def mongo_prefix(request: pytest.FixtureRequest, mongo_prefixes: set[str]) -> str:
+    """The prefix of databases of this test alone."""
     prefix = f"t{uuid4().hex[:12]}"
-    at_session = "mongo_server" in request.fixturenames
-    url, run = (request.getfixturevalue(name) for name in ("mongo_url", "beside")) if at_session else ("", None)
-    yield prefix
-    if run is not None:
-        run(_drop(url, prefix))
+    if {"mongo_url", "mongo_server"}.intersection(request.fixturenames) and request.getfixturevalue("mongo_url"):
+        mongo_prefixes.add(prefix)
+    return prefix
 
 
-async def _drop(url: str, prefix: str) -> None:
+async def _drop(url: str, prefixes: set[str]) -> None:
     server = Mongo(url, "admin")
     try:
         for name in await server.client.list_database_names():
-            if name.startswith(prefix):
+            if name.startswith(tuple(prefixes)):
                 await server.client.drop_database(name)
     finally:
         await server.close()

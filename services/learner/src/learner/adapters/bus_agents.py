@@ -1,7 +1,7 @@
 """Agents, called in the executor over the bus."""
 
+from rota_common.bus.agents import call_agent
 from rota_common.bus.rpc import Ask
-from rota_common.patience import call_agent
 from rota_contracts.messages.agent import AgentReply, CallAgent
 
 

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from pymongo.errors import DuplicateKeyError
 
-from learner.adapters.mongo_ageing import INDEX, remove_before, robots_with_old
-from learner.domain import Aged
-from learner.history import KEEP_DAYS, Decided, Past
+from learner.adapters.mongo_retention import INDEX, remove_before, robots_with_old
+from learner.domain import AgedRobot
+from learner.history import KEEP_DAYS, GoalsDecision, PastRun
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.learning import GoalsReply
 
@@ -27,14 +27,14 @@ class MongoHistory:
         await self._runs.create_index("at", expireAfterSeconds=KEEP_S)
         await self._decisions.create_index("at", expireAfterSeconds=KEEP_S)
 
-    async def add(self, run: Past) -> None:
+    async def add(self, run: PastRun) -> None:
         document = asdict(run)
         execution_id = document.pop("execution_id")
         await self._runs.update_one({"_id": execution_id}, {"$setOnInsert": document}, upsert=True)
 
     async def completed(
         self, team: str, member: str, *, since: datetime, limit: int, without: str = ""
-    ) -> Sequence[Past]:
+    ) -> Sequence[PastRun]:
         wanted = {
             "team": team,
             "member": member,
@@ -44,11 +44,11 @@ class MongoHistory:
         }
         return [_past(document) async for document in self._runs.find(wanted).sort("at", -1).limit(limit)]
 
-    async def decided(self, execution_id: str) -> Decided | None:
+    async def decided(self, execution_id: str) -> GoalsDecision | None:
         document = await self._decisions.find_one({"_id": execution_id})
         return None if document is None else _decided(document)
 
-    async def decide(self, decided: Decided) -> Decided:
+    async def decide(self, decided: GoalsDecision) -> GoalsDecision:
         checked = decided.checked.model_dump(mode="json")
         names = {"team": decided.team, "member": decided.member, "rev": decided.rev}
         try:
@@ -59,7 +59,7 @@ class MongoHistory:
             return await self.decided(decided.execution_id) or decided  # gone again: its robot was deleted
         return decided
 
-    async def settle(self, decided: Decided) -> Decided:
+    async def settle(self, decided: GoalsDecision) -> GoalsDecision:
         change = {"$set": {"checked": decided.checked.model_dump(mode="json"), "sure": decided.sure}}
         await self._decisions.update_one({"_id": decided.execution_id, "sure": False}, change)
         return await self.decided(decided.execution_id) or decided
@@ -73,7 +73,7 @@ class MongoHistory:
         await self._runs.delete_many(theirs)
         await self._decisions.delete_many(theirs)
 
-    async def aged(self, before: datetime) -> AsyncIterator[Aged]:
+    async def aged(self, before: datetime) -> AsyncIterator[AgedRobot]:
         for collection in (self._runs, self._decisions):
             async for found in robots_with_old(collection, before):
                 yield found
@@ -83,11 +83,11 @@ class MongoHistory:
         return runs + await remove_before(self._decisions, team, member, before)
 
 
-def _past(document: Document) -> Past:
-    return Past(execution_id=document.pop("_id"), **document)
+def _past(document: Document) -> PastRun:
+    return PastRun(execution_id=document.pop("_id"), **document)
 
 
-def _decided(document: Document) -> Decided:
+def _decided(document: Document) -> GoalsDecision:
     checked = GoalsReply.model_validate(document["checked"])
     names = (document["_id"], document["team"], document["member"])
-    return Decided(*names, document["rev"], checked, document["at"], document.get("sure", True))
+    return GoalsDecision(*names, document["rev"], checked, document["at"], document.get("sure", True))

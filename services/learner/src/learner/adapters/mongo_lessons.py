@@ -5,8 +5,8 @@ from datetime import datetime
 
 from pymongo.errors import DuplicateKeyError
 
-from learner.adapters.mongo_ageing import INDEX, remove_before, robots_with_old
-from learner.domain import Aged, Learnt
+from learner.adapters.mongo_retention import INDEX, remove_before, robots_with_old
+from learner.domain import AgedRobot, RunLessons
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.learning import Lesson
 
@@ -19,11 +19,11 @@ class MongoLessons:
         """A robot's documents are found by its names and their age."""
         await self._lessons.create_index(INDEX)
 
-    async def find(self, execution_id: str) -> Learnt | None:
+    async def find(self, execution_id: str) -> RunLessons | None:
         document = await self._lessons.find_one({"_id": execution_id})
         return None if document is None else _learnt(document)
 
-    async def save(self, learnt: Learnt) -> Learnt:
+    async def save(self, learnt: RunLessons) -> RunLessons:
         try:
             await self._lessons.insert_one(_document(learnt))
         except DuplicateKeyError:
@@ -36,14 +36,14 @@ class MongoLessons:
     async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
         await self._lessons.delete_many({"team": team, "member": member, "rev": {"$lte": up_to_rev}})
 
-    def aged(self, before: datetime) -> AsyncIterator[Aged]:
+    def aged(self, before: datetime) -> AsyncIterator[AgedRobot]:
         return robots_with_old(self._lessons, before)
 
     async def remove_before(self, team: str, member: str, before: datetime) -> int:
         return await remove_before(self._lessons, team, member, before)
 
 
-def _document(learnt: Learnt) -> Document:
+def _document(learnt: RunLessons) -> Document:
     return {
         "_id": learnt.execution_id,
         "team": learnt.team,
@@ -55,7 +55,7 @@ def _document(learnt: Learnt) -> Document:
     }
 
 
-def _learnt(document: Document) -> Learnt:
+def _learnt(document: Document) -> RunLessons:
     lessons = tuple(Lesson.model_validate(lesson) for lesson in document["lessons"])
     names = (document["team"], document["member"])
-    return Learnt(document["_id"], *names, document["rev"], document["at"], lessons, document["error"])
+    return RunLessons(document["_id"], *names, document["rev"], document["at"], lessons, document["error"])

@@ -1,4 +1,4 @@
-"""Robots' clocks in MongoDB: one document for each, found by the instant at which to look at it."""
+"""Robots' clocks in MongoDB: one document for each, found by the instant at which to check it."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -9,13 +9,12 @@ from pymongo import ASCENDING, DeleteOne, UpdateOne
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
-from scheduler.card import Key
-from scheduler.clock_store import Change, Untold
-from scheduler.clocks import ClockState, Missed
+from scheduler.clock_state import Change, ClockState, Missed, MissedFact
+from scheduler.robot_summary import Key
 
 
 class MongoClocks:
-    """`_id` is `<team>/<member>`; neither can hold a slash. `untold` are facts of missed runs, until they are told."""
+    """`_id` is `<team>/<member>`; neither can hold a slash. `untold` are the facts of missed runs not yet published."""
 
     def __init__(self, database: Database) -> None:
         self._clocks = database["clocks"]
@@ -47,11 +46,11 @@ class MongoClocks:
         found = self._clocks.find({"look_at": {"$lte": now}}).sort("look_at", ASCENDING).limit(limit)
         return [_state(document) async for document in found.batch_size(limit)]
 
-    async def untold(self, limit: int) -> list[Untold]:
+    async def unpublished(self, limit: int) -> list[MissedFact]:
         found = self._clocks.find({"untold.at": {"$exists": True}}, {"untold": 1}).limit(limit)
         return [_fact(document["_id"], each) async for document in found for each in document["untold"]]
 
-    async def told(self, facts: Sequence[Untold]) -> None:
+    async def mark_published(self, facts: Sequence[MissedFact]) -> None:
         pulls = [UpdateOne({"_id": _id(each.key)}, {"$pull": {"untold": {"number": each.number}}}) for each in facts]
         if pulls:
             await self._clocks.bulk_write(pulls, ordered=False)
@@ -62,15 +61,19 @@ def _operation(change: Change) -> UpdateOne:
     if old is None:
         return UpdateOne({"_id": _id(new.key)}, {"$setOnInsert": _document(new)}, upsert=True)
     update: Document = {"$set": {name: value for name, value in _document(new).items() if value is not None}}
-    gone = {name: "" for name in ("next_run", "look_at", "running") if getattr(new, name) is None}
+    gone = {name: "" for name, value in _position(new).items() if value is None}
     if gone:
         update["$unset"] = gone
     if change.missed:
-        numbered = enumerate(change.missed, old.told + 1)
-        update["$push"] = {"untold": {"$each": [_untold(number, each, change.at) for number, each in numbered]}}
-        update["$set"]["told"] = old.told + len(change.missed)
-    was = {name: getattr(old, name) for name in ("rev", "next_run", "look_at", "running")}
-    return UpdateOne({"_id": _id(old.key), **was}, update)
+        numbered = enumerate(change.missed, old.missed_facts + 1)
+        update["$push"] = {"untold": {"$each": [_unpublished(number, each, change.at) for number, each in numbered]}}
+        update["$set"]["told"] = old.missed_facts + len(change.missed)
+    return UpdateOne({"_id": _id(old.key), "rev": old.rev, **_position(old)}, update)
+
+
+def _position(state: ClockState) -> Document:
+    """The stored fields that every step moves: as a condition, no other replica has moved the clock."""
+    return {"next_run": state.next_run, "look_at": state.check_at, "running": state.running}
 
 
 def _id(key: Key) -> str:
@@ -83,17 +86,17 @@ def _key(text: str) -> Key:
 
 
 def _document(state: ClockState) -> Document:
-    """Without what isn't there: a clock that need not be looked at isn't in the index."""
+    """Without absent fields: a clock that need not be checked isn't in the index."""
     fields: dict[str, Any] = {
         "rev": state.rev,
         "clock": state.clock.model_dump(mode="json"),
         "anchor": state.anchor,
         "next_run": state.next_run,
-        "look_at": state.look_at,
+        "look_at": state.check_at,
         "running": state.running,
         "failures": state.failures,
         "room": state.room,
-        "told": state.told,
+        "told": state.missed_facts,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -107,19 +110,19 @@ def _state(document: Document) -> ClockState:
         Clock.model_validate(document["clock"]),
         document["anchor"],
         next_run=document.get("next_run"),
-        look_at=document.get("look_at"),
+        check_at=document.get("look_at"),
         running=document.get("running"),
         failures=document["failures"],
         room=document["room"],
-        told=document["told"],
+        missed_facts=document["told"],
     )
 
 
-def _untold(number: int, missed: Missed, at: datetime | None) -> Document:
+def _unpublished(number: int, missed: Missed, at: datetime | None) -> Document:
     fields = {"first": missed.first, "last": missed.last, "count": missed.count, "message": missed.message}
     return fields | {"number": number, "reason": missed.reason, "at": at}
 
 
-def _fact(name: str, each: Document) -> Untold:
+def _fact(name: str, each: Document) -> MissedFact:
     missed = Missed(each["first"], each["last"], each["count"], MissReason(each["reason"]), each["message"])
-    return Untold(_key(name), each["number"], missed, each["at"])
+    return MissedFact(_key(name), each["number"], missed, each["at"])

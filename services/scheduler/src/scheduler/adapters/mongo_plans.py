@@ -1,4 +1,4 @@
-"""The plan queue in MongoDB: one document for one item, which holds its facts until they are published."""
+"""The plan queue in MongoDB: one document for each item, which holds its facts until they are published."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -8,7 +8,7 @@ from pymongo.errors import DuplicateKeyError
 
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.plan import PlanChangedV1, PlanItem, PlanState
-from scheduler.plan import NEVER, Plan, Untold
+from scheduler.plan import NEVER, Plan, PlanFact
 
 KEEP_S = int(timedelta(days=30).total_seconds())
 PLANNED = {"state": PlanState.PLANNED}
@@ -16,7 +16,7 @@ HAS_FACTS = {"untold.0": {"$exists": True}}
 
 
 class MongoPlans:
-    """`over_at` is there once an item is started or removed: it is forgotten after KEEP_S."""
+    """`over_at` is set once an item is started or removed; it is deleted KEEP_S later."""
 
     def __init__(self, database: Database) -> None:
         self._plans = database["plans"]
@@ -37,7 +37,7 @@ class MongoPlans:
     async def add(self, plan: Plan) -> bool:
         team, member = plan.owner
         base: Document = {"_id": plan.key, "team": team, "member": member}
-        facts = [_untold(each) for each in plan.untold]
+        facts = [_unpublished(each) for each in plan.unpublished]
         try:
             await self._plans.insert_one(base | _kept(plan) | {"untold": facts})
         except DuplicateKeyError:
@@ -57,43 +57,43 @@ class MongoPlans:
         return [_plan(document) async for document in found]
 
     async def call(self, robots: Sequence[tuple[str, str]], now: datetime) -> None:
-        whose = [{"team": team, "member": member} for team, member in robots]
-        await self._plans.update_many(PLANNED | {"due_at": NEVER, "$or": whose}, {"$set": {"due_at": now}})
+        owners = [{"team": team, "member": member} for team, member in robots]
+        await self._plans.update_many(PLANNED | {"due_at": NEVER, "$or": owners}, {"$set": {"due_at": now}})
 
     async def postpone(self, plan: Plan, until: datetime) -> None:
         await self._plans.update_one({"_id": plan.key, "changes": plan.changes}, {"$set": {"due_at": until}})
 
-    async def untold(self, before: datetime, limit: int) -> list[Plan]:
+    async def unpublished(self, before: datetime, limit: int) -> list[Plan]:
         found = self._plans.find(HAS_FACTS | {"untold.fact.at": {"$lte": before}}).limit(limit)
         return [_plan(document) async for document in found]
 
-    async def told(self, plan: Plan) -> None:
-        numbers = [each.number for each in plan.untold]
+    async def mark_published(self, plan: Plan) -> None:
+        numbers = [each.number for each in plan.unpublished]
         await self._plans.update_one({"_id": plan.key}, {"$pull": {"untold": {"number": {"$in": numbers}}}})
 
 
 def revisions(plans: Sequence[Plan]) -> list[UpdateOne]:
-    """Each puts a plan in place of its revision before; one that matches nothing was too late."""
+    """Each puts a plan in place of its revision before; one that matches nothing is too late."""
     return [UpdateOne(*_revision(plan)) for plan in plans]
 
 
 def _revision(plan: Plan) -> tuple[Document, Document]:
-    change: Document = {"$set": _kept(plan), "$push": {"untold": _untold(plan.untold[-1])}}
+    change: Document = {"$set": _kept(plan), "$push": {"untold": _unpublished(plan.unpublished[-1])}}
     return {"_id": plan.key, "changes": plan.changes - 1}, change
 
 
 def _kept(plan: Plan) -> Document:
     item = plan.item
-    over = {} if item.state is PlanState.PLANNED else {"over_at": plan.untold[-1].fact.at}
+    over = {} if item.state is PlanState.PLANNED else {"over_at": plan.unpublished[-1].fact.at}
     kept = {"item": item.model_dump(mode="json"), "state": item.state, "due_at": plan.due_at, "changes": plan.changes}
     return kept | over
 
 
-def _untold(untold: Untold) -> Document:
-    fact = untold.fact
-    return {"number": untold.number, "fact": fact.model_dump(mode="json") | {"at": fact.at}}
+def _unpublished(unpublished: PlanFact) -> Document:
+    fact = unpublished.fact
+    return {"number": unpublished.number, "fact": fact.model_dump(mode="json") | {"at": fact.at}}
 
 
 def _plan(document: Document) -> Plan:
-    facts = tuple(Untold(each["number"], PlanChangedV1.model_validate(each["fact"])) for each in document["untold"])
+    facts = tuple(PlanFact(each["number"], PlanChangedV1.model_validate(each["fact"])) for each in document["untold"])
     return Plan(PlanItem.model_validate(document["item"]), document["due_at"], document["changes"], facts)

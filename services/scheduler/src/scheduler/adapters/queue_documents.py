@@ -1,4 +1,4 @@
-"""What a document of the queue holds, and what a batch changes in the queue."""
+"""The documents of the queue, and the operations of a batch on them."""
 
 from datetime import datetime
 
@@ -8,33 +8,33 @@ from rota_common.stores.mongo import Document
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.domain import Entry, Refusal, State
-from scheduler.ports import Batch, Decided, Known, Moved
+from scheduler.batch import Batch, Decided, Moved, StoredTrigger
+from scheduler.domain import Entry, EntryState, Refusal
 
 
 def operations(batch: Batch) -> list[InsertOne[Document] | UpdateMany | UpdateOne]:
-    """In order: what a batch says later of an entry is what holds."""
+    """In order: the last change of an entry holds."""
     live = {"live": True}
     changes: list[InsertOne[Document] | UpdateMany | UpdateOne] = [
         _decision(decided, batch.at) for decided in batch.decided
     ]
     for each, moved in batch.moved.items():
-        changes.append(UpdateOne({"_id": each, **live}, {"$set": _place(moved)}))
+        changes.append(UpdateOne({"_id": each, **live}, {"$set": _position(moved)}))
     if admitted := [each for each in batch.admitted if each not in batch.moved]:
-        slot = {"state": State.ADMITTED, "admitted_at": batch.at}
+        slot = {"state": EntryState.ADMITTED, "admitted_at": batch.at}
         changes.append(UpdateMany({"_id": {"$in": admitted}, **live}, {"$set": slot}))
     if started := [each for each in batch.started if each not in batch.moved]:
-        changes.append(UpdateMany({"_id": {"$in": started}, **live}, {"$set": {"state": State.RUNNING}}))
+        changes.append(UpdateMany({"_id": {"$in": started}, **live}, {"$set": {"state": EntryState.RUNNING}}))
     for ended in batch.ended:
-        done = {"state": State.DONE, "live": False, "status": ended.status, "ended_at": batch.at}
+        done = {"state": EntryState.DONE, "live": False, "status": ended.status, "ended_at": batch.at}
         changes.append(UpdateOne({"_id": ended.execution_id, **live}, {"$set": done}))
-    for gone in batch.taken_back:
-        refused = _refused(gone.refusal, batch.at) | {"untold": True}
-        changes.append(UpdateOne({"_id": gone.execution_id, **live}, {"$set": refused}))
+    for cancelled in batch.cancelled:
+        refused = _refused(cancelled.refusal, batch.at) | {"untold": True}
+        changes.append(UpdateOne({"_id": cancelled.execution_id, **live}, {"$set": refused}))
     return changes
 
 
-def _place(moved: Moved) -> Document:
+def _position(moved: Moved) -> Document:
     entry = moved.entry
     return {
         "state": moved.state,
@@ -46,21 +46,21 @@ def _place(moved: Moved) -> Document:
 
 def _refused(refusal: Refusal, at: datetime | None) -> Document:
     reason = {"reason": refusal.reason, "message": refusal.message}
-    return {"state": State.REJECTED, "live": False, "ended_at": at} | reason
+    return {"state": EntryState.REJECTED, "live": False, "ended_at": at} | reason
 
 
 def due_document(trigger: TriggerReceivedV1) -> Document:
-    """A trigger that a clock is, and that isn't decided about yet."""
-    return _base(trigger) | {"state": State.DUE, "due_at": trigger.scheduled_at, "queued_at": trigger.received_at}
+    """A clock's trigger that awaits its decision."""
+    return _base(trigger) | {"state": EntryState.DUE, "due_at": trigger.scheduled_at, "queued_at": trigger.received_at}
 
 
 def _decision(decided: Decided, at: datetime | None) -> InsertOne[Document] | UpdateOne:
-    """What a clock has put there stays to be told until it is: no message of it will come again."""
-    if not decided.clocked:
+    """A clock's trigger is marked as not yet published: no message of it will come again."""
+    if not decided.from_clock:
         base = _base(decided.trigger) | {"traceparent": decided.traceparent, "queued_at": at}
         return InsertOne(base | _verdict(decided, at))
     change = {"$set": _verdict(decided, at) | {"queued_at": at, "untold": True}, "$unset": {"due_at": ""}}
-    return UpdateOne({"_id": decided.execution_id, "state": State.DUE}, change)
+    return UpdateOne({"_id": decided.execution_id, "state": EntryState.DUE}, change)
 
 
 def _base(trigger: TriggerReceivedV1) -> Document:
@@ -79,10 +79,10 @@ def _verdict(decided: Decided, at: datetime | None) -> Document:
         case Refusal() as refusal:
             return _refused(refusal, at)
         case entry:
-            state = State.ADMITTED if decided.admitted else State.QUEUED
+            state = EntryState.ADMITTED if decided.admitted else EntryState.QUEUED
             admitted_at = at if decided.admitted else None
-            place = {"priority": entry.priority, "max_running": entry.max_running, "admitted_at": admitted_at}
-            return place | {"state": state, "live": True}
+            entry_fields = {"priority": entry.priority, "max_running": entry.max_running, "admitted_at": admitted_at}
+            return entry_fields | {"state": state, "live": True}
 
 
 def entry_of(document: Document) -> Entry:
@@ -95,16 +95,16 @@ def entry_of(document: Document) -> Entry:
         max_running=document["max_running"],
         queued_at=document["queued_at"],
         admitted_at=document["admitted_at"],
-        running=document["state"] == State.RUNNING,
+        running=document["state"] == EntryState.RUNNING,
         parks=document.get("parks", 0),
     )
 
 
-def known_of(document: Document) -> Known:
+def stored_trigger_of(document: Document) -> StoredTrigger:
     reason, status = document.get("reason"), document.get("status")
-    return Known(
+    return StoredTrigger(
         execution_id=document["_id"],
-        state=State(document["state"]),
+        state=EntryState(document["state"]),
         trigger=TriggerReceivedV1.model_validate(document["trigger"]),
         traceparent=document["traceparent"],
         status=ExecStatus(status) if status else None,

@@ -1,1 +1,1 @@
-"""What the validator needs of the outside world."""
+"""Implementations of the validator's ports."""

@@ -1,4 +1,4 @@
-"""Regular expressions in child processes: `re` never lets go of the interpreter, so a bad one would stop us all."""
+"""Regular expressions in child processes: `re` keeps the interpreter, so a slow one would stop the service."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ WORKER = Path(__file__).with_name("pattern_worker.py")
 
 
 class PatternProcess:
-    """Starts a child at the first pattern, and another when all are at work or one took too long.
+    """Starts a child at the first pattern, and another when all are busy or one took too long.
 
     `seconds` is the processor time a pattern may take, `at_once` how many children there may be.
     """
@@ -23,10 +23,10 @@ class PatternProcess:
     def __init__(self, *, seconds: float = 1.0, at_once: int = 2) -> None:
         self._seconds = seconds
         self._idle: list[Process] = []
-        self._turns = asyncio.Semaphore(at_once)
+        self._slots = asyncio.Semaphore(at_once)
 
     async def search(self, pattern: str, text: str) -> bool:
-        async with self._turns:
+        async with self._slots:
             answer = await self._ask(pattern, text)
         if isinstance(answer, bool):
             return answer
@@ -38,7 +38,7 @@ class PatternProcess:
             await end(process)
 
     async def _ask(self, pattern: str, text: str) -> bool | str:
-        """Whether it is found, or what is wrong with the pattern."""
+        """Whether it is found, or the error of the pattern."""
         process = self._idle.pop() if self._idle else await self._start()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -48,7 +48,7 @@ class PatternProcess:
             await process.stdin.drain()
             line = await process.stdout.readline()
         except ConnectionError:
-            pass  # it has ended; its return code says why
+            pass  # it has ended; its return code is the reason
         except asyncio.CancelledError:
             await end(process)  # or its answer would be taken for that of the next question
             raise

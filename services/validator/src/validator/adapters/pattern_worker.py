@@ -1,6 +1,6 @@
-"""Runs regular expressions in a process of its own, which ends itself when one takes too long.
+"""The child process of `pattern_process`: runs regular expressions, and ends itself when one takes too long.
 
-Run as a script. A line in: `[pattern, text]` as JSON. A line out: whether it is found, or what is wrong with it.
+Run as a script. A line in: `[pattern, text]` as JSON. A line out: whether it is found, or the pattern's error.
 """
 
 import json
@@ -19,7 +19,7 @@ def answer(pattern: str, text: str) -> bool | str:
 def main() -> None:
     seconds = float(sys.argv[1])
     for line in sys.stdin:
-        # Processor time, so a busy machine doesn't count. Nobody handles the signal: matching can't be interrupted.
+        # Processor time, so a busy machine doesn't count. The signal has no handler: matching can't be interrupted.
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
         found = answer(*json.loads(line))
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)

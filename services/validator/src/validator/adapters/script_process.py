@@ -1,4 +1,4 @@
-"""Scripts of whoever runs Rota, each run in a sandboxed process that is gone when it has answered (VA-08)."""
+"""The operator's scripts, each run in a sandboxed process that ends with its answer."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from rota_common.json_text import parse_json
 from rota_contracts.json_values import shown
 from rota_contracts.model import Json
 from validator.adapters.child_process import end
-from validator.kinds import Faulty, Said, Unusable
+from validator.kinds import Faulty, Result, Unusable
 
 WORKER = Path(__file__).with_name("script_worker.py")
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
@@ -31,13 +31,13 @@ class ScriptProcess:
 
     A script reads one JSON object from standard input: `output` (the text), `value` (the assertion's), and `json` (the
     JSON in the output) if there is any. It prints true, false, or `{"passed": …, "message": …}`, and nothing else.
-    What its process may not do is in `script_worker`.
+    The limits of its process are in `script_worker`.
     """
 
     def __init__(self, folder: str, *, seconds: float = 2.0, megabytes: int = 128) -> None:
         self._folder, self._seconds, self._megabytes = folder, seconds, megabytes
 
-    async def run(self, name: str, given: str) -> Said:
+    async def run(self, name: str, given: str) -> Result:
         script = self._find(name)
         try:
             empty = tempfile.mkdtemp(prefix="rota-script-")
@@ -66,7 +66,7 @@ class ScriptProcess:
     async def _start(self, script: Path, empty: str) -> Process:
         # -I, -S and -B: nothing of the environment, no packages, and no bytecode left behind.
         options = ("-I", "-S", "-B", "-X", "utf8")
-        # The processor's time is only a second line: it ends what nobody waits for any more.
+        # The processor's time is only a second line: it ends a script whose caller has given up.
         limits = (str(math.ceil(self._seconds) + 1), str(self._megabytes))
         command = (sys.executable, *options, str(WORKER), str(script), *limits)
         return await asyncio.create_subprocess_exec(
@@ -74,7 +74,7 @@ class ScriptProcess:
         )
 
     async def _talk(self, process: Process, given: bytes) -> tuple[bytes, bytes]:
-        """What it printed, and its errors. Whatever happens, nothing of its session is left at the end."""
+        """Its output and its errors. In any case nothing of its session is left at the end."""
         assert process.stdout is not None
         assert process.stderr is not None
         reading = [asyncio.create_task(_read(process.stdout)), asyncio.create_task(_read(process.stderr))]
@@ -91,7 +91,7 @@ class ScriptProcess:
                 task.cancel()
             await end(process, group=True)
 
-    def _read(self, code: int | None, printed: bytes, errors: bytes) -> Said:
+    def _read(self, code: int | None, printed: bytes, errors: bytes) -> Result:
         if code != 0:
             raise Unusable(f"the script failed: {self._reason(code, errors)}")
         text = printed.decode(errors="replace")
@@ -101,14 +101,14 @@ class ScriptProcess:
             answer = None
         match answer:
             case bool():
-                return Said(answer, "" if answer else NO)
+                return Result(answer, "" if answer else NO)
             case {"passed": bool(passed), **rest}:
                 message = rest.get("message")
-                return Said(passed, message[:1000] if isinstance(message, str) and message else "" if passed else NO)
+                return Result(passed, message[:1000] if isinstance(message, str) and message else "" if passed else NO)
         raise Unusable(f"expected the script to print {WANTED}, and it printed {shown(text)}")
 
     def _reason(self, code: int | None, errors: bytes) -> str:
-        """The last line of a traceback, or what ended it."""
+        """The last line of a traceback, or the code it ended with."""
         last = errors.decode(errors="replace").strip().rpartition("\n")[2][:500]
         if last.startswith("MemoryError"):
             return f"it needs more than {self._megabytes} MB of memory"
@@ -117,14 +117,14 @@ class ScriptProcess:
 
 async def _feed(process: Process, given: bytes) -> None:
     assert process.stdin is not None
-    with contextlib.suppress(ConnectionError):  # a script needn't read what it is given
+    with contextlib.suppress(ConnectionError):  # a script needn't read its input
         process.stdin.write(given)
         await process.stdin.drain()
         process.stdin.close()
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
-    """All that comes. Raises Unusable if it is too much."""
+    """All bytes of a stream. Raises Unusable if they are too many."""
     parts, size = [], 0
     while part := await stream.read(PRINTED):
         parts.append(part)

@@ -1,4 +1,4 @@
-"""Runs one script in a process that first gives up, for good, what a check doesn't need.
+"""The child process of `script_process`: gives up for good what a check doesn't need, then runs one script.
 
 Run as a script, with -I and -S: `script_worker.py <script> <seconds> <megabytes>`. What holds everywhere: limits of
 processor time, memory and open files, no file grows, and the process group is killed at the end. On Linux, without root
@@ -22,7 +22,7 @@ PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, FILTER, SIGKILL = 1, 38, 
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 ALL_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1}
 SINCE_3 = (1 << 15) - 1
-"""Every right over files that Landlock can take away, by its version: what isn't named here isn't taken."""
+"""Every right over files that Landlock can remove, by its version: it removes no right that isn't named here."""
 
 READ_FILE, READ_FOLDER = 1 << 2, 1 << 3
 READABLE = ("/usr/lib", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo")

@@ -1,0 +1,130 @@
+"""Fakes of the object stores and of the robots' bucket: held to the same tests as the real ones."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from time import monotonic
+from uuid import uuid4
+
+from rota_common.bus.robots import Robots
+from rota_common.errors import Permanent
+from rota_common.stores.attachments import CHUNK, Attachments
+from rota_common.stores.blobs import Blobs, text_of
+from rota_contracts.messages.attachment import StoredAttachment
+from rota_contracts.messages.text import INLINE_LIMIT, Text
+from rota_contracts.robots.robot import Robot
+
+
+@dataclass(eq=False)
+class _Outage:
+    failure: Exception | None = None
+    """Raised by every call while it is set."""
+
+    def _check(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+
+@dataclass(eq=False)
+class InMemoryBlobs(_Outage, Blobs):
+    contents: dict[str, bytes] = field(default_factory=dict)
+    """By name; a test may spoil one."""
+
+    async def keep(self, text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
+        made = text_of(text, inline_limit=inline_limit)
+        if made.ref is not None:
+            self._check()
+            self.contents[made.ref.name] = text.encode()
+        return made
+
+    async def read(self, text: Text) -> str:
+        self._check()
+        if text.ref is None:
+            return text.inline or ""
+        raw = self.contents[text.ref.name]
+        if sha256(raw).hexdigest() != text.ref.sha256:
+            raise Permanent(f"object {text.ref.name} of bucket {text.ref.bucket} isn't what was stored there")
+        return raw.decode()
+
+
+@dataclass(eq=False)
+class InMemoryAttachments(_Outage, Attachments):
+    stored: dict[tuple[str, str], StoredAttachment] = field(default_factory=dict)
+    """By team and file id."""
+    contents: dict[str, bytes] = field(default_factory=dict)
+    """By file id; a test may spoil one."""
+
+    async def put(
+        self, team: str, name: str, content_type: str, chunks: AsyncIterator[bytes], *, at: datetime
+    ) -> StoredAttachment:
+        self._check()
+        return self.add(team, name, b"".join([chunk async for chunk in chunks]), content_type=content_type, at=at)
+
+    def add(self, team: str, name: str, content: bytes, *, content_type: str, at: datetime) -> StoredAttachment:
+        """`put`, for tests that have the whole content."""
+        stored = StoredAttachment(
+            file_id=uuid4().hex,
+            team_id=team,
+            name=name,
+            content_type=content_type,
+            size=len(content),
+            sha256=sha256(content).hexdigest(),
+            created_at=at,
+        )
+        self.stored[team, stored.file_id] = stored
+        self.contents[stored.file_id] = content
+        return stored
+
+    async def find(self, team: str, file_id: str) -> StoredAttachment | None:
+        self._check()
+        return self.stored.get((team, file_id))
+
+    async def read(self, stored: StoredAttachment) -> AsyncIterator[bytes]:
+        self._check()
+        content = self.contents.get(stored.file_id, b"")
+        chunks = [content[start : start + CHUNK] for start in range(0, len(content), CHUNK)]
+        for chunk in chunks[:-1]:
+            yield chunk
+        if len(content) != stored.size or sha256(content).hexdigest() != stored.sha256:
+            raise Permanent(f"the content of file {stored.file_id} isn't what was stored there")
+        for chunk in chunks[-1:]:
+            yield chunk
+
+
+class InMemoryRobots(_Outage, Robots):
+    def __init__(self, *robots: Robot) -> None:
+        super().__init__()
+        self.definitions = {(robot.team_id, robot.member_id): robot for robot in robots}
+        self._followers = set[asyncio.Queue[bytes]]()
+
+    def put(self, robot: Robot) -> None:
+        """Store the definition, and pass it to all who follow."""
+        self.definitions[robot.team_id, robot.member_id] = robot
+        for follower in self._followers:
+            follower.put_nowait(_json(robot))
+
+    async def find(self, team: str, member: str) -> Robot | None:
+        self._check()
+        return self.definitions.get((team, member))
+
+    async def follow(self, *, seconds: float) -> AsyncGenerator[bytes | None]:
+        self._check()
+        until, changes = monotonic() + seconds, asyncio.Queue[bytes]()
+        self._followers.add(changes)
+        try:
+            for robot in list(self.definitions.values()):
+                yield _json(robot)
+            yield None
+            while (left := until - monotonic()) > 0:
+                try:
+                    yield await asyncio.wait_for(changes.get(), left)
+                except TimeoutError:
+                    return
+        finally:
+            self._followers.discard(changes)
+
+
+def _json(robot: Robot) -> bytes:
+    return robot.model_dump_json().encode()

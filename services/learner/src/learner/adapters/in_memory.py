@@ -1,0 +1,147 @@
+"""The learner's ports without servers, held to the same tests as the real ones."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from learner.domain import AgedRobot, RunLessons
+from learner.history import GoalsDecision, PastRun
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from rota_contracts.messages.learning import Lesson
+from rota_contracts.robots.robot import Robot
+
+Kept = TypeVar("Kept", RunLessons, PastRun, GoalsDecision)
+
+
+class ScriptedAgents:
+    """Every agent says the same; `calls` is what was asked."""
+
+    def __init__(self, content: str = "", *, error: str = "") -> None:
+        self.content, self.error = content, error
+        self.calls: list[CallAgent] = []
+
+    async def answer(self, call: CallAgent) -> AgentReply:
+        self.calls.append(call)
+        return AgentReply(agent_id=call.assistant_id, content=self.content, error=self.error)
+
+
+class InMemoryLessons:
+    def __init__(self) -> None:
+        self._learnt: dict[str, RunLessons] = {}
+
+    async def find(self, execution_id: str) -> RunLessons | None:
+        return self._learnt.get(execution_id)
+
+    async def save(self, learnt: RunLessons) -> RunLessons:
+        return self._learnt.setdefault(learnt.execution_id, learnt)
+
+    async def remove(self, execution_id: str) -> None:
+        self._learnt.pop(execution_id, None)
+
+    async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
+        self._learnt = _others(self._learnt, team, member, up_to_rev)
+
+    async def aged(self, before: datetime) -> AsyncIterator[AgedRobot]:
+        for found in _aged(self._learnt.values(), before):
+            yield found
+
+    async def remove_before(self, team: str, member: str, before: datetime) -> int:
+        return _remove_before(self._learnt, team, member, before)
+
+
+class InMemoryHistory:
+    def __init__(self) -> None:
+        self._runs: dict[str, PastRun] = {}
+        self._decided: dict[str, GoalsDecision] = {}
+
+    async def add(self, run: PastRun) -> None:
+        self._runs.setdefault(run.execution_id, run)
+
+    async def completed(
+        self, team: str, member: str, *, since: datetime, limit: int, without: str = ""
+    ) -> Sequence[PastRun]:
+        runs = [
+            run
+            for run in self._runs.values()
+            if (run.team, run.member, run.status) == (team, member, "completed")
+            and run.at >= since
+            and run.execution_id != without
+        ]
+        return sorted(runs, key=lambda run: run.at, reverse=True)[:limit]
+
+    async def decided(self, execution_id: str) -> GoalsDecision | None:
+        return self._decided.get(execution_id)
+
+    async def decide(self, decided: GoalsDecision) -> GoalsDecision:
+        return self._decided.setdefault(decided.execution_id, decided)
+
+    async def settle(self, decided: GoalsDecision) -> GoalsDecision:
+        known = self._decided.get(decided.execution_id)
+        if known is None or known.sure:
+            return known or decided
+        self._decided[decided.execution_id] = decided
+        return decided
+
+    async def remove(self, execution_id: str) -> None:
+        self._runs.pop(execution_id, None)
+        self._decided.pop(execution_id, None)
+
+    async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
+        self._runs = _others(self._runs, team, member, up_to_rev)
+        self._decided = _others(self._decided, team, member, up_to_rev)
+
+    async def aged(self, before: datetime) -> AsyncIterator[AgedRobot]:
+        for found in _aged([*self._runs.values(), *self._decided.values()], before):
+            yield found
+
+    async def remove_before(self, team: str, member: str, before: datetime) -> int:
+        return _remove_before(self._runs, team, member, before) + _remove_before(self._decided, team, member, before)
+
+
+def _others(kept: dict[str, Kept], team: str, member: str, rev: int) -> dict[str, Kept]:
+    """What isn't this robot's at this revision or before."""
+    return {key: one for key, one in kept.items() if (one.team, one.member) != (team, member) or one.rev > rev}
+
+
+def _aged(kept: Iterable[RunLessons | PastRun | GoalsDecision], before: datetime) -> list[AgedRobot]:
+    oldest: dict[tuple[str, str], datetime] = {}
+    for one in kept:
+        if one.at < before:
+            owner = (one.team, one.member)
+            oldest[owner] = min(one.at, oldest.get(owner, one.at))
+    return [AgedRobot(*owner, at) for owner, at in oldest.items()]
+
+
+def _remove_before(kept: dict[str, Kept], team: str, member: str, before: datetime) -> int:
+    old = [key for key, one in kept.items() if (one.team, one.member) == (team, member) and one.at < before]
+    return len([kept.pop(key) for key in old])
+
+
+class InMemoryKnowledge:
+    """Keeps lessons by id; a robot in `gone` keeps none."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Lesson] = {}
+        self._of: dict[str, tuple[str, str]] = {}
+        self.gone: set[tuple[str, str]] = set()
+
+    async def remember(self, team: str, member: str, lessons: Sequence[Lesson]) -> int:
+        if (team, member) in self.gone:
+            return 0
+        self.kept |= {lesson.id: lesson for lesson in lessons}
+        self._of |= {lesson.id: (team, member) for lesson in lessons}
+        return len(lessons)
+
+    async def forget(self, team: str, member: str, *, before: datetime) -> int:
+        theirs = [
+            key for key, lesson in self.kept.items() if self._of[key] == (team, member) and lesson.learnt_at < before
+        ]
+        return len([self.kept.pop(key) for key in theirs])
+
+
+class InMemoryRobots:
+    def __init__(self) -> None:
+        self.robots: dict[tuple[str, str], Robot] = {}
+
+    async def find(self, team: str, member: str) -> Robot | None:
+        return self.robots.get((team, member))

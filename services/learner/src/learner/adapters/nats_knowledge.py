@@ -1,0 +1,30 @@
+"""The memory service, asked over the bus."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from rota_common.bus.rpc import Ask
+from rota_contracts.catalog import FORGET, REMEMBER
+from rota_contracts.messages.learning import Lesson
+from rota_contracts.messages.memory import Forget, MemoryEntry, Remember
+
+
+class NatsKnowledge:
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def remember(self, team: str, member: str, lessons: Sequence[Lesson]) -> int:
+        entries = [
+            MemoryEntry(
+                id=lesson.id,
+                type=lesson.type,
+                content=lesson.content,
+                execution_id=lesson.execution_id,
+                created_at=lesson.learnt_at,
+            )
+            for lesson in lessons
+        ]
+        return (await self._ask(REMEMBER, Remember(team_id=team, member_id=member, entries=entries))).count
+
+    async def forget(self, team: str, member: str, *, before: datetime) -> int:
+        return (await self._ask(FORGET, Forget(team_id=team, member_id=member, before=before))).count

@@ -1,0 +1,261 @@
+"""The dispatcher: one replica at a time holds its lease, and admits in batches what arrives and what waits."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from time import monotonic
+
+from rota_common.clock import Clock
+from rota_common.errors import Transient
+from rota_common.runtime.logs import logger
+from rota_common.runtime.metrics import QUEUE
+from rota_contracts.messages.execution import ExecutionFinishedV1
+from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.trigger import TriggerReceivedV1
+from scheduler.batch import Batch, StoredTrigger
+from scheduler.decide import IncomingEvent, Intake, Snapshot, decide, read_snapshot, robots_woken
+from scheduler.dispatch_signals import DispatchSignals
+from scheduler.domain import QueueState
+from scheduler.event_publisher import EventPublisher
+from scheduler.ports import CancelRequests, LeaseLost, PlansChanged, Queue, Robots
+from scheduler.reconcile_slots import ReconcileSlots
+from scheduler.run_end_effects import RunEndEffects
+from scheduler.start_plans import StartPlans
+
+MAX_BATCH = 256
+MANY = 64
+"""Reports at which a turn begins even if no trigger waits for them."""
+
+_log = logger(service="scheduler")
+
+
+@dataclass
+class Item:
+    """A message in flight; its handler waits for `done` before the message is acknowledged."""
+
+    event: IncomingEvent
+    done: asyncio.Future[None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeouts:
+    """In seconds. `lease`: how long the dispatcher's lease is valid; `republish_after`: how long an admitted execution
+    may wait for an executor until its request is published again."""
+
+    lease: float
+    republish_after: float
+
+
+@dataclass(kw_only=True)
+class Dispatcher:
+    """`slots`: how many executions may run at once by now."""
+
+    queue: Queue
+    cancel_requests: CancelRequests
+    start_plans: StartPlans
+    robots: Robots
+    publisher: EventPublisher
+    effects: RunEndEffects
+    reconcile: ReconcileSlots
+    signals: DispatchSignals
+    slots: Callable[[], int]
+    timeouts: Timeouts
+    owner: str
+    clock: Clock
+    _inbox: list[Item] = field(default_factory=list, init=False)
+    _epoch: int = field(default=0, init=False)
+    _queue_state: QueueState = field(default_factory=QueueState, init=False)
+    _republished: dict[str, int] = field(default_factory=dict, init=False)
+
+    async def take(self, event: IncomingEvent) -> None:
+        """Return once the turn with this message is written and published; raise if it failed."""
+        if not self.signals.has_lease.is_set():
+            raise Transient("another replica dispatches", after=0.2)
+        item = Item(event, asyncio.get_running_loop().create_future())
+        self._inbox.append(item)
+        if self._urgent(event):
+            self.signals.work.set()
+        await item.done
+
+    def _urgent(self, event: IncomingEvent) -> bool:
+        """Reports that no trigger waits for are written with the next turn, or when the lease is renewed."""
+        freed = isinstance(event.data, (ExecutionFinishedV1, ExecutionParkedV1)) and self._queue_state.queued
+        wants = isinstance(event.data, (TriggerReceivedV1, ExecutionResumableV1))
+        return wants or bool(freed) or len(self._inbox) >= MANY
+
+    async def run(self) -> None:
+        """Forever: wait for the lease, and dispatch while it is held."""
+        try:
+            while True:
+                epoch = await self.queue.acquire(self.owner)
+                if epoch is None:
+                    await asyncio.sleep(self.timeouts.lease / 4)
+                else:
+                    await self._dispatch(epoch)
+        finally:
+            self._return_inbox("the scheduler stops")
+            with contextlib.suppress(Exception):  # if the database is away, the lease ends by itself
+                await asyncio.wait_for(self.queue.release(self.owner), 1)
+
+    async def _dispatch(self, epoch: int) -> None:
+        self._epoch, self._republished = epoch, {}
+        self._queue_state = await self.queue.load()
+        queued, active = len(self._queue_state.queued), len(self._queue_state.active)
+        _log.info("dispatching", epoch=epoch, queued=queued, active=active)
+        try:
+            await self._publish_earlier_decisions()
+            self.signals.has_lease.set()
+            await self._turns(epoch)
+        except LeaseLost as lost:
+            _log.warning("another replica dispatches now", reason=str(lost))
+        finally:
+            self.signals.has_lease.clear()
+            self._return_inbox("another replica dispatches")
+
+    async def _turns(self, epoch: int) -> None:
+        """One turn after another, until the lease can't be renewed."""
+        renew_every, renewed, signals = self.timeouts.lease / 3, monotonic(), self.signals
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(signals.work.wait(), max(renew_every - (monotonic() - renewed), 0.001))
+            renewal_due = monotonic() - renewed >= renew_every
+            if renewal_due or signals.work.is_set():
+                signals.work.clear()
+                await self._turn(check_all=renewal_due or signals.check_all)
+            if renewal_due:
+                renewed = monotonic()
+                if await self.queue.acquire(self.owner) != epoch:
+                    return
+                await self._publish_overdue()
+                await self._start_plans()
+                await self._reconcile_slots()
+
+    async def _turn(self, *, check_all: bool) -> None:
+        """One batch: decide, write it all or nothing, publish, let the handlers acknowledge.
+
+        With `check_all`, also cancel requests and due triggers; otherwise a turn makes no query for them.
+        """
+        items, self._inbox = self._inbox[:MAX_BATCH], self._inbox[MAX_BATCH:]
+        if self._inbox:
+            self.signals.work.set()
+        try:
+            await self._process(items, check_all=check_all)
+        except BaseException as error:
+            retried = isinstance(error, LeaseLost) or not isinstance(error, Exception)
+            _finish(items, Transient("another replica dispatches", after=0.2) if retried else error)
+            raise
+        _finish(items, None)
+
+    async def _process(self, items: list[Item], *, check_all: bool) -> None:
+        intake = Intake([item.event for item in items])
+        if check_all:
+            self.signals.check_all = False
+            requests, due = await self.cancel_requests.asked(), await self.queue.undecided(MAX_BATCH)
+            intake = Intake(intake.events, requests, due)
+            if len(due) == MAX_BATCH:
+                self.signals.wake()
+        if not intake and not self._may_begin():
+            return
+        snapshot = await read_snapshot(intake, self.queue, self.robots)
+        events = [item.event for item in items if not _failed(item, snapshot)]
+        await self._decide(replace(intake, events=events), snapshot)
+
+    def _may_begin(self) -> bool:
+        """Does an execution wait although a slot is free? It does after the capacity has grown."""
+        return bool(self._queue_state.queued) and len(self._queue_state.active) < self.slots()
+
+    async def _decide(self, intake: Intake, snapshot: Snapshot) -> None:
+        queue_state, repeated = self._queue_state.copy(), snapshot.repeated(intake.events)
+        batch = decide(intake, snapshot, queue_state, pool=self.slots(), now=self.clock())
+        cancelled = await self._commit(batch, queue_state, repeated)
+        ends = [event.data for event in intake.events if isinstance(event.data, ExecutionFinishedV1)]
+        await self.effects(ends, batch, cancelled)
+        await self.start_plans.begin_cycles(robots_woken(batch, repeated))
+        due = [each.execution_id for each in batch.decided if each.from_clock]
+        if published := [*(each.execution_id for each in cancelled), *due]:
+            await self.queue.mark_published(published)  # last of all: a successor repeats the effects until then
+
+    async def _reconcile_slots(self) -> None:
+        """Lost reports are made up for."""
+        if lost := await self.reconcile(self._queue_state):
+            _log.warning("reports were lost", executions=[event.data.execution_id for event in lost])
+            await self._decide(Intake(lost), Snapshot({}, {}))
+
+    async def _commit(
+        self, batch: Batch, queue_state: QueueState, repeated: Sequence[StoredTrigger]
+    ) -> list[StoredTrigger]:
+        """Write the batch, and publish its decisions only then. Returns the cancelled triggers."""
+        if batch:
+            await self.queue.write(batch, owner=self.owner, epoch=self._epoch)
+        self._queue_state = queue_state
+        for name, entries in queue_state.by_state().items():
+            QUEUE.labels(name).set(len(entries))
+        cancelled = [each.execution_id for each in batch.cancelled]
+        changed = [*batch.admitted, *cancelled]
+        older = await self.queue.stored(changed) if changed else {}
+        await self.publisher.publish_batch(batch, [*repeated, *older.values()])
+        return [older[each] for each in cancelled if each in older]
+
+    async def _start_plans(self) -> None:
+        """A batch of its own: if a plan is changed at the same time, nothing else has to wait for the next try."""
+        queue_state = self._queue_state.copy()
+        batch = await self.start_plans.due(queue_state, pool=self.slots())
+        if batch:
+            try:
+                await self._commit(batch, queue_state, [])
+            except PlansChanged as changed:
+                _log.info("plans start a little later", reason=str(changed))
+            else:
+                await self.start_plans.publish(batch.plans)
+        await self.start_plans.publish_overdue()
+
+    async def _publish_earlier_decisions(self) -> None:
+        """The last dispatcher may not have published what it wrote; consumers drop what they have already."""
+        waiting = [entry.execution_id for entry in self._queue_state.active.values() if not entry.running]
+        unpublished = await self.queue.unpublished()
+        stored = await self.queue.stored(waiting)
+        await self.publisher.publish_batch(Batch(), [*stored.values(), *unpublished])
+        if unpublished:
+            await self.effects([], Batch(), [each for each in unpublished if each.refusal])
+            await self.start_plans.begin_cycles(robots_woken(Batch(), unpublished))
+            await self.queue.mark_published([each.execution_id for each in unpublished])
+
+    async def _publish_overdue(self) -> None:
+        """Requests that no executor has begun for long are published again, past the stream's deduplication."""
+        limit, active = self.clock() - timedelta(seconds=self.timeouts.republish_after), self._queue_state.active
+        late = [
+            entry.execution_id
+            for entry in active.values()
+            if not entry.running and entry.admitted_at is not None and entry.admitted_at < limit
+        ]
+        if not late:
+            return
+        for execution_id, stored in (await self.queue.stored(late)).items():
+            again = self._republished[execution_id] = self._republished.get(execution_id, 0) + 1
+            await self.publisher.publish_request(stored, again=again)
+            active[execution_id] = replace(active[execution_id], admitted_at=self.clock())
+
+    def _return_inbox(self, reason: str) -> None:
+        items, self._inbox = self._inbox, []
+        _finish(items, Transient(reason, after=0.2))
+
+
+def _failed(item: Item, snapshot: Snapshot) -> bool:
+    """A trigger whose robot can't be read fails alone, not with the whole batch."""
+    event = item.event
+    problem = snapshot.problem(event.data) if isinstance(event.data, TriggerReceivedV1) else None
+    if problem is not None and not item.done.done():
+        item.done.set_exception(problem)
+    return problem is not None
+
+
+def _finish(items: list[Item], error: BaseException | None) -> None:
+    for item in items:
+        if item.done.done():
+            continue
+        if error is None:
+            item.done.set_result(None)
+        else:
+            item.done.set_exception(error)

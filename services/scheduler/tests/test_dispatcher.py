@@ -1,0 +1,175 @@
+"""The dispatcher over a queue in memory: what it writes, tells and answers for."""
+
+import asyncio
+
+import pytest
+from services.scheduler.tests.harness import OWNER, Harness, as_event, finished, started
+
+from rota_common.errors import Transient
+from rota_common.testing.samples import MEMBER, SetClock, a_robot, a_trigger
+from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.messages.trigger import RejectReason
+from scheduler.adapters.in_memory_queue import InMemoryQueue
+from scheduler.batch import Batch
+from scheduler.domain import EntryState
+from scheduler.ports import LeaseLost
+
+
+async def test_a_trigger_is_written_then_told_then_answered() -> None:  # TG-05 SC-11
+    async with Harness().running() as harness:
+        await harness.take(a_trigger("t1"))
+        assert (await harness.state("t1"), harness.published.requested_ids) == (EntryState.ADMITTED, ["t1"])
+
+
+async def test_what_came_in_together_is_decided_together() -> None:  # SC-10
+    async with Harness().running() as harness:
+        await harness.take(*(a_trigger(f"t{n}") for n in range(14)))
+        states = [await harness.state(f"t{n}") for n in range(14)]
+    assert states == [EntryState.ADMITTED] * 2 + [EntryState.QUEUED] * 10 + [EntryState.REJECTED] * 2
+    assert harness.published.rejected == [("t12", RejectReason.QUEUE_FULL), ("t13", RejectReason.QUEUE_FULL)]
+
+
+async def test_a_trigger_that_comes_twice_at_once_is_decided_once() -> None:  # SC-12
+    async with Harness().running() as harness:
+        await harness.take(a_trigger("t1"), a_trigger("t1"))
+        assert harness.published.requested_ids == ["t1"]
+        assert len((await harness.queue.load()).active) == 1
+
+
+async def test_a_trigger_that_comes_again_is_told_again_and_not_decided_again() -> None:  # SC-12
+    async with Harness().running() as harness:
+        await harness.take(a_trigger("t1"))
+        harness.robots.kept[MEMBER] = a_robot(robot_status="paused")
+        await harness.take(a_trigger("t1"))
+    assert (harness.published.requested_ids, harness.published.rejected) == (["t1", "t1"], [])
+
+
+async def test_a_refusal_that_comes_again_is_told_again() -> None:
+    async with Harness().running() as harness:
+        harness.robots.kept.clear()
+        await harness.take(a_trigger("t1"))
+        await harness.take(a_trigger("t1"))
+    assert harness.published.rejected == [("t1", RejectReason.NO_ROBOT)] * 2
+
+
+async def test_an_end_frees_the_slot_for_the_next() -> None:  # SC-10
+    async with Harness().running() as harness:
+        await harness.take(*(a_trigger(f"t{n}") for n in range(4)))
+        await harness.take(started("t0"), finished("t0"))
+        assert harness.published.requested_ids == ["t0", "t1", "t2"]
+        assert [await harness.state(f"t{n}") for n in range(4)] == ["done", "admitted", "admitted", "queued"]
+
+
+async def test_an_end_that_comes_twice_frees_one_slot() -> None:
+    async with Harness().running() as harness:
+        await harness.take(*(a_trigger(f"t{n}") for n in range(5)))
+        await harness.take(finished("t0"))
+        await harness.take(finished("t0"))
+        assert len((await harness.queue.load()).active) == 2
+
+
+async def test_an_end_that_overtakes_its_beginning_is_the_end() -> None:
+    async with Harness().running() as harness:
+        await harness.take(a_trigger("t1"))
+        await harness.take(finished("t1"), started("t1"))
+        assert await harness.state("t1") is EntryState.DONE
+
+
+async def test_the_pool_is_shared_by_all_robots() -> None:  # SC-09
+    async with Harness(pool=3).running() as harness:
+        for name in "bcd":
+            harness.robots.kept[name] = a_robot(member_id=name)
+        await harness.take(*(a_trigger(f"{name}{n}", member_id=name) for name in "bcd" for n in range(2)))
+        assert len((await harness.queue.load()).active) == 3
+        await harness.take(finished(harness.published.requested_ids[0]))
+        assert len((await harness.queue.load()).active) == 3
+
+
+async def test_what_waits_for_a_deleted_robot_is_rejected_and_what_runs_is_left() -> None:  # TG-20
+    async with Harness().running() as harness:
+        await harness.take(*(a_trigger(f"t{n}") for n in range(4)))
+        await harness.take(RobotDeletedV1(rev=2, **OWNER))
+        assert [await harness.state(f"t{n}") for n in range(4)] == ["admitted", "admitted", "rejected", "rejected"]
+    assert harness.published.rejected == [("t2", RejectReason.ROBOT_DELETED), ("t3", RejectReason.ROBOT_DELETED)]
+
+
+async def test_a_rejection_that_was_not_told_is_told_by_whoever_dispatches_next() -> None:  # TG-20
+    async with Harness().running() as harness:
+        await harness.take(*(a_trigger(f"t{n}") for n in range(3)))
+        harness.published.away = True
+        with pytest.raises(ConnectionError):
+            await harness.take(RobotDeletedV1(rev=2, **OWNER))
+        await harness.signals.has_lease.wait()
+        await harness.take(RobotDeletedV1(rev=2, **OWNER))
+    assert harness.published.rejected == [("t2", RejectReason.ROBOT_DELETED)]
+    assert await harness.queue.unpublished() == []
+
+
+async def test_what_was_written_and_not_told_is_told_by_whoever_dispatches_next() -> None:
+    async with Harness().running() as harness:
+        harness.published.away = True
+        with pytest.raises(ConnectionError):
+            await harness.take(a_trigger("t1"))
+        await harness.signals.has_lease.wait()
+    assert harness.published.requested_ids == ["t1"]
+
+
+async def test_a_robot_that_can_not_be_read_keeps_no_other_from_its_turn() -> None:
+    async with Harness().running() as harness:
+        harness.robots.kept["broken"] = ValueError("not a robot")
+        outcomes = await asyncio.gather(
+            harness.take(a_trigger("t1")),
+            harness.take(a_trigger("t2", member_id="broken")),
+            harness.take(a_trigger("t3")),
+            return_exceptions=True,
+        )
+    assert [repr(each) for each in outcomes] == ["None", "ValueError('not a robot')", "None"]
+    assert harness.published.requested_ids == ["t1", "t3"]
+
+
+async def test_without_the_lease_messages_are_handed_back() -> None:
+    with pytest.raises(Transient, match="another replica dispatches"):
+        await Harness().take(a_trigger("t1"))
+
+
+async def test_a_dispatcher_that_lost_its_lease_hands_back_what_it_has() -> None:
+    class Lost(InMemoryQueue):
+        async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
+            raise LeaseLost("epoch 1 is over")
+
+    clock = SetClock()
+    async with Harness(queue=Lost(lease=60, clock=clock)).running() as harness:
+        with pytest.raises(Transient, match="another replica dispatches"):  # not a bug: it would be buried in the end
+            await harness.take(a_trigger("t1"))
+        assert harness.published.requested_ids == []
+
+
+async def test_a_dispatcher_that_stops_hands_back_what_it_has_and_its_lease() -> None:
+    harness = Harness()
+    async with harness.running():
+        taken = asyncio.create_task(harness.dispatcher.take(as_event(started("t1"))))  # nobody hurries with a report
+        await asyncio.sleep(0)
+    with pytest.raises(Transient):
+        await taken
+    assert await harness.queue.acquire("second") is not None
+
+
+async def test_a_request_that_nobody_begins_is_sent_again() -> None:
+    async with Harness().running() as harness:
+        await harness.take(a_trigger("t1"), a_trigger("t2"))
+        await harness.take(started("t2"))
+        harness.clock.forward(59)
+        await harness.take(started("t2"))  # a report is answered when the lease is renewed
+        assert harness.published.again == []
+        await harness.queue.acquire("first")
+        harness.clock.forward(2)
+        while not harness.published.again:
+            await asyncio.sleep(0.01)
+        assert harness.published.again == [("t1", 1)]
+        harness.clock.forward(30)
+        await harness.take(started("t2"))
+        assert harness.published.again == [("t1", 1)]
+        harness.clock.forward(31)
+        while len(harness.published.again) == 1:
+            await asyncio.sleep(0.01)
+        assert harness.published.again == [("t1", 1), ("t1", 2)]

@@ -1,0 +1,212 @@
+"""The scheduler on real servers, beside a gateway that triggers and an executor that reports."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from rota_common.bus.router import Router
+from rota_common.clock import Clock, now
+from rota_common.runtime.service import Runtime, Service
+from rota_common.runtime.serving import App
+from rota_common.testing.bus import Listener, stored
+from rota_common.testing.patience import PATIENCE_S
+from rota_common.testing.samples import MEMBER, TEAM, a_trigger
+from rota_contracts import catalog
+from rota_contracts.catalog import Channel
+from rota_contracts.envelope import Event
+from rota_contracts.ids import execution_id
+from rota_contracts.messages.control import Withdraw, WithdrawReply
+from rota_contracts.messages.execution import (
+    ExecStatus,
+    ExecutionFinishedV1,
+    ExecutionRequestedV1,
+    ExecutionStartedV1,
+    ReadTrigger,
+    TriggerReply,
+)
+from rota_contracts.messages.executor_capacity import ExecutorReportedV1
+from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.plan import ChangePlan, ChangePlanReply, ListPlans, PlanItem
+from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.robots.robot import Robot
+from rota_contracts.streams import ROBOTS_BUCKET
+from scheduler.app import build
+from scheduler.settings import Settings
+
+RUNTIME = Runtime(fetch_timeout=0.3)
+
+
+class Harness:
+    def __init__(self, nats_url: str, mongo_url: str, prefix: str) -> None:
+        self._urls: dict[str, Any] = {"nats_url": nats_url, "mongo_url": mongo_url, "mongo_prefix": prefix}
+        self.nats_url = nats_url
+        self.gateway, self.executor = (
+            Service(name, nats_url, runtime=RUNTIME) for name in ("trigger-gateway", "executor")
+        )
+        self.requested: list[str] = []
+        self._kept: dict[tuple[str, str], Robot] = {}
+        self.capacity: int | None = 1000
+        router = Router()
+        router.consume(catalog.EXECUTION_REQUESTED)(self._on_requested)
+        self.executor.include(router)
+
+    async def _on_requested(self, event: Event[ExecutionRequestedV1]) -> None:
+        self.requested.append(event.data.trigger.trigger_id)
+
+    @contextlib.asynccontextmanager
+    async def neighbours(self) -> AsyncIterator["Harness"]:
+        for service in (self.gateway, self.executor):
+            await service.start()
+            await service.started.wait()
+        self.requests = await Listener.to(self.nats_url, catalog.EXECUTION_REQUESTED.pattern)
+        self.rejections = await Listener.to(self.nats_url, catalog.TRIGGER_REJECTED.pattern)
+        self.admissions = await Listener.to(self.nats_url, catalog.TRIGGER_ADMITTED.pattern)
+        alive = asyncio.create_task(self._alive())
+        try:
+            yield self
+        finally:
+            alive.cancel()
+            for listener in (self.requests, self.rejections, self.admissions):
+                await listener.close()
+            for service in (self.gateway, self.executor):
+                await service.stop(1)
+
+    async def _alive(self) -> None:
+        """The executor says so all the time, unless its `capacity` is None."""
+        while True:
+            if self.capacity is not None:
+                await self.report(self.capacity)
+            await asyncio.sleep(0.1)
+
+    async def report(self, capacity: int, executor: str = "e1") -> None:
+        """An executor says how many executions it can have at once."""
+        report = ExecutorReportedV1(
+            team_id="_all_", member_id="_all_", executor_id=executor, capacity=capacity, at=now()
+        )
+        await self.executor.publish.observe(catalog.EXECUTOR_REPORTED, report)
+
+    async def start(self, *, clock: Clock = now, middlewares: Any = (), **settings: Any) -> App:
+        runtime = Runtime(clock=clock, fetch_timeout=0.3, middlewares=middlewares)
+        app = build(Settings(**{"lease": 0.6} | self._urls | settings), runtime=runtime)
+        await app.service.start()
+        await app.service.started.wait()
+        return app
+
+    @contextlib.asynccontextmanager
+    async def scheduler(self, **given: Any) -> AsyncIterator[App]:
+        app = await self.start(**given)
+        try:
+            yield app
+        finally:
+            await app.service.stop(2)
+
+    async def keep(self, robot: Robot) -> None:
+        """Put a definition where the gateway puts it. No two have the same revision, as the gateway sees to."""
+        last = self._kept.get((robot.team_id, robot.member_id))
+        if last is not None and robot.rev == last.rev and robot != last:
+            robot = robot.model_copy(update={"rev": last.rev + 1})
+        self._kept[robot.team_id, robot.member_id] = robot
+        bucket = await self.gateway.bus.jetstream.key_value(ROBOTS_BUCKET)
+        await bucket.put(f"{robot.team_id}.{robot.member_id}", robot.model_dump_json().encode())
+
+    async def trigger(self, trigger_id: str = "t1", type: str = "event", *, again: int = 0, **fields: Any) -> None:
+        given = a_trigger(trigger_id, type, at=now(), **fields)
+        await self.gateway.publish(catalog.TRIGGER_RECEIVED, given, caused_by=trigger_id, again=again)
+
+    async def started(self, trigger_id: str, *, member: str = MEMBER, grant: int = 0) -> None:
+        given: dict[str, Any] = {"team_id": TEAM, "member_id": member, "started_at": now(), "grant": grant}
+        fact = ExecutionStartedV1(execution_id=execution_id(trigger_id), **given)
+        step = str(grant) if grant else ""
+        await self.executor.publish(catalog.EXECUTION_STARTED, fact, caused_by=fact.execution_id, step=step)
+
+    async def parked(self, trigger_id: str, parks: int = 1, *, again: int = 0) -> None:
+        given: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER, "parked_at": now(), "status": "waiting"}
+        fact = ExecutionParkedV1(execution_id=execution_id(trigger_id), parks=parks, **given)
+        await self.executor.publish(
+            catalog.EXECUTION_PARKED, fact, caused_by=fact.execution_id, step=str(parks), again=again
+        )
+
+    async def resumable(self, trigger_id: str, parks: int = 1, *, again: int = 0) -> None:
+        given: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER, "resumable_at": now()}
+        fact = ExecutionResumableV1(execution_id=execution_id(trigger_id), parks=parks, **given)
+        await self.executor.publish(
+            catalog.EXECUTION_RESUMABLE, fact, caused_by=fact.execution_id, step=str(parks), again=again
+        )
+
+    async def finished(
+        self, trigger_id: str, *, member: str = MEMBER, status: str = "completed", error: str | None = None
+    ) -> None:
+        fact = ExecutionFinishedV1(
+            execution_id=execution_id(trigger_id),
+            team_id=TEAM,
+            member_id=member,
+            trigger_id=trigger_id,
+            status=ExecStatus(status),
+            error=error,
+            finished_at=now(),
+        )
+        await self.executor.publish(catalog.EXECUTION_FINISHED, fact, caused_by=fact.execution_id)
+
+    async def delete(self, *, rev: int = 2) -> None:
+        fact = RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=rev)
+        await self.gateway.publish(catalog.ROBOT_DELETED, fact, caused_by=f"delete-{rev}")
+
+    async def read(self, trigger_id: str = "t1", *, team: str = TEAM, execution_id: str | None = None) -> TriggerReply:
+        question = ReadTrigger(team_id=team, trigger_id=trigger_id, execution_id=execution_id)
+        return await self.gateway.ask(catalog.READ_TRIGGER, question)
+
+    async def withdraw(self, **fields: Any) -> WithdrawReply:
+        return await self.gateway.ask(catalog.WITHDRAW, Withdraw(**{"team_id": TEAM, "reason": "enough"} | fields))
+
+    async def plan(self, plan_id: str = "p1", action: str = "plan.add", **fields: Any) -> ChangePlanReply:
+        base: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER, "plan_id": plan_id, "action": action}
+        if action == "plan.add":
+            base["messages"] = [{"content": "Look at Globex"}]
+        return await self.gateway.ask(catalog.CHANGE_PLAN, ChangePlan.model_validate(base | fields))
+
+    async def plans(self) -> list[PlanItem]:
+        return (await self.gateway.ask(catalog.LIST_PLANS, ListPlans(team_id=TEAM))).items
+
+    async def until(self, state: str, trigger_id: str) -> TriggerReply:
+        """What became of a trigger, once it is so far."""
+        while (read := await self.read(trigger_id)).state != state:
+            await asyncio.sleep(0.05)
+        return read
+
+    async def facts(self, channel: Channel[Any]) -> list[Any]:
+        return [event.data for event in await stored(self.nats_url, channel)]
+
+    async def slots(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
+        """The triggers whose executions were requested, once there are `count`, each counted once."""
+        return await _distinct(self.requests, count, lambda fact: str(fact["trigger"]["trigger_id"]), timeout)
+
+    async def admitted(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
+        """The triggers that have their place, once there are `count`, each counted once."""
+        return await _distinct(self.admissions, count, lambda fact: str(fact["trigger_id"]), timeout)
+
+    async def rejected(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
+        """The triggers that start nothing, once there are `count`, each counted once."""
+        return await _distinct(self.rejections, count, lambda fact: str(fact["trigger_id"]), timeout)
+
+    async def grants(self, count: int, *, timeout: float = PATIENCE_S) -> list[tuple[str, int]]:
+        """The triggers whose executions were requested, with the number of the grant, once there are `count`."""
+        heard = await _distinct(
+            self.requests, count, lambda fact: json.dumps([fact["trigger"]["trigger_id"], fact["grant"]]), timeout
+        )
+        return [(trigger_id, grant) for trigger_id, grant in map(json.loads, heard)]
+
+    async def given_slots(self) -> list[str]:
+        """The triggers whose executions were requested, in order, as the stream holds them."""
+        return [fact.trigger.trigger_id for fact in await self.facts(catalog.EXECUTION_REQUESTED)]
+
+
+async def _distinct(listener: Listener, count: int, name: Callable[[dict[str, Any]], str], timeout: float) -> list[str]:
+    """What was heard, by name, each once: a plain listener also hears what the stream recognises and drops."""
+    while True:
+        heard = listener.messages
+        found = list(dict.fromkeys(name(json.loads(message.data)) for message in heard))
+        if len(found) >= count:
+            return found
+        await listener.heard(len(heard) + 1, timeout=timeout)

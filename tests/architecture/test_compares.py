@@ -21,7 +21,6 @@ ELSEWHERE = {
     ("trigger_gateway", "first.digest != digest"): SENT,
     ("trigger_gateway", "entry.digest != digest"): SENT,
     ("rota_common", "digest.hexdigest() != stored.sha256"): STORED,
-    ("rota_common", "hashlib.sha256(raw).hexdigest() != text.ref.sha256"): STORED,
     ("rota_common", "sha256(raw).hexdigest() != text.ref.sha256"): STORED,
     ("rota_common", "sha256(content).hexdigest() != stored.sha256"): STORED,
 }

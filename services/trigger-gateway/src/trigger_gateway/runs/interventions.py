@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from rota_contracts.messages.control import InterveneReply, TaskChange, missing, says_something
+from rota_contracts.messages.control import InterveneReply, TaskChange, has_content, missing
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message, RejectReason, TriggerType
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
@@ -118,7 +118,7 @@ def _lacking_field(wanted: Intervention) -> str:
 
 
 def _lack_of_plan(wanted: Intervention) -> FieldProblem | None:
-    words = says_something(list(wanted.messages))
+    words = has_content(list(wanted.messages))
     if wanted.action is Action.PLAN_ADD:
         text = "plan.add needs a message that says what is to be done"
         return None if words else FieldProblem("messages", text)

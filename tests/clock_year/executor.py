@@ -19,13 +19,13 @@ from rota_contracts.messages.executor_capacity import (
     SlotsReply,
     SlotState,
 )
+from rota_contracts.model import ALL
 from tests.clock_year.daemons import Daemons
 from tests.clock_year.definition import TEAM
 from tests.clock_year.scoreboard import Scoreboard
 
 CAPACITY = 10_000
 SLOTS = 128
-ALL = "_all_"
 
 
 class StubExecutor:

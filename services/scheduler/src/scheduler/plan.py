@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rota_contracts.ids import derived_id, execution_id
-from rota_contracts.messages.control import says_something
+from rota_contracts.messages.control import has_content
 from rota_contracts.messages.plan import ChangePlan, PlanAction, PlanChangedV1, PlanItem, PlanState
 from rota_contracts.messages.trigger import InterventionAction, TriggerInput, TriggerReceivedV1, TriggerType
 from scheduler.domain import refuse_action
@@ -96,7 +96,7 @@ def _refusal(plan: Plan | None, question: ChangePlan) -> str | None:
 def _add(plan: Plan | None, question: ChangePlan, now: datetime) -> Plan | str | None:
     if plan is not None:
         return _refusal(plan, question) if plan.item.state is PlanState.REMOVED else None
-    if not says_something(question.messages):
+    if not has_content(question.messages):
         return "plan.add needs a message that says what is to be done"
     item = PlanItem(
         plan_id=question.plan_id,
@@ -114,7 +114,7 @@ def _add(plan: Plan | None, question: ChangePlan, now: datetime) -> Plan | str |
 def _update(plan: Plan, question: ChangePlan, now: datetime) -> Plan | str | None:
     """Fields that the question leaves empty stay as they are."""
     wanted: dict[str, Any] = {
-        "messages": question.messages if says_something(question.messages) else None,
+        "messages": question.messages if has_content(question.messages) else None,
         "plan_time": question.plan_time,
         "executor_mode": question.executor_mode,
         "locale": question.locale,

@@ -137,7 +137,7 @@ class MongoQueue:
         await self._queue.update_many({"_id": {"$in": list(ids)}}, {"$unset": {"untold": ""}})
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
-        await self._mongo.to_its_end(self._write(batch, owner, epoch))
+        await self._mongo.shielded(self._write(batch, owner, epoch))
 
     async def _write(self, batch: Batch, owner: str, epoch: int) -> None:
         session = await self._own_session()

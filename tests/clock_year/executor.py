@@ -21,13 +21,13 @@ from rota_contracts.messages.executor_capacity import (
     SlotsReply,
     SlotState,
 )
+from rota_contracts.model import ALL
 from tests.clock_year.daemons import Daemons
 from tests.clock_year.definition import TEAM
 from tests.clock_year.scoreboard import Book
 
 CAPACITY = 10_000
 SLOTS = 128
-EVERYBODY = "_all_"
 
 
 class StubExecutor:
@@ -90,7 +90,7 @@ class StubExecutor:
     async def _report(self) -> None:
         while True:
             report = ExecutorReportedV1(
-                executor_id="stub", capacity=CAPACITY, at=self._now(), team_id=EVERYBODY, member_id=EVERYBODY
+                executor_id="stub", capacity=CAPACITY, at=self._now(), team_id=ALL, member_id=ALL
             )
             await self.service.publish.observe(catalog.EXECUTOR_REPORTED, report)
             await asyncio.sleep(REPORT_S)

@@ -8,7 +8,7 @@ import pytest
 
 from rota_common.bus.agents import call_agent
 from rota_common.bus.router import Router
-from rota_common.bus.rpc import StillWorking, Unanswered, call_long
+from rota_common.bus.rpc import NoReply, StillWorking, call_long
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Service
@@ -90,7 +90,7 @@ async def test_an_answerer_that_is_still_working_gets_the_same_request_again(
 async def test_a_call_ends_at_its_timeout(learner: Service) -> None:
     time = asyncio.get_running_loop().time
     began = time()
-    with pytest.raises(Unanswered, match=r"no answer to rota\.v1\.rpc\.executor\.call_agent within 1\.2 s: executor"):
+    with pytest.raises(NoReply, match=r"no answer to rota\.v1\.rpc\.executor\.call_agent within 1\.2 s: executor"):
         await call_long(learner.ask, CALL_AGENT, CALL, timeout=1.2)
     assert 1 <= time() - began < 3
 

@@ -17,7 +17,7 @@ from rota_contracts.catalog import (
     FEED,
 )
 from rota_contracts.envelope import SEQUENCE
-from rota_contracts.feed import feed_subject, subscriber_durable
+from rota_contracts.feed import feed_durable, feed_subject
 from tests.integration.delivery.conftest import Harness
 from tests.integration.delivery.receivers import HttpReceiver
 
@@ -76,7 +76,7 @@ async def test_the_count_goes_on_when_the_stream_has_let_go_of_all(harness: Harn
 
 
 async def test_a_subscriber_that_was_away_goes_on_where_it_was_in_order(harness: Harness, robot: None) -> None:
-    durable = subscriber_durable("acme", "crm")
+    durable = feed_durable("acme", "crm")
     client = await nats_py.connect(harness.nats_url)
     await client.jetstream().add_consumer(
         FEED, ConsumerConfig(durable_name=durable, filter_subject=feed_subject("acme"))

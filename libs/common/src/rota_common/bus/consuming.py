@@ -35,14 +35,14 @@ RECOVER_S = 0.5
 
 
 @dataclass(frozen=True)
-class Subscription:
+class ChannelHandler:
     """A handler of a channel. `slots` handlers run at once; `gate` holds the pull back while it is not set.
 
     `when_buried` answers whoever waits for this message before it is buried, so that nobody waits for ever.
     """
 
     channel: Channel[Any]
-    handler: Handler
+    handle: Handler
     slots: int = 16
     gate: asyncio.Event | None = None
     when_buried: OnBuried | None = None
@@ -52,7 +52,7 @@ class Subscription:
 class Worker:
     """Runs one subscription of one service."""
 
-    subscription: Subscription
+    handler: ChannelHandler
     service: str
     bus: Bus
     clock: Clock
@@ -63,7 +63,7 @@ class Worker:
     _running: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        channel = self.subscription.channel
+        channel = self.handler.channel
         if self.service not in channel.consumers:
             raise ValueError(f"{self.service} is not a consumer of {channel.type}: add it to rota_contracts.catalog")
         self.config = _config(channel.durable(self.service))
@@ -71,7 +71,7 @@ class Worker:
 
     async def run(self) -> None:
         """Pull until `stop`; survives every outage of the server."""
-        free = asyncio.Semaphore(self.subscription.slots)
+        free = asyncio.Semaphore(self.handler.slots)
         source: JetStreamContext.PullSubscription | None = None
         while not self._stopping.is_set():
             await self._gate_open()
@@ -91,7 +91,7 @@ class Worker:
             elif self._stopping.is_set():
                 await hand_back(message)
             else:
-                task = asyncio.create_task(self._settle(message))
+                task = asyncio.create_task(self._process(message))
                 self._running.add(task)
                 task.add_done_callback(self._running.discard)
                 task.add_done_callback(lambda _: free.release())
@@ -115,7 +115,7 @@ class Worker:
             return None
 
     async def _gate_open(self) -> None:
-        gate = self.subscription.gate
+        gate = self.handler.gate
         if gate is None or gate.is_set():
             return
         waits = [asyncio.ensure_future(gate.wait()), asyncio.ensure_future(self._stopping.wait())]
@@ -127,7 +127,7 @@ class Worker:
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
-    async def _settle(self, message: Msg) -> None:
+    async def _process(self, message: Msg) -> None:
         """Handle one message and say what became of it, in one line of the log."""
         started, beat = perf_counter(), asyncio.create_task(self._beat(message))
         facts: dict[str, Any] = {"deliveries": message.metadata.num_delivered, "subject": message.subject}
@@ -142,21 +142,21 @@ class Worker:
         finally:
             beat.cancel()
         seconds = perf_counter() - started
-        channel = self.subscription.channel.name
+        channel = self.handler.channel.name
         metrics.MESSAGES.labels(self.service, channel, outcome).inc()
         metrics.HANDLING_SECONDS.labels(self.service, channel).observe(seconds)
         say = self._log.info if outcome == "done" else self._log.warning
         say("handled", outcome=outcome, seconds=round(seconds, 4), **facts)
 
     async def _attempt(self, message: Msg, facts: dict[str, Any]) -> str:
-        channel, event = self.subscription.channel, None
+        channel, event = self.handler.channel, None
         try:
             event = parse_event(channel.payload, message.headers, message.data, expected=channel.type)
             facts |= {"event_id": event.id, "trace_id": traces.trace_id(event.traceparent)}
             facts |= {
                 key: getattr(event.data, key) for key in ("execution_id", "trigger_id") if hasattr(event.data, key)
             }
-            await self.subscription.handler(event)
+            await self.handler.handle(event)
         except Exception as error:
             return await self._failed(message, event, error, facts)
         await acknowledge(message)
@@ -177,10 +177,10 @@ class Worker:
                 await hand_back(message, delay)
                 return "later"
             case Bury():
-                if event is not None and self.subscription.when_buried is not None:
-                    await self.subscription.when_buried(event, verdict.reason)
+                if event is not None and self.handler.when_buried is not None:
+                    await self.handler.when_buried(event, verdict.reason)
                 await bury(message, self.bus.jetstream, consumer=self.config.durable, verdict=verdict, at=self.clock())
-                metrics.DEAD_LETTERS.labels(self.service, self.subscription.channel.name).inc()
+                metrics.DEAD_LETTERS.labels(self.service, self.handler.channel.name).inc()
                 return "buried"
 
     async def _beat(self, message: Msg) -> None:

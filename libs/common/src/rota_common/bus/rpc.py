@@ -21,7 +21,7 @@ from rota_contracts.model import Part
 
 Q = TypeVar("Q", bound=Part)
 A = TypeVar("A", bound=Part)
-AnswerHandler = Callable[[Any], Awaitable[Part]]
+RequestHandler = Callable[[Any], Awaitable[Part]]
 
 ERROR = "rota-error"
 PERMANENT, TRANSIENT, WORKING = "permanent", "transient", "working"
@@ -36,11 +36,11 @@ PAUSE_S = 1.0
 """Least time between two requests for one answer: with no answerer, each of them fails at once."""
 
 
-class Unanswered(Transient):
+class NoReply(Transient):
     """There is no answer yet: nobody is there, or whoever was asked has stopped, or is still at it."""
 
 
-class StillWorking(Unanswered):
+class StillWorking(NoReply):
     """For handlers of questions that take long: the work goes on, and the same question asked again joins it."""
 
 
@@ -56,16 +56,16 @@ class Ask:
         if self._by not in question.asked_by:
             raise NotInCatalog(f"{self._by} may not ask {question.subject}: add it to rota_contracts.catalog")
         if not self._bus.connected:  # the client would keep the question and wait for its server
-            raise Unanswered(f"can't ask {question.subject}: not connected to NATS")
+            raise NoReply(f"can't ask {question.subject}: not connected to NATS")
         body, seconds = request.model_dump_json().encode(), question.timeout if timeout is None else timeout
         try:
             reply = await self._bus.client.request(question.subject, body, timeout=seconds)
         except NoRespondersError as error:
-            raise Unanswered(f"{question.answered_by} isn't there: nobody answers {question.subject}") from error
+            raise NoReply(f"{question.answered_by} isn't there: nobody answers {question.subject}") from error
         except (NatsTimeout, TimeoutError) as error:
-            raise Unanswered(f"{question.answered_by} didn't answer {question.subject} within {seconds:g} s") from error
+            raise NoReply(f"{question.answered_by} didn't answer {question.subject} within {seconds:g} s") from error
         except NatsError as error:
-            raise Unanswered(f"can't ask {question.subject}: {error!r}") from error
+            raise NoReply(f"can't ask {question.subject}: {error!r}") from error
         _raise_failure((reply.headers or {}).get(ERROR), reply.data)
         return question.answer.model_validate_json(reply.data)
 
@@ -83,10 +83,10 @@ async def call_long(ask: Ask, question: Question[Q, A], request: Q, *, timeout: 
         asked_at = time()
         try:
             return await ask(question, request, timeout=min(every, end - asked_at))
-        except Unanswered as error:
+        except NoReply as error:
             again_at = max(time(), asked_at + PAUSE_S)
             if again_at >= end:
-                raise Unanswered(f"no answer to {question.subject} within {timeout:g} s: {error}") from error
+                raise NoReply(f"no answer to {question.subject} within {timeout:g} s: {error}") from error
         await asyncio.sleep(again_at - time())
 
 
@@ -100,17 +100,17 @@ def _raise_failure(kind: str | None, reason: bytes) -> None:
 
 
 @dataclass(frozen=True)
-class Answering:
-    """A handler of a question; `workers` of them run at once."""
+class Responder:
+    """The handler of a question; `workers` requests are handled at once."""
 
     question: Question[Any, Any]
-    handler: AnswerHandler
+    handle: RequestHandler
     workers: int = 64
 
 
-def listen(bus: Bus, service: str, answering: Answering, outages: tuple[type[Exception], ...]) -> None:
+def respond(bus: Bus, service: str, responder: Responder, outages: tuple[type[Exception], ...]) -> None:
     """Let `service` answer a question; every replica shares the work."""
-    question = answering.question
+    question = responder.question
     if service != question.answered_by:
         raise NotInCatalog(f"{service} doesn't answer {question.subject}: see rota_contracts.catalog")
     log = logger(service=service, question=question.name)
@@ -119,7 +119,7 @@ def listen(bus: Bus, service: str, answering: Answering, outages: tuple[type[Exc
     async def answer(message: NatsMessage) -> NatsResponse:
         try:
             request = question.request.model_validate_json(message.body)
-            reply, error = (await answering.handler(request)).model_dump_json().encode(), None
+            reply, error = (await responder.handle(request)).model_dump_json().encode(), None
         except (Permanent, ValidationError) as refusal:
             reply, error = str(refusal).encode(), PERMANENT
         except StillWorking as so_far:
@@ -132,4 +132,4 @@ def listen(bus: Bus, service: str, answering: Answering, outages: tuple[type[Exc
         metrics.QUESTIONS.labels(service, question.name, error or "answered").inc()
         return NatsResponse(reply, headers={ERROR: error} if error else {})
 
-    bus.broker.subscriber(question.subject, queue=service, max_workers=answering.workers)(answer)
+    bus.broker.subscriber(question.subject, queue=service, max_workers=responder.workers)(answer)

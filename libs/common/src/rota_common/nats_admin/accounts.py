@@ -11,9 +11,9 @@ from rota_common.nats_admin.permissions import (
     OPERATOR,
     TOPOLOGY,
     Permissions,
+    of_feed_client,
     of_operator,
     of_service,
-    of_subscriber,
     of_topology,
 )
 from rota_contracts.catalog import ROOT, SERVICES
@@ -25,7 +25,7 @@ SYSTEM_USER = "sys"
 USERS = (*SERVICES, TOPOLOGY, OPERATOR, SYSTEM_USER)
 """Who has a key, beside the teams' subscribers."""
 
-HEADER = "# Written by `rota nats-config` and `rota subscribers`: they write it anew, so change nothing here.\n"
+HEADER = "# Written by `rota nats-config` and `rota feed_clients`: they write it anew, so change nothing here.\n"
 PublicKey = Annotated[str, Field(pattern="^U[A-Z2-7]{55}$")]
 
 
@@ -91,7 +91,7 @@ def _team(team: str, names: dict[str, str]) -> dict[str, Any]:
         return {"service": {"account": PLATFORM, "subject": subject}, **local}
 
     return {
-        "users": [_user(key, of_subscriber(team, name)) for name, key in sorted(names.items())],
+        "users": [_user(key, of_feed_client(team, name)) for name, key in sorted(names.items())],
         "exports": [{"service": _processes(team), "response_type": "singleton", "accounts": [PLATFORM]}],
         "imports": [
             *({"stream": {"account": PLATFORM, "subject": subject}} for subject in team_subjects(team)),

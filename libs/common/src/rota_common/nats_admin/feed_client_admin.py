@@ -20,7 +20,7 @@ from rota_common.nats_admin.accounts import SYSTEM_USER, Accounts
 from rota_common.nats_admin.config import Folder, new_key
 from rota_common.nats_admin.permissions import OPERATOR
 from rota_contracts.catalog import FEED
-from rota_contracts.feed import feed_subject, subscriber_durable
+from rota_contracts.feed import feed_durable, feed_subject
 from rota_contracts.model import Name
 
 TIMEOUT_S = 5
@@ -32,12 +32,12 @@ RELOADS = 2
 NAME: TypeAdapter[str] = TypeAdapter(Name)
 
 
-class SubscriberError(ValueError):
+class FeedClientError(ValueError):
     """What was asked for can't be done; says why."""
 
 
 @dataclass(frozen=True)
-class Subscriber:
+class FeedClient:
     """`waiting` messages it hasn't read, `unacknowledged` ones it has; None when it has no consumer."""
 
     team: str
@@ -47,7 +47,7 @@ class Subscriber:
 
 
 @dataclass(frozen=True)
-class Subscribers:
+class FeedClients:
     """`folder` has the configuration and the keys of the server at `url`."""
 
     folder: Folder
@@ -62,7 +62,7 @@ class Subscribers:
             _check(one)
         accounts = self.folder.accounts()
         if name in accounts.teams.get(team, {}):
-            raise SubscriberError(f"team {team} has a subscriber {name} already: remove it, or choose another name")
+            raise FeedClientError(f"team {team} has a subscriber {name} already: remove it, or choose another name")
         seed, public = new_key()
         # The consumer first: once the key works, there is something to read.
         async with self._jetstream() as jetstream:
@@ -81,17 +81,17 @@ class Subscribers:
         await self.reload()
         async with self._jetstream() as jetstream:
             with contextlib.suppress(NotFoundError):
-                await jetstream.delete_consumer(FEED, subscriber_durable(team, name))
+                await jetstream.delete_consumer(FEED, feed_durable(team, name))
 
     async def rewind(self, team: str, name: str, *, since: datetime) -> None:
         """Let it read again all that the stream has since then: its consumer is made anew."""
         self._with(team, name)
         async with self._jetstream() as jetstream:
             with contextlib.suppress(NotFoundError):
-                await jetstream.delete_consumer(FEED, subscriber_durable(team, name))
+                await jetstream.delete_consumer(FEED, feed_durable(team, name))
             await _make(jetstream, team, name, since)
 
-    async def listed(self, team: str = "") -> list[Subscriber]:
+    async def listed(self, team: str = "") -> list[FeedClient]:
         """Those of one team, or of all."""
         accounts = self.folder.accounts()
         wanted = [(of, name) for of, names in sorted(accounts.teams.items()) for name in sorted(names)]
@@ -109,7 +109,7 @@ class Subscribers:
             for server in servers * RELOADS:
                 reply = await client.request(f"$SYS.REQ.SERVER.{server}.RELOAD", timeout=TIMEOUT_S)
                 if error := json.loads(reply.data).get("error"):
-                    raise SubscriberError(f"the NATS server refuses its configuration: {error}")
+                    raise FeedClientError(f"the NATS server refuses its configuration: {error}")
             return len(servers)
         finally:
             await client.close()
@@ -117,7 +117,7 @@ class Subscribers:
     def _with(self, team: str, name: str) -> Accounts:
         accounts = self.folder.accounts()
         if name not in accounts.teams.get(team, {}):
-            raise SubscriberError(f"team {team} has no subscriber {name}: see `rota subscribers list`")
+            raise FeedClientError(f"team {team} has no subscriber {name}: see `rota feed_clients list`")
         return accounts
 
     async def _connect(self, user: str) -> Client:
@@ -137,12 +137,12 @@ def _check(name: str) -> None:
     try:
         NAME.validate_python(name)
     except ValidationError as error:
-        raise SubscriberError(f"expected a name of letters, digits, - and _, 64 at most, not {name!r}") from error
+        raise FeedClientError(f"expected a name of letters, digits, - and _, 64 at most, not {name!r}") from error
 
 
 async def _make(jetstream: JetStreamContext, team: str, name: str, since: datetime | None) -> None:
     config = ConsumerConfig(
-        durable_name=subscriber_durable(team, name),
+        durable_name=feed_durable(team, name),
         filter_subject=feed_subject(team),
         ack_policy=AckPolicy.EXPLICIT,
         ack_wait=ACK_WAIT_S,
@@ -153,12 +153,12 @@ async def _make(jetstream: JetStreamContext, team: str, name: str, since: dateti
     await jetstream.add_consumer(FEED, config)
 
 
-async def _state(jetstream: JetStreamContext, team: str, name: str) -> Subscriber:
+async def _state(jetstream: JetStreamContext, team: str, name: str) -> FeedClient:
     try:
-        info = await jetstream.consumer_info(FEED, subscriber_durable(team, name))
+        info = await jetstream.consumer_info(FEED, feed_durable(team, name))
     except NotFoundError:
-        return Subscriber(team, name, None, None)
-    return Subscriber(team, name, info.num_pending, info.num_ack_pending)
+        return FeedClient(team, name, None, None)
+    return FeedClient(team, name, info.num_pending, info.num_ack_pending)
 
 
 async def _servers(client: Client) -> list[str]:
@@ -174,5 +174,5 @@ async def _servers(client: Client) -> list[str]:
             found.append(answer["server"]["id"])
             expected = max(expected, answer["statsz"].get("active_servers", 1))
     if not found:
-        raise SubscriberError(f"expected an answer of the NATS server within {TIMEOUT_S} s: none came")
+        raise FeedClientError(f"expected an answer of the NATS server within {TIMEOUT_S} s: none came")
     return found

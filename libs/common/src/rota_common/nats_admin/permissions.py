@@ -85,7 +85,7 @@ def of_operator() -> Permissions:
     return Permissions((f"{API}.>", "$JS.ACK.>", "$JS.FC.>"), (">",))
 
 
-def of_subscriber(team: str, name: str) -> Permissions:
+def of_feed_client(team: str, name: str) -> Permissions:
     """A team's program in the team's own account: it hears the team's facts, reads its own consumer, answers processes.
 
     `$SRV.>` is what clients' service frameworks listen to beside their endpoints; it doesn't leave the account.

@@ -27,7 +27,7 @@ class _Guest(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serve_beside(
+async def serve(
     app: ASGIApp, listener: socket.socket, *, lifespan: Literal["on", "off"] = "on", close_timeout: int = 2
 ) -> AsyncIterator[None]:
     """Serve `app` on a bound `listener` for as long as the block runs.

@@ -37,7 +37,7 @@ class Mongo:
         """Raise one of OUTAGES when the server isn't there."""
         await self._client.admin.command("ping")
 
-    async def to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
+    async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
         """What `work` returns; it goes on when its caller is cancelled, and `close` waits for it.
 
         For transactions: the driver's threads carry on with what they have begun, and send what is left of a bulk

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime import embedded_http
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.process import STEP_ID
 
@@ -99,7 +99,7 @@ async def mcp_server(tools: Sequence[ScriptedTool], *, port: int = 0) -> AsyncIt
         listener.bind(("127.0.0.1", port))
         made.url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         app = Starlette(routes=[Route("/mcp", _Endpoint(made, manager))], lifespan=lifespan)
-        async with serve_beside(app, listener, close_timeout=0):
+        async with embedded_http.serve(app, listener, close_timeout=0):
             yield made
 
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime import embedded_http
 from rota_common.testing.patience import PATIENCE_S
 
 
@@ -111,5 +111,5 @@ async def openai_server(script: Script) -> AsyncIterator[OpenAIServer]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         server.url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-        async with serve_beside(app, listener, lifespan="off", close_timeout=1):
+        async with embedded_http.serve(app, listener, lifespan="off", close_timeout=1):
             yield server

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from services.learner.tests.harness import NOON, WELL
+
 from learner.adapters.in_memory import InMemoryLessons, ScriptedAgents, in_memory
 from learner.app import build
 from learner.settings import Settings
@@ -15,7 +17,6 @@ from rota_contracts.catalog import CHECK_GOALS, LEARNING_COMPLETED, LEARNING_REQ
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.learning import CheckGoals, LearningCompletedV1, LearningRequestedV1
 from rota_contracts.messages.robot_facts import RobotDeletedV1
-from services.learner.tests.harness import NOON, WELL
 
 ANSWER = '{"lessons": [{"type": "insight", "content": "Acme buys in March"}]}'
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import httpx
 import pytest
-from cli.tests.gateway import Gateway
+from cli.tests.harness import Gateway
 
 from rota import context
 from rota.client import Api

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from cli.tests.gateway import Command, Gateway
+from cli.tests.harness import Command, Gateway
 
 SICK = {
     "target_id": "t1",
@@ -24,7 +24,7 @@ GONE = {
 }
 
 
-def test_places_that_are_unwell_are_listed(gateway: Gateway, command: Command) -> None:
+def test_failing_targets_are_listed(gateway: Gateway, command: Command) -> None:
     failing = SICK | {"target_id": "t2", "condition": "failing", "disabled_at": None, "reason": "answered 500"}
     gateway.says["/targets"] = {"targets": [SICK, failing]}
     code, out, _ = command("targets")
@@ -35,13 +35,13 @@ def test_places_that_are_unwell_are_listed(gateway: Gateway, command: Command) -
     assert json.loads(command("targets", "--json")[1]) == [SICK, failing]
 
 
-def test_all_places_are_well(gateway: Gateway, command: Command) -> None:
+def test_without_failing_targets_all_are_healthy(gateway: Gateway, command: Command) -> None:
     gateway.says["/targets"] = {"targets": []}
-    assert command("targets")[:2] == (0, "All places that results go to are well.\n")
+    assert command("targets")[:2] == (0, "All targets are healthy.\n")
 
 
 @pytest.mark.parametrize("verb", ["enable", "disable"])
-def test_a_place_is_switched(gateway: Gateway, command: Command, verb: str) -> None:
+def test_a_target_is_enabled_or_disabled(gateway: Gateway, command: Command, verb: str) -> None:
     gateway.says[f"/targets/t1/{verb}"] = {"targets": []}
     assert command("targets", verb, "t1", "--reason", "it moves")[:2] == (0, f"t1: {verb}d\n")
     assert gateway.asked == [(f"/targets/t1/{verb}", {"reason": "it moves"})]
@@ -55,14 +55,14 @@ def test_suppressed_addresses_are_listed_added_and_removed(gateway: Gateway, com
     assert code == 0
     assert " ".join(out.splitlines()[1].split()) == "ada@acme.example has left wei 2026-03-02T09:00:00Z"
     assert command("suppressions", "add", "ada@acme.example", "--reason", "has left")[1] == (
-        "ada@acme.example: gets no more mail\n"
+        "ada@acme.example: suppressed\n"
     )
-    assert command("suppressions", "remove", "ada@acme.example")[1] == "ada@acme.example: gets mail again\n"
+    assert command("suppressions", "remove", "ada@acme.example")[1] == "ada@acme.example: no longer suppressed\n"
     assert [request.method for request in gateway.requests] == ["GET", "POST", "DELETE"]
     assert gateway.asked[1][1] == {"address": "ada@acme.example", "reason": "has left"}
 
 
-def test_every_address_gets_its_mail(gateway: Gateway, command: Command) -> None:
+def test_no_address_is_suppressed(gateway: Gateway, command: Command) -> None:
     gateway.says["/suppressions"] = {"suppressions": [], "next": ""}
-    assert command("suppressions")[1] == "Every address gets its mail.\n"
+    assert command("suppressions")[1] == "No address is suppressed.\n"
     assert json.loads(command("suppressions", "--json")[1]) == []

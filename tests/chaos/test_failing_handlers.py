@@ -35,14 +35,14 @@ async def test_failing_handlers_lose_nothing_and_double_nothing(
     async with whole(
         tmp_path / "rota", nats_url=nats.url, mongo_url=mongo_url, mongo_prefix=mongo_prefix, runtime=runtime
     ) as system:
-        robot = example("lead-processor", system.hooks.where)
+        robot = example("lead-processor", system.hooks.url)
         robot["robot_config"]["quota"] = {"max": LEADS, "queue": LEADS}
         await system.api.create_robot(robot)
         woken = [(await system.post_lead(f"lead-{number}"))["triggers"][0] for number in range(LEADS)]
         ended = await asyncio.gather(*(ended_at_last(system, each) for each in woken))
         assert {run.status for run in ended} == {ExecStatus.COMPLETED}, [run.error for run in ended]
         assert len({run.execution_id for run in ended}) == LEADS
-        assert sorted(hook.id for hook in system.hooks.got) == sorted({hook.id for hook in system.hooks.got})
-        assert len(system.hooks.got) == LEADS
-        assert len(system.mails.got) == LEADS
+        assert sorted(hook.id for hook in system.hooks.received) == sorted({hook.id for hook in system.hooks.received})
+        assert len(system.hooks.received) == LEADS
+        assert len(system.mails.received) == LEADS
         assert await system.admin.dead() == []

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from learner.adapters import mongo_retention
 from learner.adapters.in_memory import InMemoryHistory, InMemoryLessons
 from learner.adapters.mongo_history import MongoHistory
 from learner.adapters.mongo_lessons import MongoLessons

@@ -20,10 +20,11 @@ from scheduler.adapters.in_memory_queue import InMemoryCancelRequests, InMemoryQ
 from scheduler.adapters.mongo_cancel_requests import MongoCancelRequests
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
+from scheduler.batch import Batch, Cancelled, Decided, Moved
 from scheduler.decide import stopped
 from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider
 from scheduler.plan import Plan, change, plan_key, removed, started
-from scheduler.ports import Batch, Cancelled, CancelRequests, Decided, Moved, Plans, PlansChanged, Queue
+from scheduler.ports import CancelRequests, Plans, PlansChanged, Queue
 from scheduler.robot_summary import RobotSummary, summary_of
 
 STALE = 1.0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.demo.scenario import tell
+from rota.demo.scenario import play
 from rota.demo.screen import Screen
 
 pytestmark = pytest.mark.integration
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.integration
 async def test_the_demo_goes_through_and_the_server_refuses_nobody_anything(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert await tell(tmp_path, Screen(json=True), connector="rehearsal", environ={})
+    assert await play(tmp_path, Screen(json=True), connector="rehearsal", environ={})
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
     parties = {line["party"]: line["got"] for line in said if "party" in line}
     assert len(parties["Subscriber: feed on NATS"]) == 2

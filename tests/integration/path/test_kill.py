@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from rota.client import Api
 from rota.demo.external_systems import Hook, Inbox, webhook_receiver
 from rota.signing import signed_event
-from rota.waiting import until_over
+from rota.waiting import until_finished
 from rota_common.bus.connection import barrier
 from rota_common.clock import now
 from rota_common.runtime.embedded_servers import EmbeddedServer
@@ -82,7 +82,7 @@ async def world(tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_pref
         api = await ends.enter_async_context(Api(services.gateway, TEAM, admin))
         await api.create_team(TEAM)
         await api.add_source(SOURCE, "$ENV.IN_SECRET")
-        robot = example("lead-processor", receiver.where)
+        robot = example("lead-processor", receiver.url)
         del robot["robot_config"]["delivery"]["preferences"]["email"]
         await api.create_robot(robot)
         yield World(services, api, receiver, incoming, begun)
@@ -107,8 +107,8 @@ async def test_an_execution_outlives_its_executor(world: World, mongo_url: str, 
 
     await world.services.start("executor")
     await world.services.ready("executor")
-    over = Execution.model_validate(await until_over(world.api, woken, timeout=60))
+    over = Execution.model_validate(await until_finished(world.api, woken, timeout=60))
     assert over.status is ExecStatus.COMPLETED, over.error
     assert [world.begun.get_nowait() for _ in range(world.begun.qsize())] == ["task-2"]  # task-1 wasn't run again
     assert over.results[0].output == left.results[0].output
-    assert [hook.verified for hook in world.receiver.got] == [True]
+    assert [hook.verified for hook in world.receiver.received] == [True]

@@ -60,7 +60,7 @@ async def test_an_outage_refuses_what_it_would_lose_and_ends_by_itself(
         mongo_prefix="outage",
         runtime=Runtime(fetch_timeout=0.3),
     ) as system:
-        robot = example(ROBOT, system.hooks.where)
+        robot = example(ROBOT, system.hooks.url)
         robot["robot_config"]["quota"] = {"max": 10, "queue": 10_000}
         await system.api.create_robot(robot)
         accepted = [(await system.post_lead(f"before-{n}"))["triggers"][0] for n in range(5)]
@@ -80,4 +80,4 @@ async def test_an_outage_refuses_what_it_would_lose_and_ends_by_itself(
         for woken in accepted:
             over = await system.ended(woken)
             assert over.status is ExecStatus.COMPLETED, over.error
-        assert len({hook.id for hook in system.hooks.got}) == len(accepted)
+        assert len({hook.id for hook in system.hooks.received}) == len(accepted)

@@ -61,7 +61,7 @@ async def buried(admin: Api, count: int = 1) -> list[dict[str, Any]]:
 async def test_a_message_nobody_can_read_is_buried_with_its_reason(
     system: Whole, body: bytes | None, changes: dict[str, str], reason: str
 ) -> None:  # F10
-    await system.api.create_robot(example(ROBOT, system.hooks.where))
+    await system.api.create_robot(example(ROBOT, system.hooks.url))
     event = good_trigger()
     await publish(system.stack.nats_url, event.body() if body is None else body, event.headers() | changes)
     (letter,) = await buried(system.admin)
@@ -89,7 +89,7 @@ async def test_what_a_failing_handler_buried_is_brought_back_by_a_redrive(
     async with whole(
         tmp_path / "rota", nats_url=nats.url, mongo_url=mongo_url, mongo_prefix=mongo_prefix, runtime=runtime
     ) as system:
-        await system.api.create_robot(example(ROBOT, system.hooks.where))
+        await system.api.create_robot(example(ROBOT, system.hooks.url))
         event = good_trigger()
         await publish(system.stack.nats_url, event.body(), event.headers())
         (letter,) = await buried(system.admin)
@@ -103,4 +103,4 @@ async def test_what_a_failing_handler_buried_is_brought_back_by_a_redrive(
         over = await system.ended({"trigger_id": "t1", "execution_id": execution_id("t1")})
         assert over.status is ExecStatus.COMPLETED
         assert await system.admin.dead() == []
-        assert len(system.hooks.got) == 1
+        assert len(system.hooks.received) == 1

@@ -53,7 +53,7 @@ async def test_a_real_models_untidy_answers_go_the_whole_way(
             connector="openai",
             environ=environ,
         ) as system:
-            await system.api.create_robot(example("lead-processor", system.hooks.where))
+            await system.api.create_robot(example("lead-processor", system.hooks.url))
             over = await system.ended((await system.post_lead())["triggers"][0])
             assert over.status is ExecStatus.COMPLETED, over.error
             assert [task.executor_id for task in over.tasks or []] == ["data-enricher", "lead-scorer"]
@@ -61,7 +61,7 @@ async def test_a_real_models_untidy_answers_go_the_whole_way(
             assert len(over.notes) == 2  # the executor's id and the second task's id were mended, and it says so
             assert over.results[1].validation is not None
             assert over.results[1].validation.score == 0.8
-            assert system.hooks.got[0].body["data"]["summary"] == "HOT LEAD: John Smith"
+            assert system.hooks.received[0].body["data"]["summary"] == "HOT LEAD: John Smith"
             assert over.learning is not None
             assert [lesson.content for lesson in over.learning.lessons] == ["BigCorp buys Enterprise"]
             assert {asked.headers["authorization"] for asked in model.asked} == {"Bearer sk-of-the-test"}

@@ -16,7 +16,7 @@ from rota.client import Api
 from rota.demo.external_systems import Fact, Hook, Inbox, feed, mailbox, webhook_receiver
 from rota.server.stack import Stack
 from rota.signing import signed_event
-from rota.waiting import until_over
+from rota.waiting import until_finished
 from rota_common.clock import now
 from rota_common.runtime.service import Runtime
 from rota_contracts.messages.execution import Execution
@@ -74,7 +74,7 @@ class Whole:
 
     async def ended(self, woken: dict[str, Any]) -> Execution:
         """The execution that a trigger started, once it is over."""
-        return Execution.model_validate(await until_over(self.api, woken, timeout=60))
+        return Execution.model_validate(await until_finished(self.api, woken, timeout=60))
 
 
 @asynccontextmanager
@@ -100,7 +100,7 @@ async def whole(
                 mongo_url=mongo_url,
                 mongo_prefix=mongo_prefix,
                 connector=connector,
-                smtp_url=mails.where,
+                smtp_url=mails.url,
                 allow_private_targets="127.0.0.0/8",
                 environ=known,
                 runtime=runtime,

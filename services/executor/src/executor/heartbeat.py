@@ -9,7 +9,7 @@ from rota_contracts.messages.executor_capacity import REPORT_S, ExecutorReported
 from rota_contracts.model import ALL
 
 
-class Report:
+class Heartbeat:
     """A report that is lost does no harm: the next one comes in a second, and one missing is noticed after five."""
 
     def __init__(self, publish: Publish, clock: Clock, *, executor_id: str, capacity: int) -> None:

@@ -6,7 +6,7 @@ Every id derives from the execution, not from the message at hand, so a sweeper'
 from typing import Any, assert_never
 
 from executor.domain.outcomes import LookedUp, Outcome, StepDelayed, StepFailed, TaskAnswered, Unusable, Used
-from executor.domain.run import Run, Word
+from executor.domain.run import Run, Signal
 from executor.domain.steps import (
     AskAgent,
     MakeCalls,
@@ -32,7 +32,7 @@ from rota_contracts.messages.learning import LearningRequestedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.model import ALL, Payload
 
-class Announce:
+class EventPublisher:
     def __init__(self, publish: Publish, blobs: Blobs, clock: Clock) -> None:
         self._publish, self._blobs, self._clock = publish, blobs, clock
         self._log = logger(service="executor")
@@ -67,7 +67,7 @@ class Announce:
         kind = ActivityKind.WAITING if execution.question or run.promised else ActivityKind.PAUSED
         await self._observe(run, kind, text=reason)
 
-    async def intervened(self, run: Run, word: Word) -> None:
+    async def intervened(self, run: Run, word: Signal) -> None:
         """A word lies in a run's inbox."""
         fact = ExecutionIntervenedV1(
             **_owner(run), intervention_id=word.id, action=word.action, text=excerpt(word.text(), 2000), at=word.at

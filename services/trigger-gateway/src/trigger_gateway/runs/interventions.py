@@ -77,7 +77,7 @@ def check_allowed(robot: Robot, action: InterventionAction) -> None:
         raise Conflict(RejectReason.ACTION_NOT_ALLOWED, text)
 
 
-def given_to(wanted: Intervention, told: InterveneReply) -> str | None:
+def target_execution(wanted: Intervention, told: InterveneReply) -> str | None:
     """The execution that has it now; None when a run of its own shall start. Raises NotFound or Conflict otherwise."""
     if told.execution_id is not None:
         return told.execution_id

@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from standardwebhooks.webhooks import Webhook
 
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
-from delivery_center.ports import OutgoingMessage
+from delivery_center.domain.outgoing_message import OutgoingMessage
 from rota_common.errors import Transient
 from rota_common.runtime.embedded_servers import free_port
 from rota_common.urls import networks

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from motor.motor_asyncio import AsyncIOMotorClient
 
-from delivery_center.adapters.in_memory import InMemoryDeliveries
+from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
 from delivery_center.domain.delivery import Delivery
 from rota_common.stores.blobs import Blobs
 from rota_common.testing.chaos import twice

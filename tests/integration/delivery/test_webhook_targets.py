@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from delivery_center.adapters.mongo_targets import MongoTargets
-from delivery_center.domain.circuit_breaker import TargetRef
+from delivery_center.domain.target_health import TargetRef
 from rota_common.clock import now
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S

@@ -39,9 +39,7 @@ class Settings(ServiceSettings):
         default=5 * DAY, gt=0, description="seconds a target may fail with no success before it is switched off"
     )
     keep_days: int = Field(default=90, ge=1, description="days that a delivery is kept once nothing more is tried")
-    sweep_interval: float = Field(
-        default=1.0, gt=0, description="seconds between two searches for due targets"
-    )
+    sweep_interval: float = Field(default=1.0, gt=0, description="seconds between two searches for due targets")
 
     @property
     def longest_mail(self) -> float:

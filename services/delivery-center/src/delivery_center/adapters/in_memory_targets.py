@@ -58,7 +58,9 @@ class InMemoryTargets:
             del self._stored[target.target_id]
 
     async def find_delivered(self, team: str, target_id: str) -> TargetRef | None:
-        newest: Sequence[Delivery] = sorted(self.deliveries.stored.values(), key=lambda each: each.created_at, reverse=True)
+        newest: Sequence[Delivery] = sorted(
+            self.deliveries.stored.values(), key=lambda each: each.created_at, reverse=True
+        )
         for delivery in newest:
             for target in delivery.targets:
                 if (delivery.context.team_id, target.target_id) == (team, target_id):

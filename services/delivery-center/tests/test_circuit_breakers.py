@@ -3,7 +3,8 @@
 import asyncio
 from typing import Any
 
-from delivery_center.ports import OutgoingMessage, Sent, TransientReply
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from delivery_center.ports import Sent, TransientReply
 from rota_contracts.messages.delivery import DeliveryType
 
 URL = "https://a.example/1"

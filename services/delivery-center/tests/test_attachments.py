@@ -8,8 +8,8 @@ import pytest
 
 from delivery_center.adapters.in_memory import InMemoryFiles
 from delivery_center.adapters.mail_files import attach, pack
-from delivery_center.attempts.resolve_attachments import named, resolve_attachments
-from delivery_center.ports import ResolvedAttachment
+from delivery_center.attempts.resolve_attachments import resolve_attachments
+from delivery_center.domain.outgoing_message import ResolvedAttachment
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import Attachment
 
@@ -33,7 +33,7 @@ def attachment(file: str = LEADS.file, **fields: Any) -> Attachment:
 async def test_programs_are_told_what_is_known_of_a_file(outgoing: Any) -> None:  # DC-04
     wanted = [attachment(task_id="t1"), attachment("__s3://x"), attachment(LEADS.file.replace("rota", "yao"))]
     known = await resolve_attachments(FILES, "acme", wanted)
-    published = named(outgoing(attachments=known))
+    published = [each.as_json() for each in outgoing(attachments=known).attachments]
     about = {"name": "leads.csv", "content_type": "text/csv; charset=utf-8", "size": 4, "sha256": "5" * 64}
     place = {"href": f"/v1/teams/acme/attachments/{LEADS.file_id}"}
     title = {"title": "Leads", "description": None}

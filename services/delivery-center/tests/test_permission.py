@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from delivery_center.ports import OutgoingMessage, Sent, TransientReply
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from delivery_center.ports import Sent, TransientReply
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType, Permission
 
@@ -191,18 +192,18 @@ async def failed_once(new_harness: Any, robot: Any, request_for: Any, preference
 
 
 async def test_the_executor_is_asked_again_before_each_later_attempt(
-    harness: Any, robot: Any, request_for: Any
+    new_harness: Any, robot: Any, request_for: Any
 ) -> None:
-    harness = await failed_once(harness, robot, request_for)
+    harness = await failed_once(new_harness, robot, request_for)
     await harness.retry_what_is_due()
     assert harness.executions.asked == [("acme", "e1")]
     assert harness.published("delivery.settled")[0].success is True
 
 
 async def test_the_retries_of_a_stopped_execution_are_given_up(
-    harness: Any, robot: Any, request_for: Any
+    new_harness: Any, robot: Any, request_for: Any
 ) -> None:  # F11
-    harness = await failed_once(harness, robot, request_for)
+    harness = await failed_once(new_harness, robot, request_for)
     harness.executions.script = [STOP]
     await harness.retry_what_is_due()
     assert len(harness.webhook.sent) == 1
@@ -213,9 +214,9 @@ async def test_the_retries_of_a_stopped_execution_are_given_up(
 
 @pytest.mark.parametrize("answer", [HOLD, AWAY])
 async def test_retries_wait_without_counting_while_it_is_paused_or_nobody_can_say(
-    harness: Any, robot: Any, request_for: Any, answer: Any
+    new_harness: Any, robot: Any, request_for: Any, answer: Any
 ) -> None:
-    harness = await failed_once(harness, robot, request_for)
+    harness = await failed_once(new_harness, robot, request_for)
     facts = list(harness.publisher.facts)
     for _ in range(9):  # more often than there are attempts
         harness.executions.script = [answer]
@@ -229,8 +230,8 @@ async def test_retries_wait_without_counting_while_it_is_paused_or_nobody_can_sa
     assert harness.published("delivery.settled")[0].results[0].attempts == 2
 
 
-async def test_a_question_that_is_refused_ends_the_retries(harness: Any, robot: Any, request_for: Any) -> None:
-    harness = await failed_once(harness, robot, request_for)
+async def test_a_question_that_is_refused_ends_the_retries(new_harness: Any, robot: Any, request_for: Any) -> None:
+    harness = await failed_once(new_harness, robot, request_for)
     harness.executions.script = [Permanent("expected a team")]
     await harness.retry_what_is_due()
     assert harness.published("delivery.failed")[0].result.error == "expected a team"
@@ -238,9 +239,9 @@ async def test_a_question_that_is_refused_ends_the_retries(harness: Any, robot: 
 
 @pytest.mark.parametrize(("action", "failed", "left"), [("stop", 1, 0), ("pause", 0, 1)])
 async def test_what_is_heard_between_two_attempts_keeps_back_the_second(
-    harness: Any, robot: Any, request_for: Any, action: str, failed: int, left: int
+    new_harness: Any, robot: Any, request_for: Any, action: str, failed: int, left: int
 ) -> None:
-    harness = await failed_once(harness, robot, request_for, TWO_HOOKS)
+    harness = await failed_once(new_harness, robot, request_for, TWO_HOOKS)
     channel = harness.channels[DeliveryType.WEBHOOK] = Interrupted(harness, action)
     await harness.retry_what_is_due()
     assert channel.sent == 1

@@ -11,11 +11,11 @@ class Visit:
     def __init__(self, limits: ConcurrencyLimits, name: str = "slow") -> None:
         self.over, self.known = asyncio.Event(), asyncio.Event()
         self.came: bool | None = None
-        self._places, self._name = limits, name
+        self._limits, self._name = limits, name
         self.task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        async with self._places.slot(self._name) as self.came:
+        async with self._limits.slot(self._name) as self.came:
             self.known.set()
             if self.came:
                 await self.over.wait()
@@ -27,7 +27,7 @@ async def came(visit: Visit) -> bool | None:
 
 
 async def test_so_many_are_there_at_once_and_the_next_comes_when_one_leaves() -> None:
-    limits = ConcurrencyLimits(2, patience=5)
+    limits = ConcurrencyLimits(2, max_wait=5)
     one, two, three = Visit(limits), Visit(limits), Visit(limits)
     assert (await came(one), await came(two), three.came) == (True, True, None)
     one.over.set()
@@ -35,13 +35,13 @@ async def test_so_many_are_there_at_once_and_the_next_comes_when_one_leaves() ->
 
 
 async def test_whose_turn_does_not_come_in_time_goes_away() -> None:
-    limits = ConcurrencyLimits(1, patience=0.01)
+    limits = ConcurrencyLimits(1, max_wait=0.01)
     one, two = Visit(limits), Visit(limits)
     assert (await came(one), await came(two)) == (True, False)
 
 
 async def test_nobody_waits_where_those_before_take_too_long() -> None:
-    limits = ConcurrencyLimits(1, patience=0.2)
+    limits = ConcurrencyLimits(1, max_wait=0.2)
     held = Visit(limits)
     await came(held)
     waited = Visit(limits)
@@ -52,7 +52,7 @@ async def test_nobody_waits_where_those_before_take_too_long() -> None:
 
 
 async def test_one_place_holds_up_no_other() -> None:
-    limits = ConcurrencyLimits(1, patience=5)
+    limits = ConcurrencyLimits(1, max_wait=5)
     for name in ("slow", "other", "third"):
         assert await came(Visit(limits, name))
 
@@ -71,7 +71,7 @@ async def test_a_burst_at_a_fast_place_is_taken_in_turns() -> None:
 
 
 async def test_what_is_cancelled_or_fails_leaves_its_turn_to_others() -> None:
-    limits = ConcurrencyLimits(1, patience=5)
+    limits = ConcurrencyLimits(1, max_wait=5)
     one, two = Visit(limits), Visit(limits)
     await came(one)
     three = Visit(limits)
@@ -81,4 +81,4 @@ async def test_what_is_cancelled_or_fails_leaves_its_turn_to_others() -> None:
     assert await came(three)
     three.over.set()
     await three.task
-    assert limits._places == {}
+    assert limits._targets == {}

@@ -5,19 +5,9 @@ from random import Random
 
 import pytest
 
-from delivery_center.domain.circuit_breaker import (
-    CONSECUTIVE_FAILURES,
-    Allowed,
-    Blocked,
-    Circuit,
-    FailingTarget,
-    after,
-    allow,
-    disabled_reason,
-    health_of,
-    reason_to_disable,
-)
-from delivery_center.domain.delivery import Outcome, PermanentFailure, Succeeded, TransientFailure
+from delivery_center.domain.circuit_breaker import CONSECUTIVE_FAILURES, Allowed, Blocked, Circuit, after, allow
+from delivery_center.domain.retry_policy import Outcome, PermanentFailure, Succeeded, TransientFailure
+from delivery_center.domain.target_health import FailingTarget, disabled_reason, health_of, reason_to_disable
 from rota_contracts.messages.delivery import DeliveryType
 from rota_contracts.messages.targets import TargetCondition
 
@@ -37,7 +27,7 @@ def opened(now: datetime = NOON) -> Circuit:
     return turned(Circuit(), *[DOWN] * CONSECUTIVE_FAILURES, now=now)
 
 
-def breakers(**fields: object) -> FailingTarget:
+def failing(**fields: object) -> FailingTarget:
     given = {
         "target_id": "t1",
         "team_id": "acme",
@@ -95,15 +85,15 @@ def test_a_probe_that_could_not_be_sent_leaves_its_turn_to_the_next() -> None:
 
 
 def test_each_probe_in_vain_doubles_the_rest_up_to_ten_minutes() -> None:
-    circuit, times_opened = opened(), list[float]()
+    circuit, pauses = opened(), list[float]()
     for _ in range(8):
         assert circuit.open_until is not None
         now = circuit.open_until
         circuit, _ = allow(circuit, now=now, probe_for=PROBE)
         circuit = turned(circuit, DOWN, now=now, probe=True)
         assert circuit.open_until is not None
-        times_opened.append((circuit.open_until - now).total_seconds())
-    for rest, plain in zip(times_opened, [60, 120, 240, 480, 600, 600, 600, 600], strict=True):
+        pauses.append((circuit.open_until - now).total_seconds())
+    for rest, plain in zip(pauses, [60, 120, 240, 480, 600, 600, 600, 600], strict=True):
         assert plain * 0.8 <= rest <= plain * 1.2
 
 
@@ -114,36 +104,36 @@ def test_what_was_under_way_when_it_opened_does_not_lengthen_the_rest_and_a_late
 
 def test_a_place_is_switched_off_after_days_of_failure() -> None:
     at = NOON + DAYS_5
-    assert reason_to_disable(breakers(), DOWN, now=at - timedelta(seconds=1), patience=DAYS_5) is None
-    reason = reason_to_disable(breakers(), DOWN, now=at, patience=DAYS_5)
+    assert reason_to_disable(failing(), DOWN, now=at - timedelta(seconds=1), disable_after=DAYS_5) is None
+    reason = reason_to_disable(failing(), DOWN, now=at, disable_after=DAYS_5)
     assert reason == "it has failed since 2026-03-02T12:00:00Z: answered 500"
 
 
 def test_two_failures_with_a_week_between_are_too_few_to_switch_it_off() -> None:
-    seldom = breakers(failures=CONSECUTIVE_FAILURES - 1)
-    assert reason_to_disable(seldom, DOWN, now=NOON + timedelta(days=9), patience=DAYS_5) is None
+    seldom = failing(failures=CONSECUTIVE_FAILURES - 1)
+    assert reason_to_disable(seldom, DOWN, now=NOON + timedelta(days=9), disable_after=DAYS_5) is None
 
 
 def test_a_place_that_says_it_is_gone_is_switched_off_at_once() -> None:
     gone = PermanentFailure("answered 410", {"status": 410}, gone=True)
-    reason = reason_to_disable(breakers(failures=1), gone, now=NOON, patience=DAYS_5)
+    reason = reason_to_disable(failing(failures=1), gone, now=NOON, disable_after=DAYS_5)
     assert reason == "it says it is gone: answered 410"
     not_found = PermanentFailure("answered 404", {"status": 404})
-    assert reason_to_disable(breakers(failures=1), not_found, now=NOON, patience=DAYS_5) is None
+    assert reason_to_disable(failing(failures=1), not_found, now=NOON, disable_after=DAYS_5) is None
 
 
 def test_whoever_reads_why_nothing_is_sent_reads_what_to_do() -> None:
-    assert disabled_reason(breakers()) is None
+    assert disabled_reason(failing()) is None
     assert (
-        disabled_reason(breakers(disabled_at=NOON)) == "switched off since 2026-03-02T12:00:00Z: rota targets enable t1"
+        disabled_reason(failing(disabled_at=NOON)) == "switched off since 2026-03-02T12:00:00Z: rota targets enable t1"
     )
 
 
 def test_people_see_how_a_place_fares() -> None:
-    failing, off = health_of(breakers()), health_of(breakers(disabled_at=NOON, reason="by hand"))
-    assert (failing.condition, failing.failures, failing.reason) == (TargetCondition.FAILING, 9, "answered 500")
+    shown, off = health_of(failing()), health_of(failing(disabled_at=NOON, reason="by hand"))
+    assert (shown.condition, shown.failures, shown.reason) == (TargetCondition.FAILING, 9, "answered 500")
     assert (off.condition, off.disabled_at, off.reason) == (TargetCondition.DISABLED, NOON, "by hand")
-    healthy = health_of(breakers(failures=0, failing_since=None, last_error=""))
+    healthy = health_of(failing(failures=0, failing_since=None, last_error=""))
     assert (healthy.condition, healthy.type, healthy.target) == (
         TargetCondition.HEALTHY, DeliveryType.WEBHOOK, "https://a.example/1",
     )  # fmt: skip

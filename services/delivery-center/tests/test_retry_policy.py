@@ -6,25 +6,20 @@ from typing import Any
 
 import pytest
 
-from delivery_center.domain.delivery import (
-    AT_ONCE,
-    Delivery,
+from delivery_center.domain.delivery import AT_ONCE, Delivery, Target, due, give_up, published
+from delivery_center.domain.retry_policy import (
     Outcome,
     PermanentFailure,
     RetryPolicy,
     Succeeded,
-    Target,
     TransientFailure,
-    due,
-    give_up,
-    published,
     record,
 )
 from rota_contracts.messages.delivery import DeliveryType
 from rota_contracts.messages.delivery_log import TargetState
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-SCHEDULE = RetryPolicy((5, 30), Random(1))
+POLICY = RetryPolicy((5, 30), Random(1))
 
 
 def target(number: int = 1, **fields: Any) -> Target:
@@ -32,10 +27,10 @@ def target(number: int = 1, **fields: Any) -> Target:
     return Target.model_validate(given | fields)
 
 
-def after(*outcomes: Outcome, retry_policy: RetryPolicy = SCHEDULE) -> Target:
+def after(*outcomes: Outcome, policy: RetryPolicy = POLICY) -> Target:
     made = target()
     for outcome in outcomes:
-        made = record(made, outcome, at=NOON, latency_ms=7, now=NOON, retry_policy=retry_policy)
+        made = record(made, outcome, at=NOON, latency_ms=7, now=NOON, policy=policy)
     return made
 
 
@@ -76,7 +71,7 @@ def test_after_the_last_delay_the_target_is_given_up_with_all_attempts_kept() ->
 
 
 def test_without_a_schedule_there_is_one_attempt() -> None:
-    assert after(TransientFailure("timeout"), retry_policy=RetryPolicy((), Random(1))).state is TargetState.FAILED
+    assert after(TransientFailure("timeout"), policy=RetryPolicy((), Random(1))).state is TargetState.FAILED
 
 
 def test_a_target_can_be_reached_after_failures() -> None:
@@ -94,8 +89,8 @@ def test_the_receiver_may_ask_for_a_longer_delay_up_to_the_longest_of_the_schedu
 
 
 def test_delays_are_spread_by_a_fifth_to_both_sides() -> None:
-    retry_policy = RetryPolicy((100,), Random(3))
-    waits = [retry_policy.wait(1, None) or 0 for _ in range(500)]
+    policy = RetryPolicy((100,), Random(3))
+    waits = [policy.delay(1, None) or 0 for _ in range(500)]
     assert 80 <= min(waits) < 85
     assert 115 < max(waits) <= 120
 

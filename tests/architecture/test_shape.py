@@ -14,6 +14,7 @@ from tests.architecture.sources import (
     all_sources,
     classes,
     functions,
+    imports,
     installed,
     nodes,
     statements,
@@ -95,6 +96,39 @@ def test_attributes_are_assigned_one_by_one() -> None:
         if sum(isinstance(target, ast.Attribute) for target in node.targets[0].elts) > ATTRIBUTES
     ]
     assert not found, "a dataclass, or an assignment for each\n" + "\n".join(found)
+
+
+PARTS = {
+    "handlers.py": "build_handlers",
+    "ports.py": "Adapters",
+    "adapters/real.py": "real",
+    "adapters/in_memory.py": "in_memory",
+}
+"""Module of a service → the function or class that it must define."""
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_has_the_parts_of_every_service(service: str) -> None:
+    folder = f"services/{service}/src/{service.replace('-', '_')}/"
+    defined = {
+        source.name.removeprefix(folder): {getattr(node, "name", "") for node in source.tree.body}
+        for source in installed()
+        if source.name.startswith(folder)
+    }
+    missing = [f"{part}: {name}" for part, name in PARTS.items() if name not in defined.get(part, ())]
+    assert not missing, f"{folder} lacks\n" + "\n".join(missing)
+    assert any("UseCases" in names for names in defined.values()), f"{folder} lacks the class UseCases"
+
+
+def test_fakes_stay_out_of_production() -> None:
+    found = [
+        f"{source.name}:{line}: {name}"
+        for source in installed()
+        if "in_memory" not in source.stem and "/rota_common/testing/" not in source.name
+        for line, name in imports(source)
+        if re.search(r"\.in_memory|\.testing\b", name)
+    ]
+    assert not found, "what runs in production imports no fake\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize("service", SERVICES)

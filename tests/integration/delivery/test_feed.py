@@ -80,6 +80,7 @@ async def test_the_count_goes_on_when_the_stream_has_let_go_of_all(harness: Harn
         assert [event.sequence for event in await harness.in_stream(channel)] == [4, 5]
 
 
+# F8
 async def test_a_subscriber_that_was_away_goes_on_where_it_was_in_order(harness: Harness, robot: None) -> None:
     durable = feed_durable(harness.team, "crm")
     client = await nats_py.connect(harness.nats_url)

@@ -74,6 +74,7 @@ async def test_killed_between_sending_and_recording_the_receiver_sees_the_id_aga
     assert [await counted(harness, channel) for channel in FEED_OF_ONE] == [[1]] * 3
 
 
+# F8
 @pytest.mark.parametrize("channel", [*FEED_OF_ONE, DELIVERY_ACCEPTED], ids=lambda channel: channel.name)
 async def test_killed_between_recording_and_publishing_each_fact_is_said_once(
     harness: Harness, receiver: HttpReceiver, channel: Channel[Any]

@@ -80,6 +80,7 @@ async def settled(harness: Harness, count: int) -> list[Event[Any]]:
         heard += count - len(events)
 
 
+# F5
 @pytest.mark.once
 async def test_after_an_outage_one_command_delivers_all_that_was_given_up(
     harness: Harness, receiver: HttpReceiver

@@ -81,6 +81,7 @@ async def each_fact_once(harness: Harness, **expected: int) -> None:
     assert {name: len(ids) for name, ids in kept.items()} == {channel.name: 1 for channel in FIRST} | expected
 
 
+@pytest.mark.soak
 async def test_killed_before_sending_it_is_sent_once(harness: Harness, receiver: HttpReceiver) -> None:
     asked, released = asyncio.Event(), asyncio.Event()
 
@@ -103,6 +104,7 @@ async def test_killed_before_sending_it_is_sent_once(harness: Harness, receiver:
     await each_fact_once(harness)
 
 
+@pytest.mark.soak
 async def test_killed_while_the_receiver_has_it_it_is_sent_again_under_the_same_id(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
@@ -141,6 +143,7 @@ async def test_killed_between_sending_and_storing_everything_is_sent_again_under
     await each_fact_once(harness, **{DELIVERY_ATTEMPTED.name: 4})
 
 
+@pytest.mark.soak
 async def test_preferences_that_change_meanwhile_give_no_target_the_id_of_another(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +164,7 @@ async def test_preferences_that_change_meanwhile_give_no_target_the_id_of_anothe
 
 
 @pytest.mark.parametrize("channel", FIRST, ids=lambda channel: channel.name)
+@pytest.mark.soak
 async def test_killed_between_storing_and_publishing_it_is_told_and_not_sent_again(
     harness: Harness, receiver: HttpReceiver, channel: Channel[Any]
 ) -> None:
@@ -177,6 +181,7 @@ async def test_killed_between_storing_and_publishing_it_is_told_and_not_sent_aga
     await each_fact_once(harness)
 
 
+@pytest.mark.soak
 async def test_killed_before_the_request_is_acknowledged_the_same_is_said_again(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +199,7 @@ async def test_killed_before_the_request_is_acknowledged_the_same_is_said_again(
     await each_fact_once(harness)
 
 
+@pytest.mark.soak
 async def test_killed_between_a_retry_and_saving_it_the_retry_comes_again_under_the_same_id(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

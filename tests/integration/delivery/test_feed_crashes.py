@@ -57,6 +57,7 @@ def ids(receiver: HttpReceiver) -> Sequence[str]:
     return [got.headers["webhook-id"] for got in receiver.got]
 
 
+@pytest.mark.soak
 async def test_killed_between_sending_and_recording_the_receiver_sees_the_id_again_and_a_subscriber_one_fact(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +77,7 @@ async def test_killed_between_sending_and_recording_the_receiver_sees_the_id_aga
 
 # F8
 @pytest.mark.parametrize("channel", [*FEED_OF_ONE, DELIVERY_ACCEPTED], ids=lambda channel: channel.name)
+@pytest.mark.soak
 async def test_killed_between_recording_and_publishing_each_fact_is_said_once(
     harness: Harness, receiver: HttpReceiver, channel: Channel[Any]
 ) -> None:
@@ -91,6 +93,7 @@ async def test_killed_between_recording_and_publishing_each_fact_is_said_once(
     assert [await counted(harness, each) for each in FEED_OF_ONE] == [[1]] * 3
 
 
+@pytest.mark.soak
 async def test_killed_before_the_request_is_acknowledged_nothing_is_said_twice(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +111,7 @@ async def test_killed_before_the_request_is_acknowledged_nothing_is_said_twice(
     assert [await counted(harness, channel) for channel in FEED_OF_ONE] == [[1, 2]] * 3
 
 
+@pytest.mark.soak
 async def test_killed_between_publishing_a_retry_and_letting_go_of_it_nothing_is_said_twice(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +136,7 @@ async def test_killed_between_publishing_a_retry_and_letting_go_of_it_nothing_is
 
 
 @pytest.mark.parametrize("channel", [DELIVERY_ATTEMPTED, DELIVERY_FAILED, DELIVERY_SETTLED], ids=lambda each: each.name)
+@pytest.mark.soak
 async def test_killed_between_recording_a_retry_and_publishing_it_each_fact_is_said_once(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch, channel: Channel[Any]
 ) -> None:

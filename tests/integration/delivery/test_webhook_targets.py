@@ -38,16 +38,17 @@ def hook(url: str) -> dict[str, Any]:
 
 
 class Sending:
-    """Requests to one robot, and how each fared at first."""
+    """Requests to one robot, with the first result of each."""
 
     def __init__(self, harness: Harness) -> None:
-        self._world, self._count = harness, 0
+        self._harness = harness
+        self._count = 0
 
     async def __call__(self, at_once: int = 1) -> list[ChannelResult]:
         names = [f"r{self._count + number}" for number in range(at_once)]
         self._count += at_once
-        await asyncio.gather(*(self._world.request(name) for name in names))
-        accepted = await self._world.heard(DELIVERY_ACCEPTED, self._count)
+        await asyncio.gather(*(self._harness.request(name) for name in names))
+        accepted = await self._harness.events(DELIVERY_ACCEPTED, self._count)
         results = {event.data.request_id: event.data.result.results[0] for event in accepted}
         return [results[name] for name in names]
 

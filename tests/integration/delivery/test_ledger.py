@@ -80,11 +80,8 @@ async def settled(harness: Harness, count: int) -> list[Event[Any]]:
         heard += count - len(events)
 
 
-<<<<<<< HEAD
 # F5
-=======
 @pytest.mark.soak
->>>>>>> delivery
 @pytest.mark.once
 async def test_after_an_outage_one_command_delivers_all_that_was_given_up(
     harness: Harness, receiver: HttpReceiver

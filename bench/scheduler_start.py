@@ -19,7 +19,7 @@ from rota_contracts.streams import ROBOTS_BUCKET
 
 SERVICE = "scheduler"
 STARTS = 3
-KNOWN = '"robots are known"'
+KNOWN = '"robots loaded"'
 
 
 class Starts:

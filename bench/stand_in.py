@@ -12,8 +12,7 @@ from rota_contracts import catalog
 from rota_contracts.envelope import Event
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1, ExecutionStartedV1
 from rota_contracts.messages.executor_capacity import REPORT_S, ExecutorReportedV1
-
-EVERYBODY = "_all_"
+from rota_contracts.model import ALL
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class StandIn:
     async def _report(self) -> None:
         while True:
             report = ExecutorReportedV1(
-                executor_id="stand-in", capacity=self._capacity, at=now(), team_id=EVERYBODY, member_id=EVERYBODY
+                executor_id="stand-in", capacity=self._capacity, at=now(), team_id=ALL, member_id=ALL
             )
             await self.service.publish.observe(catalog.EXECUTOR_REPORTED, report)
             await asyncio.sleep(REPORT_S)

@@ -25,7 +25,7 @@ from starlette.routing import Route
 
 from bench.keeping import keep
 from rota_common import topology
-from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime import embedded_http
 from rota_common.runtime.embedded_servers import mongod, nats_server
 from rota_common.testing.processes import Processes
 from rota_contracts.catalog import process_subject
@@ -106,7 +106,7 @@ async def measure(stops: int, in_flight: int, seed: int) -> dict[str, Any]:
         services = _services(folder, server.url, mongo.url, url)
         client = await nats.connect(server.url)
         try:
-            async with serve_beside(Starlette(routes=routes), listener, lifespan="off", close_timeout=1):
+            async with embedded_http.serve(Starlette(routes=routes), listener, lifespan="off", close_timeout=1):
                 counting = await add_service(client, name="count", version="1.0.0")
                 await counting.add_endpoint(
                     name="count", subject=process_subject(TEAM, PROCESS), handler=outside.process

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime import embedded_http
 from rota_contracts.messages.execution import Execution
 from rota_contracts.robots.robot import Phase
 
@@ -53,7 +53,7 @@ class Planner:
     async def serve(self) -> None:
         """Until it is cancelled."""
         app = Starlette(routes=[Route("/", _plan, methods=["POST"])])
-        async with serve_beside(app, self._listener, lifespan="off", close_timeout=1):
+        async with embedded_http.serve(app, self._listener, lifespan="off", close_timeout=1):
             await self._stop.wait()
 
 

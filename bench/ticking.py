@@ -28,9 +28,14 @@ class Ticking:
         self._mongo = Mongo(mongo_url, name)
         self.database: Database = self._mongo.database
         self._clocks, self._queue = MongoClocks(self.database), MongoQueue(self._mongo, lease=settings.lease)
-        announce = EventPublisher(Publish(Bus(settings.nats_url, name="scheduler"), source="scheduler", clock=now), now)
+        publish = Publish(Bus(settings.nats_url, name="scheduler"), source="scheduler", clock=now)
         self.tick = Tick(
-            self._clocks, self._queue, announce, now, wake=lambda: None, lag=lambda: 0, every=settings.tick_every
+            clocks=self._clocks,
+            queue=self._queue,
+            publisher=EventPublisher(publish=publish, clock=now),
+            clock=now,
+            wake=lambda: None,
+            lag=lambda: 0,
         )
 
     async def prepare(self) -> None:
@@ -44,7 +49,7 @@ class Ticking:
         """Seconds of a tick that has so many robots to queue."""
         await make_due(self.database, count)
         there, began = await self._waiting(), perf_counter()
-        found = await self.tick()
+        found = await self.tick.queue_due()
         seconds = perf_counter() - began
         queued, left = await self._waiting() - there, await due_clocks(self.database)
         if (found, queued, left) != (count, count, 0):
@@ -54,7 +59,7 @@ class Ticking:
     async def idle(self) -> float:
         """Seconds of a tick that finds nothing."""
         began = perf_counter()
-        if found := await self.tick():
+        if found := await self.tick.queue_due():
             raise RuntimeError(f"expected an idle tick, {found} robots were due")
         return perf_counter() - began
 

@@ -16,7 +16,7 @@ from nats.micro.request import Request
 
 async def greet(request: Request) -> None:
     call = json.loads(request.data)
-    # call["step_id"] is the same when a call is made again: whoever sends or books something remembers it.
+    # call["step_id"] is the same when a call is made again: a process that sends or books something remembers it.
     await request.respond(json.dumps({"greeting": f"Hello, {call['args'][0]['name']}!"}).encode())
 
 

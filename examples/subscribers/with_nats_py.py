@@ -47,7 +47,7 @@ async def main(given: argparse.Namespace) -> None:
             if given.until_idle:
                 break
             continue
-        for message in messages:  # one after the other: whoever breaks off here goes on here
+        for message in messages:  # one at a time: after an interruption the reader continues here
             count = int(message.headers["ce-sequence"])
             if seen.is_new(message.subject, count):
                 handle(message.subject, count, message.headers, json.loads(message.data))

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from executor.domain import phases
-from executor.domain.run import Run, Word
+from executor.domain.run import Run, Signal
 from executor.ports import Runs
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 
@@ -33,5 +33,5 @@ async def overdue(runs: Runs, now: datetime, *, limit: int = 100) -> list[str]:
     return [run_id async for run_id in runs.overdue(now, limit=limit)]
 
 
-def a_word(action: str = "stop", word_id: str = "w1", **fields: Any) -> Word:
-    return Word.model_validate({"id": word_id, "action": action, "at": NOON, "reason": "no more"} | fields)
+def a_word(action: str = "stop", word_id: str = "w1", **fields: Any) -> Signal:
+    return Signal.model_validate({"id": word_id, "action": action, "at": NOON, "reason": "no more"} | fields)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from delivery_center.adapters.in_memory import InMemoryDeliveries
+from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.domain.delivery import Delivery, published
 from delivery_center.ports import DeliveryStore

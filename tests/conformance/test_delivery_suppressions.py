@@ -34,7 +34,7 @@ async def suppressions(
 
 @pytest.fixture
 def manage(suppressions: Suppressions) -> ManageSuppressions:
-    return ManageSuppressions(suppressions, lambda: NOON)
+    return ManageSuppressions(suppressions=suppressions, clock=lambda: NOON)
 
 
 def of(address: str, *, team: str = "acme", by: str = "ada", reason: str = "") -> Suppression:

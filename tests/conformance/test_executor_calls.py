@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from executor.adapters.fakes import MemoryCalls
+from executor.adapters.fakes import InMemoryCalls
 from executor.adapters.mongo_calls import MongoCalls
 from executor.ports import Calls
 from rota_common.stores.mongo import Mongo
@@ -20,7 +20,7 @@ LATER = NOON + timedelta(seconds=60)
 @pytest.fixture(params=["memory", "mongo"])
 async def calls(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Calls]:
     if request.param == "memory":
-        yield MemoryCalls()
+        yield InMemoryCalls()
         return
     mongo = Mongo(mongo_url, f"{mongo_prefix}_executor")
     store = MongoCalls(mongo.database)

@@ -12,7 +12,7 @@ from executor.domain import lifecycle
 from executor.domain.outcomes import NeedsInput
 from executor.domain.run import Run
 from executor.domain.signals import control
-from executor.domain.situation.recent import Glimpse, Lately
+from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from executor.domain.steps import RequestLearning, RunTurn
 from executor.ports import Runs
 from rota_common.stores.mongo import Mongo
@@ -23,7 +23,7 @@ from rota_contracts.robots.robot import Phase
 from tests.conformance.executor_store import created
 
 EARLIEST = NOON - timedelta(days=7)
-NOW = begun("clock").seen(execution_id="now")
+NOW = begun("clock").with_execution(execution_id="now")
 
 
 def ago(**time: float) -> datetime:
@@ -32,7 +32,7 @@ def ago(**time: float) -> datetime:
 
 def other(run_id: str, *, hours: float = 1, run: Run | None = None, **fields: Any) -> Run:
     """Another run of the robot, begun so many hours ago."""
-    return (run or at(RunTurn)).seen(execution_id=run_id, created_at=ago(hours=hours), **fields)
+    return (run or at(RunTurn)).with_execution(execution_id=run_id, created_at=ago(hours=hours), **fields)
 
 
 def over(run_id: str, finished_at: datetime, *, run: Run | None = None, hours: float = 200, **fields: Any) -> Run:
@@ -45,10 +45,10 @@ def reported(run_id: str, *, hours: float, **fields: Any) -> Run:
     return other(run_id, hours=hours, run=at(Phase.GOALS, run=begun("clock")), **fields)
 
 
-async def lately(runs: Runs, *others: Run, limit: int = 20) -> Lately:
+async def lately(runs: Runs, *others: Run, limit: int = 20) -> RecentRuns:
     for run in others:
         await created(runs, run)
-    return await runs.lately(NOW, earliest=EARLIEST, limit=limit)
+    return await runs.recent(NOW, earliest=EARLIEST, limit=limit)
 
 
 def ids(glimpses: Any) -> list[str]:
@@ -88,7 +88,7 @@ async def test_a_report_from_before_the_earliest_instant_counts_for_nothing(runs
 
 async def test_what_is_under_way_is_told_oldest_first_with_what_it_waits_for(runs: Runs) -> None:  # EX-11
     asks = lifecycle.apply(at(RunTurn), NeedsInput("Which Globex?"), now=NOON)
-    paused = control.parked(told(at(RunTurn), "pause"), now=NOON)
+    paused = control.park(told(at(RunTurn), "pause"), now=NOON)
     found = await lately(
         runs, other("asks", hours=2, run=asks), other("paused", hours=3, run=paused), other("works", hours=300), NOW
     )
@@ -100,9 +100,9 @@ async def test_what_is_under_way_is_told_oldest_first_with_what_it_waits_for(run
 
 async def test_of_what_ended_that_is_told_which_a_report_needs(runs: Runs) -> None:  # EX-11
     run = told(at(RequestLearning, run=begun("human")), "instruct", "be kind")
-    failed = over("a", ago(hours=1), run=run.seen(error="no model"))
+    failed = over("a", ago(hours=1), run=run.with_execution(error="no model"))
     (glimpse,) = (await lately(runs, failed)).ended
-    assert glimpse == Glimpse.model_validate(failed.execution.model_dump())
+    assert glimpse == RunExcerpt.model_validate(failed.execution.model_dump())
     assert (glimpse.error, glimpse.content and glimpse.content.summary) == ("no model", "Done.")
     assert (glimpse.interventions[0].text, glimpse.trigger.input.messages[0].text()) == ("be kind", "Look at Globex")
 
@@ -127,7 +127,7 @@ async def test_looking_around_reads_no_more_than_it_tells(what: str, mongo_url: 
             "run.execution.finished_at_-1",
         ),
     }[what]
-    for number in range(1, 50):  # what wasn't woken by the clock, and ended long ago
+    for number in range(1, 50):  # what wasn't run by the clock, and ended long ago
         await created(runs, over(f"e{number}", EARLIEST - timedelta(hours=number), hours=number))
     plan = await runs._runs.find(query).sort(order, -1).limit(20).explain()
     assert index in str(plan["queryPlanner"]["winningPlan"])

@@ -15,7 +15,7 @@ from tests.conformance.executor_store import LATER, SOON, a_run, bare, created, 
 async def test_a_run_is_created_once(runs: Runs) -> None:  # EX-04
     run = a_run()
     assert await runs.create(run, owner="first", until=SOON) == 1
-    assert await runs.create(run.seen(error="another"), owner="second", until=SOON) is None
+    assert await runs.create(run.with_execution(error="another"), owner="second", until=SOON) is None
     assert bare(await runs.find("e1")) == run
 
 
@@ -28,7 +28,7 @@ async def test_what_is_read_is_what_was_written_to_the_last_field(runs: Runs) ->
     run = a_run().model_copy(
         update={"feedback": "why", "attempts": 2, "failures": 1, "retry_at": LATER, "recalled": True}
     )
-    epoch = await created(runs, run.seen(notes=["mended"], error="x"))
+    epoch = await created(runs, run.with_execution(notes=["mended"], error="x"))
     saved = await runs.save(run, epoch)
     assert bare(saved) == run
     assert bare(await runs.find("e1")) == run
@@ -54,21 +54,21 @@ async def test_a_claim_that_has_ended_is_taken_with_the_next_epoch(runs: Runs) -
 
 async def test_a_run_that_was_given_back_is_taken_at_once(runs: Runs) -> None:
     run = a_run()
-    await runs.release(run.seen(error="so far"), await created(runs, run), look_at=LATER)
+    await runs.release(run.with_execution(error="so far"), await created(runs, run), check_at=LATER)
     claimed = await runs.claim("e1", owner="second", until=SOON, now=NOON)
     assert claimed is not None
-    assert (bare(claimed[0]), claimed[1]) == (run.seen(error="so far"), 3)
+    assert (bare(claimed[0]), claimed[1]) == (run.with_execution(error="so far"), 3)
 
 
 async def test_of_many_that_claim_a_run_one_gets_it(runs: Runs) -> None:
-    await runs.release(a_run(), await created(runs, a_run()), look_at=LATER)
+    await runs.release(a_run(), await created(runs, a_run()), check_at=LATER)
     claims = await asyncio.gather(*(runs.claim("e1", owner=f"w{n}", until=SOON, now=NOON) for n in range(10)))
     assert [claim[1] for claim in claims if claim is not None] == [3]
 
 
 async def test_a_run_that_is_over_is_never_claimed_and_never_overdue(runs: Runs) -> None:
     run = lifecycle.finish(a_run(), ExecStatus.COMPLETED, now=NOON)
-    await runs.release(run, await created(runs, a_run()), look_at=None)
+    await runs.release(run, await created(runs, a_run()), check_at=None)
     assert await runs.claim("e1", owner="second", until=LATER, now=LATER) is None
     assert await overdue(runs, LATER + timedelta(days=1)) == []
     assert bare(await runs.find("e1")) == run
@@ -79,23 +79,25 @@ async def test_whoever_lost_a_run_writes_nothing_any_more(runs: Runs) -> None:
     old = await created(runs, run)
     claimed = await runs.claim("e1", owner="second", until=LATER, now=SOON)
     assert claimed is not None
-    zombie = run.seen(error="written by a zombie")
+    zombie = run.with_execution(error="written by a zombie")
     with pytest.raises(Fenced):
         await runs.save(zombie, old)
     with pytest.raises(Fenced):
-        await runs.release(zombie, old, look_at=None)
+        await runs.release(zombie, old, check_at=None)
     with pytest.raises(Fenced):
         await runs.renew("e1", old, until=LATER)
     assert bare(await runs.find("e1")) == run
-    assert bare(await runs.save(run.seen(error="by its owner"), claimed[1])) == run.seen(error="by its owner")
+    assert bare(await runs.save(run.with_execution(error="by its owner"), claimed[1])) == run.with_execution(
+        error="by its owner"
+    )
 
 
 async def test_whoever_gave_a_run_back_writes_nothing_any_more(runs: Runs) -> None:
     run = a_run()
     epoch = await created(runs, run)
-    await runs.release(run, epoch, look_at=LATER)
+    await runs.release(run, epoch, check_at=LATER)
     with pytest.raises(Fenced):
-        await runs.save(run.seen(error="too late"), epoch)
+        await runs.save(run.with_execution(error="too late"), epoch)
     with pytest.raises(Fenced):
         await runs.renew("e1", epoch, until=LATER)
     assert bare(await runs.find("e1")) == run
@@ -103,35 +105,37 @@ async def test_whoever_gave_a_run_back_writes_nothing_any_more(runs: Runs) -> No
 
 async def test_a_run_that_nobody_holds_can_be_written_once_by_whoever_saw_it_so(runs: Runs) -> None:
     run = a_run()
-    assert await runs.peek("nobody") is None
+    assert await runs.read_free("nobody") is None
     epoch = await created(runs, run)
-    assert await runs.peek("e1") is None  # it is in hand
-    await runs.release(run, epoch, look_at=LATER)
-    first, second = await runs.peek("e1"), await runs.peek("e1")
+    assert await runs.read_free("e1") is None  # it is in hand
+    await runs.release(run, epoch, check_at=LATER)
+    first, second = await runs.read_free("e1"), await runs.read_free("e1")
     assert first is not None
     assert second is not None
     assert (bare(first[0]), first[1]) == (bare(second[0]), second[1])
-    assert bare(await runs.release(run.seen(error="first"), first[1], look_at=LATER)) == run.seen(error="first")
+    assert bare(await runs.release(run.with_execution(error="first"), first[1], check_at=LATER)) == run.with_execution(
+        error="first"
+    )
     with pytest.raises(Fenced):
-        await runs.release(run.seen(error="second"), second[1], look_at=LATER)
-    assert bare(await runs.find("e1")) == run.seen(error="first")
+        await runs.release(run.with_execution(error="second"), second[1], check_at=LATER)
+    assert bare(await runs.find("e1")) == run.with_execution(error="first")
 
 
 async def test_a_run_that_was_claimed_since_it_was_seen_is_not_written(runs: Runs) -> None:
     run = a_run()
-    await runs.release(run, await created(runs, run), look_at=LATER)
-    seen = await runs.peek("e1")
+    await runs.release(run, await created(runs, run), check_at=LATER)
+    seen = await runs.read_free("e1")
     assert seen is not None
     assert await runs.claim("e1", owner="second", until=SOON, now=NOON) is not None
     with pytest.raises(Fenced):
-        await runs.release(run.seen(error="too late"), seen[1], look_at=LATER)
+        await runs.release(run.with_execution(error="too late"), seen[1], check_at=LATER)
 
 
 async def test_a_run_that_is_over_is_not_there_to_go_on_with(runs: Runs) -> None:
     await runs.release(
-        lifecycle.finish(a_run(), ExecStatus.COMPLETED, now=NOON), await created(runs, a_run()), look_at=None
+        lifecycle.finish(a_run(), ExecStatus.COMPLETED, now=NOON), await created(runs, a_run()), check_at=None
     )
-    assert await runs.peek("e1") is None
+    assert await runs.read_free("e1") is None
 
 
 async def test_a_run_that_is_not_there_can_not_be_written(runs: Runs) -> None:
@@ -150,8 +154,8 @@ async def test_a_renewed_claim_lives_longer(runs: Runs) -> None:
 async def test_what_is_overdue_comes_in_the_order_of_its_waiting(runs: Runs) -> None:
     for run_id, seconds in (("late", 3), ("later", 5), ("latest", 9), ("held", 30)):
         await created(runs, a_run(run_id), until=NOON + timedelta(seconds=seconds))
-    await runs.release(a_run("waits"), await created(runs, a_run("waits")), look_at=NOON + timedelta(seconds=4))
-    await runs.release(a_run("asleep"), await created(runs, a_run("asleep")), look_at=LATER)
+    await runs.release(a_run("waits"), await created(runs, a_run("waits")), check_at=NOON + timedelta(seconds=4))
+    await runs.release(a_run("asleep"), await created(runs, a_run("asleep")), check_at=LATER)
     assert await overdue(runs, SOON) == ["late", "waits", "later", "latest"]
     assert await overdue(runs, SOON, limit=2) == ["late", "waits"]
     assert await overdue(runs, NOON) == []
@@ -159,16 +163,16 @@ async def test_what_is_overdue_comes_in_the_order_of_its_waiting(runs: Runs) -> 
 
 async def test_an_end_is_looked_at_until_it_was_told(runs: Runs) -> None:
     over = lifecycle.finish(a_run(), ExecStatus.CANCELLED, now=NOON)
-    await runs.release(over, await created(runs, a_run()), look_at=SOON)
+    await runs.release(over, await created(runs, a_run()), check_at=SOON)
     assert await overdue(runs, SOON) == ["e1"]
-    await runs.told("e1")
+    await runs.mark_announced("e1")
     assert await overdue(runs, LATER) == []
-    await runs.told("nobody")
+    await runs.mark_announced("nobody")
 
 
 async def test_a_run_that_is_not_over_is_looked_at_whatever_was_told(runs: Runs) -> None:
-    await runs.release(a_run(), await created(runs, a_run()), look_at=SOON)
-    await runs.told("e1")
+    await runs.release(a_run(), await created(runs, a_run()), check_at=SOON)
+    await runs.mark_announced("e1")
     assert await overdue(runs, SOON) == ["e1"]
 
 
@@ -199,8 +203,8 @@ async def test_a_list_shows_a_team_its_own_runs_only(runs: Runs) -> None:  # TG-
 
 async def test_a_list_can_be_of_one_status_and_says_how_each_went(runs: Runs) -> None:  # TG-21
     await created(runs, a_run("runs"))
-    failed = lifecycle.finish(a_run("fails").seen(error="no luck"), ExecStatus.FAILED, now=SOON)
-    await runs.release(failed, await created(runs, a_run("fails")), look_at=None)
+    failed = lifecycle.finish(a_run("fails").with_execution(error="no luck"), ExecStatus.FAILED, now=SOON)
+    await runs.release(failed, await created(runs, a_run("fails")), check_at=None)
     (line,) = (await runs.list(ListExecutions(team_id=TEAM, status=ExecStatus.FAILED))).executions
     assert (line.execution_id, line.status, line.error) == ("fails", ExecStatus.FAILED, "no luck")
     assert (line.trigger_type, line.created_at, line.finished_at) == ("event", NOON, SOON)
@@ -208,22 +212,22 @@ async def test_a_list_can_be_of_one_status_and_says_how_each_went(runs: Runs) ->
 
 async def test_a_run_that_nobody_holds_can_be_written_under_the_epoch_it_was_seen_with(runs: Runs) -> None:
     epoch = await created(runs, a_run())
-    assert await runs.peek("e1") is None  # held
-    await runs.release(a_run(), epoch, look_at=LATER)
-    seen = await runs.peek("e1")
+    assert await runs.read_free("e1") is None  # held
+    await runs.release(a_run(), epoch, check_at=LATER)
+    seen = await runs.read_free("e1")
     assert seen is not None
-    await runs.release(seen[0].seen(error="passed on"), seen[1], look_at=LATER)
+    await runs.release(seen[0].with_execution(error="passed on"), seen[1], check_at=LATER)
     with pytest.raises(Fenced):
-        await runs.release(seen[0].seen(error="too late"), seen[1], look_at=LATER)
+        await runs.release(seen[0].with_execution(error="too late"), seen[1], check_at=LATER)
     found = await runs.find("e1")
     assert found is not None
     assert found.execution.error == "passed on"
 
 
 async def test_a_claim_fences_whoever_has_only_looked(runs: Runs) -> None:
-    await runs.release(a_run(), await created(runs, a_run()), look_at=LATER)
-    seen = await runs.peek("e1")
+    await runs.release(a_run(), await created(runs, a_run()), check_at=LATER)
+    seen = await runs.read_free("e1")
     assert seen is not None
     assert await runs.claim("e1", owner="second", until=LATER, now=NOON) is not None
     with pytest.raises(Fenced):
-        await runs.release(seen[0], seen[1], look_at=LATER)
+        await runs.release(seen[0], seen[1], check_at=LATER)

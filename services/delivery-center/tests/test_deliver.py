@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from delivery_center.domain.facts import refused
-from delivery_center.ports import OutgoingMessage, Rejected, Sent, TransientReply
+from delivery_center.domain.facts import rejection
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from delivery_center.ports import Rejected, Sent, TransientReply
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.delivery import DeliveryRequestedV1, DeliveryType
 
@@ -42,7 +43,7 @@ async def test_a_parcel_holds_content_and_context(
     assert outgoing.context == request_for().context
 
 
-def test_a_request_has_no_channels(request_for: Any) -> None:  # DC-01, DC-02
+def test_a_request_has_no_channels(request_for: Any) -> None:  # DC-01, DC-02, DEC-32
     assert "channels" not in DeliveryRequestedV1.model_fields
     assert not hasattr(request_for(channels=["email"]), "channels")
 
@@ -181,7 +182,7 @@ async def test_content_that_cannot_be_read_stops_before_anything_is_sent(
     new_harness: Any, robot: Any, request_for: Any
 ) -> None:
     harness = new_harness(robot(TWO_HOOKS))
-    harness.texts.spoilt = Permanent("isn't what was stored")
+    harness.texts.damaged = Permanent("isn't what was stored")
     with pytest.raises(Permanent, match="isn't what was stored"):
         await harness.deliver(request_for())
     assert harness.webhook.sent == []
@@ -196,7 +197,7 @@ async def test_what_others_say_is_cut_and_always_writable(new_harness: Any, robo
 
 
 def test_whoever_waits_for_a_buried_request_is_answered(request_for: Any) -> None:
-    answer = refused(request_for(), "broken")
+    answer = rejection(request_for(), "broken")
     assert (answer.request_id, answer.execution_id) == ("r1", "e1")
     assert (answer.result.success, answer.result.error, answer.result.results) == (False, "broken", [])
 

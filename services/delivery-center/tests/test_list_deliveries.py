@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from delivery_center.delivery_log.list_deliveries import list_deliveries
+from delivery_center.delivery_log.list_deliveries import ListDeliveries
 from delivery_center.ports import Rejected, TransientReply
-from rota_contracts.messages.delivery_log import DeliveryPage, ListDeliveries
+from rota_contracts.messages import delivery_log as messages
+from rota_contracts.messages.delivery_log import DeliveryPage
 
 TWO_HOOKS = {
     "preferences": {"webhook": {"targets": [{"url": "https://a.example/1?k=s"}, {"url": "https://a.example/2"}]}}
@@ -12,7 +13,9 @@ TWO_HOOKS = {
 
 
 async def listed(harness: Any, **fields: Any) -> DeliveryPage:
-    return await list_deliveries(ListDeliveries.model_validate({"team_id": "acme"} | fields), harness.deliveries)
+    return await ListDeliveries(harness.deliveries)(
+        messages.ListDeliveries.model_validate({"team_id": "acme"} | fields)
+    )
 
 
 async def test_each_delivery_says_how_it_stands_with_each_target(

@@ -124,7 +124,7 @@ def test_only_an_address_where_nobody_is_bounces_hard(code: int, message: str, h
 
 
 def email(server: MailServer | None = NOWHERE) -> AiosmtplibEmail:
-    return AiosmtplibEmail(server, Composer(InMemoryFiles()), InMemorySuppressions(), timeout=1, patience=2)
+    return AiosmtplibEmail(server, Composer(InMemoryFiles()), InMemorySuppressions(), timeout=1, files_timeout=2)
 
 
 async def test_without_a_mail_server_a_target_says_what_is_missing(outgoing: Any) -> None:

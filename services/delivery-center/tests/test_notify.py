@@ -9,7 +9,7 @@ from nats.errors import TimeoutError as NatsTimeout
 
 from delivery_center.adapters.in_memory import InMemorySubscriptions
 from delivery_center.adapters.nats_notify import NatsNotify
-from delivery_center.ports import OutgoingMessage
+from delivery_center.domain.outgoing_message import OutgoingMessage
 from rota_common.errors import Transient
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event

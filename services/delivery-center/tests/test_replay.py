@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from delivery_center.adapters.httpx_webhook import payload
-from delivery_center.delivery_log.list_deliveries import list_deliveries
+from delivery_center.delivery_log.list_deliveries import ListDeliveries
 from delivery_center.delivery_log.replay import Replay
 from delivery_center.ports import Rejected, TransientReply
 from rota_common.errors import Permanent
 from rota_contracts.messages.delivery import DeliveryPermission, Permission
-from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries, ReplayDeliveriesReply
+from rota_contracts.messages.delivery_log import ListDeliveries as Question
+from rota_contracts.messages.delivery_log import ReplayDeliveries, ReplayDeliveriesReply
 
 GONE = Rejected("answered 410", details={"status": 410, "body": "gone"})
 
@@ -22,17 +23,17 @@ def hooks(*paths: str) -> dict[str, Any]:
 
 async def replayed(harness: Any, **fields: Any) -> ReplayDeliveriesReply:
     asked = ReplayDeliveries.model_validate({"team_id": "acme", "replay_id": "p1"} | fields)
-    return await Replay(harness.deliveries, harness.robots, harness.clock)(asked)
+    return await Replay(log=harness.deliveries, robots=harness.robots, clock=harness.clock)(asked)
 
 
 async def states(harness: Any) -> dict[str, list[str]]:
     """Of the targets of each delivery."""
-    found = await list_deliveries(ListDeliveries(team_id="acme"), harness.deliveries)
+    found = await ListDeliveries(harness.deliveries)(Question(team_id="acme"))
     return {each.request_id: [target.state.value for target in each.targets] for each in found.deliveries}
 
 
 @pytest.fixture
-async def new_harness(new_harness: Any, robot: Any, request_for: Any) -> Any:
+async def harness(new_harness: Any, robot: Any, request_for: Any) -> Any:
     """The first of two targets was given up, the second was reached."""
     made = new_harness(robot(hooks("1", "2")))
     made.webhook.script = [GONE]
@@ -193,4 +194,4 @@ async def test_a_page_that_never_ended_there_is_refused(harness: Any, after: str
     with pytest.raises(Permanent, match="the next of an earlier answer"):
         await replayed(harness, after=after)
     with pytest.raises(Permanent, match="the next of an earlier answer"):
-        await list_deliveries(ListDeliveries(team_id="acme", after=after), harness.deliveries)
+        await ListDeliveries(harness.deliveries)(Question(team_id="acme", after=after))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from delivery_center.adapters.in_memory import InMemoryDeliveries
+from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
 from delivery_center.attempts.sweep import Sweep
 from delivery_center.domain.delivery import Delivery
 from delivery_center.ports import Rejected, Sent, TransientReply
@@ -195,7 +195,7 @@ async def test_content_that_cannot_be_read_any_more_is_given_up(new_harness: Any
     harness = new_harness(robot(HOOK))
     harness.webhook.script = [DOWN]
     await harness.deliver(request_for())
-    harness.texts.spoilt = Permanent("isn't what was stored")
+    harness.texts.damaged = Permanent("isn't what was stored")
     harness.pass_time(seconds=6)
     await harness.retry_what_is_due()
     assert harness.published("delivery.failed")[0].result.error == "isn't what was stored"
@@ -218,7 +218,7 @@ async def test_the_sweep_survives_a_store_that_is_away_and_a_retry_that_fails(
     await harness.deliver(request_for())
     harness.publisher.failures = [ConnectionError("NATS is away")]
     harness.pass_time(seconds=6)
-    sweep = asyncio.create_task(Sweep(harness.retry, interval=0.001)())
+    sweep = asyncio.create_task(Sweep(retry=harness.retry, interval=0.001)())
     async with asyncio.timeout(5):
         while harness.published("delivery.settled") == []:
             await asyncio.sleep(0.001)

@@ -16,7 +16,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.now = NOON
-        self.manage = ManageSubscriptions(InMemorySubscriptions(), lambda: self.now)
+        self.manage = ManageSubscriptions(subscriptions=InMemorySubscriptions(), clock=lambda: self.now)
 
     async def add(self, subscriber: str, channel: str = "sales", team: str = "acme") -> SubscriptionPage:
         return await self.manage.add(Subscribe(team_id=team, channel=channel, subscriber=subscriber))

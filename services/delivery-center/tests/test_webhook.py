@@ -12,7 +12,8 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, retry_after
-from delivery_center.ports import Gone, OutgoingMessage, Rejected, ResolvedAttachment, Sent, TransientReply
+from delivery_center.domain.outgoing_message import OutgoingMessage, ResolvedAttachment
+from delivery_center.ports import Gone, Rejected, Sent, TransientReply
 from rota_common.clock import now
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.delivery import DeliveryContent

@@ -7,25 +7,25 @@ from typing import Any
 
 from services.executor.tests.lives import GOOD, answer
 
-from executor.adapters.fakes import MemoryRuns
+from executor.adapters.fakes import InMemoryRuns
 from executor.domain import lifecycle
 from executor.domain.outcomes import Outcome, VerdictGiven
-from executor.domain.run import Run, Word
+from executor.domain.run import Run, Signal
 from executor.domain.steps import Question, Step
 from executor.ports import Scope
-from executor.signals import GiveWord
-from executor.steps.step_runner import Heard
-from executor.worker import Drive, Pace
+from executor.signals import SendSignal
+from executor.steps.step_runner import StepResult
+from executor.worker import RunWorker, Timeouts
 from rota_common.testing.samples import TEAM, SetClock
 
-PACE = Pace(lease=10, patience=60)
+PACE = Timeouts(lease=10, patience=60)
 Doing = Callable[[Run, Step], Awaitable[Outcome]]
 
 
 class Told:
     """What was announced, and how the run was stored at that moment. What is `away` can't be told."""
 
-    def __init__(self, runs: MemoryRuns) -> None:
+    def __init__(self, runs: InMemoryRuns) -> None:
         self._runs = runs
         self.facts: list[str] = []
         self.asked: list[tuple[Question, Run | None]] = []
@@ -45,7 +45,7 @@ class Told:
     async def parked(self, run: Run) -> None:
         await self._tell(f"parked {run.parks}")
 
-    async def intervened(self, run: Run, word: Word) -> None:
+    async def intervened(self, run: Run, word: Signal) -> None:
         await self._tell(f"intervened {word.action}")
 
     async def control(self, team: str, member: str | None, action: str, run_ids: list[str], reason: str) -> None:
@@ -63,28 +63,28 @@ class Told:
 class Desk:
     """A worker with its surroundings. `doing` may be exchanged for what should happen while a step is carried out."""
 
-    def __init__(self, *, expected: str = "", pace: Pace = PACE, runs: MemoryRuns | None = None) -> None:
-        self.runs, self.clock, self.steps = runs or MemoryRuns(), SetClock(), list[str]()
+    def __init__(self, *, expected: str = "", pace: Timeouts = PACE, runs: InMemoryRuns | None = None) -> None:
+        self.runs, self.clock, self.steps = runs or InMemoryRuns(), SetClock(), list[str]()
         self.told = Told(self.runs)
         self._expected = expected
         self.doing: Doing = self.well
         self.drive = self.worker("first", pace)
 
-    def worker(self, owner: str, pace: Pace = PACE) -> Drive:
+    def worker(self, owner: str, pace: Timeouts = PACE) -> RunWorker:
         given: dict[str, Any] = {"owner": owner, "pace": pace, "clock": self.clock, "random": Random(7)}
         perform: Any = self._perform
         announce: Any = self.told
-        return Drive(self.runs, perform, announce, **given)
+        return RunWorker(self.runs, perform, announce, **given)
 
-    def giving(self, drive: Drive | None = None) -> GiveWord:
+    def giving(self, drive: RunWorker | None = None) -> SendSignal:
         """Whoever passes words on, beside `drive`."""
         announce: Any = self.told
-        return GiveWord(self.runs, drive or self.drive, announce, self.clock)
+        return SendSignal(self.runs, drive or self.drive, announce, self.clock)
 
-    async def say(self, action: str, *, give: GiveWord | None = None, **fields: Any) -> None:
+    async def say(self, action: str, *, give: SendSignal | None = None, **fields: Any) -> None:
         """A word to all runs, and what follows from it at once."""
         give = give or self.giving()
-        word = Word.model_validate({"id": f"w-{len(self.told.facts)}", "action": action, "at": self.clock()} | fields)
+        word = Signal.model_validate({"id": f"w-{len(self.told.facts)}", "action": action, "at": self.clock()} | fields)
         await give(Scope(TEAM), word)
         while give._going:
             await asyncio.wait(give._going)
@@ -92,9 +92,9 @@ class Desk:
     async def well(self, run: Run, step: Step) -> Outcome:
         return answer(run, step, tasks=1, expected=self._expected)
 
-    async def _perform(self, run: Run, step: Step) -> AsyncIterator[Heard]:
+    async def _perform(self, run: Run, step: Step) -> AsyncIterator[StepResult]:
         self.steps.append(type(step).__name__)
-        yield Heard(await self.doing(run, step))
+        yield StepResult(await self.doing(run, step))
 
     async def found(self) -> Run:
         run = await self.runs.find("e1")

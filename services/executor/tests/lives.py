@@ -21,7 +21,7 @@ from executor.domain.outcomes import (
     VerdictGiven,
     Written,
 )
-from executor.domain.run import Run, Surroundings, Word
+from executor.domain.run import Run, Signal, Situation
 from executor.domain.signals import control
 from executor.domain.steps import (
     AskAgent,
@@ -60,7 +60,7 @@ PATIENCE = timedelta(seconds=60)
 GOOD = ValidationResult(passed=True, score=0.9)
 BAD = ValidationResult(passed=False, score=0.2, issues=["too short", "no figures"])
 CONTENT = DeliveryContent(summary="Done.", body=Text(inline="# Done"))
-AROUND = Surroundings(pending="- paused: Globex", since=NOON - timedelta(days=1), happened="- it rained")
+AROUND = Situation(pending="- paused: Globex", since=NOON - timedelta(days=1), happened="- it rained")
 DELIVERED = DeliveryResult(request_id="r1", content=CONTENT, success=True)
 
 
@@ -121,7 +121,7 @@ def taken(run: Run, outcome: Outcome) -> Run:
     """`outcome` applied, after the run has been put to wait if that is what its step does."""
     step = lifecycle.next_step(run)
     if isinstance(step, RequestVerdict | RequestDelivery | RequestLearning):
-        run = lifecycle.asking(run, step, now=NOON, patience=PATIENCE)
+        run = lifecycle.wait_for_answer(run, step, now=NOON, patience=PATIENCE)
     return lifecycle.apply(run, outcome, now=NOON)
 
 
@@ -187,15 +187,15 @@ def well(run: Run, **answers: Any) -> Run:
     return taken(run, answer(run, lifecycle.next_step(run), **answers))
 
 
-def a_word(action: str, text: str = "", **fields: Any) -> Word:
+def a_word(action: str, text: str = "", **fields: Any) -> Signal:
     messages = [{"content": text}] if text else []
     given = {"id": f"w-{action}", "action": action, "messages": messages, "at": NOON}
-    return Word.model_validate(given | fields)
+    return Signal.model_validate(given | fields)
 
 
 def told(run: Run, action: str, text: str = "", *, at: datetime = NOON, **fields: Any) -> Run:
     """The run after one word."""
-    return control.heed(run, a_word(action, text, **fields), now=at)
+    return control.apply_signal(run, a_word(action, text, **fields), now=at)
 
 
 def effect(run: Run) -> str:

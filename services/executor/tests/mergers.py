@@ -36,4 +36,4 @@ def failed(run: Run) -> Run:
 def an_earlier(run_id: str, *, minutes: int = 5, run: Run | None = None) -> Run:
     """A run of the same robot that began before."""
     run = run or at(RunTurn)
-    return run.seen(execution_id=run_id, created_at=NOON - timedelta(minutes=minutes))
+    return run.with_execution(execution_id=run_id, created_at=NOON - timedelta(minutes=minutes))

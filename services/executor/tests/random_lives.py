@@ -14,7 +14,7 @@ from services.executor.tests.lives import AROUND, BAD, DELIVERED, GOOD, a_word, 
 from services.executor.tests.workshop import TOOLS
 
 from executor.domain import journal, lifecycle
-from executor.domain.conversation.chat import Said, ToolCall
+from executor.domain.conversation.chat import ModelReply, ToolCall
 from executor.domain.outcomes import (
     CallsBegun,
     DeliveryTaken,
@@ -31,8 +31,8 @@ from executor.domain.outcomes import (
     Used,
     VerdictGiven,
 )
-from executor.domain.planning.interpret import Kept, interpret
-from executor.domain.run import CALLBACK, Run, Word
+from executor.domain.planning.interpret import LargeTexts, interpret
+from executor.domain.run import CALLBACK, Run, Signal
 from executor.domain.steps import (
     AskAgent,
     BeginCalls,
@@ -79,13 +79,13 @@ TEXTS = {
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens to a run. `said`: the model's words behind `outcome`; `of`: the step that it came of."""
+    """Something that happens to a run. `said`: the model's words behind `outcome`; `step`: the one it belongs to."""
 
     kind: str
     outcome: Outcome | None = None
-    of: str = ""
-    said: Said | None = None
-    word: Word | None = None
+    step: str = ""
+    said: ModelReply | None = None
+    word: Signal | None = None
     grant: int = 0
     status: ExecStatus = ExecStatus.COMPLETED
 
@@ -96,7 +96,7 @@ class Chance:
 
     draw: Callable[[st.SearchStrategy[Any]], Any]
     mischief: int = 0
-    words: list[Word] = field(default_factory=list)
+    words: list[Signal] = field(default_factory=list)
 
     def one_of(self, *options: Any) -> Any:
         """The first, once there is no mischief left."""
@@ -168,8 +168,8 @@ def _model(run: Run, step: AskAgent | RunTurn, chance: Chance) -> Event:
     failed = chance.one_of(None, None, None, StepDelayed("busy", 3), StepFailed("refused"))
     if failed is not None:
         return Event("took", failed, describe(step))
-    said = _turn(chance) if isinstance(step, RunTurn) else Said(text=_phase(run, step.phase, chance))
-    return Event("took", interpret(run, step, said, TOOLS, Kept()), describe(step), said=said)
+    said = _turn(chance) if isinstance(step, RunTurn) else ModelReply(text=_phase(run, step.phase, chance))
+    return Event("took", interpret(run, step, said, TOOLS, LargeTexts()), describe(step), said=said)
 
 
 def _phase(run: Run, phase: Phase, chance: Chance) -> str:
@@ -180,12 +180,14 @@ def _phase(run: Run, phase: Phase, chance: Chance) -> str:
     return str(chance.one_of(json.dumps({"tasks": tasks}), '{"tasks": [], "reason": "done"}', "no plan", ASKS))
 
 
-def _turn(chance: Chance) -> Said:
+def _turn(chance: Chance) -> ModelReply:
     kind = chance.one_of("answer", "tools", "tools", "nothing", "ask")
     if kind == "tools":
         names = chance.draw(st.lists(st.sampled_from(["crm__lookup", "crm__note", "shell"]), min_size=1, max_size=3))
-        return Said(calls=[ToolCall(id=f"c{n}", name=name, arguments={"n": n % 2}) for n, name in enumerate(names)])
-    return Said(text={"answer": "42", "nothing": " ", "ask": ASKS}[kind])
+        return ModelReply(
+            calls=[ToolCall(id=f"c{n}", name=name, arguments={"n": n % 2}) for n, name in enumerate(names)]
+        )
+    return ModelReply(text={"answer": "42", "nothing": " ", "ask": ASKS}[kind])
 
 
 def _called(task_id: str, use: ToolUse, chance: Chance) -> Event:
@@ -231,17 +233,17 @@ def happen(run: Run, event: Event) -> Run:
     """The run after an event, noted in its trail."""
     match event.kind:
         case "parked":
-            return journal.parked(run, now=NOON)
+            return journal.record_parked(run, now=NOON)
         case "granted":
-            return journal.granted(run, event.grant, now=NOON)
+            return journal.record_granted(run, event.grant, now=NOON)
         case "expired":
-            return journal.expired(run, now=run.expires_at or NOON)
+            return journal.record_expired(run, now=run.expires_at or NOON)
         case "taken over":
-            return journal.taken_over(run, now=NOON)
+            return journal.record_taken_over(run, now=NOON)
         case "finished":
-            return journal.finished(run, event.status, now=NOON)
+            return journal.record_finished(run, event.status, now=NOON)
         case "word":
-            return journal.heard(run.model_copy(update={"inbox": [event.word]}), now=NOON)
+            return journal.record_signals(run.model_copy(update={"inbox": [event.word]}), now=NOON)
     assert event.outcome is not None
     said = Text(inline=event.said.model_dump_json()) if event.said is not None else None
-    return journal.took(run, event.outcome, now=NOON, of=event.of, said=said, tools=TOOLS, retry_after=5)
+    return journal.record_outcome(run, event.outcome, now=NOON, step=event.step, said=said, tools=TOOLS, retry_after=5)

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from executor.adapters.fakes import MemoryCalls, MemoryRuns
+from executor.adapters.fakes import InMemoryCalls, InMemoryRuns
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
-from executor.calls import CallAnAgent, FindRobot, Hold, nobody
-from executor.domain.conversation.chat import Said
+from executor.calls import CallAgents, FindRobot, LeaseSettings, nobody
+from executor.domain.conversation.chat import ModelReply
 from executor.ports import Prompt
 from executor.steps.step_runner import Models
 from rota_common.bus.rpc import StillWorking
@@ -33,16 +33,16 @@ class SlowModel:
         self.reached, self.go = asyncio.Event(), asyncio.Event()
         self.fail: Exception | None = None
 
-    async def complete(self, prompt: Prompt) -> Said:
+    async def complete(self, prompt: Prompt) -> ModelReply:
         self.prompts.append(prompt)
         self.reached.set()
         await self.go.wait()
         if self.fail is not None:
             raise self.fail
-        return Said(text=f'{{"answer": {len(self.prompts)}}}')
+        return ModelReply(text=f'{{"answer": {len(self.prompts)}}}')
 
 
-class WatchedCalls(MemoryCalls):
+class WatchedCalls(InMemoryCalls):
     def __init__(self) -> None:
         super().__init__()
         self.renewed = asyncio.Event()
@@ -62,9 +62,9 @@ class Replicas:
 
     def replica(
         self, owner: str = "first", *, lease: float = LEASE, patience: float = 5, robot: FindRobot = nobody
-    ) -> CallAnAgent:
-        hold, runs = Hold(owner, lease), MemoryRuns()
-        return CallAnAgent(self.calls, runs, self._models, Agents(), self.clock, hold, robot=robot, patience=patience)
+    ) -> CallAgents:
+        hold, runs = LeaseSettings(owner, lease), InMemoryRuns()
+        return CallAgents(self.calls, runs, self._models, Agents(), self.clock, hold, robot=robot, patience=patience)
 
 
 @pytest.fixture
@@ -190,6 +190,6 @@ async def test_without_an_execution_the_robots_own_words_are_in_the_prompt(world
 
 async def test_a_rehearsed_answer_repeats_the_words_it_was_given() -> None:
     models = Models(Connectors("rehearsal", environ={}), real=SlowModel(), rehearsal=RehearsalModel())
-    call = CallAnAgent(MemoryCalls(), MemoryRuns(), models, Agents(), SetClock(), Hold("first", LEASE))
+    call = CallAgents(InMemoryCalls(), InMemoryRuns(), models, Agents(), SetClock(), LeaseSettings("first", LEASE))
     answer = await call(a_call(assistant_id="rota.message", messages=[Message(content="What is due?")]))
     assert (answer.content, answer.model) == ("Rehearsed answer to: What is due?", "rehearsal")

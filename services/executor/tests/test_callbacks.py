@@ -55,11 +55,11 @@ def promised(run: Run) -> Run:
 
 
 def waiting(**fields: Any) -> Run:
-    return journal.parked(promised(calling(**fields)), now=NOON)
+    return journal.record_parked(promised(calling(**fields)), now=NOON)
 
 
 def came(run: Run, output: Text | None = RESULT, *, at: datetime = LATER, **fields: Any) -> Run:
-    return control.heed(run, a_word(CALLBACK, id="cb", callback=SECRET, output=output, **fields), now=at)
+    return control.apply_signal(run, a_word(CALLBACK, id="cb", callback=SECRET, output=output, **fields), now=at)
 
 
 def test_a_call_of_a_process_tells_where_its_result_may_be_sent() -> None:
@@ -74,14 +74,14 @@ def test_a_promised_result_is_waited_for_without_a_slot_and_says_so() -> None:
     assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
     assert run.execution.progress.text == "task task-1: waits for the result of process crm.pay"
     assert run.holds_for == "waits for the result of process crm.pay"
-    run = journal.parked(run, now=NOON)
+    run = journal.record_parked(run, now=NOON)
     assert (lifecycle.next_step(run), run.parks, run.execution.status) == (Park(), 1, ExecStatus.WAITING)
     assert (run.execution.deadline_at, run.time_left) == (None, 30 * 60)
     assert run.expires_at == NOON + timedelta(days=7)
 
 
 def test_a_result_is_what_the_answer_would_have_been() -> None:
-    later = journal.granted(came(waiting()), 1, now=LATER)
+    later = journal.record_granted(came(waiting()), 1, now=LATER)
     at_once = taken(calling(), Used("task-1", key(calling()), RESULT))
     for run in (later, at_once):
         step = lifecycle.next_step(run)
@@ -109,8 +109,8 @@ def test_an_error_that_comes_later_fails_the_task_as_it_would_have_at_once() -> 
 def test_a_result_that_never_comes_fails_the_task_in_words() -> None:
     run = waiting()
     assert run.expires_at is not None
-    assert journal.expired(run, now=run.expires_at - timedelta(seconds=1)) is run
-    run = journal.expired(run, now=run.expires_at)
+    assert journal.record_expired(run, now=run.expires_at - timedelta(seconds=1)) is run
+    run = journal.record_expired(run, now=run.expires_at)
     (result,) = run.execution.results
     assert (result.status, result.error) == (TaskStatus.FAILED, "no result came within 7d")
     assert (lifecycle.next_step(run), run.execution.status) == (RequestSlot(1), ExecStatus.PENDING)
@@ -125,7 +125,7 @@ def test_how_long_a_result_is_waited_for_is_the_robots_to_say() -> None:
     robot = GOING_ON.model_validate(GOING_ON.model_dump() | {"robot_config": config})
     run = promised(well(with_tasks(a_process_task(1), robot=robot)))
     assert run.expires_at == NOON + timedelta(minutes=90)
-    assert journal.expired(run, now=run.expires_at).execution.results[0].error == "no result came within 90m"
+    assert journal.record_expired(run, now=run.expires_at).execution.results[0].error == "no result came within 90m"
 
 
 def test_the_first_result_counts() -> None:
@@ -156,7 +156,7 @@ def test_a_result_of_a_call_that_is_to_be_made_again_is_taken() -> None:
 
 
 def test_a_call_that_is_made_again_has_the_same_callback() -> None:
-    run = control.hear(journal.taken_over(calling(executor_id="crm.ping"), now=NOON), now=NOON)
+    run = control.apply_signals(journal.record_taken_over(calling(executor_id="crm.ping"), now=NOON), now=NOON)
     step = lifecycle.next_step(run)
     assert isinstance(step, BeginCalls)
     run = taken(run, CallsBegun("task-1", list(step.uses), {step.uses[0].step_id: "another"}))
@@ -165,15 +165,15 @@ def test_a_call_that_is_made_again_has_the_same_callback() -> None:
 
 def test_a_worker_that_takes_a_waiting_run_over_loses_no_promise() -> None:
     run = waiting()
-    assert journal.taken_over(run, now=LATER) is run
-    assert isinstance(lifecycle.next_step(journal.granted(came(run), 1, now=LATER)), CheckRules)
+    assert journal.record_taken_over(run, now=LATER) is run
+    assert isinstance(lifecycle.next_step(journal.record_granted(came(run), 1, now=LATER)), CheckRules)
 
 
 def test_after_a_crash_in_a_call_its_result_is_known_if_it_is_here() -> None:
     known = calling().model_copy(update={"inbox": [a_word(CALLBACK, callback=SECRET, output=RESULT)]})
-    run = journal.heard(journal.taken_over(known, now=NOON), now=NOON)
+    run = journal.record_signals(journal.record_taken_over(known, now=NOON), now=NOON)
     assert isinstance(lifecycle.next_step(run), CheckRules)
-    lost = journal.taken_over(calling(), now=NOON)
+    lost = journal.record_taken_over(calling(), now=NOON)
     assert (lost.execution.results[0].error or "").startswith("outcome unknown")
 
 
@@ -197,7 +197,7 @@ def test_a_run_that_waits_can_be_stopped() -> None:  # TG-16
 def test_a_task_that_waits_can_be_cancelled() -> None:  # TG-07
     run = told(waiting(), "task.cancel", task={"id": "task-1"})
     assert (run.execution.results[0].status, run.expires_at) == (TaskStatus.SKIPPED, None)
-    step = lifecycle.next_step(journal.granted(run, 1, now=LATER))
+    step = lifecycle.next_step(journal.record_granted(run, 1, now=LATER))
     assert isinstance(step, RunTurn)
     assert effect(came(run)) == "too late: the call of process crm.pay is over"
 
@@ -212,15 +212,15 @@ def test_nothing_that_people_say_is_the_result(action: str) -> None:  # TG-07
 def test_a_run_that_waited_replays_to_the_same_execution(end: str) -> None:  # F24
     run = begun(robot=GOING_ON)
     for outcome in before_the_call(run):
-        run = journal.took(run, outcome, now=NOON)
-    run = journal.parked(journal.took(run, Promised("task-1", key(run)), now=NOON), now=NOON)
+        run = journal.record_outcome(run, outcome, now=NOON)
+    run = journal.record_parked(journal.record_outcome(run, Promised("task-1", key(run)), now=NOON), now=NOON)
     error, output = ("no", None) if end == "failed" else (None, RESULT)
     word = a_word(CALLBACK, callback=SECRET, output=output, error=error)
     if end == "expired":
-        run = journal.expired(run, now=NOON + timedelta(days=7))
-    run = journal.heard(run.model_copy(update={"inbox": [word]}), now=LATER)
-    run = journal.granted(run, 1, now=LATER)
-    trail = [type(entry).model_validate_json(entry.model_dump_json()) for entry in run.fresh]
+        run = journal.record_expired(run, now=NOON + timedelta(days=7))
+    run = journal.record_signals(run.model_copy(update={"inbox": [word]}), now=LATER)
+    run = journal.record_granted(run, 1, now=LATER)
+    trail = [type(entry).model_validate_json(entry.model_dump_json()) for entry in run.unsaved]
     answer = replayed(run, trail, [""] * len(trail))
     assert (answer.difference, answer.same) == ("", True)
     assert SECRET not in run.execution.model_dump_json()  # everybody may read that

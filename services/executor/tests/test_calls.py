@@ -216,7 +216,7 @@ def test_a_call_answers_once() -> None:
 
 def test_a_worker_that_died_before_its_call_began_leaves_nothing_to_mend() -> None:
     for run in (with_tasks(an_mcp_task(1)), with_tasks(a_task(1))):
-        assert tasks.taken_over(run, now=NOON) is run
+        assert tasks.take_over(run, now=NOON) is run
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_worker_that_died_before_its_call_began_leaves_nothing_to_mend() -> No
 )
 def test_after_a_crash_an_idempotent_call_is_made_again_under_the_same_id(task: Task) -> None:
     run, step = begun(task)
-    run = tasks.taken_over(run, now=NOON)
+    run = tasks.take_over(run, now=NOON)
     again = lifecycle.next_step(run)
     assert isinstance(again, BeginCalls)
     assert [use.step_id for use in again.uses] == [use.step_id for use in step.uses]
@@ -235,7 +235,7 @@ def test_after_a_crash_an_idempotent_call_is_made_again_under_the_same_id(task: 
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
 def test_after_a_crash_another_call_fails_its_task_for_nobody_knows_what_became_of_it(task: Task, robot: Any) -> None:
     run, _ = begun(task, a_task(2), robot=robot)
-    run = tasks.taken_over(run, now=NOON)
+    run = tasks.take_over(run, now=NOON)
     result = run.execution.results[0]
     name = task.executor_id
     lost = f"outcome unknown: its worker ended while it called {name}, which isn't declared idempotent"
@@ -251,7 +251,7 @@ def test_after_a_crash_another_call_fails_its_task_for_nobody_knows_what_became_
 
 def test_after_a_crash_in_several_calls_what_is_done_stays_and_what_is_harmless_is_made_again() -> None:
     run = taken(thinking("a", "b", idempotent=True), used("a"))
-    run = tasks.taken_over(run, now=NOON)
+    run = tasks.take_over(run, now=NOON)
     assert statuses(run) == {"a": "completed", "b": "pending"}
     step = lifecycle.next_step(run)
     assert isinstance(step, BeginCalls)
@@ -261,7 +261,7 @@ def test_after_a_crash_in_several_calls_what_is_done_stays_and_what_is_harmless_
 def test_after_a_crash_in_several_calls_one_that_is_lost_is_enough_to_fail_the_task() -> None:
     run = with_tasks(a_task(1), a_task(2), robot=GOING_ON)
     run = well(taken(run, Thought("task-1", "", [*uses("a", idempotent=True), *uses("b", "c")])))
-    run = tasks.taken_over(taken(run, used("c")), now=NOON)
+    run = tasks.take_over(taken(run, used("c")), now=NOON)
     assert statuses(run) == {"a": "pending", "b": "unknown", "c": "completed"}
     assert (run.execution.results[0].error or "").startswith("outcome unknown: its worker ended while it called b, ")
     step = lifecycle.next_step(run)
@@ -270,7 +270,7 @@ def test_after_a_crash_in_several_calls_one_that_is_lost_is_enough_to_fail_the_t
 
 
 def test_what_a_dead_worker_says_late_is_not_heard_any_more() -> None:
-    run = tasks.taken_over(thinking("a"), now=NOON)
+    run = tasks.take_over(thinking("a"), now=NOON)
     assert taken(run, used("a")) == run
 
 
@@ -281,4 +281,4 @@ def test_to_be_taken_over_changes_nothing_where_no_call_is_under_way() -> None:
         taken(thinking("a"), used("a")),
         lifecycle.apply(with_tasks(a_task(1)), StepFailed("no"), now=NOON),
     ]
-    assert [tasks.taken_over(run, now=NOON) is run for run in lives] == [True] * len(lives)
+    assert [tasks.take_over(run, now=NOON) is run for run in lives] == [True] * len(lives)

@@ -49,11 +49,11 @@ QUESTIONS = (RequestVerdict, RequestDelivery, RequestLearning)
 
 
 def parked(run: Run, at: datetime = NOON) -> Run:
-    return journal.parked(run, now=at)
+    return journal.record_parked(run, now=at)
 
 
 def back(run: Run, grant: int | None = None, at: datetime = NOON) -> Run:
-    return journal.granted(run, run.parks if grant is None else grant, now=at)
+    return journal.record_granted(run, run.parks if grant is None else grant, now=at)
 
 
 @pytest.mark.parametrize("until", POINTS)
@@ -207,7 +207,7 @@ def test_a_run_that_is_over_gets_no_slot() -> None:
 def test_an_answer_to_a_parked_run_is_taken_and_waits_with_it() -> None:
     run = at(RequestVerdict, expected="a result")
     verdict = answer(run, lifecycle.next_step(run))
-    run = lifecycle.asking(run, RequestVerdict(*_fields(run)), now=NOON, patience=timedelta(seconds=60))
+    run = lifecycle.wait_for_answer(run, RequestVerdict(*_fields(run)), now=NOON, patience=timedelta(seconds=60))
     run = lifecycle.apply(parked(told(run, "pause")), verdict, now=HOUR)
     assert run.execution.results[0].status is TaskStatus.COMPLETED
     assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
@@ -220,7 +220,7 @@ def _fields(run: Run) -> Any:
 
 
 def test_what_was_asked_before_it_was_parked_is_asked_anew_when_it_goes_on() -> None:
-    run = lifecycle.asking(at(RequestDelivery), RequestDelivery("r"), now=NOON, patience=timedelta(seconds=60))
+    run = lifecycle.wait_for_answer(at(RequestDelivery), RequestDelivery("r"), now=NOON, patience=timedelta(seconds=60))
     run = back(told(parked(told(run, "pause")), "resume"))
     assert (run.waiting, run.asked_at, run.asks) == (Waiting.NOTHING, None, 0)
 
@@ -254,7 +254,7 @@ def test_a_run_that_is_over_hears_nothing_more(action: str) -> None:
 
 def test_all_words_of_an_inbox_are_heard_in_order() -> None:
     words = [a_word("pause", id="w1"), a_word("resume", id="w2"), a_word("instruct", "Be brief.", id="w3")]
-    run = control.hear(begun().model_copy(update={"inbox": words}), now=NOON)
+    run = control.apply_signals(begun().model_copy(update={"inbox": words}), now=NOON)
     assert [trace.intervention_id for trace in run.execution.interventions] == ["w1", "w2", "w3"]
     assert (run.inbox, run.heard, run.paused) == ([], 3, False)
 

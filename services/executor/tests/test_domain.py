@@ -244,7 +244,7 @@ def test_a_run_can_be_cancelled_at_any_point(until: Any) -> None:  # TG-20
 def test_steps_have_ids_of_their_own_in_every_run() -> None:
     mine = lifecycle.next_step(at(Phase.GOALS))
     other = begun()
-    other = other.seen(execution_id="e2")
+    other = other.with_execution(execution_id="e2")
     theirs = lifecycle.next_step(at(Phase.GOALS, run=other))
     assert isinstance(mine, AskAgent)
     assert isinstance(theirs, AskAgent)

@@ -61,7 +61,7 @@ def test_an_answer_that_is_not_waited_for_changes_nothing(until: Any, stale: Out
     run = on_the_way(until)
     step = lifecycle.next_step(run)
     if isinstance(step, RequestVerdict | RequestDelivery | RequestLearning):
-        run = lifecycle.asking(run, step, now=NOON, patience=PATIENCE)
+        run = lifecycle.wait_for_answer(run, step, now=NOON, patience=PATIENCE)
     awaited = answer(run, step, expected="a result") == stale
     changed = lifecycle.apply(run, stale, now=NOON) != run
     assert changed == (awaited and isinstance(stale, VerdictGiven | DeliveryTaken | Learnt))

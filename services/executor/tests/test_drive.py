@@ -7,11 +7,11 @@ import pytest
 from services.executor.tests.desk import PACE, Desk, Held
 from services.executor.tests.lives import DELIVERED, answer, begun
 
-from executor.adapters.fakes import MemoryRuns
+from executor.adapters.fakes import InMemoryRuns
 from executor.domain.outcomes import Outcome, StepDelayed
 from executor.domain.run import Run, Waiting
 from executor.domain.steps import RequestDelivery, RequestLearning, RunTurn, Step
-from executor.worker import Pace
+from executor.worker import Timeouts
 from rota_common.errors import Transient
 from rota_common.testing.samples import NOON
 
@@ -137,7 +137,7 @@ async def test_a_delayed_step_is_given_back_until_its_time() -> None:
     desk.doing = desk.well
     desk.clock.forward(30)
     assert [run_id async for run_id in desk.runs.overdue(desk.clock(), limit=10)] == ["e1"]
-    await desk.drive.resume("e1", swept=True)
+    await desk.drive.resume("e1", from_sweeper=True)
     assert "asked delivery 1" in desk.told.facts
     assert desk.steps.count("RunTurn") == 2
 
@@ -146,9 +146,9 @@ async def test_past_patience_a_request_is_sent_as_a_new_one() -> None:
     desk = Desk()
     await desk.drive.start(begun())
     desk.clock.forward(PACE.patience - 1)
-    await desk.drive.resume("e1", swept=True)
+    await desk.drive.resume("e1", from_sweeper=True)
     desk.clock.forward(1)
-    await desk.drive.resume("e1", swept=True)
+    await desk.drive.resume("e1", from_sweeper=True)
     assert [fact for fact in desk.told.facts if fact.startswith("asked")] == [
         "asked delivery 1",
         "asked delivery 1",
@@ -159,7 +159,7 @@ async def test_past_patience_a_request_is_sent_as_a_new_one() -> None:
 async def test_a_dry_run_is_not_saved_before_something_leaves() -> None:
     saved = list[Run]()
 
-    class Counting(MemoryRuns):
+    class Counting(InMemoryRuns):
         async def save(self, run: Run, epoch: int) -> Run:
             saved.append(run)
             return await super().save(run, epoch)
@@ -179,7 +179,7 @@ async def test_a_claim_is_renewed_while_a_step_takes_long_and_through_an_outage(
     renewals = list[datetime]()
     enough = asyncio.Event()
 
-    class Shaky(MemoryRuns):
+    class Shaky(InMemoryRuns):
         async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None:
             renewals.append(until)
             if len(renewals) == 1:
@@ -187,7 +187,7 @@ async def test_a_claim_is_renewed_while_a_step_takes_long_and_through_an_outage(
             await super().renew(run_id, epoch, until=until)
             enough.set()
 
-    desk = Desk(pace=Pace(lease=0.03, patience=60), runs=Shaky())
+    desk = Desk(pace=Timeouts(lease=0.03, patience=60), runs=Shaky())
 
     async def slowly(run: Run, step: Step) -> Outcome:
         if isinstance(step, RunTurn):

@@ -154,7 +154,7 @@ def test_a_run_that_learns_nothing_ends_at_once_when_there_is_nothing_to_do() ->
 
 def test_a_new_plan_with_nothing_left_to_do_delivers_what_is_done() -> None:  # EX-29
     run = at(Phase.DELIVERY)
-    run = run.seen(phase=Phase.TASKS).model_copy(update={"again": 1})
+    run = run.with_execution(phase=Phase.TASKS).model_copy(update={"again": 1})
     run = taken(run, Planned([], ["plan: nothing is left to do: all done"]))
     assert run.execution.phase is Phase.DELIVERY
     assert len(run.execution.tasks or []) == 2

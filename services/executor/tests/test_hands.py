@@ -8,8 +8,8 @@ import pytest
 from services.executor.tests.desk import PACE, Desk, Held
 from services.executor.tests.lives import begun
 
-from executor.active_runs import Hands, Interrupted
-from executor.adapters.fakes import MemoryRuns
+from executor.active_runs import ActiveRuns, StepCancelled
+from executor.adapters.fakes import InMemoryRuns
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
 from rota_contracts.messages.execution import ExecStatus
@@ -34,18 +34,18 @@ class Source:
             raise
 
 
-async def taken(hands: Hands, source: Source, run_id: str = "e1") -> list[object]:
+async def taken(hands: ActiveRuns, source: Source, run_id: str = "e1") -> list[object]:
     found: list[object] = []
     try:
         async for item in hands.interruptible(run_id, source()):
             found.append(item)
-    except Interrupted:
+    except StepCancelled:
         found.append("interrupted")
     return found
 
 
 async def test_what_nobody_interrupts_comes_as_it_is() -> None:
-    hands, source = Hands(), Source()
+    hands, source = ActiveRuns(), Source()
     source.go.set()
     with hands.holding("e1"):
         assert await taken(hands, source) == [1, 2]
@@ -53,7 +53,7 @@ async def test_what_nobody_interrupts_comes_as_it_is() -> None:
 
 
 async def test_an_interruption_cancels_what_is_in_flight_and_keeps_what_came() -> None:  # F11
-    hands, source = Hands(), Source()
+    hands, source = ActiveRuns(), Source()
     with hands.holding("e1"):
         taking = asyncio.create_task(taken(hands, source))
         await source.waiting.wait()
@@ -66,7 +66,7 @@ async def test_an_interruption_cancels_what_is_in_flight_and_keeps_what_came() -
 
 
 async def test_an_interruption_of_another_run_is_not_heard() -> None:
-    hands, source = Hands(), Source()
+    hands, source = ActiveRuns(), Source()
     with hands.holding("e1"), hands.holding("e2"):
         taking = asyncio.create_task(taken(hands, source))
         await source.waiting.wait()
@@ -77,7 +77,7 @@ async def test_an_interruption_of_another_run_is_not_heard() -> None:
 
 
 async def test_the_workers_own_end_passes_through_and_cancels_what_is_in_flight() -> None:
-    hands, source = Hands(), Source()
+    hands, source = ActiveRuns(), Source()
     with hands.holding("e1"):
         taking = asyncio.create_task(taken(hands, source))
         await source.waiting.wait()
@@ -92,14 +92,14 @@ async def test_a_failure_comes_out_as_it_is() -> None:
         yield 1
         raise ValueError("a bug")
 
-    hands = Hands()
+    hands = ActiveRuns()
     with hands.holding("e1"), pytest.raises(ValueError, match="a bug"):
         async for _ in hands.interruptible("e1", failing()):
             pass
 
 
 async def test_an_old_claim_that_ends_leaves_the_new_one_interruptible() -> None:
-    hands, source = Hands(), Source()
+    hands, source = ActiveRuns(), Source()
     old = hands.holding("e1")
     old.__enter__()
     with hands.holding("e1"):  # taken again by this very process, which had slept through its claim
@@ -140,18 +140,18 @@ async def test_a_pause_lets_the_step_in_hand_end_and_holds_then() -> None:  # DE
     assert "started 1" in desk.told.facts
 
 
-class Interrupting(MemoryRuns):
+class Interrupting(InMemoryRuns):
     """Somebody says a word just before the run is let go for the first time."""
 
     def __init__(self) -> None:
         super().__init__()
         self.desk: Desk | None = None
 
-    async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
+    async def release(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run:
         if self.desk is not None:
             desk, self.desk = self.desk, None
             await desk.say("stop", give=desk.giving(desk.worker("second")))
-        return await super().release(run, epoch, look_at=look_at)
+        return await super().release(run, epoch, check_at=check_at)
 
 
 async def test_a_word_that_comes_as_a_run_is_let_go_is_heard_before_anything_is_told() -> None:

@@ -8,9 +8,9 @@ from services.executor.tests.lives import EQUIPPED, a_task, at, begun, lived, ta
 from services.executor.tests.workshop import LOOKUP
 
 from executor.domain import lifecycle
-from executor.domain.conversation.chat import Said, ToolCall
+from executor.domain.conversation.chat import ModelReply, ToolCall
 from executor.domain.outcomes import GoalsCompared, NothingToDo, Outcome, Planned, TaskAnswered, Thought, Unusable
-from executor.domain.planning.interpret import MAX_DEPTH, Kept, interpret, room
+from executor.domain.planning.interpret import MAX_DEPTH, LargeTexts, interpret, room
 from executor.domain.run import Run
 from executor.domain.steps import CompareGoals
 from rota_contracts.messages.execution import ExecStatus
@@ -19,14 +19,14 @@ from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.robot import Phase
 
 
-def understood(run: Run, said: Said, kept: Kept | None = None) -> Outcome:
+def understood(run: Run, said: ModelReply, kept: LargeTexts | None = None) -> Outcome:
     step: Any = lifecycle.next_step(run)
-    return interpret(run, step, said, [LOOKUP], kept or Kept())
+    return interpret(run, step, said, [LOOKUP], kept or LargeTexts())
 
 
 def planning(args: str) -> Outcome:
     task = f'{{"description": "x", "executor_id": "experts.writer", "args": {args}}}'
-    return understood(at(Phase.TASKS, run=begun(robot=EQUIPPED)), Said(text=f'{{"tasks": [{task}]}}'))
+    return understood(at(Phase.TASKS, run=begun(robot=EQUIPPED)), ModelReply(text=f'{{"tasks": [{task}]}}'))
 
 
 def nested(levels: int) -> str:
@@ -63,35 +63,35 @@ def test_everything_else_is_kept_as_it_is(args: str) -> None:
 
 
 def test_arguments_of_tools_are_held_to_the_same() -> None:
-    said = Said(calls=[ToolCall(id="c1", name=LOOKUP.name, arguments={"n": 2**70})])
+    said = ModelReply(calls=[ToolCall(id="c1", name=LOOKUP.name, arguments={"n": 2**70})])
     assert isinstance(understood(with_tasks(a_task(1)), said), Unusable)
 
 
 @pytest.mark.parametrize("text", ["\ud83d half a character", "a \udc00"])
 def test_halves_of_characters_are_replaced(text: str) -> None:
-    outcome = understood(with_tasks(a_task(1)), Said(text=text))
+    outcome = understood(with_tasks(a_task(1)), ModelReply(text=text))
     assert isinstance(outcome, TaskAnswered)
     assert outcome.output.inline == text.replace("\ud83d", "\ufffd").replace("\udc00", "\ufffd")
-    assert Said.model_validate_json(Said(text=text).model_dump_json()) == Said(text=text)
-    assert Said(text="\ud83d\ude00 😀").text == "😀 😀"
+    assert ModelReply.model_validate_json(ModelReply(text=text).model_dump_json()) == ModelReply(text=text)
+    assert ModelReply(text="\ud83d\ude00 😀").text == "😀 😀"
 
 
 def test_an_empty_answer_is_asked_for_again() -> None:
-    assert understood(with_tasks(a_task(1)), Said(text=" \n")) == Unusable(
+    assert understood(with_tasks(a_task(1)), ModelReply(text=" \n")) == Unusable(
         "expected the result of the task from experts.writer, got an empty answer"
     )
 
 
 def test_words_beside_calls_are_kept_with_them() -> None:
-    said = Said(text="I'll look.", calls=[ToolCall(id="c1", name=LOOKUP.name, arguments={"name": "A"})])
+    said = ModelReply(text="I'll look.", calls=[ToolCall(id="c1", name=LOOKUP.name, arguments={"name": "A"})])
     outcome = understood(with_tasks(a_task(1)), said)
     assert isinstance(outcome, Thought)
     assert (outcome.text, [use.tool for use in outcome.uses]) == ("I'll look.", ["lookup"])
 
 
 def test_a_long_answer_is_kept_by_reference_and_left_to_be_stored() -> None:
-    kept = Kept()
-    outcome = understood(with_tasks(a_task(1)), Said(text="x" * (INLINE_LIMIT + 1)), kept)
+    kept = LargeTexts()
+    outcome = understood(with_tasks(a_task(1)), ModelReply(text="x" * (INLINE_LIMIT + 1)), kept)
     assert isinstance(outcome, TaskAnswered)
     assert outcome.output.ref is not None
     assert (outcome.output.ref.size, len(kept.large)) == (INLINE_LIMIT + 1, 1)
@@ -107,7 +107,7 @@ def test_all_that_a_run_keeps_inline_stays_below_what_a_message_can_hold() -> No
 
 @pytest.mark.parametrize("phase", [Phase.GOALS, Phase.TASKS])
 def test_that_there_is_nothing_to_do_is_an_answer(phase: Phase) -> None:  # EX-29
-    assert understood(at(phase), Said(text='{"nothing_to_do": "no leads"}')) == NothingToDo("no leads")
+    assert understood(at(phase), ModelReply(text='{"nothing_to_do": "no leads"}')) == NothingToDo("no leads")
 
 
 def comparing() -> Run:

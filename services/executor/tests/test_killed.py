@@ -13,10 +13,10 @@ from services.executor.tests.lives import answer as well
 from services.executor.tests.mergers import MERGE, an_earlier, deduping
 from services.executor.tests.workshop import Blobs
 
-from executor.adapters.fakes import MemoryRuns
+from executor.adapters.fakes import InMemoryRuns
 from executor.domain import lifecycle
 from executor.domain.outcomes import GoalsCompared, Outcome, Planned, Progressed, Promised
-from executor.domain.run import Run, Word
+from executor.domain.run import Run, Signal
 from executor.domain.steps import (
     AskAgent,
     CompareGoals,
@@ -27,10 +27,10 @@ from executor.domain.steps import (
     RequestSlot,
     Step,
 )
-from executor.ports import Brought
-from executor.steps.merge_goals import Merging
+from executor.ports import SignalResult
+from executor.steps.merge_goals import MergeGoals
 from executor.take_result import TakeResult
-from executor.worker import Drive
+from executor.worker import RunWorker
 from rota_common.errors import Transient
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.callback import CallBack, CallbackReply
@@ -46,7 +46,7 @@ class Killed(BaseException):
     """Nothing more happens in this process."""
 
 
-class Deadly(MemoryRuns):
+class Deadly(InMemoryRuns):
     """Kills whoever makes this write, before or after it is made."""
 
     def __init__(self, number: int, *, made: bool) -> None:
@@ -71,15 +71,15 @@ class Deadly(MemoryRuns):
         self._dies(made=True)
         return saved
 
-    async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
+    async def release(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run:
         self._dies(made=False)
-        left = await super().release(run, epoch, look_at=look_at)
+        left = await super().release(run, epoch, check_at=check_at)
         self._dies(made=True)
         return left
 
-    async def bring(self, run_id: str, word: Word) -> Brought:
+    async def deliver_signal(self, run_id: str, word: Signal) -> SignalResult:
         self._dies(made=False)
-        brought = await super().bring(run_id, word)
+        brought = await super().deliver_signal(run_id, word)
         self._dies(made=True)
         return brought
 
@@ -90,7 +90,7 @@ class Life:
     def __init__(self, runs: Deadly, first: Run) -> None:
         self.desk = Desk(runs=runs)
         self.desk.doing = self.step
-        self._message: Callable[[Drive], Awaitable[None]] = partial(Drive.start, run=first)
+        self._message: Callable[[RunWorker], Awaitable[None]] = partial(RunWorker.start, run=first)
 
     async def step(self, run: Run, step: Step) -> Outcome:
         return well(run, step)
@@ -103,14 +103,14 @@ class Life:
         worker = self.desk.worker("second")
         await self._message(worker)
         for run_id in await self.desk.overdue():
-            await worker.resume(run_id, swept=True)
+            await worker.resume(run_id, from_sweeper=True)
         run = await self.desk.found()
         await self.meanwhile(run)
         step = lifecycle.next_step(await self.desk.found())
         if isinstance(step, RequestDelivery | RequestLearning):
-            self._message = partial(Drive.resume, run_id="e1", answer=cast(Progressed, well(run, step)))
+            self._message = partial(RunWorker.resume, run_id="e1", answer=cast(Progressed, well(run, step)))
         elif isinstance(step, RequestSlot):
-            self._message = partial(Drive.resume, run_id="e1", grant=step.parks)
+            self._message = partial(RunWorker.resume, run_id="e1", grant=step.parks)
 
     async def lived(self) -> Run:
         with contextlib.suppress(Killed):
@@ -163,7 +163,7 @@ class Giving(Life):
         if isinstance(step, GiveGoals):
             nobody: Any = None
             announce: Any = self.desk.told
-            return await Merging(self.desk.runs, nobody, announce, self.desk.clock).give(run, step.merge)
+            return await MergeGoals(self.desk.runs, nobody, announce, self.desk.clock).give(run, step.merge)
         return well(run, step)
 
 
@@ -202,7 +202,7 @@ async def test_goals_are_given_once_and_surely(number: int, made: bool) -> None:
     runs = Deadly(number, made=made)
     life = Giving(runs, begun(robot=deduping()))
     other = an_earlier("e0")
-    assert await MemoryRuns.create(runs, other, owner="another", until=NEVER) == 1
+    assert await InMemoryRuns.create(runs, other, owner="another", until=NEVER) == 1
     run = await life.lived()
     assert (run.execution.status, run.execution.skipped) == (ExecStatus.COMPLETED, "merged into e0: it is at it")
     assert [(word.text(), word.merged) for word in runs._rows["e0"].inbox] == [("the rest", "e1")]

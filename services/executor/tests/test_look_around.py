@@ -10,14 +10,14 @@ from services.executor.tests.test_prompts import asked
 from services.executor.tests.test_replay import again
 from services.executor.tests.workshop import ScriptedModel, Shop
 
-from executor.adapters.fakes import MemoryRuns
+from executor.adapters.fakes import InMemoryRuns
 from executor.agents.facts import facts
 from executor.domain import lifecycle
 from executor.domain.outcomes import Outcome, Recalled
-from executor.domain.run import Run, Surroundings
+from executor.domain.run import Run, Situation
 from executor.domain.steps import AskAgent, RecallLessons, Step, describe
-from executor.steps.gather_situation import ASK_TIMEOUT_S, LookAround
-from rota_common.bus.rpc import Unanswered
+from executor.steps.gather_situation import ASK_TIMEOUT_S, GatherSituation
+from rota_common.bus.rpc import NoReply
 from rota_common.errors import Permanent
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
 from rota_contracts import catalog
@@ -39,7 +39,7 @@ class Scheduler:
 
     def __init__(self, *away: catalog.Question[Any, Any], error: Exception | None = None) -> None:
         self.asked = list[tuple[Part, float | None]]()
-        self._away, self._error = away, error or Unanswered("scheduler isn't there")
+        self._away, self._error = away, error or NoReply("scheduler isn't there")
 
     async def __call__(self, question: Any, request: Part, *, timeout: float | None = None) -> Part:
         self.asked.append((request, timeout))
@@ -48,9 +48,9 @@ class Scheduler:
         return PlanPage(items=[PLAN]) if question is catalog.LIST_PLANS else WaitingPage(waiting=[QUEUED])
 
 
-async def looked(run: Run, *, runs: MemoryRuns | None = None, scheduler: Scheduler | None = None) -> Surroundings:
+async def looked(run: Run, *, runs: InMemoryRuns | None = None, scheduler: Scheduler | None = None) -> Situation:
     ask: Any = scheduler or Scheduler()
-    return await LookAround(runs or MemoryRuns(), ask)(run)
+    return await GatherSituation(runs or InMemoryRuns(), ask)(run)
 
 
 async def test_what_is_planned_and_what_waits_is_asked_of_the_scheduler() -> None:  # EX-11
@@ -65,9 +65,11 @@ async def test_what_is_planned_and_what_waits_is_asked_of_the_scheduler() -> Non
 
 
 async def test_what_has_begun_and_what_has_ended_is_in_the_robots_own_store() -> None:  # EX-11
-    runs = MemoryRuns()
-    earlier = begun("human").seen(execution_id="e0", created_at=NOON - timedelta(hours=1))
-    over = lifecycle.finish(earlier.seen(execution_id="e9"), ExecStatus.COMPLETED, now=NOON - timedelta(minutes=1))
+    runs = InMemoryRuns()
+    earlier = begun("human").with_execution(execution_id="e0", created_at=NOON - timedelta(hours=1))
+    over = lifecycle.finish(
+        earlier.with_execution(execution_id="e9"), ExecStatus.COMPLETED, now=NOON - timedelta(minutes=1)
+    )
     for run in (earlier, over):
         assert await runs.create(run, owner="first", until=NOON) == 1
     around = await looked(begun("clock"), runs=runs)
@@ -75,7 +77,7 @@ async def test_what_has_begun_and_what_has_ended_is_in_the_robots_own_store() ->
     assert around.happened == "- Monday 2026-03-02 11:59, completed: task.add: Look at Globex"
 
 
-@pytest.mark.parametrize("error", [Unanswered("scheduler isn't there"), Permanent("scheduler isn't there")])
+@pytest.mark.parametrize("error", [NoReply("scheduler isn't there"), Permanent("scheduler isn't there")])
 async def test_what_the_scheduler_does_not_say_is_left_out_and_that_is_said(error: Exception) -> None:  # EX-11
     around = await looked(begun("clock"), scheduler=Scheduler(catalog.LIST_PLANS, error=error))
     assert ("Call Globex" in around.pending, "Initech" in around.pending) == (False, True)
@@ -113,7 +115,7 @@ def test_the_inspiration_agent_is_told_all_of_it_and_the_others_nothing() -> Non
 
 
 def test_where_there_is_nothing_the_agent_is_told_so() -> None:  # EX-11
-    run = taken(begun("clock"), Recalled([], surroundings=Surroundings(since=NOON)))
+    run = taken(begun("clock"), Recalled([], surroundings=Situation(since=NOON)))
     _, question = asked(run, Phase.INSPIRATION)
     assert question.startswith(
         "## Pending\n(nothing)\n\n## Since then\nSince Monday 2026-03-02 12:00, newest first:\n(n"
@@ -144,14 +146,14 @@ async def test_a_clock_run_replays_to_the_same_execution() -> None:  # F24 EX-11
 
 async def test_a_trail_from_before_there_were_surroundings_replays_too() -> None:  # F24
     run = await Shop(ScriptedModel(*WORDS)).over(begun("clock"))
-    first, *rest = run.fresh
+    first, *rest = run.unsaved
     assert isinstance(first.data, dict)
     data = {name: value for name, value in first.data.items() if name != "surroundings"}
-    older = run.model_copy(update={"fresh": [first.model_copy(update={"data": data}), *rest], "surroundings": None})
+    older = run.model_copy(update={"unsaved": [first.model_copy(update={"data": data}), *rest], "surroundings": None})
     assert again(older).same
 
 
-def looking(desk: Desk, seen: list[Surroundings | None]) -> None:
+def looking(desk: Desk, seen: list[Situation | None]) -> None:
     """Each look shows something else; `seen` are those that a report was made from."""
 
     async def step(run: Run, step: Step) -> Outcome:
@@ -167,7 +169,7 @@ def looking(desk: Desk, seen: list[Surroundings | None]) -> None:
 
 
 async def test_what_was_seen_is_saved_before_the_report_is_made() -> None:  # EX-11 F9
-    desk, seen = Desk(), list[Surroundings | None]()
+    desk, seen = Desk(), list[Situation | None]()
     looking(desk, seen)
     with pytest.raises(ConnectionError):
         await desk.drive.start(begun("clock"))

@@ -9,7 +9,7 @@ from services.executor.tests.workshop import LOOKUP, NOTE, ScriptedModel, Shop, 
 
 from executor.agents.prompt_files import parse
 from executor.domain import lifecycle
-from executor.domain.conversation.chat import ChatMessage, Said
+from executor.domain.conversation.chat import ChatMessage, ModelReply
 from executor.domain.outcomes import LookedUp, Unusable
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent
@@ -95,7 +95,7 @@ async def test_a_long_answer_is_kept_in_its_beginning() -> None:
     assert (len(made.text), len(use.output.inline or "") if use.output else 0) == (OUTPUT_LIMIT, OUTPUT_LIMIT)
 
 
-def replace_text(said: Said, text: str) -> Said:
+def replace_text(said: ModelReply, text: str) -> ModelReply:
     return said.model_copy(update={"text": text})
 
 

@@ -97,11 +97,11 @@ def test_a_run_that_has_failed_takes_no_goals_any_more() -> None:
 
 async def test_a_run_hears_what_it_is_told_in_the_moment_of_its_end() -> None:  # SC-13
     desk = Desk()
-    giver = begun().seen(execution_id="e9", created_at=NOON + timedelta(seconds=1))
+    giver = begun().with_execution(execution_id="e9", created_at=NOON + timedelta(seconds=1))
 
     async def nothing(run: Run, step: Step) -> Outcome:
         if isinstance(step, AskAgent) and step.phase is Phase.GOALS:
-            assert await desk.runs.give("e1", a_word("goal.add", "Theirs.", merged="e9"), giver=giver)
+            assert await desk.runs.merge("e1", a_word("goal.add", "Theirs.", merged="e9"), giver=giver)
             return NothingToDo("no leads")
         return await desk.well(run, step)
 

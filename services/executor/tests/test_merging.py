@@ -9,21 +9,21 @@ from services.executor.tests.desk import Told
 from services.executor.tests.lives import at, begun, taken, told
 from services.executor.tests.mergers import MERGE, an_earlier, comparing, failed, merging
 
-from executor.adapters.fakes import MemoryRuns
+from executor.adapters.fakes import InMemoryRuns
 from executor.domain import lifecycle
 from executor.domain.outcomes import (
     GoalsCompared,
     GoalsGiven,
 )
-from executor.domain.planning.prepare import takes_goals
+from executor.domain.planning.prepare import accepts_goals
 from executor.domain.run import Merge, Run
 from executor.domain.steps import (
     RequestDelivery,
     RequestLearning,
     RunTurn,
 )
-from executor.steps.merge_goals import Merging
-from rota_common.bus.rpc import Unanswered
+from executor.steps.merge_goals import MergeGoals
+from rota_common.bus.rpc import NoReply
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
 from rota_contracts.messages.execution import ExecStatus, Goals
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, MergeReply, Waiting, WaitingPage
@@ -56,7 +56,7 @@ class Others:
             case MergeInto():
                 if self.lost:
                     self.lost -= 1
-                    raise Unanswered("no answer")
+                    raise NoReply("no answer")
                 return self.merged
         raise AssertionError(question)
 
@@ -68,11 +68,11 @@ class Team:
     """The robot's runs in a store, and whoever merges them."""
 
     def __init__(self) -> None:
-        self.runs, self.others, self.clock = MemoryRuns(), Others(), SetClock(SOON)
+        self.runs, self.others, self.clock = InMemoryRuns(), Others(), SetClock(SOON)
         self.told = Told(self.runs)
         ask: Any = self.others
         announce: Any = self.told
-        self.merging = Merging(self.runs, ask, announce, self.clock)
+        self.merging = MergeGoals(self.runs, ask, announce, self.clock)
 
     async def keep(self, *runs: Run) -> None:
         for run in runs:
@@ -107,7 +107,7 @@ async def test_the_learner_is_told_what_is_under_way() -> None:  # SC-13
 
 async def test_without_the_scheduler_the_learner_is_asked_all_the_same() -> None:  # SC-13
     team = Team()
-    team.others.waiting = Unanswered("nobody is there")
+    team.others.waiting = NoReply("nobody is there")
     outcome = await team.merging.compare(comparing(), Goals(content="Sell"))
     assert outcome == GoalsCompared(MERGE, queued=False)
 
@@ -126,7 +126,7 @@ NO_TAKERS: dict[str, Callable[[], Run]] = {
 @pytest.mark.parametrize("why", NO_TAKERS)
 async def test_goals_are_given_to_no_run_that_could_not_heed_them(why: str) -> None:  # SC-13
     team, other = Team(), an_earlier("e0", run=NO_TAKERS[why]())
-    assert not takes_goals(other)
+    assert not accepts_goals(other)
     await team.keep(other)
     await team.merging.compare(comparing(), Goals(content="Sell"))
     assert team.others.question().under_way == []
@@ -141,8 +141,8 @@ async def test_goals_are_given_to_no_run_that_could_not_heed_them(why: str) -> N
         (an_earlier("e0", minutes=0), True),  # at the same instant the id decides
         (an_earlier("e2", minutes=0), False),
         (an_earlier("e0", minutes=-1), False),
-        (an_earlier("e0").seen(member_id="bob"), False),
-        (an_earlier("e0").seen(team_id="initech"), False),
+        (an_earlier("e0").with_execution(member_id="bob"), False),
+        (an_earlier("e0").with_execution(team_id="initech"), False),
     ],
 )
 async def test_only_the_robots_runs_that_began_before_are_given_goals(other: Run, named: bool) -> None:  # SC-13
@@ -169,7 +169,7 @@ async def test_goals_are_given_once_however_often_it_is_tried() -> None:  # SC-1
         assert await team.merging.give(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
     assert await team.words("e0") == [("Sell", "e1")]
     over = lifecycle.finish(an_earlier("e0"), ExecStatus.COMPLETED, now=NOON)
-    await team.runs.release(over.model_copy(update={"heard": 1}), 1, look_at=None)
+    await team.runs.release(over.model_copy(update={"heard": 1}), 1, check_at=None)
     assert await team.merging.give(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
 
 
@@ -179,7 +179,7 @@ async def test_goals_for_a_run_that_waits_for_its_slot_go_to_the_scheduler() -> 
     run = taken(comparing(), await team.merging.compare(comparing(), Goals(content="Sell")))
     assert run.merging is not None
     team.others.lost = 1
-    with pytest.raises(Unanswered):
+    with pytest.raises(NoReply):
         await team.merging.give(run, run.merging)
     assert await team.merging.give(run, run.merging) == GoalsGiven("q1", done=True)
     first, again = [request for request in team.others.asked if isinstance(request, MergeInto)]

@@ -9,9 +9,9 @@ from services.executor.tests.lives import a_task, at, begun, effect, lived, take
 from executor.agents.prompt_files import Agents
 from executor.agents.prompts import for_phase, for_task
 from executor.domain import journal, lifecycle
-from executor.domain.conversation.chat import Said
+from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import NeedsInput, Unusable
-from executor.domain.planning.interpret import Kept, interpret
+from executor.domain.planning.interpret import LargeTexts, interpret
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, Finish, Park, RequestSlot, RunTurn
 from rota_common.testing.samples import NOON
@@ -24,11 +24,11 @@ AGENTS_OF = [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, Phase.DELIVERY]
 
 
 def asking(run: Run) -> Run:
-    return journal.parked(taken(run, NeedsInput(QUESTION)), now=NOON)
+    return journal.record_parked(taken(run, NeedsInput(QUESTION)), now=NOON)
 
 
 def answered(run: Run, words: str = "The German one.") -> Run:
-    return journal.granted(told(run, "instruct", words, at=LATER), run.parks, now=LATER)
+    return journal.record_granted(told(run, "instruct", words, at=LATER), run.parks, now=LATER)
 
 
 def clock_run(phase: Phase) -> Run:
@@ -111,7 +111,7 @@ def test_a_run_that_waits_can_be_stopped() -> None:
 def test_a_task_that_asks_can_be_cancelled_instead_of_answered() -> None:  # TG-07
     run = told(asking(with_tasks(a_task(1), a_task(2))), "task.cancel", task={"id": "task-1"})
     assert (run.execution.question, run.execution.results[0].status) == (None, TaskStatus.SKIPPED)
-    run = journal.granted(run, 1, now=LATER)
+    run = journal.record_granted(run, 1, now=LATER)
     step = lifecycle.next_step(run)
     assert isinstance(step, RunTurn)
     assert step.task.id == "task-2"
@@ -135,7 +135,7 @@ def test_only_an_answer_answers(action: str) -> None:
 def test_any_agent_can_ask_instead_of_answering(until: Any, text: str) -> None:
     run = at(until, run=begun("clock"))
     step: Any = lifecycle.next_step(run)
-    assert interpret(run, step, Said(text=text), [], Kept()) == NeedsInput("Which?")
+    assert interpret(run, step, ModelReply(text=text), [], LargeTexts()) == NeedsInput("Which?")
 
 
 @pytest.mark.parametrize("until", [*AGENTS_OF, RunTurn])
@@ -143,7 +143,7 @@ def test_a_question_without_words_is_told_to_say_what_it_wants(until: Any) -> No
     run = at(until, run=begun("clock"))
     step: Any = lifecycle.next_step(run)
     for text in ('{"status": "need_input"}', '{"status": "need_input", "question": "  "}'):
-        assert interpret(run, step, Said(text=text), [], Kept()) == Unusable(
+        assert interpret(run, step, ModelReply(text=text), [], LargeTexts()) == Unusable(
             'expected a "question" beside "status": "need_input": say what you need to know'
         )
 

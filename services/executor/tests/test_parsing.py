@@ -73,7 +73,10 @@ def test_a_draft_is_found_in_whatever_is_around_it(form: str, value: object) -> 
 
 
 def test_a_draft_may_have_attachments() -> None:  # DC-04
-    files = [{"title": "Report.pdf", "file": "__yao.attachment://abc"}, {"title": "L.xlsx", "file": "__rota.files://1"}]
+    files = [
+        {"title": "Heartbeat.pdf", "file": "__yao.attachment://abc"},
+        {"title": "L.xlsx", "file": "__rota.files://1"},
+    ]
     draft = parsing.draft(json.dumps(DRAFT | {"attachments": files}))
     assert [each.file for each in draft.attachments] == ["__yao.attachment://abc", "__rota.files://1"]
     assert parsing.draft(json.dumps(DRAFT | {"attachments": None})).attachments == []

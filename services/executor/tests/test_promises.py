@@ -73,7 +73,7 @@ class Taking:
 
     async def keep(self, run: Run) -> None:
         assert await self.desk.runs.create(run, owner="first", until=NOON) == 1
-        await self.desk.runs.release(run, 1, look_at=None)
+        await self.desk.runs.release(run, 1, check_at=None)
 
     async def settled(self) -> Run:
         while self.give._going:
@@ -106,7 +106,7 @@ async def test_a_result_is_in_its_run_before_it_is_answered() -> None:
     for going in taking.give._going:  # whoever took it dies now
         going.cancel()
     assert await taking.desk.overdue() == ["e1"]
-    await taking.desk.worker("second").resume("e1", swept=True)
+    await taking.desk.worker("second").resume("e1", from_sweeper=True)
     assert (await taking.desk.found()).execution.results[0].error == "no"
 
 

@@ -44,7 +44,7 @@ def asked(run: Run, phase: Phase, texts: dict[str, str] | None = None) -> tuple[
 
 
 @pytest.mark.parametrize("path", sorted(BUILT_IN.glob("*.md")), ids=lambda path: path.stem)
-def test_who_the_robot_is_stands_in_every_prompt(path: Path) -> None:  # EX-28
+def test_who_the_robot_is_stands_in_every_prompt(path: Path) -> None:  # EX-28, CL-03
     agent = AGENTS.find(path.stem)
     assert agent is not None
     text = system(agent, path.stem, ROBOT, locale="de-DE").text()
@@ -127,7 +127,7 @@ def test_an_answer_that_could_not_be_used_comes_back_with_the_reason() -> None:
 
 def test_lessons_of_earlier_runs_are_told() -> None:
     lesson = Lesson(id="l1", type=LessonType.INSIGHT, content="Globex pays late", execution_id="e0", learnt_at=NOON)
-    run = at(Phase.GOALS).seen(recalled=[lesson])
+    run = at(Phase.GOALS).with_execution(recalled=[lesson])
     assert "- [insight] Globex pays late" in asked(run, Phase.GOALS)[1]
     assert "(nothing yet)" in asked(at(Phase.GOALS), Phase.GOALS)[1]
 
@@ -166,7 +166,7 @@ def with_results(outputs: dict[str, str], **statuses: TaskStatus) -> Run:
         TaskResult(task_id=name, step_id=name, status=status, output=Text(inline=outputs.get(name, "x")))
         for name, status in ((each.replace("_", "-"), status) for each, status in statuses.items())
     ]
-    return run.seen(results=results)
+    return run.with_execution(results=results)
 
 
 def test_a_task_is_told_the_results_of_the_completed_ones_before_it_and_no_others() -> None:  # EX-22

@@ -19,7 +19,7 @@ from executor.domain.outcomes import (
     Used,
     VerdictGiven,
 )
-from executor.domain.planning.prepare import takes_goals
+from executor.domain.planning.prepare import accepts_goals
 from executor.domain.run import DEADLINE, Run
 from executor.domain.steps import describe
 from executor.domain.tasks import tasks
@@ -79,7 +79,7 @@ def check(before: Run, run: Run, event: Event) -> None:
     assert run.parks - run.granted <= 1
     assert (run.time_left is None) or run.parks > run.granted
     assert execution.deadline_at is None or not (run.parks > run.granted or run.over)
-    assert Run.model_validate(run.model_dump(mode="json")) == run.model_copy(update={"fresh": [], "stored": None})
+    assert Run.model_validate(run.model_dump(mode="json")) == run.model_copy(update={"unsaved": [], "stored": None})
     assert len({task.id for task in execution.tasks or []}) == len(execution.tasks or [])
     assert [phase.finished_at for phase in execution.phases].count(None) == (0 if run.over else 1)
     if before.over:
@@ -93,7 +93,7 @@ def check(before: Run, run: Run, event: Event) -> None:
         assert {callback.task_id for callback in run.promised} <= {getattr(tasks.current(run), "id", None)}
     if event.kind == "word" and not before.over:
         assert execution.interventions[-1].effect
-        if event.word is not None and event.word.merged and takes_goals(before):
+        if event.word is not None and event.word.merged and accepts_goals(before):
             assert run.blocked or execution.phase in (Phase.INSPIRATION, Phase.GOALS, Phase.TASKS) or run.replan
 
 
@@ -132,7 +132,7 @@ def test_no_words_at_any_time_break_a_run(data: st.DataObject, mischief: int, wo
 def test_every_life_can_be_replayed_to_the_last_byte(data: st.DataObject, mischief: int, words: int) -> None:  # F24
     run, _ = a_life(a_beginning(data.draw), data.draw, mischief=mischief, words=words)
     stored = Run.model_validate(run.model_dump(mode="json"))
-    trail = [type(entry).model_validate(entry.model_dump(mode="json", exclude_defaults=True)) for entry in run.fresh]
+    trail = [type(entry).model_validate(entry.model_dump(mode="json", exclude_defaults=True)) for entry in run.unsaved]
     said = [entry.said.inline or "" if entry.said is not None else "" for entry in trail]
     answer = replayed(stored, trail, said)
     assert (answer.difference, answer.same) == ("", True)

@@ -9,7 +9,7 @@ from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_answers import rehearse
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connector
-from executor.domain.conversation.chat import Said, Tool, ToolCall
+from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from executor.ports import Prompt
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.conversation import ToolUse
@@ -78,7 +78,7 @@ def test_what_is_under_way_takes_the_goals_on() -> None:  # SC-13
 
 async def test_other_questions_are_answered_with_their_own_words() -> None:
     prompt = Prompt([Message(content="How are you?")], Connector("r", "R", "rehearsal"), 5, "s")
-    assert await RehearsalModel().complete(prompt) == Said(text="Rehearsed answer to: How are you?")
+    assert await RehearsalModel().complete(prompt) == ModelReply(text="Rehearsed answer to: How are you?")
 
 
 async def test_recorded_tools_are_those_that_the_definition_names_on_servers_that_are_set_up() -> None:
@@ -97,5 +97,5 @@ async def test_recorded_tools_are_those_that_the_definition_names_on_servers_tha
 
 
 def test_a_said_answer_survives_the_way_over_http() -> None:
-    said = Said(text="x", calls=[ToolCall(id="1", name="n", arguments={"a": 1})])
-    assert Said.model_validate_json(said.model_dump_json()) == said
+    said = ModelReply(text="x", calls=[ToolCall(id="1", name="n", arguments={"a": 1})])
+    assert ModelReply.model_validate_json(said.model_dump_json()) == said

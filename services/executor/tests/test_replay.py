@@ -7,8 +7,8 @@ from services.executor.tests.lives import EQUIPPED, begun
 from services.executor.tests.workshop import Blobs, ScriptedModel, Shop, calls
 
 from executor import replay as replaying
-from executor.adapters.fakes import MemoryRuns
-from executor.domain.conversation.chat import Said
+from executor.adapters.fakes import InMemoryRuns
+from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import Outcome
 from executor.domain.planning import interpret as interpreting
 from executor.domain.run import Run
@@ -35,10 +35,10 @@ async def lived() -> Run:
 
 def again(run: Run, **instead: str) -> ReplayReply:
     """The replay of a run; `instead` are other words of the model, by the number of the entry."""
-    said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.fresh]
+    said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.unsaved]
     for number, words in instead.items():
-        said[int(number.removeprefix("at_"))] = Said(text=words).model_dump_json()
-    return replayed(run, run.fresh, said)
+        said[int(number.removeprefix("at_"))] = ModelReply(text=words).model_dump_json()
+    return replayed(run, run.unsaved, said)
 
 
 async def test_a_run_replays_to_the_same_execution() -> None:  # F24
@@ -55,7 +55,7 @@ async def test_a_run_replays_to_the_same_execution() -> None:  # F24
 
 async def test_the_words_of_a_model_are_kept_as_they_came() -> None:  # F24
     run = await lived()
-    said = [Said.model_validate_json(entry.said.inline or "").text for entry in run.fresh if entry.said]
+    said = [ModelReply.model_validate_json(entry.said.inline or "").text for entry in run.unsaved if entry.said]
     assert said == ["## Goals\n1. Score it", "I'd rather not.", PLAN, "I'll look.", "87 of 100", WORDS[-1]]
 
 
@@ -82,7 +82,7 @@ async def test_code_that_understands_the_words_otherwise_is_found(monkeypatch: p
     run = await lived()
     understood = interpreting.interpret
 
-    def otherwise(run: Run, step: Any, said: Said, *others: Any) -> Outcome:
+    def otherwise(run: Run, step: Any, said: ModelReply, *others: Any) -> Outcome:
         return understood(run, step, said.model_copy(update={"text": said.text.replace("87", "88")}), *others)
 
     monkeypatch.setattr(replaying, "interpret", otherwise)
@@ -119,29 +119,29 @@ async def test_code_that_breaks_is_found_where_it_broke(monkeypatch: pytest.Monk
 
 async def test_an_execution_that_was_changed_by_hand_is_found() -> None:  # F24
     run = await lived()
-    forged = run.seen(content=None)
-    answer = replayed(forged, run.fresh, [entry.said.inline or "" if entry.said else "" for entry in run.fresh])
+    forged = run.with_execution(content=None)
+    answer = replayed(forged, run.unsaved, [entry.said.inline or "" if entry.said else "" for entry in run.unsaved])
     assert answer.difference.startswith('content: stored {"content":null}, replayed {"content":{"summary":"Done."')
 
 
 async def test_a_run_under_way_replays_as_far_as_it_is() -> None:  # F24
     shop = Shop(ScriptedModel(*WORDS))
-    run = await shop.until(begun(robot=EQUIPPED), lambda run: len(run.fresh) == 5)
+    run = await shop.until(begun(robot=EQUIPPED), lambda run: len(run.unsaved) == 5)
     assert again(run).same
 
 
 def test_equal_executions_have_no_difference() -> None:
     assert first_difference(begun().execution, begun().execution) == ""
-    other = begun().seen(error="x").execution
+    other = begun().with_execution(error="x").execution
     assert first_difference(begun().execution, other) == 'error: stored {"error":null}, replayed {"error":"x"}'
 
 
 async def test_only_its_own_team_can_replay_an_execution_and_nothing_is_changed() -> None:  # F24 TG-23
-    runs, blobs = MemoryRuns(), Blobs()
+    runs, blobs = InMemoryRuns(), Blobs()
     fresh = begun(robot=EQUIPPED)
     assert await runs.create(fresh, owner="first", until=NOON) == 1
     run = await lived()
-    stored = await runs.release(run, 1, look_at=None)
+    stored = await runs.release(run, 1, check_at=None)
     replay = Replay(runs, blobs)  # type: ignore[arg-type]  # texts are short
     asked = ReplayExecution(team_id=TEAM, execution_id="e1")
     assert (await replay(asked)).same

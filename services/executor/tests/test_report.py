@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from executor.heartbeat import Report
+from executor.heartbeat import Heartbeat
 from executor.settings import Settings
 from rota_common.testing.samples import NOON, SetClock
 from rota_contracts import catalog
 from rota_contracts.messages.executor_capacity import ExecutorReportedV1
 
 
-class Heard:
+class Published:
     """What was published; `enough` is set with the second report."""
 
     def __init__(self) -> None:
@@ -26,14 +26,14 @@ class Heard:
             self.enough.set()
 
 
-def reporting(heard: Heard) -> Report:
+def reporting(heard: Published) -> Heartbeat:
     publish: Any = heard
-    return Report(publish, SetClock(), executor_id="executor-1", capacity=7)
+    return Heartbeat(publish, SetClock(), executor_id="executor-1", capacity=7)
 
 
 async def test_it_is_said_at_once_and_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("executor.heartbeat.REPORT_S", 0.01)
-    heard = Heard()
+    heard = Published()
     loop = asyncio.create_task(reporting(heard).run())
     await asyncio.sleep(0)
     assert heard.reports == [
@@ -45,7 +45,7 @@ async def test_it_is_said_at_once_and_again_and_again(monkeypatch: pytest.Monkey
 
 
 async def test_one_that_stops_takes_nothing_from_then_on() -> None:
-    heard = Heard()
+    heard = Published()
     report = reporting(heard)
     await report.stop()
     assert heard.reports == []  # nobody has heard of it

@@ -7,14 +7,14 @@ import pytest
 from services.executor.tests.desk import PACE, Desk
 from services.executor.tests.lives import begun
 
-from executor.adapters.fakes import MemoryRuns
+from executor.adapters.fakes import InMemoryRuns
 from executor.domain.outcomes import Outcome
-from executor.domain.run import Run, Word
+from executor.domain.run import Run, Signal
 from executor.domain.steps import RunTurn, Step
 from executor.ports import Scope
 from executor.stop_robot import StopRobot
-from executor.sweeper import Sweep
-from executor.worker import Drive
+from executor.sweeper import Sweeper
+from executor.worker import RunWorker
 from rota_common.errors import Transient
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
 from rota_contracts.messages.execution import ExecStatus
@@ -23,7 +23,7 @@ from rota_contracts.messages.robot_facts import RobotDeletedV1
 GONE = RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=2)
 
 
-def stopping(desk: Desk, drive: Drive | None = None) -> StopRobot:
+def stopping(desk: Desk, drive: RunWorker | None = None) -> StopRobot:
     return StopRobot(desk.runs, drive or desk.drive, desk.giving(drive), desk.clock)
 
 
@@ -66,28 +66,28 @@ async def test_an_end_that_was_not_told_is_told_when_the_word_to_stop_comes_agai
 async def test_an_end_that_a_sweeper_could_not_tell_is_told_by_the_next() -> None:
     desk = Desk()
     await desk.drive.start(begun())
-    await desk.runs.tell(Scope(TEAM, MEMBER), Word(id="w1", action="stop", reason="no more", at=NOON))
+    await desk.runs.send_signal(Scope(TEAM, MEMBER), Signal(id="w1", action="stop", reason="no more", at=NOON))
     desk.told.away = {"finished cancelled"}
     with pytest.raises(ConnectionError):
-        await desk.drive.resume("e1", swept=True)
+        await desk.drive.resume("e1", from_sweeper=True)
     assert (await desk.found()).execution.status is ExecStatus.CANCELLED
     desk.told.away.clear()
     desk.clock.forward(PACE.patience)
     assert [run_id async for run_id in desk.runs.overdue(desk.clock(), limit=10)] == ["e1"]
-    await desk.drive.resume("e1", swept=True)
+    await desk.drive.resume("e1", from_sweeper=True)
     assert desk.told.facts[-1] == "finished cancelled"
     assert [run_id async for run_id in desk.runs.overdue(desk.clock.forward(9999), limit=10)] == []
 
 
 async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
-    runs, clock = MemoryRuns(), SetClock()
+    runs, clock = InMemoryRuns(), SetClock()
     for run_id in ("bad", "good"):
-        epoch = await runs.create(begun().seen(execution_id=run_id), owner="dead", until=NOON)
+        epoch = await runs.create(begun().with_execution(execution_id=run_id), owner="dead", until=NOON)
         assert epoch == 1
     seen, both = list[str](), asyncio.Event()
 
     class Driving:
-        async def resume(self, run_id: str, *, swept: bool) -> None:
+        async def resume(self, run_id: str, *, from_sweeper: bool) -> None:
             seen.append(run_id)
             if len(seen) >= 2:
                 both.set()
@@ -96,7 +96,7 @@ async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
 
     given: Any = Driving()
     give: Any = None  # nobody is late
-    loop = asyncio.create_task(Sweep(runs, given, give, clock, interval=60).run())
+    loop = asyncio.create_task(Sweeper(runs, given, give, clock, interval=60).run())
     await asyncio.wait_for(both.wait(), 5)
     loop.cancel()
     assert sorted(seen) == ["bad", "good"]

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from executor.domain.situation.recent import HAPPENED_LIMIT, PENDING_LIMIT, TEXT_LIMIT, Glimpse, happened, pending
+from executor.domain.situation.recent import HAPPENED_LIMIT, PENDING_LIMIT, TEXT_LIMIT, RunExcerpt, happened, pending
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_trigger
 from rota_contracts.messages.goal_merge import Waiting
 from rota_contracts.messages.plan import PlanItem
@@ -21,9 +21,9 @@ def a_plan(text: str, **fields: Any) -> PlanItem:
     return PlanItem.model_validate(owner | {"plan_id": "p1", "messages": [{"content": text}]} | fields)
 
 
-def a_glimpse(type: str = "event", **fields: Any) -> Glimpse:
+def a_glimpse(type: str = "event", **fields: Any) -> RunExcerpt:
     given = {"execution_id": "e0", "trigger": a_trigger(type=type), "status": "running", "created_at": NOON}
-    return Glimpse.model_validate(given | fields)
+    return RunExcerpt.model_validate(given | fields)
 
 
 def ended(type: str = "event", **fields: Any) -> str:

@@ -16,13 +16,13 @@ from rota_contracts.robots.robot import Phase
 
 def test_asking_again_within_patience_is_the_same_request() -> None:
     run, step = _waiting(RequestDelivery)
-    again = lifecycle.asking(run, step, now=NOON + PATIENCE - timedelta(milliseconds=1), patience=PATIENCE)
+    again = lifecycle.wait_for_answer(run, step, now=NOON + PATIENCE - timedelta(milliseconds=1), patience=PATIENCE)
     assert (again, again.asks) == (run, 1)
 
 
 def test_asking_again_past_patience_is_a_new_request() -> None:
     run, step = _waiting(RequestDelivery)
-    again = lifecycle.asking(run, step, now=NOON + PATIENCE, patience=PATIENCE)
+    again = lifecycle.wait_for_answer(run, step, now=NOON + PATIENCE, patience=PATIENCE)
     assert (again.asks, again.asked_at) == (2, NOON + PATIENCE)
 
 
@@ -30,14 +30,14 @@ def test_the_next_service_is_asked_anew() -> None:
     run, _ = _waiting(RequestDelivery)
     run = lifecycle.apply(run, answer(run, RequestDelivery("r")), now=NOON)
     assert (run.waiting, run.asks, run.asked_at) == (Waiting.NOTHING, 0, None)
-    learning = lifecycle.asking(run, RequestLearning(), now=NOON, patience=PATIENCE)
+    learning = lifecycle.wait_for_answer(run, RequestLearning(), now=NOON, patience=PATIENCE)
     assert (learning.waiting, learning.asks) == (Waiting.LEARNING, 1)
 
 
 def _waiting(kind: type[Any]) -> tuple[Run, Any]:
     run = at(kind)
     step: Any = lifecycle.next_step(run)
-    return lifecycle.asking(run, step, now=NOON, patience=PATIENCE), step
+    return lifecycle.wait_for_answer(run, step, now=NOON, patience=PATIENCE), step
 
 
 def test_a_run_in_hand_should_have_been_looked_at_since_it_was_made() -> None:

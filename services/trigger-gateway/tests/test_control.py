@@ -58,7 +58,7 @@ async def test_an_execution_that_never_arrives_is_waited_for_3_seconds_and_then_
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    control = ControlExecutions(NeverThere(), Admitted(), lambda: "id", sleep)
+    control = ControlExecutions(executions=NeverThere(), schedule=Admitted(), new_id=lambda: "id", sleep=sleep)
     with pytest.raises(Transient, match="execution e1 has its slot, but no executor has begun it within 3 s"):
         await control.one("acme", "e1", action, "")
     assert sum(slept) == pytest.approx(PATIENCE_S)
@@ -68,6 +68,6 @@ async def test_stopping_all_never_claims_what_it_could_not_stop() -> None:  # F1
     async def sleep(seconds: float) -> None:
         return
 
-    control = ControlExecutions(NeverThere(), Admitted(), lambda: "id", sleep)
+    control = ControlExecutions(executions=NeverThere(), schedule=Admitted(), new_id=lambda: "id", sleep=sleep)
     with pytest.raises(Transient, match="e1 has its slot"):
         await control.every("acme", None, ControlAction.STOP, "")

@@ -147,6 +147,7 @@ async def test_a_service_is_ready_when_all_its_parts_are(nats: EmbeddedServer) -
         assert await service.problems() == {"mongo": "ConnectionError: refused"}
 
 
+# SC-18
 @pytest.mark.parametrize("started", [True, False])
 async def test_a_service_can_be_stopped_at_any_time(tmp_path: Path, started: bool) -> None:
     service = reader("nats://127.0.0.1:9", Seen())

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
-from delivery_center.ports import OutgoingMessage
+from delivery_center.domain.outgoing_message import OutgoingMessage
 from rota_common.errors import Permanent
 from rota_common.urls import Resolver, checked_target, networks
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryContext

@@ -8,7 +8,7 @@ import pytest
 
 from executor.adapters.litellm_model import LitellmModel
 from executor.agents.connectors import Connector
-from executor.domain.conversation.chat import ChatMessage, Said, Tool, ToolCall
+from executor.domain.conversation.chat import ChatMessage, ModelReply, Tool, ToolCall
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.openai_server import Calls, OpenAIServer, Reply, openai_server
@@ -36,7 +36,7 @@ async def failure(server: OpenAIServer, given: Prompt | None = None) -> Exceptio
 
 
 async def test_the_agents_options_go_before_the_connectors_parameters(server: OpenAIServer) -> None:  # CL-10
-    assert await LitellmModel().complete(prompt(server)) == Said(text="hello")
+    assert await LitellmModel().complete(prompt(server)) == ModelReply(text="hello")
     (asked,) = server.asked
     assert asked.body["messages"] == [{"role": "user", "content": "Hi!"}]
     assert (asked.body["model"], asked.body["temperature"], asked.body["max_tokens"]) == ("small", 0.1, 50)
@@ -96,7 +96,7 @@ async def test_a_server_that_is_not_there_is_transient(server: OpenAIServer) -> 
 
 async def test_an_answer_without_text_is_an_empty_one(server: OpenAIServer) -> None:
     server.script = lambda asked: ""
-    assert await LitellmModel().complete(prompt(server)) == Said()
+    assert await LitellmModel().complete(prompt(server)) == ModelReply()
 
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -106,7 +106,7 @@ TOOLS = [Tool("web__weather", "web", "weather", "The weather of a city.", SCHEMA
 async def test_tools_go_along_and_calls_of_them_come_back(server: OpenAIServer) -> None:
     server.script = lambda asked: Calls([("web__weather", {"city": "Bern"}), ("web__now", "")], text="Let me look.")
     said = await LitellmModel().complete(dataclasses.replace(prompt(server), tools=TOOLS))
-    assert said == Said(
+    assert said == ModelReply(
         text="Let me look.",
         calls=[
             ToolCall(id="call_1", name="web__weather", arguments={"city": "Bern"}),

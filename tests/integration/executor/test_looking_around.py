@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from executor import app
-from executor.adapters.tool_fakes import FakeTools
+from executor.adapters.tool_fakes import ScriptedTools
 from executor.domain.conversation.chat import Tool
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.bus import short_ack_wait
@@ -56,7 +56,7 @@ class Plans:
         return PlanPage(items=[PlanItem(**owner, plan_id="p1", messages=[{"content": text}])])
 
 
-class Web(FakeTools):
+class Web(ScriptedTools):
     """A tool that searches; no replica has to connect to it."""
 
     def __init__(self) -> None:

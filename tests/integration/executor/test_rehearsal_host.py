@@ -12,10 +12,10 @@ from starlette.routing import Route
 
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connector
-from executor.domain.conversation.chat import ChatMessage, Said, Tool, ToolCall
+from executor.domain.conversation.chat import ChatMessage, ModelReply, Tool, ToolCall
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
-from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime import embedded_http
 from rota_contracts.messages.trigger import Message
 
 CALL = ToolCall(id="1", name="web__now", arguments={"zone": "UTC"})
@@ -38,7 +38,7 @@ async def host() -> AsyncIterator[Host]:
         listener.bind(("127.0.0.1", 0))
         made.url = f"http://127.0.0.1:{listener.getsockname()[1]}/ask"
         app = Starlette(routes=[Route("/ask", made.__call__, methods=["POST"])])
-        async with serve_beside(app, listener, lifespan="off", close_timeout=0):
+        async with embedded_http.serve(app, listener, lifespan="off", close_timeout=0):
             yield made
 
 
@@ -54,7 +54,7 @@ def prompt(url: str) -> Prompt:
 
 
 async def test_the_host_is_asked_with_the_step_and_answers_for_the_model(host: Host) -> None:
-    assert await RehearsalModel().complete(prompt(host.url)) == Said(text="done", calls=[CALL])
+    assert await RehearsalModel().complete(prompt(host.url)) == ModelReply(text="done", calls=[CALL])
     (asked,) = host.asked
     assert (asked["step_id"], asked["kind"], asked["tools"], asked["rounds"]) == ("step-1", "run", ["web__now"], 1)
     assert asked["facts"]["about"] == "Globex"

@@ -12,7 +12,7 @@ import pytest
 from nats.micro.request import Request
 
 from executor import app
-from executor.adapters.tool_fakes import FakeTools
+from executor.adapters.tool_fakes import ScriptedTools
 from executor.domain.conversation.chat import Tool
 from executor.ports import ToolFailed
 from rota_common.testing.crash import crash
@@ -39,7 +39,7 @@ RESOURCES = {
 }
 
 
-class Crm(FakeTools):
+class Crm(ScriptedTools):
     """The tools of a server that no replica has to connect to."""
 
     def __init__(self) -> None:

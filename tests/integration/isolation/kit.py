@@ -15,7 +15,7 @@ from nats.errors import TimeoutError as NatsTimeout
 from rota_common import topology
 from rota_common.bus.connection import Bus, barrier, identity
 from rota_common.nats_admin.config import Folder
-from rota_common.nats_admin.feed_client_admin import Subscribers
+from rota_common.nats_admin.feed_client_admin import FeedClients
 from rota_common.nats_admin.permissions import OPERATOR, TOPOLOGY
 from rota_common.runtime.embedded_servers import EmbeddedServer, isolated_nats_server
 from rota_contracts.catalog import FEED
@@ -64,8 +64,8 @@ class IsolatedNats:
         return self.server.url
 
     @property
-    def subscribers(self) -> Subscribers:
-        return Subscribers(self.folder, self.url)
+    def subscribers(self) -> FeedClients:
+        return FeedClients(self.folder, self.url)
 
     def key(self, team: str, name: str) -> Path:
         return self.folder.path / f"{team}-{name}.nk"

@@ -10,7 +10,7 @@ from nats.aio.msg import Msg
 from rota_common import topology
 from rota_common.clock import now
 from rota_common.nats_admin.config import Server, write
-from rota_common.nats_admin.feed_client_admin import Subscriber, SubscriberError
+from rota_common.nats_admin.feed_client_admin import FeedClient, FeedClientError
 from rota_common.runtime.embedded_servers import nats_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import FEED
@@ -62,7 +62,7 @@ async def test_what_a_new_catalog_allows_reaches_a_service_that_is_connected(bus
 
 
 async def test_two_subscribers_of_one_name_are_not_made(bus: IsolatedNats) -> None:
-    with pytest.raises(SubscriberError, match="has a subscriber crm already"):
+    with pytest.raises(FeedClientError, match="has a subscriber crm already"):
         await bus.subscribers.add("acme", "crm")
 
 
@@ -93,8 +93,8 @@ async def test_a_rewound_subscriber_reads_it_all_again_with_the_same_key(bus: Is
 async def test_the_list_says_how_far_each_is(bus: IsolatedNats) -> None:
     await bus.deliver("acme")
     assert await bus.subscribers.listed("acme") == [
-        Subscriber("acme", "archive", waiting=1, unacknowledged=0),
-        Subscriber("acme", "crm", waiting=1, unacknowledged=0),
+        FeedClient("acme", "archive", waiting=1, unacknowledged=0),
+        FeedClient("acme", "crm", waiting=1, unacknowledged=0),
     ]
     assert [one.team for one in await bus.subscribers.listed()] == ["acme", "acme", "rival"]
 
@@ -106,13 +106,13 @@ async def test_a_removed_subscriber_is_cut_off_and_the_others_read_on(bus: Isola
     assert await bodies(stays, "acme=crm") == [b"acme"]
     assert stays.client.stats["reconnects"] == 0
     assert not gone.client.is_connected
-    with pytest.raises(SubscriberError, match="has no subscriber crm"):
+    with pytest.raises(FeedClientError, match="has no subscriber crm"):
         await bus.subscribers.rewind("rival", "crm", since=now())
 
 
 async def test_a_configuration_that_the_server_refuses_is_said_so_and_the_old_one_goes_on(bus: IsolatedNats) -> None:
     (bus.folder.path / "accounts.conf").write_text("accounts: {")
-    with pytest.raises(SubscriberError, match="refuses its configuration"):
+    with pytest.raises(FeedClientError, match="refuses its configuration"):
         await bus.subscribers.reload()
     await bus.deliver("acme")
     assert await bodies(await bus.member("acme", "crm"), "acme=crm") == [b"acme"]

@@ -12,7 +12,7 @@ from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES, dead_subject
 from rota_contracts.messages.text import INLINE_LIMIT
 from rota_contracts.streams import STREAMS, Consumer, consumers
 from tests.integration.isolation.kit import IsolatedNats
-from trigger_gateway.follow_activity import shown_channels
+from trigger_gateway.http.stream import shown_channels
 
 pytestmark = pytest.mark.integration
 

@@ -11,7 +11,7 @@ from nats.aio.msg import Msg
 from rota_common.bus.connection import barrier
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import FEED
-from rota_contracts.feed import API_PREFIX, feed_subject, subscriber_durable, team_subjects
+from rota_contracts.feed import API_PREFIX, feed_durable, feed_subject, team_subjects
 from tests.integration.isolation.kit import IsolatedNats, Known
 
 pytestmark = pytest.mark.integration
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 
 async def fetched(reader: Known, team: str, name: str, count: int) -> list[Msg]:
     jetstream = reader.client.jetstream(prefix=API_PREFIX)
-    source = await jetstream.pull_subscribe_bind(durable=subscriber_durable(team, name), stream=FEED)
+    source = await jetstream.pull_subscribe_bind(durable=feed_durable(team, name), stream=FEED)
     return await source.fetch(count, timeout=PATIENCE_S)
 
 
@@ -57,7 +57,7 @@ async def test_a_durable_gives_the_team_its_deliveries_in_order(bus: IsolatedNat
     for message in messages:
         await message.ack_sync()
     jetstream = reader.client.jetstream(prefix=API_PREFIX)
-    info = await jetstream.consumer_info(FEED, subscriber_durable("acme", "crm"))
+    info = await jetstream.consumer_info(FEED, feed_durable("acme", "crm"))
     assert (info.num_ack_pending, info.num_pending) == (0, 0)
     assert reader.told == []
 
@@ -98,7 +98,7 @@ async def test_faststream_reads_the_durable_and_goes_on_after_a_restart(bus: Iso
         @made.subscriber(
             feed_subject("acme"),
             stream=JStream(FEED, declare=False),
-            durable=subscriber_durable("acme", "crm"),
+            durable=feed_durable("acme", "crm"),
             pull_sub=PullSub(batch_size=1, timeout=0.3),
             ack_policy=AckPolicy.MANUAL,
         )

@@ -94,7 +94,7 @@ class Stores:
         self.clocks: list[MongoClocks] = []
         self.queues: list[MongoQueue] = []
         for kind, made in ((MongoClocks, self.clocks), (MongoQueue, self.queues)):
-            patch.setattr(f"scheduler.app.{kind.__name__}", _remembering(kind, made))
+            patch.setattr(f"scheduler.adapters.real.{kind.__name__}", _remembering(kind, made))
 
 
 def _remembering(kind: type[Any], made: list[Any]) -> Callable[..., Any]:

@@ -30,6 +30,7 @@ from rota_contracts.messages.executor_capacity import ExecutorReportedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply, ListPlans, PlanItem
 from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.model import ALL
 from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 from scheduler.app import build
@@ -82,9 +83,7 @@ class Harness:
 
     async def report(self, capacity: int, executor: str = "e1") -> None:
         """An executor says how many executions it can have at once."""
-        report = ExecutorReportedV1(
-            team_id="_all_", member_id="_all_", executor_id=executor, capacity=capacity, at=now()
-        )
+        report = ExecutorReportedV1(team_id=ALL, member_id=ALL, executor_id=executor, capacity=capacity, at=now())
         await self.executor.publish.observe(catalog.EXECUTOR_REPORTED, report)
 
     async def start(self, *, clock: Clock = now, middlewares: Any = (), **settings: Any) -> App:

@@ -15,7 +15,7 @@ from rota.running import run
 from rota.timestamps import parse_past
 
 if TYPE_CHECKING:
-    from rota_common.nats_admin.feed_client_admin import Subscribers
+    from rota_common.nats_admin.feed_client_admin import FeedClients
 
 T = TypeVar("T")
 OLD_NAME = "subscribers"
@@ -98,13 +98,13 @@ def reload(config: Config = "", json: JsonFlag = False) -> None:
     say_json({"servers": count}) if json else say(f"{count} server{'' if count == 1 else 's'} reloaded")
 
 
-def _admin(folder: str, use: Callable[["Subscribers"], Coroutine[Any, Any, T]]) -> T:
+def _admin(folder: str, use: Callable[["FeedClients"], Coroutine[Any, Any, T]]) -> T:
     """The result of `use` for the folder and the server of the context."""
     with server_extra("rota feed-clients"):
         from nats.errors import Error as NatsError
 
         from rota_common.nats_admin.config import Folder
-        from rota_common.nats_admin.feed_client_admin import Subscribers
+        from rota_common.nats_admin.feed_client_admin import FeedClients
 
     given = context.load()
     given.need("nats_url") if folder else given.need("nats_url", "nats_config")
@@ -113,7 +113,7 @@ def _admin(folder: str, use: Callable[["Subscribers"], Coroutine[Any, Any, T]]) 
         what = f"expected NATS's configuration in {path}: there is none"
         raise CliError(what, hint="`rota nats-config` writes it")
     try:
-        return run(use(Subscribers(Folder(path), given.nats_url)))
+        return run(use(FeedClients(Folder(path), given.nats_url)))
     except (NatsError, OSError, TimeoutError) as error:
         what = f"the request to NATS at {given.nats_url} failed: {error!r}"
         raise CliError(what, hint="start it with this configuration, or correct ROTA_NATS_URL") from error

@@ -22,7 +22,7 @@ from rota.server.stack import Stack
 from rota.signing import signed_event
 from rota.timestamps import now
 from rota.waiting import until_finished
-from rota_common.nats_admin.feed_client_admin import Subscribers
+from rota_common.nats_admin.feed_client_admin import FeedClients
 from rota_contracts.catalog import DELIVERY_COMPLETED
 from rota_contracts.messages.execution import ExecStatus, Execution
 
@@ -98,7 +98,7 @@ async def _enter(
             progress=screen.part,
         )
     )
-    seed = await Subscribers(stack.nats, stack.nats_url).add(TEAM, FEED_CLIENT) if stack.nats else None
+    seed = await FeedClients(stack.nats, stack.nats_url).add(TEAM, FEED_CLIENT) if stack.nats else None
     facts = await ends.enter_async_context(feed(stack.nats_url, DELIVERY_COMPLETED.subject(TEAM, "*"), seed=seed))
     async with Api(stack.url, TEAM, stack.admin_key) as admin:
         key = str((await admin.create_team(TEAM))["api_key"])

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from starlette.types import ASGIApp
 
 from rota.errors import CliError
-from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime import embedded_http
 
 CLOSE_TIMEOUT_S = 2
 """How long an open event stream may delay the shutdown."""
@@ -32,7 +32,7 @@ async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[str]:
     """Serve `app` (and run its lifespan) on `listener`. Yields the URL. CliError when the lifespan failed."""
     async with AsyncExitStack() as ends:
         try:
-            await ends.enter_async_context(serve_beside(app, listener, close_timeout=CLOSE_TIMEOUT_S))
+            await ends.enter_async_context(embedded_http.serve(app, listener, close_timeout=CLOSE_TIMEOUT_S))
         except RuntimeError as error:
             raise CliError(str(error), hint="see the log for the reason") from error
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"

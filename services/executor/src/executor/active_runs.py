@@ -10,11 +10,11 @@ T = TypeVar("T")
 END: Any = object()
 
 
-class Interrupted(Exception):
+class StepCancelled(Exception):
     """Somebody wants the step to end at once."""
 
 
-class Hand:
+class StepScope:
     """A worker with a run. It can be interrupted inside `with hand:`, as `asyncio.timeout` does it: its task is
     cancelled, and that is taken back. No further task is needed for each step."""
 
@@ -31,7 +31,7 @@ class Hand:
     def __enter__(self) -> None:
         if self.wanted:
             self.wanted = False
-            raise Interrupted
+            raise StepCancelled
         self._task = asyncio.current_task()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
@@ -39,7 +39,7 @@ class Hand:
         if self.wanted and task is not None and kind is asyncio.CancelledError:
             self.wanted = False
             if task.uncancel() == 0:  # otherwise somebody else ends the worker as well
-                raise Interrupted
+                raise StepCancelled
 
     async def take_back(self) -> None:
         """The interruption came together with what was waited for: that is kept, and the next step interrupted."""
@@ -51,14 +51,14 @@ class Hand:
                 raise
 
 
-class Hands:
+class ActiveRuns:
     def __init__(self) -> None:
-        self._held: dict[str, list[Hand]] = {}
+        self._held: dict[str, list[StepScope]] = {}
 
     @contextlib.contextmanager
     def holding(self, run_id: str) -> Iterator[None]:
         """A process that has slept through its own claim may hold a run twice for a while."""
-        hand = Hand()
+        hand = StepScope()
         self._held.setdefault(run_id, []).append(hand)
         try:
             yield

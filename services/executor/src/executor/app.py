@@ -15,25 +15,25 @@ from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
-from executor.calls import CallAnAgent, Hold
+from executor.calls import CallAgents, LeaseSettings
 from executor.handlers import build_answers, build_control, build_router
-from executor.hear_broadcast import HearBroadcast
-from executor.heartbeat import Report
-from executor.may_deliver import DecideLeave
+from executor.hear_broadcast import FollowBroadcast
+from executor.heartbeat import Heartbeat
+from executor.may_deliver import DecidePermission
 from executor.ports import Calls, Model, Runs
-from executor.publish import Announce
+from executor.publish import EventPublisher
 from executor.replay import Replay
 from executor.settings import Settings
-from executor.signals import GiveWord
+from executor.signals import SendSignal
 from executor.start_execution import StartExecution
-from executor.steps.gather_situation import LookAround
-from executor.steps.merge_goals import Merging
-from executor.steps.questions import Asking
-from executor.steps.step_runner import Models, Perform, Workshop
+from executor.steps.gather_situation import GatherSituation
+from executor.steps.merge_goals import MergeGoals
+from executor.steps.questions import Questions
+from executor.steps.step_runner import Models, StepRunner, Toolset
 from executor.stop_robot import StopRobot
-from executor.sweeper import Sweep
+from executor.sweeper import Sweeper
 from executor.take_result import TakeResult
-from executor.worker import Drive, Pace
+from executor.worker import RunWorker, Timeouts
 from rota_common.bus.live import LiveEvents
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Runtime, Service
@@ -61,23 +61,23 @@ def build(
     environ = os.environ if environ is None else environ
     parts = _parts(settings, service, runs, environ, model, rehearsal)
     announce = parts.announce
-    pace = Pace(settings.lease, settings.answer_patience)
-    drive = Drive(runs, parts.perform, announce, owner=owner, pace=pace, clock=clock, random=runtime.random)
-    give = GiveWord(runs, drive, announce, clock)
+    pace = Timeouts(settings.lease, settings.answer_patience)
+    drive = RunWorker(runs, parts.perform, announce, owner=owner, pace=pace, clock=clock, random=runtime.random)
+    give = SendSignal(runs, drive, announce, clock)
     start = StartExecution(runs, drive, Robots(service.bus), service.publish, clock)
     stop = StopRobot(runs, drive, give, clock)
-    call = _agents_called(service, calls, runs, parts.perform, Hold(owner, settings.lease))
+    call = _agents_called(service, calls, runs, parts.perform, LeaseSettings(owner, settings.lease))
     service.include(build_router(start=start, drive=drive, stop=stop, slots=settings.slots))
     service.include(
-        build_control(give=give, leave=DecideLeave(runs, clock), take=TakeResult(runs, parts.blobs, give, clock))
+        build_control(give=give, leave=DecidePermission(runs, clock), take=TakeResult(runs, parts.blobs, give, clock))
     )
     service.include(build_answers(runs=runs, call=call, replay=Replay(runs, parts.blobs)))
     service.on_start(runs.prepare)
     service.on_start(calls.prepare)
-    service.background("sweep", Sweep(runs, drive, give, clock, interval=settings.sweep_interval).run)
-    report = Report(service.publish, clock, executor_id=owner, capacity=settings.capacity)
+    service.background("sweep", Sweeper(runs, drive, give, clock, interval=settings.sweep_interval).run)
+    report = Heartbeat(service.publish, clock, executor_id=owner, capacity=settings.capacity)
     service.background("report", report.run)
-    service.background("control", HearBroadcast(LiveEvents(service.bus, service=NAME), give))
+    service.background("control", FollowBroadcast(LiveEvents(service.bus, service=NAME), give))
     service.probe("mongo", mongo.ping)
     service.on_stop(report.stop)
     service.on_stop(call.close)
@@ -86,17 +86,17 @@ def build(
     return plain_app(service, settings)
 
 
-def _agents_called(service: Service, calls: Calls, runs: Runs, perform: Perform, hold: Hold) -> CallAnAgent:
+def _agents_called(service: Service, calls: Calls, runs: Runs, perform: StepRunner, hold: LeaseSettings) -> CallAgents:
     robots, clock = Robots(service.bus), service.runtime.clock
-    return CallAnAgent(calls, runs, perform.models, perform.agents, clock, hold, robot=robots.find)
+    return CallAgents(calls, runs, perform.models, perform.agents, clock, hold, robot=robots.find)
 
 
 @dataclass(frozen=True)
 class Parts:
     """What a worker works with."""
 
-    perform: Perform
-    announce: Announce
+    perform: StepRunner
+    announce: EventPublisher
     blobs: Blobs
     tools: McpTools
 
@@ -112,15 +112,15 @@ def _parts(
     connectors = Connectors(settings.connector, environ=environ, folder=settings.connectors_dir)
     servers = load_servers(settings.mcp_dir, environ)
     blobs, tools, clock = Blobs(service.bus), McpTools(servers), service.runtime.clock
-    announce = Announce(service.publish, blobs, clock)
-    perform = Perform(
+    announce = EventPublisher(service.publish, blobs, clock)
+    perform = StepRunner(
         Models(connectors, real=model or LitellmModel(), rehearsal=rehearsal or RehearsalModel()),
         Agents(settings.agents_dir),
         blobs,
-        Asking(service.ask),
-        Merging(runs, service.ask, announce, clock),
-        LookAround(runs, service.ask),
-        real=Workshop(tools, NatsProcesses(service.bus)),
-        recording=Workshop(RecordingTools(servers), RecordingProcesses()),
+        Questions(service.ask),
+        MergeGoals(runs, service.ask, announce, clock),
+        GatherSituation(runs, service.ask),
+        real=Toolset(tools, NatsProcesses(service.bus)),
+        recording=Toolset(RecordingTools(servers), RecordingProcesses()),
     )
     return Parts(perform, announce, blobs, tools)

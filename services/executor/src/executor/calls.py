@@ -47,14 +47,14 @@ async def nobody(team: str, member: str) -> Robot | None:
 
 
 @dataclass(frozen=True)
-class Hold:
+class LeaseSettings:
     """Who claims calls here, and for how long (seconds) a claim lives without being renewed."""
 
     owner: str
     lease: float
 
 
-class CallAnAgent:
+class CallAgents:
     """The answer is stored before it is given: the same call id gets the same answer, and the model is asked once.
 
     Whoever asks the model holds a claim of the call. Anybody else who is asked waits for the stored answer, or takes
@@ -68,7 +68,7 @@ class CallAnAgent:
         models: Models,
         agents: Agents,
         clock: Clock,
-        hold: Hold,
+        hold: LeaseSettings,
         *,
         robot: FindRobot = nobody,
         patience: float = STILL_WORKING_S,

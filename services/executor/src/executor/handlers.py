@@ -1,15 +1,15 @@
 """What the executor listens to and what it answers."""
 
-from executor.calls import CallAnAgent
+from executor.calls import CallAgents
 from executor.domain.outcomes import DeliveryTaken, Learnt, VerdictGiven
-from executor.may_deliver import DecideLeave
+from executor.may_deliver import DecidePermission
 from executor.ports import Runs
 from executor.replay import Replay
-from executor.signals import GiveWord
+from executor.signals import SendSignal
 from executor.start_execution import StartExecution
 from executor.stop_robot import StopRobot
 from executor.take_result import TakeResult
-from executor.worker import Drive
+from executor.worker import RunWorker
 from rota_common.bus.router import Router
 from rota_contracts import catalog
 from rota_contracts.envelope import Event
@@ -32,7 +32,7 @@ from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.validation import ValidationCompletedV1
 
 
-def build_router(*, start: StartExecution, drive: Drive, stop: StopRobot, slots: int) -> Router:
+def build_router(*, start: StartExecution, drive: RunWorker, stop: StopRobot, slots: int) -> Router:
     router = Router()
 
     @router.consume(catalog.EXECUTION_REQUESTED, slots=slots, when_buried=start.give_up)
@@ -62,7 +62,7 @@ def build_router(*, start: StartExecution, drive: Drive, stop: StopRobot, slots:
     return router
 
 
-def build_control(*, give: GiveWord, leave: DecideLeave, take: TakeResult) -> Router:
+def build_control(*, give: SendSignal, leave: DecidePermission, take: TakeResult) -> Router:
     router = Router()
 
     @router.answer(catalog.CONTROL)
@@ -84,7 +84,7 @@ def build_control(*, give: GiveWord, leave: DecideLeave, take: TakeResult) -> Ro
     return router
 
 
-def build_answers(*, runs: Runs, call: CallAnAgent, replay: Replay) -> Router:
+def build_answers(*, runs: Runs, call: CallAgents, replay: Replay) -> Router:
     router = Router()
 
     @router.answer(catalog.CALL_AGENT)

@@ -6,11 +6,10 @@ from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
 from rota_contracts import catalog
 from rota_contracts.messages.executor_capacity import REPORT_S, ExecutorReportedV1
+from rota_contracts.model import ALL
 
-EVERYBODY = "_all_"
 
-
-class Report:
+class Heartbeat:
     """A report that is lost does no harm: the next one comes in a second, and one missing is noticed after five."""
 
     def __init__(self, publish: Publish, clock: Clock, *, executor_id: str, capacity: int) -> None:
@@ -32,6 +31,6 @@ class Report:
 
     async def _tell(self, capacity: int) -> None:
         report = ExecutorReportedV1(
-            team_id=EVERYBODY, member_id=EVERYBODY, executor_id=self._id, capacity=capacity, at=self._clock()
+            team_id=ALL, member_id=ALL, executor_id=self._id, capacity=capacity, at=self._clock()
         )
         await self._publish.observe(catalog.EXECUTOR_REPORTED, report)

@@ -7,7 +7,7 @@ from rota_contracts.messages.delivery import DeliveryPermission, MayDeliver, Per
 from rota_contracts.messages.execution import ExecStatus
 
 
-class DecideLeave:
+class DecidePermission:
     def __init__(self, runs: Runs, clock: Clock) -> None:
         self._runs, self._clock = runs, clock
 
@@ -16,7 +16,7 @@ class DecideLeave:
         run = await self._runs.find(asked.execution_id)
         if run is None or run.execution.team_id != asked.team_id:
             return DeliveryPermission(leave=Permission.DENY, reason=f"there is no execution {asked.execution_id}")
-        run = control.hear(run, now=self._clock())
+        run = control.apply_signals(run, now=self._clock())
         if run.cancelled is not None or run.execution.status is ExecStatus.CANCELLED:
             return DeliveryPermission(leave=Permission.DENY, reason=run.cancelled or run.execution.error or "cancelled")
         if run.execution.error is not None and run.execution.delivery is None:

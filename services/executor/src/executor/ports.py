@@ -7,10 +7,9 @@ from enum import Enum
 from typing import Any, Protocol
 
 from executor.agents.connectors import Connector
-from executor.domain.conversation.chat import Said, Tool
-from executor.domain.run import Run, Word
-from executor.domain.situation.recent import Lately
-from executor.domain.trail import Entry
+from executor.domain.conversation.chat import ModelReply, Tool
+from executor.domain.run import JournalEntry, Run, Signal
+from executor.domain.situation.recent import RecentRuns
 from rota_common.errors import Transient
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.conversation import ToolUse
@@ -37,7 +36,7 @@ class Prompt:
 
 
 class Model(Protocol):
-    async def complete(self, prompt: Prompt) -> Said:
+    async def complete(self, prompt: Prompt) -> ModelReply:
         """The model's answer. Transient for timeouts, rate limits and outages; Permanent for refused requests."""
         ...
 
@@ -86,12 +85,12 @@ class Scope:
     execution_id: str | None = None
 
 
-class Brought(Enum):
+class SignalResult(Enum):
     """Has a word reached a run? `BEFORE`: it, or another with its id, was there; `OVER`: nobody will hear it."""
 
-    NOW = "now"
-    BEFORE = "before"
-    OVER = "over"
+    ACCEPTED = "accepted"
+    DUPLICATE = "duplicate"
+    FINISHED = "finished"
 
 
 class Runs(Protocol):
@@ -109,7 +108,7 @@ class Runs(Protocol):
         """The run and the epoch of this worker's claim; None if there is none, it is over, or another's claim lives."""
         ...
 
-    async def peek(self, run_id: str) -> tuple[Run, int] | None:
+    async def read_free(self, run_id: str) -> tuple[Run, int] | None:
         """A run that nobody holds and that isn't over, with the epoch to `release` it under; None otherwise."""
         ...
 
@@ -119,11 +118,11 @@ class Runs(Protocol):
         """Write and keep the claim."""
         ...
 
-    async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
-        """Write and let go, which ends the epoch; `look_at` is when a sweeper must look at it."""
+    async def release(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run:
+        """Write and let go, which ends the epoch; `check_at` is when a sweeper must look at it."""
         ...
 
-    async def finish(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run | None:
+    async def finish(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run | None:
         """`release` a run that is over; None, and nothing is written, if it was told something that it hasn't heard."""
         ...
 
@@ -133,33 +132,33 @@ class Runs(Protocol):
         """Ids of runs that somebody should have looked at by now, or whose promised results are given up."""
         ...
 
-    def late(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
+    def past_deadline(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
         """Runs whose deadline is over, and to whom nobody has said so."""
         ...
 
-    async def told(self, run_id: str) -> None:
+    async def mark_announced(self, run_id: str) -> None:
         """Everybody knows that this run is over, or parked and told nothing since: nobody needs to look at it."""
         ...
 
-    async def tell(self, scope: Scope, word: Word) -> list[Run]:
+    async def send_signal(self, scope: Scope, word: Signal) -> list[Run]:
         """Put a word into the inbox of each run in scope that isn't over, once; those runs, and those that have it
         already. One that nobody would look at is to be looked at now."""
         ...
 
-    async def bring(self, run_id: str, word: Word) -> Brought:
+    async def deliver_signal(self, run_id: str, word: Signal) -> SignalResult:
         """Put a word into the inbox of one run, which is to be looked at now if nobody holds it."""
         ...
 
-    async def caller(self, callback_id: str) -> Run | None:
+    async def by_callback(self, callback_id: str) -> Run | None:
         """The run that has made the call with this callback."""
         ...
 
-    async def takers(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
-        """The robot's runs that began before this one and can take on its goals (`preparing.takes_goals`), newest
+    async def merge_targets(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
+        """The robot's runs that began before this one and can take on its goals (`preparing.accepts_goals`), newest
         first."""
         ...
 
-    async def give(self, run_id: str, word: Word, *, giver: Run) -> bool:
+    async def merge(self, run_id: str, word: Signal, *, giver: Run) -> bool:
         """`bring` a word with `giver`'s goals to one of its `takers`, as long as it still is one; True also if it was
         there before."""
         ...
@@ -172,12 +171,12 @@ class Runs(Protocol):
         """Ids of this robot's runs that aren't over, oldest first."""
         ...
 
-    async def lately(self, run: Run, *, earliest: datetime, limit: int) -> Lately:
+    async def recent(self, run: Run, *, earliest: datetime, limit: int) -> RecentRuns:
         """The robot's other runs, `limit` of each kind, back to its last report, but not beyond `earliest`. Those that
         aren't in standard mode change nothing outside, and are left out."""
         ...
 
-    async def trail(self, run_id: str) -> list[Entry]:
+    async def trail(self, run_id: str) -> list[JournalEntry]:
         """All that was decided in a run, oldest first."""
         ...
 

@@ -6,7 +6,7 @@ Every id derives from the execution, not from the message at hand, so a sweeper'
 from typing import Any, assert_never
 
 from executor.domain.outcomes import LookedUp, Outcome, StepDelayed, StepFailed, TaskAnswered, Unusable, Used
-from executor.domain.run import Run, Word
+from executor.domain.run import Run, Signal
 from executor.domain.steps import (
     AskAgent,
     MakeCalls,
@@ -30,13 +30,10 @@ from rota_contracts.messages.control import ControlGivenV1, ExecutionIntervenedV
 from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, excerpt
 from rota_contracts.messages.learning import LearningRequestedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
-from rota_contracts.model import Payload
-
-EVERYBODY = "_all_"
-"""In the place of a member's name: all robots of the team."""
+from rota_contracts.model import ALL, Payload
 
 
-class Announce:
+class EventPublisher:
     def __init__(self, publish: Publish, blobs: Blobs, clock: Clock) -> None:
         self._publish, self._blobs, self._clock = publish, blobs, clock
         self._log = logger(service="executor")
@@ -71,7 +68,7 @@ class Announce:
         kind = ActivityKind.WAITING if execution.question or run.promised else ActivityKind.PAUSED
         await self._observe(run, kind, text=reason)
 
-    async def intervened(self, run: Run, word: Word) -> None:
+    async def intervened(self, run: Run, word: Signal) -> None:
         """A word lies in a run's inbox."""
         fact = ExecutionIntervenedV1(
             **_owner(run), intervention_id=word.id, action=word.action, text=excerpt(word.text(), 2000), at=word.at
@@ -83,7 +80,7 @@ class Announce:
         reads the runs' inboxes."""
         given = ControlGivenV1(
             team_id=team,
-            member_id=member or EVERYBODY,
+            member_id=member or ALL,
             action=action,
             execution_ids=run_ids,
             reason=reason,

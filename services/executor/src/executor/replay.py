@@ -6,14 +6,13 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from executor.domain import journal, lifecycle, phases
-from executor.domain.conversation.chat import Said, Tool
+from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.outcomes import OUTCOMES, Outcome
-from executor.domain.planning.interpret import Kept, interpret
-from executor.domain.run import Run, Word
+from executor.domain.planning.interpret import LargeTexts, interpret
+from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.signals import control
 from executor.domain.steps import AskAgent, RunTurn, describe
 from executor.domain.tasks import tasks
-from executor.domain.trail import Entry
 from executor.ports import Runs
 from rota_common.stores.blobs import Blobs
 from rota_contracts.messages.execution import ExecStatus, Execution
@@ -36,7 +35,7 @@ class Replay:
         return replayed(stored, trail, said)
 
 
-def replayed(stored: Run, trail: list[Entry], said: list[str]) -> ReplayReply:
+def replayed(stored: Run, trail: list[JournalEntry], said: list[str]) -> ReplayReply:
     """`said`: for each entry of the trail the whole of the model's answer, or nothing."""
     execution = stored.execution
     run = phases.begin(
@@ -61,25 +60,25 @@ def replayed(stored: Run, trail: list[Entry], said: list[str]) -> ReplayReply:
     return ReplayReply(same=True, decisions=decisions)
 
 
-def _differs(decisions: list[Decision], entry: Entry, replayed: str) -> ReplayReply:
+def _differs(decisions: list[Decision], entry: JournalEntry, replayed: str) -> ReplayReply:
     decided = Decision(at=entry.at, step=entry.step, outcome=entry.kind, replayed=replayed)
     text = f"it was decided: {entry.step}: {entry.kind}; the replay decides: {replayed}"
     return ReplayReply(difference=text, decisions=[*decisions, decided])
 
 
-def _repeated(run: Run, entry: Entry, words: str) -> tuple[Run, str]:
+def _repeated(run: Run, entry: JournalEntry, words: str) -> tuple[Run, str]:
     """The run after the same thing has happened to it again, and what it was that happened."""
     match entry.kind:
-        case journal.WORD:
-            return control.heed(run, Word.model_validate(entry.data), now=entry.at), entry.kind
+        case journal.SIGNAL:
+            return control.apply_signal(run, Signal.model_validate(entry.data), now=entry.at), entry.kind
         case journal.PARKED:
-            return control.parked(run, now=entry.at), entry.kind
+            return control.park(run, now=entry.at), entry.kind
         case journal.GRANTED:
-            return control.granted(run, int(entry.data), now=entry.at), entry.kind
+            return control.grant(run, int(entry.data), now=entry.at), entry.kind
         case journal.TAKEN_OVER:
-            return tasks.taken_over(run, now=entry.at, spared=entry.data or ()), entry.kind
+            return tasks.take_over(run, now=entry.at, already_done=entry.data or ()), entry.kind
         case journal.EXPIRED:
-            return control.expired(run, now=entry.at), entry.kind
+            return control.expire(run, now=entry.at), entry.kind
         case journal.FINISHED:
             return lifecycle.finish(run, ExecStatus(entry.data), now=entry.at), entry.kind
     outcome = _outcome(run, entry, words)
@@ -88,7 +87,7 @@ def _repeated(run: Run, entry: Entry, words: str) -> tuple[Run, str]:
     return after.model_copy(update={"said_bytes": run.said_bytes + size}), type(outcome).__name__
 
 
-def _outcome(run: Run, entry: Entry, words: str) -> Outcome:
+def _outcome(run: Run, entry: JournalEntry, words: str) -> Outcome:
     if entry.said is None:
         made: Any = TypeAdapter(OUTCOMES[entry.kind]).validate_python(entry.data)
         outcome: Outcome = made
@@ -97,7 +96,7 @@ def _outcome(run: Run, entry: Entry, words: str) -> Outcome:
     if not isinstance(step, AskAgent | RunTurn):
         raise ValueError(f"a model's answer was recorded where the next step is {describe(step)}")
     tools = [Tool(name=name, server=server, tool=tool, idempotent=same) for name, server, tool, same in entry.tools]
-    return interpret(run, step, Said.model_validate_json(words), tools, Kept())
+    return interpret(run, step, ModelReply.model_validate_json(words), tools, LargeTexts())
 
 
 def first_difference(stored: Execution, again: Execution) -> str:

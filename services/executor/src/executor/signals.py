@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 
 from executor.domain.planning.interpret import unstorable
-from executor.domain.run import DEADLINE, Run, Word, deadline_id
+from executor.domain.run import DEADLINE, Run, Signal, deadline_id
 from executor.ports import Runs, Scope
-from executor.publish import Announce
-from executor.worker import Drive
+from executor.publish import EventPublisher
+from executor.worker import RunWorker
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
@@ -23,10 +23,10 @@ CUTS_SHORT = (ControlAction.STOP, DEADLINE)
 """Words that end the step in hand; for all others it is finished first (DEC-16)."""
 
 
-class GiveWord:
+class SendSignal:
     """`cut_short` also serves the broadcast of other replicas."""
 
-    def __init__(self, runs: Runs, drive: Drive, announce: Announce, clock: Clock) -> None:
+    def __init__(self, runs: Runs, drive: RunWorker, announce: EventPublisher, clock: Clock) -> None:
         self._runs, self._drive, self._announce, self._clock = runs, drive, announce, clock
         self._free = asyncio.Semaphore(AT_ONCE)
         self._going: set[asyncio.Task[None]] = set()
@@ -35,7 +35,7 @@ class GiveWord:
     async def control(self, asked: Control) -> ControlReply:
         """Pause, resume or stop. Asked twice with one request id, it is said once."""
         scope = Scope(asked.team_id, asked.member_id, asked.execution_id)
-        word = Word(id=asked.request_id, action=asked.action, reason=asked.reason, at=self._clock())
+        word = Signal(id=asked.request_id, action=asked.action, reason=asked.reason, at=self._clock())
         told = await self(scope, word)
         if asked.execution_id is None or told:
             return ControlReply(execution_ids=[run.id for run in told])
@@ -54,7 +54,7 @@ class GiveWord:
             if len(candidates) != 1:
                 return InterveneReply(candidates=candidates)
             run_id = candidates[0]
-        word = Word(
+        word = Signal(
             id=asked.intervention_id,
             action=asked.action,
             messages=asked.messages,
@@ -68,9 +68,9 @@ class GiveWord:
         mine = run is not None and (run.execution.team_id, run.execution.member_id) == (asked.team_id, asked.member_id)
         return InterveneReply(over=run.execution.status if run is not None and mine else None)
 
-    async def __call__(self, scope: Scope, word: Word) -> list[Run]:
+    async def __call__(self, scope: Scope, word: Signal) -> list[Run]:
         """The runs that the word was given to."""
-        told = await self._runs.tell(scope, word)
+        told = await self._runs.send_signal(scope, word)
         for run in told:
             await self._announce.intervened(run, word)
         ids = [run.id for run in told]
@@ -91,7 +91,7 @@ class GiveWord:
         """End the step in hand of those of these runs that this process works on."""
         if action in CUTS_SHORT:
             for run_id in run_ids:
-                self._drive.hands.interrupt(run_id)
+                self._drive.active_runs.interrupt(run_id)
 
     async def _go_on(self, run_id: str) -> None:
         """Whoever has the run in hand hears the word with its next write; a run that waits is gone on with here."""
@@ -104,6 +104,6 @@ class GiveWord:
                 self._log.exception("could not go on", execution_id=run_id, reason=repr(error))
 
 
-def deadline_word(run: Run, clock: Clock) -> Word:
+def deadline_word(run: Run, clock: Clock) -> Signal:
     """What is said to a run that works for too long."""
-    return Word(id=deadline_id(run.parks), action=DEADLINE, at=clock())
+    return Signal(id=deadline_id(run.parks), action=DEADLINE, at=clock())

@@ -1,9 +1,9 @@
 """An execution was given a slot: run it with the robot as it is now, and pin that revision."""
 
 from executor.domain import phases
-from executor.domain.run import Run, Word
+from executor.domain.run import Run, Signal
 from executor.ports import Runs
-from executor.worker import Drive
+from executor.worker import RunWorker
 from rota_common.bus.publishing import Publish
 from rota_common.bus.robots import Robots
 from rota_common.clock import Clock
@@ -16,7 +16,7 @@ from rota_contracts.robots.robot import RobotStatus
 
 
 class StartExecution:
-    def __init__(self, runs: Runs, drive: Drive, robots: Robots, publish: Publish, clock: Clock) -> None:
+    def __init__(self, runs: Runs, drive: RunWorker, robots: Robots, publish: Publish, clock: Clock) -> None:
         self._runs, self._drive, self._robots, self._publish, self._clock = runs, drive, robots, publish, clock
 
     async def __call__(self, event: Event[ExecutionRequestedV1]) -> None:
@@ -60,7 +60,7 @@ class StartExecution:
 
 def _paused(run: Run) -> Run:
     """A run whose robot was paused after it had got its slot: it holds at once, until the robot is resumed."""
-    word = Word(
+    word = Signal(
         id=derived_id("paused", run.id),
         action=ControlAction.PAUSE,
         reason="the robot was paused before the execution began",

@@ -2,10 +2,10 @@
 
 import contextlib
 
-from executor.domain.run import Word
+from executor.domain.run import Signal
 from executor.ports import Runs, Scope
-from executor.signals import GiveWord
-from executor.worker import Drive
+from executor.signals import SendSignal
+from executor.worker import RunWorker
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.ids import derived_id
@@ -16,7 +16,7 @@ AGAIN_S = 1.0
 
 
 class StopRobot:
-    def __init__(self, runs: Runs, drive: Drive, give: GiveWord, clock: Clock) -> None:
+    def __init__(self, runs: Runs, drive: RunWorker, give: SendSignal, clock: Clock) -> None:
         self._runs, self._drive, self._give, self._clock = runs, drive, give, clock
 
     async def __call__(self, deleted: RobotDeletedV1) -> None:
@@ -24,7 +24,7 @@ class StopRobot:
 
         Raises Transient until all of them have ended and everybody knows.
         """
-        word = Word(
+        word = Signal(
             id=derived_id("deleted", deleted.team_id, deleted.member_id, deleted.rev),
             action=ControlAction.STOP,
             reason="the robot was deleted",

@@ -3,8 +3,8 @@
 import asyncio
 
 from executor.ports import Runs, Scope
-from executor.signals import GiveWord, deadline_word
-from executor.worker import Drive
+from executor.signals import SendSignal, deadline_word
+from executor.worker import RunWorker
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
@@ -13,10 +13,10 @@ BATCH = 100
 AT_ONCE = 32
 
 
-class Sweep:
+class Sweeper:
     """Every replica sweeps; a claim is taken by compare-and-set, so each overdue run is taken up once."""
 
-    def __init__(self, runs: Runs, drive: Drive, give: GiveWord, clock: Clock, *, interval: float) -> None:
+    def __init__(self, runs: Runs, drive: RunWorker, give: SendSignal, clock: Clock, *, interval: float) -> None:
         self._runs, self._drive, self._give, self._clock, self._interval = runs, drive, give, clock, interval
         self._log = logger(service="executor", loop="sweep")
         self._under_way: dict[str, asyncio.Task[None]] = {}
@@ -36,7 +36,7 @@ class Sweep:
 
     async def _end_late(self) -> None:
         """Runs that have worked for longer than they may are told so, whoever has them in hand."""
-        async for run in self._runs.late(self._clock(), limit=BATCH):
+        async for run in self._runs.past_deadline(self._clock(), limit=BATCH):
             execution = run.execution
             scope = Scope(execution.team_id, execution.member_id, run.id)
             await self._give(scope, deadline_word(run, self._clock))
@@ -48,7 +48,7 @@ class Sweep:
 
     async def _resume(self, run_id: str) -> None:
         try:
-            await self._drive.resume(run_id, swept=True)
+            await self._drive.resume(run_id, from_sweeper=True)
         except Transient:  # somebody else was quicker
             return
         except Exception as error:  # one bad run must not keep the others waiting; it stays overdue and is seen again

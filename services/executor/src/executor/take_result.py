@@ -3,9 +3,9 @@
 import json
 
 from executor.domain.planning.interpret import room
-from executor.domain.run import CALLBACK, Word
-from executor.ports import Brought, Runs
-from executor.signals import GiveWord
+from executor.domain.run import CALLBACK, Signal
+from executor.ports import Runs, SignalResult
+from executor.signals import SendSignal
 from rota_common.clock import Clock
 from rota_common.stores.blobs import Blobs
 from rota_contracts.ids import derived_id
@@ -14,19 +14,19 @@ from rota_contracts.messages.text import Text
 
 
 class TakeResult:
-    def __init__(self, runs: Runs, blobs: Blobs, give: GiveWord, clock: Clock) -> None:
+    def __init__(self, runs: Runs, blobs: Blobs, give: SendSignal, clock: Clock) -> None:
         self._runs, self._blobs, self._give, self._clock = runs, blobs, give, clock
 
     async def __call__(self, asked: CallBack) -> CallbackReply:
         """The first result counts; it may be here before the process's own answer is."""
-        run = await self._runs.caller(asked.callback_id)
+        run = await self._runs.by_callback(asked.callback_id)
         if run is None:
             return CallbackReply()
         whose = CallbackReply(team_id=run.execution.team_id, execution_id=run.id)
         if run.over:  # nothing needs to be kept; had it been here before?
-            return await self._answer(whose, Word(id=_id(asked), action=CALLBACK, at=self._clock()))
+            return await self._answer(whose, Signal(id=_id(asked), action=CALLBACK, at=self._clock()))
         output = None if asked.error is not None else await self._text(asked, room(run))
-        word = Word(
+        word = Signal(
             id=_id(asked),
             action=CALLBACK,
             callback=asked.callback_id,
@@ -36,15 +36,15 @@ class TakeResult:
         )
         return await self._answer(whose, word)
 
-    async def _answer(self, whose: CallbackReply, word: Word) -> CallbackReply:
+    async def _answer(self, whose: CallbackReply, word: Signal) -> CallbackReply:
         run_id = whose.execution_id or ""
-        match await self._runs.bring(run_id, word):
-            case Brought.BEFORE:
+        match await self._runs.deliver_signal(run_id, word):
+            case SignalResult.DUPLICATE:
                 return whose.model_copy(update={"repeated": True})
-            case Brought.OVER:
+            case SignalResult.FINISHED:
                 run = await self._runs.find(run_id)
                 return whose.model_copy(update={"over": run.execution.status if run else None})
-            case Brought.NOW:
+            case SignalResult.ACCEPTED:
                 self._give.go_on([run_id])
                 return whose
 

@@ -1,7 +1,25 @@
 """What a request can be refused for. The HTTP side gives each its status; nothing else knows about HTTP."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+REDACTED = "[REDACTED]"
+LIMIT = 300
+
+_HIDDEN = (
+    r"\b[a-z][a-z0-9+.-]*://\S+",  # addresses, which may hold a password
+    r"\b(?:bearer|basic)\s+[\w.~+/=-]{6,}",
+    r"[\"']?\b[\w-]*(?:key|token|secret|password|passwd|pwd|authorization|credentials?)[\"']?\s*[:=]\s*"
+    r"(?:\"[^\"]*\"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s\"',;]+)",
+    r"\b(?:sk|pk|rk|ghp|gho|xox[a-z]|whsec|rota)[-_][\w-]{6,}",  # as those who make keys begin them
+    r"\b[a-z]:\\\S+",
+    r"(?<![\w.])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~-]*)*",
+    r"(?<![\w-])[\w+/=-]{32,}(?![\w-])",  # nothing that people write is as long as a key
+)
+_PATTERN = re.compile("|".join(_HIDDEN), re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -66,3 +84,20 @@ def no_robot(team: str, member: str) -> NotFound:
 
 def no_source(team: str, name: str) -> NotFound:
     return NotFound("source_not_found", f"team {team} has no source {name}")
+
+
+def invalid(code: str, message: str, error: ValidationError) -> Invalid:
+    """Pydantic's errors as ours."""
+    fields = [FieldProblem(".".join(str(part) for part in e["loc"]), plain(e["msg"])) for e in error.errors()]
+    return Invalid(code, message, fields)
+
+
+def plain(message: str) -> str:
+    """Pydantic's sentence without its own prefix."""
+    return message.removeprefix("Value error, ")
+
+
+def redacted(text: str) -> str:
+    """One line, at most 300 characters, in which what nobody outside should read is `[REDACTED]`."""
+    shown = _PATTERN.sub(REDACTED, " ".join(text.split()))
+    return shown if len(shown) <= LIMIT else shown[: LIMIT - 1] + "…"

@@ -4,12 +4,11 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from executor.domain.planning.prepare import takes_goals
-from executor.domain.run import Run, Word, deadline_id
-from executor.domain.situation.recent import Glimpse, Lately
+from executor.domain.planning.prepare import accepts_goals
+from executor.domain.run import JournalEntry, Run, Signal, deadline_id
+from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from executor.domain.situation.wording import about
-from executor.domain.trail import Entry
-from executor.ports import Brought, Fenced, Scope
+from executor.ports import Fenced, Scope, SignalResult
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ExecutionSummary, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
@@ -25,8 +24,8 @@ class Row:
     owner: str | None
     due_at: datetime | None
     epoch: int = 1
-    inbox: tuple[Word, ...] = ()
-    trail: tuple[Entry, ...] = ()
+    inbox: tuple[Signal, ...] = ()
+    trail: tuple[JournalEntry, ...] = ()
 
     def read(self) -> Run:
         """The run with the words that it hasn't heard yet."""
@@ -34,11 +33,11 @@ class Row:
         return self.run.model_copy(update={"inbox": words})
 
     def written(self, run: Run) -> "Row":
-        plain = run.model_copy(update={"fresh": [], "inbox": []})
-        return replace(self, run=plain, trail=(*self.trail, *run.fresh))
+        plain = run.model_copy(update={"unsaved": [], "inbox": []})
+        return replace(self, run=plain, trail=(*self.trail, *run.unsaved))
 
 
-class MemoryRuns:
+class InMemoryRuns:
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
 
@@ -58,7 +57,7 @@ class MemoryRuns:
         self._rows[run_id] = claimed
         return claimed.read(), claimed.epoch
 
-    async def peek(self, run_id: str) -> tuple[Run, int] | None:
+    async def read_free(self, run_id: str) -> tuple[Run, int] | None:
         row = self._rows.get(run_id)
         return None if row is None or row.owner is not None or row.run.over else (row.read(), row.epoch)
 
@@ -70,15 +69,15 @@ class MemoryRuns:
         self._rows[run.id] = self._fenced(run.id, epoch).written(run)
         return self._rows[run.id].read()
 
-    async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
+    async def release(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run:
         row = self._fenced(run.id, epoch).written(run)
-        self._rows[run.id] = replace(row, owner=None, due_at=look_at, epoch=epoch + 1)
+        self._rows[run.id] = replace(row, owner=None, due_at=check_at, epoch=epoch + 1)
         return self._rows[run.id].read()
 
-    async def finish(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run | None:
+    async def finish(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run | None:
         if len(self._fenced(run.id, epoch).inbox) > run.heard:
             return None
-        return await self.release(run, epoch, look_at=look_at)
+        return await self.release(run, epoch, check_at=check_at)
 
     async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None:
         self._rows[run_id] = replace(self._fenced(run_id, epoch), due_at=until)
@@ -91,7 +90,7 @@ class MemoryRuns:
             if row.owner is None and row.run.expires_at is not None and row.run.expires_at <= now:
                 yield run_id
 
-    async def late(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
+    async def past_deadline(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
         found = [
             (deadline, row)
             for row in self._rows.values()
@@ -103,14 +102,14 @@ class MemoryRuns:
         for _, row in sorted(found, key=lambda pair: pair[0])[:limit]:
             yield row.read()
 
-    async def told(self, run_id: str) -> None:
+    async def mark_announced(self, run_id: str) -> None:
         row = self._rows.get(run_id)
         if row is None or row.owner is not None:
             return
         if row.run.over or (row.run.execution.status in QUIET and len(row.inbox) <= row.run.heard):
             self._rows[run_id] = replace(row, due_at=None)
 
-    async def tell(self, scope: Scope, word: Word) -> list[Run]:
+    async def send_signal(self, scope: Scope, word: Signal) -> list[Run]:
         told = []
         for run_id, row in list(self._rows.items()):
             if not _in_scope(row.run.execution, scope):
@@ -124,21 +123,21 @@ class MemoryRuns:
                 told.append(row.read())
         return told
 
-    async def bring(self, run_id: str, word: Word) -> Brought:
+    async def deliver_signal(self, run_id: str, word: Signal) -> SignalResult:
         row = self._rows[run_id]
         if any(other.id == word.id for other in row.inbox):
-            return Brought.BEFORE
+            return SignalResult.DUPLICATE
         if row.run.over:
-            return Brought.OVER
+            return SignalResult.FINISHED
         due_at = word.at if row.owner is None else row.due_at
         self._rows[run_id] = replace(row, inbox=(*row.inbox, word), due_at=due_at)
-        return Brought.NOW
+        return SignalResult.ACCEPTED
 
-    async def caller(self, callback_id: str) -> Run | None:
+    async def by_callback(self, callback_id: str) -> Run | None:
         rows = (row for row in self._rows.values() if any(each.id == callback_id for each in row.run.callbacks))
         return next((row.read() for row in rows), None)
 
-    async def takers(self, run: Run, *, limit: int) -> list[UnderWay]:
+    async def merge_targets(self, run: Run, *, limit: int) -> list[UnderWay]:
         found = sorted((row.run for row in self._rows.values() if _takes(row.run, run)), key=_begun, reverse=True)
         return [
             UnderWay(
@@ -150,13 +149,13 @@ class MemoryRuns:
             for each in found[:limit]
         ]
 
-    async def give(self, run_id: str, word: Word, *, giver: Run) -> bool:
+    async def merge(self, run_id: str, word: Signal, *, giver: Run) -> bool:
         row = self._rows.get(run_id)
         if row is None:
             return False
         if any(other.id == word.id for other in row.inbox):
             return True
-        return _takes(row.run, giver) and await self.bring(run_id, word) is Brought.NOW
+        return _takes(row.run, giver) and await self.deliver_signal(run_id, word) is SignalResult.ACCEPTED
 
     async def slots(self, run_ids: Sequence[str]) -> list[SlotState]:
         return [_slot(run_id, self._rows.get(run_id)) for run_id in run_ids]
@@ -166,16 +165,16 @@ class MemoryRuns:
         found = sorted((run for run in mine if not run.over), key=lambda run: run.execution.created_at)
         return [run.id for run in found][:limit]
 
-    async def lately(self, run: Run, *, earliest: datetime, limit: int) -> Lately:
+    async def recent(self, run: Run, *, earliest: datetime, limit: int) -> RecentRuns:
         mine = [row.run for row in self._rows.values() if _beside(row.run, run)]
         reports = [each for each in mine if each.execution.inspiration is not None and _begun(each) < _begun(run)]
         since = max([earliest, *(each.execution.created_at for each in reports)])
         under_way = sorted((each for each in mine if not each.over), key=_begun)
         ended = [(at, each) for each in mine if (at := each.execution.finished_at) is not None and at > since]
         newest = [each for _, each in sorted(ended, key=lambda pair: pair[0], reverse=True)]
-        return Lately(since, _glimpses(under_way[:limit]), _glimpses(newest[:limit]))
+        return RecentRuns(since, _glimpses(under_way[:limit]), _glimpses(newest[:limit]))
 
-    async def trail(self, run_id: str) -> list[Entry]:
+    async def trail(self, run_id: str) -> list[JournalEntry]:
         row = self._rows.get(run_id)
         return [] if row is None else list(row.trail)
 
@@ -198,7 +197,7 @@ class MemoryRuns:
         return row
 
 
-class MemoryCalls:
+class InMemoryCalls:
     def __init__(self) -> None:
         self._answers: dict[str, AgentReply] = {}
         self._claims: dict[str, tuple[str, datetime]] = {}
@@ -241,7 +240,7 @@ def _begun(run: Run) -> tuple[datetime, str]:
 
 def _takes(taker: Run, giver: Run) -> bool:
     same = _owner(taker.execution) == _owner(giver.execution)
-    return same and _begun(taker) < _begun(giver) and takes_goals(taker)
+    return same and _begun(taker) < _begun(giver) and accepts_goals(taker)
 
 
 def _beside(other: Run, run: Run) -> bool:
@@ -249,8 +248,8 @@ def _beside(other: Run, run: Run) -> bool:
     return same and other.execution.executor_mode is ExecutorMode.STANDARD
 
 
-def _glimpses(runs: Sequence[Run]) -> list[Glimpse]:
-    return [Glimpse.model_validate(run.execution.model_dump()) for run in runs]
+def _glimpses(runs: Sequence[Run]) -> list[RunExcerpt]:
+    return [RunExcerpt.model_validate(run.execution.model_dump()) for run in runs]
 
 
 def _slot(run_id: str, row: Row | None) -> SlotState:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from executor.domain.conversation.chat import ChatMessage, Said, Tool, ToolCall, whole_characters
+from executor.domain.conversation.chat import ChatMessage, ModelReply, Tool, ToolCall, whole_characters
 from executor.domain.conversation.loop import UNREADABLE
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
@@ -35,7 +35,7 @@ class LitellmModel:
                 self._litellm.suppress_debug_info = True
                 self._litellm.telemetry = False
 
-    async def complete(self, prompt: Prompt) -> Said:
+    async def complete(self, prompt: Prompt) -> ModelReply:
         await self.load()
         connector = prompt.connector
         try:
@@ -54,7 +54,7 @@ class LitellmModel:
             raise self._named(error, prompt) from error
         message = answer.choices[0].message
         calls = [_call(call, number) for number, call in enumerate(message.tool_calls or [], start=1)]
-        return Said(text=str(message.content or ""), calls=calls)
+        return ModelReply(text=str(message.content or ""), calls=calls)
 
     def _named(self, error: Exception, prompt: Prompt) -> Exception:
         """Which kind of failure it is; the text names the connector and never the key."""

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from executor.domain.run import Run, Word
+from executor.domain.run import Run, Signal
 from rota_common.stores.mongo import Document
 from rota_contracts.messages.execution import Execution
 
@@ -41,9 +41,9 @@ def change(run: Run) -> Document:
 
 
 def _trail(run: Run) -> Document:
-    if not run.fresh:
+    if not run.unsaved:
         return {}
-    entries = [entry.model_dump(mode="json", exclude_defaults=True) for entry in run.fresh]
+    entries = [entry.model_dump(mode="json", exclude_defaults=True) for entry in run.unsaved]
     return {"$push": {"trail": {"$each": entries}}}
 
 
@@ -67,6 +67,6 @@ def read(document: Document) -> Run:
 
 def as_stored(run: Run, document: Document) -> Run:
     """A run that is in the store just so; `document` has its inbox."""
-    run = run.model_copy(update={"fresh": [], "inbox": [], "stored": None})
-    words = [] if run.over else [Word.model_validate(word) for word in (document.get("inbox") or [])[run.heard :]]
+    run = run.model_copy(update={"unsaved": [], "inbox": [], "stored": None})
+    words = [] if run.over else [Signal.model_validate(word) for word in (document.get("inbox") or [])[run.heard :]]
     return run.model_copy(update={"inbox": words, "stored": run})

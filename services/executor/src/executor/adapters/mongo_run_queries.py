@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from executor.domain.run import Run, Word, deadline_id
+from executor.domain.run import Run, Signal, deadline_id
 from executor.domain.situation.wording import about
 from rota_common.stores.mongo import Document
 from rota_contracts.messages.execution import ExecStatus, ExecutionSummary, excerpt
@@ -49,7 +49,7 @@ TAKER = {"status": 1, "run.execution.goals.content": 1, "run.execution.trigger":
 
 
 def takers_of(run: Run) -> Document:
-    """`preparing.takes_goals`, of the same robot, and begun before this run."""
+    """`preparing.accepts_goals`, of the same robot, and begun before this run."""
     execution = run.execution
     begun = execution.created_at
     return {
@@ -91,7 +91,7 @@ def ended_since(run: Run, since: datetime) -> Document:
     return {**others_of(run), FINISHED_AT: {"$gte": second, "$type": "string"}}
 
 
-def put(word: Word) -> list[Document]:
+def put(word: Signal) -> list[Document]:
     """An update that adds a word to the inbox; if nobody holds the run, it is to be looked at now."""
     due_at: dict[str, Any] = {"$cond": [{"$eq": ["$owner", None]}, word.at, "$due_at"]}
     # $literal: a word may hold what MongoDB would take for fields.

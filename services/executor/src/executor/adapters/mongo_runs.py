@@ -36,10 +36,9 @@ from executor.adapters.mongo_run_queries import (
     takers_of,
     under_way_beside,
 )
-from executor.domain.run import Run, Word
-from executor.domain.situation.recent import Glimpse, Lately
-from executor.domain.trail import Entry
-from executor.ports import Brought, Fenced, Scope
+from executor.domain.run import JournalEntry, Run, Signal
+from executor.domain.situation.recent import RecentRuns, RunExcerpt
+from executor.ports import Fenced, Scope, SignalResult
 from rota_common.stores.mongo import OUTAGES, Database, Document
 from rota_contracts.messages.execution import ExecStatus, ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
@@ -95,7 +94,7 @@ class MongoRuns:
         )
         return None if document is None else (read(document), int(document["epoch"]))
 
-    async def peek(self, run_id: str) -> tuple[Run, int] | None:
+    async def read_free(self, run_id: str) -> tuple[Run, int] | None:
         document = await self._runs.find_one({"_id": run_id, "owner": None, "status": {"$nin": OVER}}, STATE)
         return None if document is None else (read(document), int(document["epoch"]))
 
@@ -106,12 +105,12 @@ class MongoRuns:
     async def save(self, run: Run, epoch: int) -> Run:
         return await self._write(run, epoch, {})
 
-    async def release(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run:
-        return await self._write(run, epoch, {"owner": None, "due_at": look_at}, ends=1)
+    async def release(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run:
+        return await self._write(run, epoch, {"owner": None, "due_at": check_at}, ends=1)
 
-    async def finish(self, run: Run, epoch: int, *, look_at: datetime | None) -> Run | None:
+    async def finish(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run | None:
         heard_all = {"$expr": {"$lte": [{"$size": "$inbox"}, run.heard]}}
-        state = {"owner": None, "due_at": look_at}
+        state = {"owner": None, "due_at": check_at}
         try:
             return await self._write(run, epoch, state, ends=1, only_if=heard_all)
         except Fenced:
@@ -131,17 +130,17 @@ class MongoRuns:
             async for document in self._runs.find(query, {"_id": 1}).sort(instant, ASCENDING).limit(limit):
                 yield str(document["_id"])
 
-    async def late(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
+    async def past_deadline(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
         async for document in self._runs.find(late(now), STATE).sort("deadline_at", ASCENDING).limit(limit):
             yield read(document)
 
-    async def told(self, run_id: str) -> None:
+    async def mark_announced(self, run_id: str) -> None:
         heard_all = {"$lte": [{"$size": "$inbox"}, "$run.heard"]}
         quiet = {"status": {"$in": [ExecStatus.WAITING, ExecStatus.PAUSED]}, "$expr": heard_all}
         known = {"_id": run_id, "owner": None, "$or": [{"status": {"$in": OVER}}, quiet]}
         await self._runs.update_one(known, {"$set": {"due_at": None}})
 
-    async def tell(self, scope: Scope, word: Word) -> list[Run]:
+    async def send_signal(self, scope: Scope, word: Signal) -> list[Run]:
         wanted: Document = {"team_id": scope.team}
         if scope.member is not None:
             wanted["member_id"] = scope.member
@@ -157,20 +156,20 @@ class MongoRuns:
         )
         return [read(document) async for document in self._runs.find(told, STATE)]
 
-    async def bring(self, run_id: str, word: Word) -> Brought:
+    async def deliver_signal(self, run_id: str, word: Signal) -> SignalResult:
         if await self._put(word, {"_id": run_id, "status": {"$nin": OVER}}):
-            return Brought.NOW
-        return Brought.BEFORE if await self._has(run_id, word) else Brought.OVER
+            return SignalResult.ACCEPTED
+        return SignalResult.DUPLICATE if await self._has(run_id, word) else SignalResult.FINISHED
 
-    async def caller(self, callback_id: str) -> Run | None:
+    async def by_callback(self, callback_id: str) -> Run | None:
         document = await self._runs.find_one({CALLBACK_ID: callback_id}, STATE)
         return None if document is None else read(document)
 
-    async def takers(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
+    async def merge_targets(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
         found = self._runs.find(takers_of(run), TAKER).sort([("created_at", DESCENDING), ("_id", DESCENDING)])
         return [taker(document) async for document in found.limit(limit)]
 
-    async def give(self, run_id: str, word: Word, *, giver: Run) -> bool:
+    async def merge(self, run_id: str, word: Signal, *, giver: Run) -> bool:
         return await self._put(word, {"_id": run_id, **takers_of(giver)}) or await self._has(run_id, word)
 
     async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotState]:
@@ -178,11 +177,11 @@ class MongoRuns:
         known = {document["_id"]: document async for document in found}
         return [slot(run_id, known.get(run_id)) for run_id in run_ids]
 
-    async def _put(self, word: Word, where: Document) -> bool:
+    async def _put(self, word: Signal, where: Document) -> bool:
         done = await self._runs.update_one({**where, "inbox.id": {"$ne": word.id}}, put(word))
         return bool(done.modified_count)
 
-    async def _has(self, run_id: str, word: Word) -> bool:
+    async def _has(self, run_id: str, word: Signal) -> bool:
         return await self._runs.find_one({"_id": run_id, "inbox.id": word.id}, {"_id": 1}) is not None
 
     async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
@@ -190,18 +189,18 @@ class MongoRuns:
         found = self._runs.find(wanted, {"_id": 1}).sort("created_at", ASCENDING).limit(limit)
         return [str(document["_id"]) async for document in found]
 
-    async def lately(self, run: Run, *, earliest: datetime, limit: int) -> Lately:
+    async def recent(self, run: Run, *, earliest: datetime, limit: int) -> RecentRuns:
         newest = [("created_at", DESCENDING)]
         last = await self._runs.find_one(reports_before(run, earliest), {"run.execution.created_at": 1}, sort=newest)
         since = datetime.fromisoformat(last["run"]["execution"]["created_at"]) if last else earliest
         under_way = self._runs.find(under_way_beside(run), GLIMPSE).sort("created_at", ASCENDING)
         ended = self._runs.find(ended_since(run, since), GLIMPSE).sort(FINISHED_AT, DESCENDING)
         begun, over = await asyncio.gather(_glimpses(under_way.limit(limit)), _glimpses(ended.limit(limit)))
-        return Lately(since, begun, [each for each in over if each.finished_at and each.finished_at > since])
+        return RecentRuns(since, begun, [each for each in over if each.finished_at and each.finished_at > since])
 
-    async def trail(self, run_id: str) -> list[Entry]:
+    async def trail(self, run_id: str) -> list[JournalEntry]:
         document = await self._runs.find_one({"_id": run_id}, {"trail": 1})
-        return [Entry.model_validate(entry) for entry in (document or {}).get("trail") or []]
+        return [JournalEntry.model_validate(entry) for entry in (document or {}).get("trail") or []]
 
     async def list(self, wanted: ListExecutions) -> ExecutionPage:
         query: Document = {"team_id": wanted.team_id}
@@ -248,5 +247,5 @@ class MongoRuns:
                 await asyncio.sleep(AGAIN_S)
 
 
-async def _glimpses(found: AsyncIterator[Document]) -> list[Glimpse]:
-    return [Glimpse.model_validate(document["run"]["execution"]) async for document in found]
+async def _glimpses(found: AsyncIterator[Document]) -> list[RunExcerpt]:
+    return [RunExcerpt.model_validate(document["run"]["execution"]) async for document in found]

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from executor.domain.conversation.chat import Said, ToolCall
+from executor.domain.conversation.chat import ModelReply, ToolCall
 
 MAX_AGENTS, MAX_TOOLS, MAX_PROCESSES = 3, 2, 2
 REPORT = """## Summary
@@ -27,16 +27,16 @@ none known
 {pending}"""
 
 
-def rehearse(facts: dict[str, Any], *, tools: Sequence[str] = (), rounds: int = 0) -> Said:
+def rehearse(facts: dict[str, Any], *, tools: Sequence[str] = (), rounds: int = 0) -> ModelReply:
     """The answer to a prompt with these facts, which offers `tools`, after `rounds` answers that called some."""
     kind = facts.get("kind")
     if kind == "run" and tools and rounds == 0:
         calls = [ToolCall(id=f"call-{number}", name=name) for number, name in enumerate(tools[:MAX_TOOLS], start=1)]
-        return Said(calls=calls)
+        return ModelReply(calls=calls)
     if kind == "inspiration":
-        return Said(text=REPORT.format(**{**facts, "pending": facts.get("pending") or "none known"}))
+        return ModelReply(text=REPORT.format(**{**facts, "pending": facts.get("pending") or "none known"}))
     answer = _answer(str(kind), facts)
-    return Said(text=answer if isinstance(answer, str) else json.dumps(answer))
+    return ModelReply(text=answer if isinstance(answer, str) else json.dumps(answer))
 
 
 def _answer(kind: str, facts: dict[str, Any]) -> dict[str, Any] | str:

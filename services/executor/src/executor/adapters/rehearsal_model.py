@@ -7,7 +7,7 @@ import httpx
 from pydantic import ValidationError
 
 from executor.adapters.rehearsal_answers import rehearse
-from executor.domain.conversation.chat import ChatMessage, Said
+from executor.domain.conversation.chat import ChatMessage, ModelReply
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
 
@@ -19,7 +19,7 @@ class RehearsalModel:
     asked for the answers, so that somebody outside can count and delay them.
     """
 
-    async def complete(self, prompt: Prompt) -> Said:
+    async def complete(self, prompt: Prompt) -> ModelReply:
         facts = {"words": prompt.messages[-1].text(), **prompt.facts} if prompt.messages else prompt.facts
         tools = [tool.name for tool in prompt.tools]
         await asyncio.sleep(float(prompt.connector.parameters.get("seconds", 0)))
@@ -34,7 +34,7 @@ def _rounds(prompt: Prompt) -> int:
     return sum(isinstance(message, ChatMessage) and bool(message.tool_calls) for message in prompt.messages)
 
 
-async def _ask(prompt: Prompt, question: dict[str, Any]) -> Said:
+async def _ask(prompt: Prompt, question: dict[str, Any]) -> ModelReply:
     host = prompt.connector.host
     who = f"the host of connector {prompt.connector.id}"
     try:
@@ -47,6 +47,6 @@ async def _ask(prompt: Prompt, question: dict[str, Any]) -> Said:
         raise Transient(f"{who} answered {answer.status_code}")
     try:
         answer.raise_for_status()
-        return Said.model_validate_json(answer.content)
+        return ModelReply.model_validate_json(answer.content)
     except (httpx.HTTPStatusError, ValidationError) as error:
         raise Permanent(f"{who}: expected {{text, calls}}, got {answer.status_code} {answer.text[:200]!r}") from error

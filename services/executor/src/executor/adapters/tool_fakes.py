@@ -8,7 +8,7 @@ from rota_contracts.messages.process import ProcessCall
 from rota_contracts.robots.robot import Robot
 
 
-class FakeTools:
+class ScriptedTools:
     """`answer` may raise NotBegun or ToolFailed; `calls` holds every use that came."""
 
     def __init__(
@@ -28,7 +28,7 @@ class FakeTools:
         return await self._answer(use) if self._answer else f"{use.tool} answered"
 
 
-class FakeProcesses:
+class ScriptedProcesses:
     """As FakeTools, for processes; `calls` holds (name, call)."""
 
     def __init__(self, *, answer: Callable[[str, ProcessCall], Awaitable[str | None]] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Every change of a run, and its entry in the decision trail: what is applied here can be replayed (F24)."""
+"""The journal: each change of a run is applied together with its entry, so that a run can be replayed."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,43 +9,43 @@ from pydantic_core import to_jsonable_python
 from executor.domain import lifecycle
 from executor.domain.conversation.chat import Tool
 from executor.domain.outcomes import Outcome
-from executor.domain.run import Run
+from executor.domain.run import JournalEntry, Run
 from executor.domain.signals import control
 from executor.domain.steps import describe
 from executor.domain.tasks import promised_calls, tasks
-from executor.domain.trail import Entry
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.text import Text
 
-WORD, PARKED, GRANTED, TAKEN_OVER, FINISHED = "word", "parked", "granted", "taken over", "finished"
+SIGNAL, PARKED, GRANTED, TAKEN_OVER, FINISHED = "word", "parked", "granted", "taken over", "finished"
 EXPIRED = "expired"
+"""Kinds of entries beside the names of outcomes; they are stored, and replays show them."""
 
 
-def took(
+def record_outcome(
     run: Run,
     outcome: Outcome,
     *,
     now: datetime,
-    of: str = "",
+    step: str = "",
     began: datetime | None = None,
     retry_after: float = 0.0,
     said: Text | None = None,
     tools: Sequence[Tool] = (),
 ) -> Run:
-    """`lifecycle.apply`, noted; an outcome that isn't waited for leaves no trace.
+    """`lifecycle.apply`, with an entry; an outcome that the run doesn't wait for leaves none.
 
-    `of`: the step that it came of, as `describe` says it; of another step than the one in hand it comes too late.
+    `step`: the one it belongs to, by `describe`; the outcome of another step than the current one comes too late.
     Outcomes that name what they answer need none.
     """
-    step = describe(lifecycle.next_step(run))
-    if of and of != step:
+    current = describe(lifecycle.next_step(run))
+    if step and step != current:
         return run
     after = lifecycle.apply(run, outcome, now=now, began=began, retry_after=retry_after)
     if after is run:
         return run
-    entry = Entry(
+    entry = JournalEntry(
         at=now,
-        step=step,
+        step=current,
         kind=type(outcome).__name__,
         began=began,
         said=said,
@@ -54,44 +54,44 @@ def took(
         retry_after=retry_after,
     )
     size = 0 if said is None else len(said.inline or "") or (said.ref.size if said.ref else 0)
-    return _noted(after.model_copy(update={"said_bytes": run.said_bytes + size}), entry)
+    return _append(after.model_copy(update={"said_bytes": run.said_bytes + size}), entry)
 
 
-def heard(run: Run, *, now: datetime) -> Run:
-    """All words of the inbox, heeded and noted."""
-    for word in run.inbox:
+def record_signals(run: Run, *, now: datetime) -> Run:
+    """Apply all signals of the inbox, with an entry each."""
+    for signal in run.inbox:
         step = describe(lifecycle.next_step(run))
-        entry = Entry(at=now, step=step, kind=WORD, data=word.model_dump(mode="json"))
-        run = _noted(control.heed(run, word, now=now), entry)
+        entry = JournalEntry(at=now, step=step, kind=SIGNAL, data=signal.model_dump(mode="json"))
+        run = _append(control.apply_signal(run, signal, now=now), entry)
     return run.model_copy(update={"inbox": []}) if run.inbox else run
 
 
-def parked(run: Run, *, now: datetime) -> Run:
-    return _changed(run, control.parked(run, now=now), PARKED, now)
+def record_parked(run: Run, *, now: datetime) -> Run:
+    return _record(run, control.park(run, now=now), PARKED, now)
 
 
-def granted(run: Run, grant: int, *, now: datetime) -> Run:
-    return _changed(run, control.granted(run, grant, now=now), GRANTED, now, grant)
+def record_granted(run: Run, grant: int, *, now: datetime) -> Run:
+    return _record(run, control.grant(run, grant, now=now), GRANTED, now, grant)
 
 
-def taken_over(run: Run, *, now: datetime) -> Run:
-    spared = promised_calls.known_results(run)
-    return _changed(run, tasks.taken_over(run, now=now, spared=spared), TAKEN_OVER, now, spared or None)
+def record_taken_over(run: Run, *, now: datetime) -> Run:
+    already_done = promised_calls.known_results(run)
+    return _record(run, tasks.take_over(run, now=now, already_done=already_done), TAKEN_OVER, now, already_done or None)
 
 
-def expired(run: Run, *, now: datetime) -> Run:
-    return _changed(run, control.expired(run, now=now), EXPIRED, now)
+def record_expired(run: Run, *, now: datetime) -> Run:
+    return _record(run, control.expire(run, now=now), EXPIRED, now)
 
 
-def finished(run: Run, status: ExecStatus, *, now: datetime) -> Run:
-    return _changed(run, lifecycle.finish(run, status, now=now), FINISHED, now, status)
+def record_finished(run: Run, status: ExecStatus, *, now: datetime) -> Run:
+    return _record(run, lifecycle.finish(run, status, now=now), FINISHED, now, status)
 
 
-def _changed(before: Run, after: Run, kind: str, now: datetime, data: Any = None) -> Run:
+def _record(before: Run, after: Run, kind: str, now: datetime, data: Any = None) -> Run:
     if after is before:
         return before
-    return _noted(after, Entry(at=now, step=describe(lifecycle.next_step(before)), kind=kind, data=data))
+    return _append(after, JournalEntry(at=now, step=describe(lifecycle.next_step(before)), kind=kind, data=data))
 
 
-def _noted(run: Run, entry: Entry) -> Run:
-    return run.model_copy(update={"fresh": [*run.fresh, entry]})
+def _append(run: Run, entry: JournalEntry) -> Run:
+    return run.model_copy(update={"unsaved": [*run.unsaved, entry]})

@@ -100,7 +100,7 @@ def _of_phase(run: Run, execution: Execution) -> Step:
     match execution.phase:
         case Phase.RUN:
             return tasks.next_step(run)
-        case Phase.TASKS if execution.goals is not None and prepare.unchecked(run):
+        case Phase.TASKS if execution.goals is not None and prepare.needs_comparison(run):
             return CompareGoals(execution.goals)
         case Phase.TASKS if run.merging is not None:
             return GiveGoals(run.merging)
@@ -141,7 +141,7 @@ def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None =
     return timed(run, changed, now)
 
 
-def asking(run: Run, question: Question, *, now: datetime, patience: timedelta) -> Run:
+def wait_for_answer(run: Run, question: Question, *, now: datetime, patience: timedelta) -> Run:
     """The run while it waits for another service's answer.
 
     Asking again within `patience` is the same request, which the stream recognises and drops; after it the request may
@@ -159,10 +159,12 @@ def finish(run: Run, status: ExecStatus, *, now: datetime) -> Run:
     execution = run.execution
     if status is ExecStatus.CANCELLED:
         error = execution.error or run.cancelled
-        over = run.settled().seen(status=status, error=error, finished_at=now, deadline_at=None, question=None)
+        over = run.step_reset().with_execution(
+            status=status, error=error, finished_at=now, deadline_at=None, question=None
+        )
     else:
         learning = execution.learning or LearningResult(skipped=learns_nothing(run))
-        over = run.settled().seen(status=status, learning=learning, finished_at=now, deadline_at=None)
+        over = run.step_reset().with_execution(status=status, learning=learning, finished_at=now, deadline_at=None)
     return timed(run, over, now)
 
 
@@ -171,10 +173,10 @@ def fail(run: Run, reason: str, now: datetime) -> Run:
 
     In P3 it is the task in hand that has failed, which may not be the end of the run.
     """
-    run = run.settled()
+    run = run.step_reset()
     if run.execution.phase is Phase.RUN:
-        return tasks.settle(tasks.fail_current(run, reason, now=now))
-    return run.seen(error=run.execution.error or reason, phase=Phase.LEARNING)
+        return tasks.after_task(tasks.fail_current(run, reason, now=now))
+    return run.with_execution(error=run.execution.error or reason, phase=Phase.LEARNING)
 
 
 def learns_nothing(run: Run) -> str | None:
@@ -188,19 +190,19 @@ def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> R
     run = _without_what_failed(run, outcome)
     match outcome:
         case Inspired(report):
-            return run.seen(inspiration=report, phase=Phase.GOALS)
+            return run.with_execution(inspiration=report, phase=Phase.GOALS)
         case GoalsSet(goals):
-            return run.seen(goals=goals, phase=Phase.TASKS)
+            return run.with_execution(goals=goals, phase=Phase.TASKS)
         case Written(content):
-            return run.seen(content=content)
+            return run.with_execution(content=content)
         case DeliveryTaken(result):
-            return run.seen(delivery=result, phase=Phase.LEARNING)
+            return run.with_execution(delivery=result, phase=Phase.LEARNING)
         case Learnt(result):
-            return run.seen(learning=result)
+            return run.with_execution(learning=result)
         case NeedsInput(question):
             return _asks_a_person(run, question, now)
         case Recalled() | LookedUp() | Planned() | GoalsCompared() | GoalsGiven() | NothingToDo():
-            return prepare.prepared(run, outcome)
+            return prepare.apply(run, outcome)
         case about_task:
             return tasks.apply(run, about_task, now=now, began=began)
 
@@ -211,11 +213,11 @@ def _without_what_failed(run: Run, outcome: Progressed) -> Run:
         case NotCalled():
             return run
         case CallsBegun():
-            return run.settled().model_copy(update={"failures": run.failures})
+            return run.step_reset().model_copy(update={"failures": run.failures})
         case Used() | Promised() if tasks.calls_left(run, outcome):
             return run
         case _:
-            return run.settled()
+            return run.step_reset()
 
 
 def _asks_a_person(run: Run, question: str, now: datetime) -> Run:
@@ -223,9 +225,9 @@ def _asks_a_person(run: Run, question: str, now: datetime) -> Run:
     step = next_step(run)
     asked = PendingQuestion(question=question, asked_at=now)
     if isinstance(step, RunTurn):
-        run = tasks.answered_by_asking(run, step.task, Text(inline=question), now=now)
+        run = tasks.answer_with_question(run, step.task, Text(inline=question), now=now)
         asked = asked.model_copy(update={"task_id": step.task.id})
-    return run.seen(question=asked, status=ExecStatus.WAITING)
+    return run.with_execution(question=asked, status=ExecStatus.WAITING)
 
 
 def _awaited(run: Run, outcome: Progressed) -> bool:
@@ -238,7 +240,7 @@ def _awaited(run: Run, outcome: Progressed) -> bool:
             step = next_step(run)
             return isinstance(step, AskAgent) and step.phase in PHASES_OF[type(outcome)]
         case GoalsCompared():
-            return phase is Phase.TASKS and prepare.unchecked(run)
+            return phase is Phase.TASKS and prepare.needs_comparison(run)
         case GoalsGiven(into):
             return phase is Phase.TASKS and run.merging is not None and run.merging.into == into
         case NeedsInput():

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import get_args
 
-from executor.domain.run import Surroundings
+from executor.domain.run import Situation
 from rota_contracts.messages.conversation import Round, ToolUse
 from rota_contracts.messages.delivery import DeliveryContent, DeliveryResult
 from rota_contracts.messages.execution import Goals, InspirationReport, LearningResult, Task
@@ -21,7 +21,7 @@ class Recalled:
     lessons: list[Lesson]
     note: str = ""
     known: list[SharedEntry] = field(default_factory=list)
-    surroundings: Surroundings | None = None
+    surroundings: Situation | None = None
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class StepDelayed:
     after: float | None
 
 
-AboutTask = Thought | CallsBegun | Used | Promised | NotCalled | TaskAnswered | RulesAnswered | VerdictGiven
+TaskOutcome = Thought | CallsBegun | Used | Promised | NotCalled | TaskAnswered | RulesAnswered | VerdictGiven
 """What concerns the task in hand."""
 
 Progressed = (
@@ -198,7 +198,7 @@ Progressed = (
     | NothingToDo
     | NeedsInput
     | Written
-    | AboutTask
+    | TaskOutcome
     | DeliveryTaken
     | Learnt
 )

@@ -54,4 +54,4 @@ def timed(before: Run, after: Run, now: datetime) -> Run:
         return after
     if not after.over and (not phases or phases[-1].phase is not phase):
         phases.append(PhaseTime(phase=phase, started_at=now))
-    return after.seen(phases=phases)
+    return after.with_execution(phases=phases)

@@ -5,14 +5,13 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from executor.domain.trail import Entry
 from rota_contracts.messages.control import TaskChange
 from rota_contracts.messages.conversation import Round
 from rota_contracts.messages.execution import Execution
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import Message
 from rota_contracts.messages.validation import RulesReply
-from rota_contracts.model import Instant, Part
+from rota_contracts.model import Instant, Json, Part
 from rota_contracts.robots.robot import Robot
 
 DEADLINE, CALLBACK = "deadline", "callback"
@@ -34,7 +33,7 @@ class Waiting(StrEnum):
     SLOT = "slot"
 
 
-class Word(Part):
+class Signal(Part):
     """What somebody says to a run while it is under way; it lies in the run's inbox until it is heard.
 
     `action`: pause, resume, stop, deadline, callback, or an intervention's. `merged`: the run whose goals these are.
@@ -68,6 +67,23 @@ class Callback(Part):
     until: Instant | None = None
 
 
+class JournalEntry(Part):
+    """One change of a run. `kind`: an outcome's name, or what else changes a run (see `journal`).
+
+    A model's answer is kept unparsed (`said`, with the `tools` that it could call), so that a replay interprets it
+    again; everything else as `data`. `began`: when the step began. `retry_after` in seconds.
+    """
+
+    at: Instant
+    step: str
+    kind: str
+    began: Instant | None = None
+    said: Text | None = None
+    tools: list[Json] = []
+    data: Json = None
+    retry_after: float = 0.0
+
+
 class Merge(Part):
     """What a run gives away: these goals, to another run, for a reason. `queued`: that one waits for its first slot."""
 
@@ -77,7 +93,7 @@ class Merge(Part):
     queued: bool = False
 
 
-class Surroundings(Part):
+class Situation(Part):
     """What a clock run was told of its robot, in lines: what is `pending`, and what `happened` since it last looked.
     `missing`: why something isn't known."""
 
@@ -91,14 +107,14 @@ class Run(Part):
     """`robot` is pinned: what changes later doesn't touch a run that has begun.
 
     `parks` counts how often it gave its slot back, `granted` how often it got one again. `inbox` is what was said and
-    not heard yet, `fresh` what was decided and not stored yet: neither is part of what a worker writes as its own.
+    not heard yet, `unsaved` what was decided and not stored yet: neither is part of what a worker writes as its own.
     """
 
     execution: Execution
     robot: Robot
     traceparent: str = ""
     recalled: bool = Field(default=False, description="the memory has been asked")
-    surroundings: Surroundings | None = Field(default=None, description="what the inspiration agent is told")
+    surroundings: Situation | None = Field(default=None, description="what the inspiration agent is told")
     looked_up: list[Round] = Field(default=[], description="tools that the inspiration agent has used")
     checked: RulesReply | None = Field(default=None, description="of the current turn: verdict of the rules")
     goals_checked: bool = Field(default=False, description="the learner has been asked about the goals")
@@ -121,8 +137,8 @@ class Run(Part):
     time_left: float | None = Field(default=None, description="seconds of working time, while it is parked")
     said_bytes: int = Field(default=0, description="size of all model answers so far")
     heard: int = Field(default=0, description="words of the inbox that were heeded")
-    inbox: list[Word] = Field(default=[], exclude=True)
-    fresh: list[Entry] = Field(default=[], exclude=True)
+    inbox: list[Signal] = Field(default=[], exclude=True)
+    unsaved: list[JournalEntry] = Field(default=[], exclude=True)
     stored: "Run | None" = Field(default=None, exclude=True, repr=False, description="as it was read or last written")
 
     @property
@@ -156,12 +172,12 @@ class Run(Part):
         names = ", ".join(callback.process for callback in self.promised)
         return f"waits for the result of process {names}" if names else "paused"
 
-    def settled(self) -> "Run":
+    def step_reset(self) -> "Run":
         """The same run with nothing asked, tried or waited for."""
         fresh = {"feedback": "", "attempts": 0, "failures": 0, "retry_at": None}
         return self.model_copy(update={**fresh, "waiting": Waiting.NOTHING, "asked_at": None, "asks": 0})
 
-    def seen(self, **changes: object) -> "Run":
+    def with_execution(self, **changes: object) -> "Run":
         """The same run with changes in what everybody sees."""
         return self.model_copy(update={"execution": self.execution.model_copy(update=changes)})
 

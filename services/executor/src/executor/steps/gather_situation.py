@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
 
-from executor.domain.run import Run, Surroundings
+from executor.domain.run import Run, Situation
 from executor.domain.situation.recent import happened, pending, zone_of
 from executor.ports import Runs
 from rota_common.bus.rpc import Ask
@@ -29,22 +29,22 @@ A = TypeVar("A", bound=Part)
 
 
 @dataclass(frozen=True)
-class LookAround:
+class GatherSituation:
     """What the scheduler doesn't say is left out, with a word on it: a run goes on without."""
 
     runs: Runs
     ask: Ask
 
-    async def __call__(self, run: Run) -> Surroundings:
+    async def __call__(self, run: Run) -> Situation:
         execution, missing = run.execution, list[str]()
         mine = {"team_id": execution.team_id, "member_id": execution.member_id}
         plans, waiting, lately = await asyncio.gather(
             self._asked(catalog.LIST_PLANS, ListPlans(**mine, limit=MOST), missing),
             self._asked(catalog.LIST_WAITING, ListWaiting(**mine, limit=MOST), missing),
-            self.runs.lately(run, earliest=execution.created_at - LONGEST, limit=MOST),
+            self.runs.recent(run, earliest=execution.created_at - LONGEST, limit=MOST),
         )
         zone = zone_of(run)
-        return Surroundings(
+        return Situation(
             pending=pending((plans or PlanPage()).items, (waiting or WaitingPage()).waiting, lately.under_way, zone),
             since=lately.since.astimezone(zone),
             happened=happened(lately.ended, zone),

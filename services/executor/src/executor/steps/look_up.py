@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pydantic_core import to_jsonable_python
 
 from executor.agents.prompt_files import Agent
-from executor.domain.conversation.chat import Said, Tool
+from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import uses_of
 from executor.domain.outcomes import LookedUp, Outcome, Unusable
 from executor.domain.planning.interpret import TOO_DEEP, unstorable
@@ -32,7 +32,7 @@ async def tools_to_look_up(tools: Tools, robot: Robot, agent: Agent) -> Sequence
     return [tool for tool in await tools.list(robot) if tool.idempotent and agent.may_use(tool)]
 
 
-async def look_up(tools: Tools, said: Said, offered: Sequence[Tool], *, step_id: str) -> Outcome:
+async def look_up(tools: Tools, said: ModelReply, offered: Sequence[Tool], *, step_id: str) -> Outcome:
     """Make all calls of an answer at once; one that failed is told to the agent, like any other answer."""
     uses = uses_of(said, offered, step_id=step_id)
     try:

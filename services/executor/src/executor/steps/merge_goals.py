@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from executor.domain.outcomes import GoalsCompared, GoalsGiven, Outcome
-from executor.domain.run import Merge, Run, Word
+from executor.domain.run import Merge, Run, Signal
 from executor.domain.situation.wording import about
 from executor.ports import Runs
-from executor.publish import Announce
+from executor.publish import EventPublisher
 from rota_common.bus.rpc import Ask
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
@@ -28,12 +28,12 @@ QUEUED = "queued"
 
 
 @dataclass(frozen=True)
-class Merging:
+class MergeGoals:
     """Raises Transient when somebody must be asked again, and Permanent for a refusal."""
 
     runs: Runs
     ask: Ask
-    announce: Announce
+    announce: EventPublisher
     clock: Clock
 
     async def compare(self, run: Run, goals: Goals) -> Outcome:
@@ -42,7 +42,7 @@ class Merging:
         begun: Sequence[UnderWay] = ()
         queued: Sequence[UnderWay] = ()
         if execution.executor_mode is ExecutorMode.STANDARD:  # others change nothing outside of themselves
-            begun, queued = await self.runs.takers(run, limit=MOST), await self._queued(run)
+            begun, queued = await self.runs.merge_targets(run, limit=MOST), await self._queued(run)
         question = CheckGoals(
             team_id=execution.team_id,
             member_id=execution.member_id,
@@ -64,14 +64,14 @@ class Merging:
             owner = {"team_id": run.execution.team_id, "member_id": run.execution.member_id}
             wish = MergeInto(**owner, execution_id=merge.into, merge_id=merge_id, goals=goals)
             return GoalsGiven(merge.into, (await self.ask(catalog.MERGE_INTO, wish)).done)
-        word = Word(
+        word = Signal(
             id=merge_id,
             action=InterventionAction.GOAL_ADD,
             messages=[Message(content=goals)],
             merged=run.id,
             at=self.clock(),
         )
-        if not await self.runs.give(merge.into, word, giver=run):
+        if not await self.runs.merge(merge.into, word, giver=run):
             return GoalsGiven(merge.into, done=False)
         if taker := await self.runs.find(merge.into):
             await self.announce.intervened(taker, word)

@@ -22,7 +22,7 @@ MAX_COLLECTIONS = 50
 
 
 @dataclass(frozen=True)
-class Asking:
+class Questions:
     """Raises Transient when nobody answers, and Permanent for a refusal, unless a run goes on without the answer."""
 
     ask: Ask

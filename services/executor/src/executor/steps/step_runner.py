@@ -10,11 +10,11 @@ from executor.agents.connectors import REHEARSAL, Connector, Connectors
 from executor.agents.facts import facts
 from executor.agents.prompt_files import Agent, Agents
 from executor.agents.prompts import for_phase, for_task
-from executor.domain.conversation.chat import Said, Tool
+from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import CAP
 from executor.domain.conversation.messages import references
 from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Promised, StepDelayed, StepFailed, Used
-from executor.domain.planning.interpret import Kept, interpret, room
+from executor.domain.planning.interpret import LargeTexts, interpret, room
 from executor.domain.run import Run
 from executor.domain.steps import (
     AskAgent,
@@ -30,10 +30,10 @@ from executor.domain.steps import (
 from executor.domain.tasks.promised_calls import callback_of
 from executor.ports import Model, NotBegun, Processes, Prompt, ToolFailed, Tools
 from executor.requests import process_call
-from executor.steps.gather_situation import LookAround
+from executor.steps.gather_situation import GatherSituation
 from executor.steps.look_up import ROUNDS, look_up, tools_to_look_up
-from executor.steps.merge_goals import Merging
-from executor.steps.questions import Asking
+from executor.steps.merge_goals import MergeGoals
+from executor.steps.questions import Questions
 from rota_common.errors import Permanent, Transient
 from rota_common.stores.blobs import Blobs
 from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
@@ -70,7 +70,7 @@ class Models:
 
 
 @dataclass(frozen=True)
-class Workshop:
+class Toolset:
     """Tools and processes; in runs that aren't in standard mode stand-ins that only record."""
 
     tools: Tools
@@ -78,7 +78,7 @@ class Workshop:
 
 
 @dataclass(frozen=True)
-class Heard:
+class StepResult:
     """An outcome; of a model's answer also the answer itself, and the tools that it could call."""
 
     outcome: Outcome
@@ -87,7 +87,7 @@ class Heard:
 
 
 @dataclass(frozen=True)
-class Perform:
+class StepRunner:
     """`async for heard in perform(run, step)`: one outcome, or one for each call that is made at once.
 
     A failure is an outcome, never an exception.
@@ -96,40 +96,40 @@ class Perform:
     models: Models
     agents: Agents
     blobs: Blobs
-    asking: Asking
-    merging: Merging
-    look_around: LookAround
-    real: Workshop
-    recording: Workshop
+    asking: Questions
+    merging: MergeGoals
+    look_around: GatherSituation
+    real: Toolset
+    recording: Toolset
     new_callback: Callable[[], str] = _secret
 
-    async def __call__(self, run: Run, step: Work) -> AsyncIterator[Heard]:
+    async def __call__(self, run: Run, step: Work) -> AsyncIterator[StepResult]:
         if isinstance(step, MakeCalls):
             async for outcome in self._calls(run, step):
-                yield Heard(outcome)
+                yield StepResult(outcome)
             return
         try:
             heard = await self._carry_out(run, step)
         except Permanent as error:
-            heard = Heard(StepFailed(str(error)))
+            heard = StepResult(StepFailed(str(error)))
         except Transient as error:
-            heard = Heard(StepDelayed(str(error), error.after))
+            heard = StepResult(StepDelayed(str(error), error.after))
         yield heard
 
     async def _carry_out(
         self, run: Run, step: RecallLessons | AskAgent | CompareGoals | GiveGoals | RunTurn | BeginCalls | CheckRules
-    ) -> Heard:
+    ) -> StepResult:
         match step:
             case RecallLessons():
-                return Heard(await self._recall(run, step))
+                return StepResult(await self._recall(run, step))
             case CompareGoals(goals):
-                return Heard(await self.merging.compare(run, goals))
+                return StepResult(await self.merging.compare(run, goals))
             case GiveGoals(merge):
-                return Heard(await self.merging.give(run, merge))
+                return StepResult(await self.merging.give(run, merge))
             case CheckRules():
-                return Heard(await self.asking.check(run, step))
+                return StepResult(await self.asking.check(run, step))
             case BeginCalls(task, uses):
-                return Heard(CallsBegun(task.id, list(uses), self._callbacks(run, uses)))
+                return StepResult(CallsBegun(task.id, list(uses), self._callbacks(run, uses)))
             case AskAgent():
                 return await self._ask_agent(run, step)
             case RunTurn():
@@ -143,7 +143,7 @@ class Perform:
         recalled, around = await asyncio.gather(self.asking.recall(run, step.query), self.look_around(run))
         return replace(recalled, surroundings=around)
 
-    async def _ask_agent(self, run: Run, step: AskAgent) -> Heard:
+    async def _ask_agent(self, run: Run, step: AskAgent) -> StepResult:
         phase = step.phase
         agent_id = run.robot.phase_agent(phase)
         agent = self.agents.find(agent_id)
@@ -158,7 +158,7 @@ class Perform:
         said = await model.complete(Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known))
         return await self._understood(run, step, said, tools)
 
-    async def _inspire(self, run: Run, step: AskAgent, agent: Agent) -> Heard:
+    async def _inspire(self, run: Run, step: AskAgent, agent: Agent) -> StepResult:
         shop, cap = self._workshop(run).tools, agent.max_iterations or ROUNDS
         closing = step.iteration >= cap
         tools = () if closing else await tools_to_look_up(shop, run.robot, agent)
@@ -168,10 +168,10 @@ class Perform:
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         said = await model.complete(prompt)
         if said.calls and tools:
-            return Heard(await look_up(shop, said, tools, step_id=step.step_id))
+            return StepResult(await look_up(shop, said, tools, step_id=step.step_id))
         return await self._understood(run, step, said, ())
 
-    async def _run_turn(self, run: Run, step: RunTurn) -> Heard:
+    async def _run_turn(self, run: Run, step: RunTurn) -> StepResult:
         task = step.task
         agent = self.agents.assistant(task.executor_id)
         cap = agent.max_iterations or CAP
@@ -184,13 +184,15 @@ class Perform:
         prompt = Prompt(messages, connector, DEFAULT_TIMEOUT_S, step.step_id, agent.options, known, tools)
         return await self._understood(run, step, await model.complete(prompt), tools)
 
-    async def _understood(self, run: Run, step: AskAgent | RunTurn, said: Said, tools: Sequence[Tool]) -> Heard:
-        kept = Kept()
+    async def _understood(
+        self, run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Sequence[Tool]
+    ) -> StepResult:
+        kept = LargeTexts()
         outcome = interpret(run, step, said, tools, kept)
         for whole in kept.large:
             await self.blobs.keep(whole, inline_limit=0)
         limit = SAID_LIMIT if run.said_bytes < ALL_SAID_LIMIT else 0
-        return Heard(outcome, await self.blobs.keep(said.model_dump_json(), inline_limit=limit), tools)
+        return StepResult(outcome, await self.blobs.keep(said.model_dump_json(), inline_limit=limit), tools)
 
     async def _calls(self, run: Run, step: MakeCalls) -> AsyncIterator[Outcome]:
         """All calls at once, each outcome as soon as it is there."""
@@ -231,7 +233,7 @@ class Perform:
         tools = await self._workshop(run).tools.list(run.robot)
         return [tool for tool in tools if agent.may_use(tool)]
 
-    def _workshop(self, run: Run) -> Workshop:
+    def _workshop(self, run: Run) -> Toolset:
         return self.real if run.execution.executor_mode is ExecutorMode.STANDARD else self.recording
 
     async def _texts(self, run: Run, task: Task | None = None) -> dict[str, str]:

@@ -13,7 +13,7 @@ BUSY, PAUSE_S = 4, 0.01
 """Where so many asked at once, the next question waits so long for more of them; alone nobody waits."""
 
 
-class Lookup:
+class BatchedLookup:
     def __init__(self, collection: AsyncIOMotorCollection[Document]) -> None:
         self._collection = collection
         self._wanted: list[tuple[str, asyncio.Future[Document | None]]] = []

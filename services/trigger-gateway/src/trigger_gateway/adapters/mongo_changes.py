@@ -24,7 +24,7 @@ from rota_common.errors import Transient
 from rota_common.secrets import PREFIX, MissingSecret, resolve
 from rota_common.stores.mongo import Document
 from trigger_gateway.databases.change_event import DATA_LIMIT, Change
-from trigger_gateway.databases.change_streams import Batch, ChangeStream, Interrupted, Place
+from trigger_gateway.databases.change_streams import Batch, ChangeStream, ResumePoint, StreamBroken
 from trigger_gateway.sources.source import DatabaseSettings
 
 PATIENCE_MS = 5000
@@ -66,7 +66,7 @@ class MongoChanges:
         self._environ, self._clock, self._forbidden = environ, clock, forbidden
 
     @contextlib.asynccontextmanager
-    async def follow(self, settings: DatabaseSettings, place: Place) -> AsyncIterator[ChangeStream]:
+    async def follow(self, settings: DatabaseSettings, place: ResumePoint) -> AsyncIterator[ChangeStream]:
         client = self._client(settings)
         try:
             with _in_words(resuming=place.after is not None):
@@ -96,7 +96,7 @@ class MongoChanges:
             raise Transient(f"{settings.url} doesn't hold the address of a MongoDB") from None
 
     async def _open(
-        self, client: AsyncMongoClient[Document], settings: DatabaseSettings, place: Place
+        self, client: AsyncMongoClient[Document], settings: DatabaseSettings, place: ResumePoint
     ) -> AsyncChangeStream[Document]:
         hello = await client.admin.command("hello")
         if "operationTime" not in hello:
@@ -119,7 +119,7 @@ class _Stream:
     def __init__(self, stream: AsyncChangeStream[Document]) -> None:
         self._stream = stream
         self._next: asyncio.Task[Document | None] | None = None
-        self._end: Interrupted | None = None
+        self._end: StreamBroken | None = None
 
     async def batch(self, limit: int) -> Batch:
         if self._end is not None:
@@ -132,7 +132,7 @@ class _Stream:
             if raw is None:
                 return Batch(changes, after if changes else self._after())
             if raw["operationType"] == INVALIDATE:
-                self._end = Interrupted(GONE, raw["_id"]["_data"])
+                self._end = StreamBroken(GONE, raw["_id"]["_data"])
                 return Batch(changes, after)
             change, read = _change(raw)
             changes.append(change)
@@ -181,7 +181,7 @@ def _in_words(*, resuming: bool) -> Iterator[None]:
         yield
     except OperationFailure as error:
         if error.code in HISTORY_LOST or (resuming and error.code in NO_PLACE):
-            raise Interrupted(OUTDATED) from error
+            raise StreamBroken(OUTDATED) from error
         name = (error.details or {}).get("codeName") or f"error {error.code}"
         raise Transient(WORDS.get(error.code or 0, f"the database refuses: {name}")) from error
     except ConnectionFailure as error:
@@ -209,7 +209,7 @@ def _before(hello: Mapping[str, Any], age: timedelta) -> Timestamp:
 def _change(raw: Document) -> tuple[Change, int]:
     """With the size that it has as JSON."""
     at = raw.get("wallTime") or raw["clusterTime"].as_datetime()
-    known = {"place": str(raw["_id"]["_data"]), "operation": str(raw["operationType"]), "at": at}
+    known = {"token": str(raw["_id"]["_data"]), "operation": str(raw["operationType"]), "at": at}
     described = raw.get("updateDescription", {})
     parts = {"key": raw.get("documentKey"), "document": raw.get("fullDocument"), "updated": None, "removed": None}
     if described is not None:

@@ -7,10 +7,10 @@ from pymongo.errors import PyMongoError
 
 from rota_common.runtime.logs import logger
 from rota_common.stores.mongo import OUTAGES, Database, Document
-from trigger_gateway.adapters.batched_lookup import Lookup
+from trigger_gateway.adapters.batched_lookup import BatchedLookup
 from trigger_gateway.adapters.inbound_batch import Batch, entry_id
-from trigger_gateway.webhooks.inbound_event import InboundEvent, Woken
-from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, Logged, LogLine, Refusal, Status
+from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
+from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, LogEntry, LogLine, Refusal, Status
 
 KEPT_S = int(timedelta(days=30).total_seconds())
 WAITING_LIMIT = 10_000
@@ -29,7 +29,7 @@ class MongoInboundLog:
         self._inbound, self._refused = database["inbound"], database["refused"]
         self._waiting, self._written = Batch(), Batch()
         self._writer: asyncio.Task[None] | None = None
-        self._lookup = Lookup(self._inbound)
+        self._lookup = BatchedLookup(self._inbound)
         self._log = logger(service=service)
 
     async def prepare(self) -> None:
@@ -38,7 +38,7 @@ class MongoInboundLog:
             await collection.create_index([("team", 1), ("source", 1), ("received_at", -1)])
         await self._inbound.create_index("woken.trigger_id", sparse=True)
 
-    async def add(self, entry: Logged) -> None:
+    async def add(self, entry: LogEntry) -> None:
         if self._has_room():
             self._waiting.add(entry)
 
@@ -56,14 +56,14 @@ class MongoInboundLog:
             if len(batch):
                 await batch.done.wait()
 
-    async def recall(self, team: str, source: str, event_id: str) -> Logged | None:
+    async def recall(self, team: str, source: str, event_id: str) -> LogEntry | None:
         key = entry_id(team, source, event_id)
         if here := self._waiting.events.get(key) or self._written.events.get(key):
             return here
         found = await self._lookup.find(key)
         return _logged(found) if found else None
 
-    async def await_entry(self, team: str, source: str, event_id: str) -> Logged | None:
+    async def await_entry(self, team: str, source: str, event_id: str) -> LogEntry | None:
         for pause in LOOKS_S:
             if entry := await self.recall(team, source, event_id):
                 return entry
@@ -145,13 +145,13 @@ class MongoInboundLog:
                 await self._refused.delete_many({"_id": {"$in": old}})
 
 
-def _logged(found: Document) -> Logged:
+def _logged(found: Document) -> LogEntry:
     event = InboundEvent(found["team"], found["source"], found["event_id"], found["type"], {}, found["received_at"])
-    return Logged(event, _woken(found), found.get("digest", ""))
+    return LogEntry(event, _runs(found), found.get("digest", ""))
 
 
-def _woken(found: Document) -> list[Woken]:
-    return [Woken(each["trigger_id"], each["member_id"]) for each in found["woken"]]
+def _runs(found: Document) -> list[StartedRun]:
+    return [StartedRun(each["trigger_id"], each["member_id"]) for each in found["woken"]]
 
 
 def _accepted(found: Document) -> LogLine:
@@ -164,7 +164,7 @@ def _accepted(found: Document) -> LogLine:
         count=1 + found.get("repeats", 0),
         last_at=found.get("last_at", at),
         type=found["type"],
-        woken=_woken(found),
+        runs=_runs(found),
     )
 
 

@@ -12,7 +12,7 @@ PATIENCE_S = 3
 KEPT_MINUTES = 2
 
 
-class MongoRates:
+class MongoRateStore:
     """What is counted beyond a limit was asked for, but given to nobody."""
 
     def __init__(self, database: Database) -> None:
@@ -21,7 +21,7 @@ class MongoRates:
     async def prepare(self) -> None:
         await self._rates.create_index("until", expireAfterSeconds=0)
 
-    async def lease(self, key: str, window: int, wanted: int, limit: int) -> int:
+    async def reserve(self, key: str, window: int, wanted: int, limit: int) -> int:
         change = {
             "$inc": {"asked": wanted},
             "$setOnInsert": {"until": datetime.fromtimestamp((window + KEPT_MINUTES) * 60, UTC)},

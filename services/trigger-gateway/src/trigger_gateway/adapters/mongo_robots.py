@@ -44,7 +44,7 @@ class MongoRobots:
         done = await self._robots.replace_one(_unchanged(expected), _document(record))
         return done.matched_count == 1
 
-    async def note_judged(self, record: RobotRecord, at: datetime) -> bool:
+    async def note_health(self, record: RobotRecord, at: datetime) -> bool:
         done = await self._robots.update_one(_unchanged(record), {"$set": {"judged_at": at.isoformat()}})
         return done.matched_count == 1
 
@@ -81,8 +81,8 @@ class MongoRobots:
 
 def _unchanged(record: RobotRecord) -> Document:
     """Finds the record if nobody has changed or judged it since."""
-    robot, judged_at = record.robot, _text(record.judged_at)
-    return {"_id": f"{robot.team_id}/{robot.member_id}", "rev": robot.rev, "judged_at": judged_at}
+    robot, health_at = record.robot, _text(record.health_at)
+    return {"_id": f"{robot.team_id}/{robot.member_id}", "rev": robot.rev, "judged_at": health_at}
 
 
 def _databases(robot: Robot) -> list[str]:
@@ -111,7 +111,7 @@ def _document(record: RobotRecord) -> Document:
         "synced": record.synced,
         "announced": record.announced,
         "confirmed": record.confirmed,
-        "judged_at": _text(record.judged_at),
+        "judged_at": _text(record.health_at),
     }
 
 
@@ -122,5 +122,5 @@ def _record(document: Document) -> RobotRecord:
         synced=document["synced"],
         announced=document["announced"],
         confirmed=document["confirmed"],
-        judged_at=datetime.fromisoformat(text) if (text := document.get("judged_at")) else None,
+        health_at=datetime.fromisoformat(text) if (text := document.get("judged_at")) else None,
     )

@@ -7,8 +7,8 @@ from pymongo.errors import DuplicateKeyError
 
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.roles import Role
-from trigger_gateway.ports import Removal
 from trigger_gateway.teams.api_keys import ApiKey
+from trigger_gateway.teams.ports import Removal
 
 
 class MongoTeams:

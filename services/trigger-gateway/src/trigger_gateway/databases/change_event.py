@@ -25,7 +25,7 @@ class Change:
     something of it was too large to be fetched. `unreadable`, where it is set, says why there is nothing to be read.
     """
 
-    place: str
+    token: str
     operation: str
     at: datetime
     key: Json = None
@@ -46,8 +46,8 @@ def event_of(source: Source, change: Change, received_at: datetime) -> InboundEv
 
 def event_id_of(change: Change) -> str:
     """The change's place, which grows with the document's key: one that is too long for a name has a digest."""
-    place = change.place
-    return place if len(place) <= EVENT_ID_LIMIT else hashlib.sha256(place.encode()).hexdigest()
+    token = change.token
+    return token if len(token) <= EVENT_ID_LIMIT else hashlib.sha256(token.encode()).hexdigest()
 
 
 def is_wanted(source: Source, event: InboundEvent) -> bool:

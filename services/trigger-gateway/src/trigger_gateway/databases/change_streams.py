@@ -35,7 +35,7 @@ class ReadingStatus:
 
 
 @dataclass(frozen=True)
-class Claim:
+class Lease:
     """The right to read a source, for as long as nobody else has a higher `epoch`."""
 
     key: str
@@ -44,18 +44,18 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Place:
+class ResumePoint:
     """Where reading goes on: after what was read last, or at an instant where nothing was read yet."""
 
     since: datetime
     after: str | None = None
 
 
-class ClaimLost(Exception):
+class LeaseLost(Exception):
     """Somebody else reads it by now."""
 
 
-class Interrupted(Exception):
+class StreamBroken(Exception):
     """The database can't tell all changes since this place, and `reason` says why. `after`: where it goes on."""
 
     def __init__(self, reason: str, after: str | None = None) -> None:
@@ -63,14 +63,14 @@ class Interrupted(Exception):
         self.reason, self.after = reason, after
 
 
-class Readings(Protocol):
+class StreamLeases(Protocol):
     """Leases, judged by the clock of the store, with what was read. All raise `Transient` when the store is away."""
 
-    async def free(self, sources: Sequence[Source]) -> list[Source]:
+    async def unleased(self, sources: Sequence[Source]) -> list[Source]:
         """Those that nobody has a lease of."""
         ...
 
-    async def claim(self, source: Source, owner: str) -> Claim | None:
+    async def acquire(self, source: Source, owner: str) -> Lease | None:
         """None if somebody has it. A source that was made anew, or reads something else now, begins anew."""
         ...
 
@@ -78,7 +78,7 @@ class Readings(Protocol):
         """Prolong all leases of `owner` that nobody has taken; their epochs by key."""
         ...
 
-    async def release(self, claim: Claim) -> None:
+    async def release(self, lease: Lease) -> None:
         """Whoever comes next need not wait; nothing if it is lost."""
         ...
 
@@ -86,21 +86,21 @@ class Readings(Protocol):
         """Drop what is known of sources that aren't there any more and that nobody has read for a while."""
         ...
 
-    async def place(self, claim: Claim) -> Place:
+    async def resume_point(self, lease: Lease) -> ResumePoint:
         """Raise ClaimLost."""
         ...
 
     async def advance(
-        self, claim: Claim, after: str, *, changes: int = 0, last_change_at: datetime | None = None
+        self, lease: Lease, after: str, *, changes: int = 0, last_change_at: datetime | None = None
     ) -> None:
         """All up to `after` is done, `changes` of it events. Raise ClaimLost."""
         ...
 
-    async def note(self, claim: Claim, state: ReadingState, reason: str = "") -> None:
+    async def note(self, lease: Lease, state: ReadingState, reason: str = "") -> None:
         """How it goes: reading or waiting. Raise ClaimLost."""
         ...
 
-    async def lose(self, claim: Claim, reason: str, *, after: str | None, now: datetime) -> None:
+    async def mark_lost(self, lease: Lease, reason: str, *, after: str | None, now: datetime) -> None:
         """Changes are missed; it goes on after this, or now. Raise ClaimLost."""
         ...
 
@@ -125,7 +125,7 @@ class ChangeStream(Protocol):
 
 
 class Databases(Protocol):
-    def follow(self, settings: DatabaseSettings, place: Place) -> AbstractAsyncContextManager[ChangeStream]:
+    def follow(self, settings: DatabaseSettings, place: ResumePoint) -> AbstractAsyncContextManager[ChangeStream]:
         """Raise Interrupted when there is no such place any more, Transient when the database can't be read now.
 
         Their texts hold no secret and no address.

@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from rota_contracts.messages.attachment import FILE_ID, StoredAttachment
 from rota_contracts.model import Name
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import PartsDep
+from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.problems import FieldProblem, Invalid, NotFound
 
 router = team_router("attachments")
@@ -56,22 +56,22 @@ class AttachmentView(BaseModel):
 
 
 @router.post("/attachments", status_code=201, summary="Keep a file: its content is the body", openapi_extra=CONTENT)
-async def put_attachment(team: Name, name: FileName, request: Request, parts: PartsDep) -> AttachmentView:
+async def put_attachment(team: Name, name: FileName, request: Request, use: UseCasesDep) -> AttachmentView:
     """Each time it is a new file, kept for 90 days. The size of the body is limited (413)."""
     content_type = request.headers.get("content-type") or DEFAULT_TYPE
     if not _TYPE.fullmatch(content_type) or len(content_type) > 200:
         problem = FieldProblem("Content-Type", "expected a type like text/csv, of at most 200 characters")
         raise Invalid("invalid_request", "the request is not valid", [problem])
-    stored = await parts.attachments.put(team, name, content_type, request.stream(), at=parts.clock())
+    stored = await use.attachments.put(team, name, content_type, request.stream(), at=use.clock())
     return AttachmentView.of(stored)
 
 
 @router.get(
     "/attachments/{file_id}", summary="The content of a file", response_class=StreamingResponse, responses=GIVEN_OUT
 )
-async def get_attachment(team: Name, file_id: FileId, parts: PartsDep) -> StreamingResponse:
+async def get_attachment(team: Name, file_id: FileId, use: UseCasesDep) -> StreamingResponse:
     """Its ETag is the SHA-256 of the content. An answer that breaks off was found to be damaged."""
-    stored = await parts.attachments.find(team, file_id)
+    stored = await use.attachments.find(team, file_id)
     if stored is None:
         text = f"team {team} has no file {file_id}: it was never there, or it is too old"
         raise NotFound("attachment_not_found", text)
@@ -82,7 +82,7 @@ async def get_attachment(team: Name, file_id: FileId, parts: PartsDep) -> Stream
         "etag": f'"{stored.sha256}"',
         "x-content-type-options": "nosniff",  # a browser saves it as what it is said to be, and runs nothing
     }
-    return StreamingResponse(parts.attachments.read(stored), headers=headers)
+    return StreamingResponse(use.attachments.read(stored), headers=headers)
 
 
 def _disposition(name: str) -> str:

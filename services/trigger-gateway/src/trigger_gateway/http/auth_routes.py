@@ -9,8 +9,8 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic_core import from_json
 
-from trigger_gateway.http.client_ip import client_address
-from trigger_gateway.http.dependencies import parts_of
+from trigger_gateway.http.client_ip import client_ip
+from trigger_gateway.http.dependencies import use_cases_of
 from trigger_gateway.http.errors import ERRORS, TOO_MANY
 from trigger_gateway.teams.authenticate import Caller
 from trigger_gateway.teams.roles import needed
@@ -33,7 +33,7 @@ class StrictJson(Request):
 
 
 async def admin_only(request: Request) -> None:
-    await parts_of(request).authenticate.admin(_bearer(request))
+    await use_cases_of(request).authenticate.admin(_bearer(request))
 
 
 async def everybody(request: Request) -> None: ...
@@ -51,15 +51,15 @@ class TeamRoute(APIRoute):
         role = needed(self.name)
 
         async def own_team_only(request: Request) -> None:
-            authenticate, team = parts_of(request).authenticate, request.path_params["team"]
+            authenticate, team = use_cases_of(request).authenticate, request.path_params["team"]
             request.state.caller = await authenticate.for_team(_bearer(request), team, role)
 
         return _guarded(own_team_only, super().get_route_handler())
 
 
 async def counted(request: Request) -> None:
-    parts = parts_of(request)
-    await parts.rates.by_address(client_address(request, parts.trusted_proxies))
+    use = use_cases_of(request)
+    await use.rates.by_address(client_ip(request, use.trusted_proxies))
 
 
 class CountedRoute(APIRoute):

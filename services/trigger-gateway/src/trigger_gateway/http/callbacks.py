@@ -7,10 +7,10 @@ from pydantic import BaseModel, Field
 
 from rota_contracts.catalog import CALL_BACK
 from rota_contracts.messages.callback import CallBack
+from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import counted_router
-from trigger_gateway.http.dependencies import PartsDep, asked
+from trigger_gateway.http.dependencies import Strict, UseCasesDep
 from trigger_gateway.http.errors import repeated
-from trigger_gateway.http.teams import Strict
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
 
 router = counted_router("callbacks")
@@ -42,12 +42,12 @@ class CallbackTaken(BaseModel):
     responses=repeated(CallbackTaken),
 )
 async def call_back(
-    callback_id: Annotated[str, Path(description="from the call")], body: Result, response: Response, parts: PartsDep
+    callback_id: Annotated[str, Path(description="from the call")], body: Result, response: Response, use: UseCasesDep
 ) -> CallbackTaken:
     if len(callback_id) > ID_LIMIT:
         raise _unknown()
     output, error = _checked(body)
-    answer = await asked(parts, CALL_BACK, CallBack(callback_id=callback_id, output=output, error=error))
+    answer = await rpc.call(use.ask, CALL_BACK, CallBack(callback_id=callback_id, output=output, error=error))
     if answer.execution_id is None:
         raise _unknown()
     if answer.over is not None and not answer.repeated:

@@ -13,7 +13,7 @@ SUBSCRIBER_BITS = 64
 UNKNOWN = "unknown"
 
 
-def client_address(request: Request, trusted: tuple[Network, ...]) -> str:
+def client_ip(request: Request, trusted: tuple[Network, ...]) -> str:
     """The address that limits are counted by."""
     peer = request.client.host if request.client else ""
     if not trusted:

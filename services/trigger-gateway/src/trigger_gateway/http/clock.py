@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from rota_contracts.model import Instant, Name
 from rota_contracts.robots.clock_config import Clock
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import PartsDep
+from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.robots.check_clock import check_clock as checked
 
 router = team_router("clock")
@@ -28,7 +28,7 @@ def _takes() -> dict[str, Any]:
 
 
 @router.post("/clock/check", summary="Say when a clock would run; nothing is changed", openapi_extra=_takes())
-async def check_clock(team: Name, body: Annotated[dict[str, Any], Body()], parts: PartsDep) -> ClockChecked:
-    now = parts.clock()
+async def check_clock(team: Name, body: Annotated[dict[str, Any], Body()], use: UseCasesDep) -> ClockChecked:
+    now = use.clock()
     found = checked(body, now)
     return ClockChecked(words=found.words, upcoming=found.upcoming, anchor=now)

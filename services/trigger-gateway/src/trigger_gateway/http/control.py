@@ -9,8 +9,7 @@ from pydantic import BaseModel, Field
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.model import Name
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import PartsDep
-from trigger_gateway.http.teams import Strict
+from trigger_gateway.http.dependencies import Strict, UseCasesDep
 from trigger_gateway.runs.control_executions import Told
 
 router = team_router("control")
@@ -53,22 +52,22 @@ class ControlResult(BaseModel):
 
 
 def of_execution(action: ControlAction) -> Endpoint:
-    async def control(team: Name, execution_id: str, parts: PartsDep, body: Because = None) -> ControlResult:
-        return _result(action, await parts.control.one(team, execution_id, action, _reason(body)))
+    async def control(team: Name, execution_id: str, use: UseCasesDep, body: Because = None) -> ControlResult:
+        return _result(action, await use.control.one(team, execution_id, action, _reason(body)))
 
     return control
 
 
 def of_robot(action: ControlAction) -> Endpoint:
-    async def control(team: Name, member: Name, parts: PartsDep, body: Because = None) -> ControlResult:
-        return _result(action, await parts.control_robots.robot(team, member, action, _reason(body)))
+    async def control(team: Name, member: Name, use: UseCasesDep, body: Because = None) -> ControlResult:
+        return _result(action, await use.control_robots.robot(team, member, action, _reason(body)))
 
     return control
 
 
 def of_team(action: ControlAction) -> Endpoint:
-    async def control(team: Name, parts: PartsDep, body: Because = None) -> ControlResult:
-        return _result(action, await parts.control_robots.team(team, action, _reason(body)))
+    async def control(team: Name, use: UseCasesDep, body: Because = None) -> ControlResult:
+        return _result(action, await use.control_robots.team(team, action, _reason(body)))
 
     return control
 

@@ -18,11 +18,11 @@ from rota_contracts.messages.delivery_log import (
     ReplayedDelivery,
 )
 from rota_contracts.model import Instant, Name
+from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import Parts, PartsDep, asked
-from trigger_gateway.http.headers import idempotency_key
-from trigger_gateway.http.teams import Strict
+from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
+from trigger_gateway.use_cases import UseCases
 
 router = team_router("deliveries")
 
@@ -107,24 +107,26 @@ class ReplayedPage(BaseModel):
 
 
 @router.get("/deliveries", summary="List the deliveries, the newest first")
-async def list_deliveries(team: Name, parts: PartsDep, wanted: Annotated[Wanted, Query()]) -> DeliveryPage:
-    return await asked(parts, LIST_DELIVERIES, ListDeliveries(team_id=team, **wanted.model_dump()), tell=True)
+async def list_deliveries(team: Name, use: UseCasesDep, wanted: Annotated[Wanted, Query()]) -> DeliveryPage:
+    return await rpc.call(
+        use.ask, LIST_DELIVERIES, ListDeliveries(team_id=team, **wanted.model_dump()), show_reason=True
+    )
 
 
 @router.get("/deliveries/{request_id}", summary="Read a delivery: each target, and every attempt at it")
-async def read_delivery_request(team: Name, request_id: RequestId, parts: PartsDep) -> DeliveryReply:
-    return await _read(parts, team, request_id)
+async def read_delivery_request(team: Name, request_id: RequestId, use: UseCasesDep) -> DeliveryReply:
+    return await _read(use, team, request_id)
 
 
 @router.post("/deliveries/replay", status_code=202, summary="Send a range of deliveries once more, page by page")
-async def replay_deliveries(team: Name, body: Range, request: Request, parts: PartsDep) -> ReplayedPage:
+async def replay_deliveries(team: Name, body: Range, request: Request, use: UseCasesDep) -> ReplayedPage:
     """The oldest first. Each page takes one call: go on with `next` until it is empty."""
     if not any(getattr(body, name) for name in NARROWER):
         text = f"expected at least one of {', '.join(NARROWER)}: everything there ever was is too much"
         raise Invalid("invalid_request", "the request is not valid", [FieldProblem("since", text)])
     replay_id = _replay_id(request, body.replay_id)
     question = ReplayDeliveries(team_id=team, **body.model_dump() | {"replay_id": replay_id})
-    answer = await asked(parts, REPLAY_DELIVERIES, question, tell=True)
+    answer = await rpc.call(use.ask, REPLAY_DELIVERIES, question, show_reason=True)
     sent = [_view(team, each, dry_run=body.dry_run) for each in answer.replayed]
     return ReplayedPage(replay_id=replay_id, replayed=sent, count=len(sent), next=answer.next)
 
@@ -134,22 +136,22 @@ async def replay_delivery(
     team: Name,
     request_id: RequestId,
     request: Request,
-    parts: PartsDep,
+    use: UseCasesDep,
     body: Annotated[Again | None, Body()] = None,
 ) -> ReplayedOne:
-    wanted, read = body or Again(), await _read(parts, team, request_id)
+    wanted, read = body or Again(), await _read(use, team, request_id)
     replay_id = _replay_id(request, wanted.replay_id)
     given = wanted.model_dump() | {"replay_id": replay_id}
     question = ReplayDeliveries(team_id=team, request_id=request_id, **given)
-    answer = await asked(parts, REPLAY_DELIVERIES, question, tell=True)
+    answer = await rpc.call(use.ask, REPLAY_DELIVERIES, question, show_reason=True)
     if not answer.replayed:
         raise Conflict("nothing_to_replay", _why_nothing(read))
     view = _view(team, answer.replayed[0], dry_run=wanted.dry_run)
     return ReplayedOne(replay_id=replay_id, **view.model_dump())
 
 
-async def _read(parts: Parts, team: str, request_id: str) -> DeliveryReply:
-    read = await asked(parts, READ_DELIVERY, ReadDelivery(team_id=team, request_id=request_id))
+async def _read(use: UseCases, team: str, request_id: str) -> DeliveryReply:
+    read = await rpc.call(use.ask, READ_DELIVERY, ReadDelivery(team_id=team, request_id=request_id))
     if read.request_id is None:
         text = f"team {team} has no delivery {request_id}: it never was, or it is no longer kept"
         raise NotFound("delivery_not_found", text)

@@ -13,8 +13,7 @@ from starlette.responses import JSONResponse
 from rota_common.errors import Transient
 from rota_common.stores.mongo import OUTAGES
 from trigger_gateway import problems
-from trigger_gateway.problems import FieldProblem, Problem
-from trigger_gateway.robots.record import plain
+from trigger_gateway.problems import FieldProblem, Problem, plain
 
 RETRY_AFTER_S = 2
 

@@ -11,14 +11,13 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.plan import ListPlans, PlanPage, PlanState
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message
 from rota_contracts.model import Instant, Name
+from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import PartsDep, asked
+from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key
 from trigger_gateway.http.errors import repeated
-from trigger_gateway.http.headers import idempotency_key
 from trigger_gateway.http.runs import ExecutionResult, run_result
-from trigger_gateway.http.teams import Strict
 from trigger_gateway.http.webhooks import TRACEPARENT
-from trigger_gateway.runs.intervene_robot import Given, Planned
+from trigger_gateway.runs.intervene_robot import PlanChanged, SignalSent
 from trigger_gateway.runs.interventions import Intervention
 
 router = team_router("interventions")
@@ -72,7 +71,7 @@ class PlanResult(BaseModel):
     responses=repeated(InterventionResult | PlanResult | ExecutionResult),
 )
 async def intervene(
-    team: Name, member: Name, body: InterveneRequest, request: Request, response: Response, parts: PartsDep
+    team: Name, member: Name, body: InterveneRequest, request: Request, response: Response, use: UseCasesDep
 ) -> InterventionResult | PlanResult | ExecutionResult:
     """`task.add`, `goal.add` and `instruct` start a run when none is under way; several under way are a 409."""
     wanted = Intervention(
@@ -87,13 +86,13 @@ async def intervene(
         locale=body.locale,
         key=idempotency_key(request.headers, body.request_id),
     )
-    done = await parts.intervene_robot(team, member, wanted, trace=request.headers.get(TRACEPARENT, ""))
+    done = await use.intervene_robot(team, member, wanted, trace=request.headers.get(TRACEPARENT, ""))
     if done.repeated:
         response.status_code = 200
     match done:
-        case Given():
+        case SignalSent():
             return _given(team, done)
-        case Planned():
+        case PlanChanged():
             return _planned(team, member, done)
         case _:
             return run_result(team, done)
@@ -101,12 +100,12 @@ async def intervene(
 
 @router.get("/plans", summary="List what is planned, for the team or for one robot, the soonest first")
 async def list_plans(
-    team: Name, parts: PartsDep, member_id: Name | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    team: Name, use: UseCasesDep, member_id: Name | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> PlanPage:
-    return await asked(parts, LIST_PLANS, ListPlans(team_id=team, member_id=member_id, limit=limit))
+    return await rpc.call(use.ask, LIST_PLANS, ListPlans(team_id=team, member_id=member_id, limit=limit))
 
 
-def _given(team: str, done: Given) -> InterventionResult:
+def _given(team: str, done: SignalSent) -> InterventionResult:
     when = "when it is resumed" if done.status is ExecStatus.PAUSED else "at its next step"
     return InterventionResult(
         execution_id=done.execution_id,
@@ -117,7 +116,7 @@ def _given(team: str, done: Given) -> InterventionResult:
     )
 
 
-def _planned(team: str, member: str, done: Planned) -> PlanResult:
+def _planned(team: str, member: str, done: PlanChanged) -> PlanResult:
     return PlanResult(
         plan_id=done.item.plan_id,
         state=done.item.state,

@@ -13,10 +13,9 @@ from rota_contracts.robots.events import Conditions
 from rota_contracts.sources import Operation, Scheme, SourceKind
 from trigger_gateway.databases.change_streams import ReadingState
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import PartsDep
-from trigger_gateway.http.teams import Strict
-from trigger_gateway.robots.record import plain
-from trigger_gateway.sources.manage_sources import Saved, SecretGiven
+from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.problems import plain
+from trigger_gateway.sources.manage_sources import SavedSource, SecretGiven
 from trigger_gateway.sources.source import Source, StoredSecret, WebhookSettings
 from trigger_gateway.sources.source_forms import SECRET_FIELDS
 
@@ -174,34 +173,34 @@ class SourceList(BaseModel):
 
 
 @router.post("/sources", status_code=201, summary="Add a source of events")
-async def create_source(team: Name, body: NewSource, parts: PartsDep) -> SavedView:
+async def create_source(team: Name, body: NewSource, use: UseCasesDep) -> SavedView:
     given = body.model_dump(exclude_unset=True, exclude={"name", "type"}) | _secrets(body)
-    return _saved(await parts.sources.add(team, body.name, body.type, given))
+    return _saved(await use.sources.add(team, body.name, body.type, given))
 
 
 @router.get("/sources", summary="List the sources")
-async def list_sources(team: Name, parts: PartsDep) -> SourceList:
-    return SourceList(sources=[_view(source) for source in await parts.sources.list(team)])
+async def list_sources(team: Name, use: UseCasesDep) -> SourceList:
+    return SourceList(sources=[_view(source) for source in await use.sources.list(team)])
 
 
 @router.get("/sources/{name}", summary="Read a source")
-async def read_source(team: Name, name: Name, parts: PartsDep) -> ReadView:
-    view = _view(await parts.sources.read(team, name))
+async def read_source(team: Name, name: Name, use: UseCasesDep) -> ReadView:
+    view = _view(await use.sources.read(team, name))
     if isinstance(view, WebhookView):
         return view
-    status = await parts.readings.status(team, name)
+    status = await use.stream_leases.status(team, name)
     return DatabaseRead(**view.model_dump(), reading=ReadingView(**asdict(status)))
 
 
 @router.patch("/sources/{name}", summary="Change a source, or its secrets")
-async def change_source(team: Name, name: Name, body: SourceChange, parts: PartsDep) -> SavedView:
+async def change_source(team: Name, name: Name, body: SourceChange, use: UseCasesDep) -> SavedView:
     """To change a secret without losing an event: `new_secret`, then tell the sender, then `forget_old_secret`."""
-    return _saved(await parts.sources.change(team, name, body.model_dump(exclude_unset=True) | _secrets(body)))
+    return _saved(await use.sources.change(team, name, body.model_dump(exclude_unset=True) | _secrets(body)))
 
 
 @router.delete("/sources/{name}", status_code=204, summary="Delete a source: its events are refused from now on")
-async def delete_source(team: Name, name: Name, parts: PartsDep) -> Response:
-    await parts.sources.remove(team, name)
+async def delete_source(team: Name, name: Name, use: UseCasesDep) -> Response:
+    await use.sources.remove(team, name)
     return Response(status_code=204)
 
 
@@ -210,7 +209,7 @@ def _secrets(body: WebhookFields) -> dict[str, Any]:
     return {field: getattr(body, field) for field in SECRET_FIELDS if field in body.model_fields_set}
 
 
-def _saved(saved: Saved) -> WebhookSaved | DatabaseView:
+def _saved(saved: SavedSource) -> WebhookSaved | DatabaseView:
     view = _view(saved.source)
     if isinstance(view, DatabaseView):
         return view

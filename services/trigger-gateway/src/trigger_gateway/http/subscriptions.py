@@ -15,9 +15,9 @@ from rota_contracts.messages.notification import (
 )
 from rota_contracts.model import Name
 from rota_contracts.roles import Role
+from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import CallerDep, team_router
-from trigger_gateway.http.dependencies import PartsDep, asked
-from trigger_gateway.http.teams import Strict
+from trigger_gateway.http.dependencies import Strict, UseCasesDep
 from trigger_gateway.problems import Conflict
 from trigger_gateway.teams.authenticate import Caller
 
@@ -38,18 +38,18 @@ class SubscriptionList(BaseModel):
 
 
 @router.post("/subscriptions", status_code=201, summary="Subscribe to a channel; doing so again changes nothing")
-async def subscribe(team: Name, body: NewSubscription, parts: PartsDep, caller: CallerDep) -> SubscriptionList:
+async def subscribe(team: Name, body: NewSubscription, use: UseCasesDep, caller: CallerDep) -> SubscriptionList:
     """A member subscribes under the name of its key; for others it takes an admin."""
     _check(caller, body.subscriber)
     wanted = Subscribe(team_id=team, channel=body.channel, subscriber=body.subscriber)
-    return _changed(await asked(parts, SUBSCRIBE, wanted))
+    return _changed(await rpc.call(use.ask, SUBSCRIBE, wanted))
 
 
 @router.get("/subscriptions", summary="List the subscriptions, to one channel or to all")
 async def list_subscriptions(
-    team: Name, parts: PartsDep, channel: Annotated[str | None, Query(min_length=1, max_length=LIMIT)] = None
+    team: Name, use: UseCasesDep, channel: Annotated[str | None, Query(min_length=1, max_length=LIMIT)] = None
 ) -> SubscriptionList:
-    answer = await asked(parts, LIST_SUBSCRIPTIONS, ListSubscriptions(team_id=team, channel=channel))
+    answer = await rpc.call(use.ask, LIST_SUBSCRIPTIONS, ListSubscriptions(team_id=team, channel=channel))
     return SubscriptionList(subscriptions=answer.subscriptions)
 
 
@@ -58,12 +58,12 @@ async def unsubscribe(
     team: Name,
     channel: Annotated[str, Query(min_length=1, max_length=LIMIT)],
     subscriber: Name,
-    parts: PartsDep,
+    use: UseCasesDep,
     caller: CallerDep,
 ) -> Response:
     _check(caller, subscriber)
     gone = Unsubscribe(team_id=team, channel=channel, subscriber=subscriber)
-    _changed(await asked(parts, UNSUBSCRIBE, gone))
+    _changed(await rpc.call(use.ask, UNSUBSCRIBE, gone))
     return Response(status_code=204)
 
 

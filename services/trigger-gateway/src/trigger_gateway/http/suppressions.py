@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field
 from rota_contracts.catalog import LIST_SUPPRESSIONS, SUPPRESS, UNSUPPRESS
 from rota_contracts.messages.targets import ListSuppressions, Suppress, Suppression, SuppressionPage, Unsuppress
 from rota_contracts.model import Name
+from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import CallerDep, team_router
-from trigger_gateway.http.dependencies import PartsDep, asked
-from trigger_gateway.http.teams import Strict
+from trigger_gateway.http.dependencies import Strict, UseCasesDep
 from trigger_gateway.problems import FieldProblem, Invalid
 from trigger_gateway.teams.authenticate import Caller
 
@@ -35,25 +35,25 @@ class SuppressionList(BaseModel):
 @router.get("/suppressions", summary="List the addresses that get no mail, and why")
 async def list_suppressions(
     team: Name,
-    parts: PartsDep,
+    use: UseCasesDep,
     after: Annotated[str, Query(max_length=LONGEST, description="the `next` of the answer before")] = "",
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> SuppressionList:
-    return _told(await asked(parts, LIST_SUPPRESSIONS, ListSuppressions(team_id=team, after=after, limit=limit)))
+    return _told(await rpc.call(use.ask, LIST_SUPPRESSIONS, ListSuppressions(team_id=team, after=after, limit=limit)))
 
 
 @router.post("/suppressions", status_code=201, summary="Send no more mail to an address; again changes nothing")
-async def suppress(team: Name, body: NewSuppression, parts: PartsDep, caller: CallerDep) -> SuppressionList:
+async def suppress(team: Name, body: NewSuppression, use: UseCasesDep, caller: CallerDep) -> SuppressionList:
     wanted = Suppress(team_id=team, address=body.address, reason=body.reason, by=_who(caller))
-    return _told(await asked(parts, SUPPRESS, wanted))
+    return _told(await rpc.call(use.ask, SUPPRESS, wanted))
 
 
 @router.delete("/suppressions/{address:path}", status_code=204, summary="Let an address get mail again")
 async def unsuppress(
-    team: Name, address: Annotated[str, Path(min_length=SHORTEST, max_length=LONGEST)], parts: PartsDep
+    team: Name, address: Annotated[str, Path(min_length=SHORTEST, max_length=LONGEST)], use: UseCasesDep
 ) -> Response:
     """One that isn't suppressed is none to change."""
-    _told(await asked(parts, UNSUPPRESS, Unsuppress(team_id=team, address=address)))
+    _told(await rpc.call(use.ask, UNSUPPRESS, Unsuppress(team_id=team, address=address)))
     return Response(status_code=204)
 
 

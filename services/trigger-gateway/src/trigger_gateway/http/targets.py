@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field
 from rota_contracts.catalog import LIST_TARGETS, SWITCH_TARGET
 from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetHealth
 from rota_contracts.model import Name
+from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import PartsDep, asked
-from trigger_gateway.http.teams import Strict
+from trigger_gateway.http.dependencies import Strict, UseCasesDep
 from trigger_gateway.problems import NotFound
 
 router = team_router("targets")
@@ -35,16 +35,16 @@ class TargetList(BaseModel):
 
 
 @router.get("/targets", summary="List the places that are failing or disabled")
-async def list_targets(team: Name, parts: PartsDep) -> TargetList:
-    return TargetList(targets=(await asked(parts, LIST_TARGETS, ListTargets(team_id=team))).targets)
+async def list_targets(team: Name, use: UseCasesDep) -> TargetList:
+    return TargetList(targets=(await rpc.call(use.ask, LIST_TARGETS, ListTargets(team_id=team))).targets)
 
 
 def switching(*, enabled: bool) -> Callable[..., Awaitable[TargetList]]:
     async def switch(
-        team: Name, target_id: TargetId, parts: PartsDep, body: Annotated[SwitchReason | None, Body()] = None
+        team: Name, target_id: TargetId, use: UseCasesDep, body: Annotated[SwitchReason | None, Body()] = None
     ) -> TargetList:
         word = SwitchTarget(team_id=team, target_id=target_id, enabled=enabled, reason=(body or SwitchReason()).reason)
-        answer = await asked(parts, SWITCH_TARGET, word)
+        answer = await rpc.call(use.ask, SWITCH_TARGET, word)
         if answer.refused:
             raise NotFound("target_not_found", answer.refused)
         return TargetList(targets=[each for each in answer.targets if each.target_id == target_id])

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from rota_contracts.robots.clock_config import Clock, ClockMode
 from rota_contracts.robots.recurrence import due_instants, in_words
-from trigger_gateway.robots.record import invalid
+from trigger_gateway.problems import invalid
 
 COUNT = 5
 

@@ -18,7 +18,7 @@ from rota_contracts.robots.robot import (
     parse_definition,
 )
 from rota_contracts.sources import OPERATIONS
-from trigger_gateway.problems import FieldProblem, Invalid
+from trigger_gateway.problems import FieldProblem, Invalid, invalid
 
 SETTABLE = (RobotStatus.IDLE, RobotStatus.PAUSED, RobotStatus.MAINTENANCE)
 """What an owner may set; `working` is derived and `error` comes from a run."""
@@ -33,7 +33,7 @@ class RobotRecord:
 
     `synced`: everybody else has been told of this `rev`. `announced`: they have been told of its creation.
     `confirmed`: whoever created it has been told that it worked; until then a repeat of the creation is welcome.
-    `judged_at`: when it was last said whether it is in error, by a run or by its owner; what was said earlier is void.
+    `health_at`: when it was last said whether it is in error, by a run or by its owner; what was said earlier is void.
     """
 
     robot: Robot
@@ -41,11 +41,11 @@ class RobotRecord:
     synced: bool = False
     announced: bool = False
     confirmed: bool = False
-    judged_at: datetime | None = None
+    health_at: datetime | None = None
 
-    def judged_by(self, at: datetime) -> bool:
+    def health_known_at(self, at: datetime) -> bool:
         """Has this been said, or something later?"""
-        return self.judged_at is not None and self.judged_at >= at
+        return self.health_at is not None and self.health_at >= at
 
 
 class RobotView(RobotDefinition):
@@ -123,22 +123,22 @@ def changed(robot: Robot, patch: Mapping[str, Any]) -> Robot:
     return replaced(robot, new).model_copy(update=said)
 
 
-def judged(record: RobotRecord, error: RunFailure | None, *, said_at: datetime, now: datetime) -> RobotRecord:
+def with_health(record: RobotRecord, error: RunFailure | None, *, said_at: datetime, now: datetime) -> RobotRecord:
     """The record after a run has failed or completed: the same `rev` if that changes nothing that others read."""
     if record.robot.error == error:
-        return replace(record, judged_at=said_at)
+        return replace(record, health_at=said_at)
     robot = record.robot.model_copy(update={"error": error, "rev": record.robot.rev + 1})
-    return next_record(record, robot, now, judged_at=said_at)
+    return next_record(record, robot, now, health_at=said_at)
 
 
-def as_told(robot: Robot) -> RobotStatus:
+def recorded_status(robot: Robot) -> RobotStatus:
     """Its status as far as its record knows it."""
     return RobotStatus.ERROR if robot.error is not None else robot.robot_status
 
 
 def as_read(robot: Robot, state: RobotState | None = None) -> RobotView:
     """`state` is how it stands; None where nobody could say."""
-    status = as_told(robot)
+    status = recorded_status(robot)
     if status is not RobotStatus.ERROR and state is not None and state.running > 0:
         status = RobotStatus.WORKING
     return RobotView.model_construct(**{**dict(robot), "robot_status": status})
@@ -149,20 +149,9 @@ def same(left: Robot, right: Robot) -> bool:
     return left.model_copy(update={"rev": right.rev}) == right
 
 
-def next_record(record: RobotRecord, robot: Robot, at: datetime, *, judged_at: datetime | None) -> RobotRecord:
+def next_record(record: RobotRecord, robot: Robot, at: datetime, *, health_at: datetime | None) -> RobotRecord:
     """The record after a change of the robot."""
-    return replace(record, robot=robot, changed_at=at, synced=False, judged_at=judged_at)
-
-
-def invalid(code: str, message: str, error: ValidationError) -> Invalid:
-    """Pydantic's errors as ours."""
-    fields = [FieldProblem(".".join(str(part) for part in e["loc"]), plain(e["msg"])) for e in error.errors()]
-    return Invalid(code, message, fields)
-
-
-def plain(message: str) -> str:
-    """Pydantic's sentence without its own prefix."""
-    return message.removeprefix("Value error, ")
+    return replace(record, robot=robot, changed_at=at, synced=False, health_at=health_at)
 
 
 def _wrong_changes(parsed: RobotDefinition) -> list[FieldProblem]:

@@ -8,12 +8,13 @@ and a robot just deleted there gets a trigger, which the scheduler refuses visib
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from rota_common.clock import Clock
-from trigger_gateway.ports import RobotRecords, Sources
+from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.record import Subscriber
+from trigger_gateway.sources.ports import Sources
 from trigger_gateway.sources.source import Source
 
 KEPT_FOR = timedelta(seconds=2)
@@ -32,19 +33,21 @@ class _Kept:
     loading: asyncio.Task[Route | None]
 
 
+@dataclass(kw_only=True)
 class Routes:
     """Asks the store once for all requests that come meanwhile."""
 
-    def __init__(self, sources: Sources, robots: RobotRecords, clock: Clock) -> None:
-        self._sources, self._robots, self._clock = sources, robots, clock
-        self._kept: OrderedDict[str, dict[str, _Kept]] = OrderedDict()
+    sources: Sources
+    robots: RobotRecords
+    clock: Clock
+    _kept: OrderedDict[str, dict[str, _Kept]] = field(init=False, default_factory=OrderedDict)
 
     async def find(self, team: str, source: str) -> Route | None:
         """None if the team has no such source."""
         routes = self._of_team(team)
         kept = routes.get(source)
-        if kept is None or kept.until <= self._clock():
-            kept = _Kept(self._clock() + KEPT_FOR, asyncio.create_task(self._load(team, source)))
+        if kept is None or kept.until <= self.clock():
+            kept = _Kept(self.clock() + KEPT_FOR, asyncio.create_task(self._load(team, source)))
             routes[source] = kept
         try:
             # One request that is given up must not take the answer from the others.
@@ -75,7 +78,7 @@ class Routes:
                 del self._kept[team]
 
     async def _load(self, team: str, source: str) -> Route | None:
-        found = await self._sources.find(team, source)
+        found = await self.sources.find(team, source)
         if found is None:
             return None
-        return Route(found, tuple(await self._robots.subscribers(team, source, kind=found.kind)))
+        return Route(found, tuple(await self.robots.subscribers(team, source, kind=found.kind)))

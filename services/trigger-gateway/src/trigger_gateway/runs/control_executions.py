@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from rota_common.errors import Transient
 from rota_contracts.messages.control import Control, ControlAction, ControlReply, Withdraw, WithdrawReply
 from rota_contracts.messages.execution import TriggerState
-from trigger_gateway.ports import Executions, Schedule
 from trigger_gateway.problems import Conflict, NotFound
+from trigger_gateway.runs.ports import Executions, Schedule
 
 PATIENCE_S = 3.0
 """How long an execution that has its slot may take to arrive at an executor."""
@@ -28,17 +28,17 @@ class Told:
     robots: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
 class ControlExecutions:
-    def __init__(
-        self, executions: Executions, schedule: Schedule, new_id: Callable[[], str], sleep: Sleep = asyncio.sleep
-    ) -> None:
-        self._executions, self._schedule = executions, schedule
-        self._new_id, self._sleep = new_id, sleep
+    executions: Executions
+    schedule: Schedule
+    new_id: Callable[[], str]
+    sleep: Sleep = asyncio.sleep
 
     async def one(self, team: str, execution_id: str, action: ControlAction, reason: str) -> Told:
         """Raise NotFound if there is none, Conflict if it is over or has not begun."""
         word = self._word(team, None, action, reason, execution_id)
-        told = await self._executions.control(word)
+        told = await self.executions.control(word)
         if told.unknown:
             if action is ControlAction.STOP and await self._withdrawn(team, execution_id, reason):
                 return Told((execution_id,), withdrawn=(execution_id,))
@@ -55,10 +55,10 @@ class ControlExecutions:
 
         Either is asked although the other is away: whoever says stop means everything that can be stopped now.
         """
-        running = self._executions.control(self._word(team, member, action, reason))
+        running = self.executions.control(self._word(team, member, action, reason))
         if action is not ControlAction.STOP:
             return Told(tuple((await running).execution_ids))
-        waiting = self._schedule.withdraw(Withdraw(team_id=team, member_id=member, reason=reason))
+        waiting = self.schedule.withdraw(Withdraw(team_id=team, member_id=member, reason=reason))
         told, back = await asyncio.gather(running, waiting, return_exceptions=True)
         if isinstance(told, BaseException):
             raise told
@@ -83,7 +83,7 @@ class ControlExecutions:
 
     async def _withdrawn(self, team: str, execution_id: str, reason: str) -> bool:
         """False: it has its slot already. Raises NotFound when the scheduler doesn't know it either."""
-        back = await self._schedule.withdraw(Withdraw(team_id=team, execution_id=execution_id, reason=reason))
+        back = await self.schedule.withdraw(Withdraw(team_id=team, execution_id=execution_id, reason=reason))
         if execution_id in back.execution_ids:
             return True
         if execution_id not in back.admitted:
@@ -91,7 +91,7 @@ class ControlExecutions:
         return False
 
     async def _check_begun(self, team: str, execution_id: str, action: ControlAction) -> None:
-        match (await self._schedule.find(team, execution_id)).state:
+        match (await self.schedule.find(team, execution_id)).state:
             case TriggerState.QUEUED:
                 text = (
                     f"expected an execution that has begun, to {action} it: {execution_id} still waits for its slot; "
@@ -104,10 +104,10 @@ class ControlExecutions:
 
     async def _once_taken_up(self, word: Control) -> ControlReply:
         for _ in range(round(PATIENCE_S / STEP_S)):
-            told = await self._executions.control(word)
+            told = await self.executions.control(word)
             if not told.unknown:
                 return told
-            await self._sleep(STEP_S)
+            await self.sleep(STEP_S)
         text = f"execution {word.execution_id} has its slot, but no executor has begun it within {PATIENCE_S:g} s"
         raise Transient(f"{text}: try again")
 
@@ -115,7 +115,7 @@ class ControlExecutions:
         self, team: str, member: str | None, action: ControlAction, reason: str, execution_id: str | None = None
     ) -> Control:
         return Control(
-            request_id=self._new_id(),
+            request_id=self.new_id(),
             team_id=team,
             member_id=member,
             execution_id=execution_id,

@@ -5,11 +5,11 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from trigger_gateway.ports import Earlier, Requests
 from trigger_gateway.problems import Conflict
+from trigger_gateway.runs.ports import EarlierRequest, Requests
 
 
-async def seen_before(requests: Requests, request_id: str, request: Any) -> Earlier | None:
+async def find_repeat(requests: Requests, request_id: str, request: Any) -> EarlierRequest | None:
     """What is known of the same request from before; None the first time. Conflict for another one of this id."""
     digest = hashlib.sha256(to_json(request)).hexdigest()
     first = await requests.remember(request_id, digest)

@@ -5,6 +5,7 @@ answer is sent, because a repeat must never be given to the run that the first o
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter
@@ -15,20 +16,21 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.plan import ChangePlan, PlanAction, PlanItem
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.model import Part
-from trigger_gateway.ports import Executions, Requests, RobotRecords, Schedule
 from trigger_gateway.problems import Conflict, NotFound, no_robot
-from trigger_gateway.runs.idempotency import seen_before
+from trigger_gateway.robots.ports import RobotRecords
+from trigger_gateway.runs.idempotency import find_repeat
 from trigger_gateway.runs.interventions import (
     PLANNING,
     Intervention,
     check_allowed,
-    given_to,
+    target_execution,
     validate_intervention,
 )
+from trigger_gateway.runs.ports import Executions, Requests, Schedule
 from trigger_gateway.runs.request_run import RequestRun, RunAnswer, RunRequest
 
 
-class Given(Part):
+class SignalSent(Part):
     """An execution has it in its inbox. `status` is the execution's."""
 
     kind: Literal["given"] = "given"
@@ -38,7 +40,7 @@ class Given(Part):
     repeated: bool = False
 
 
-class Planned(Part):
+class PlanChanged(Part):
     """The plan is as it was asked for."""
 
     kind: Literal["planned"] = "planned"
@@ -52,62 +54,58 @@ class Started(Part):
     kind: Literal["started"] = "started"
 
 
-Noted: TypeAdapter[Given | Planned | Started] = TypeAdapter(
-    Annotated[Given | Planned | Started, Field(discriminator="kind")]
+Noted: TypeAdapter[SignalSent | PlanChanged | Started] = TypeAdapter(
+    Annotated[SignalSent | PlanChanged | Started, Field(discriminator="kind")]
 )
 
 
-Outcome = TypeVar("Outcome", Given, Planned, Started)
+Outcome = TypeVar("Outcome", SignalSent, PlanChanged, Started)
 
 
+@dataclass(frozen=True, kw_only=True)
 class InterveneRobot:
-    def __init__(
-        self,
-        robots: RobotRecords,
-        executions: Executions,
-        schedule: Schedule,
-        requests: Requests,
-        request_run: RequestRun,
-        new_id: Callable[[], str],
-    ) -> None:
-        self._robots, self._executions, self._schedule = robots, executions, schedule
-        self._requests, self._request_run, self._new_id = requests, request_run, new_id
+    robots: RobotRecords
+    executions: Executions
+    schedule: Schedule
+    requests: Requests
+    request_run: RequestRun
+    new_id: Callable[[], str]
 
     async def __call__(
         self, team: str, member: str, wanted: Intervention, *, trace: str = ""
-    ) -> Given | Planned | RunAnswer:
+    ) -> SignalSent | PlanChanged | RunAnswer:
         """Raise Invalid, NotFound or Conflict when it can't be done; nothing has been changed then."""
         validate_intervention(wanted)
-        record = await self._robots.find(team, member)
+        record = await self.robots.find(team, member)
         if record is None or record.robot.deleted:
             raise no_robot(team, member)
         check_allowed(record.robot, wanted.action)
         request_id, noted = await self._identify(team, member, wanted)
-        if isinstance(noted, Given | Planned):
+        if isinstance(noted, SignalSent | PlanChanged):
             return noted.model_copy(update={"repeated": True})
         if wanted.action in PLANNING:
             return await self._note(request_id, wanted, await self._plan(team, member, wanted, request_id))
         if noted is None and (given := await self._give(team, member, wanted, request_id)) is not None:
             return await self._note(request_id, wanted, given)
         await self._note(request_id, wanted, Started())
-        return await self._request_run(team, member, run_request(wanted), trace=trace)
+        return await self.request_run(team, member, run_request(wanted), trace=trace)
 
     async def _identify(
         self, team: str, member: str, wanted: Intervention
-    ) -> tuple[str, Given | Planned | Started | None]:
+    ) -> tuple[str, SignalSent | PlanChanged | Started | None]:
         """The intervention's id, and what was noted of it when it came before."""
         if wanted.key is None:
-            return self._new_id(), None
+            return self.new_id(), None
         request_id = derived_id("intervention", team, member, wanted.key)
-        earlier = await seen_before(self._requests, request_id, wanted)
+        earlier = await find_repeat(self.requests, request_id, wanted)
         return request_id, Noted.validate_json(earlier.answer) if earlier and earlier.answer else None
 
     async def _note(self, request_id: str, wanted: Intervention, outcome: Outcome) -> Outcome:
         if wanted.key is not None:
-            await self._requests.note(request_id, outcome.model_dump_json())
+            await self.requests.note(request_id, outcome.model_dump_json())
         return outcome
 
-    async def _give(self, team: str, member: str, wanted: Intervention, intervention_id: str) -> Given | None:
+    async def _give(self, team: str, member: str, wanted: Intervention, intervention_id: str) -> SignalSent | None:
         """None: nothing is under way, and the intervention may start a run."""
         word = Intervene(
             intervention_id=intervention_id,
@@ -119,13 +117,13 @@ class InterveneRobot:
             task=wanted.task,
             goal=wanted.goal,
         )
-        execution_id = given_to(wanted, await self._executions.intervene(word))
+        execution_id = target_execution(wanted, await self.executions.intervene(word))
         if execution_id is None:
             return None
-        status = await self._executions.status(team, execution_id) or ExecStatus.RUNNING
-        return Given(execution_id=execution_id, intervention_id=intervention_id, status=status)
+        status = await self.executions.status(team, execution_id) or ExecStatus.RUNNING
+        return SignalSent(execution_id=execution_id, intervention_id=intervention_id, status=status)
 
-    async def _plan(self, team: str, member: str, wanted: Intervention, request_id: str) -> Planned:
+    async def _plan(self, team: str, member: str, wanted: Intervention, request_id: str) -> PlanChanged:
         change = ChangePlan(
             team_id=team,
             member_id=member,
@@ -136,13 +134,13 @@ class InterveneRobot:
             executor_mode=wanted.executor_mode,
             locale=wanted.locale,
         )
-        done = await self._schedule.change_plan(change)
+        done = await self.schedule.change_plan(change)
         if done.refused:
             raise Conflict("plan_refused", done.refused)
         if done.item is None:
             text = f"robot {member} has no plan {change.plan_id}: GET /v1/teams/{team}/plans lists what is planned"
             raise NotFound("plan_not_found", text)
-        return Planned(item=done.item)
+        return PlanChanged(item=done.item)
 
 
 def run_request(wanted: Intervention) -> RunRequest:

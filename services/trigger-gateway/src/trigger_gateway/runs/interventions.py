@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from rota_contracts.messages.control import InterveneReply, TaskChange, missing, says_something
+from rota_contracts.messages.control import InterveneReply, TaskChange, has_content, missing
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message, RejectReason, TriggerType
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
@@ -77,7 +77,7 @@ def check_allowed(robot: Robot, action: InterventionAction) -> None:
         raise Conflict(RejectReason.ACTION_NOT_ALLOWED, text)
 
 
-def given_to(wanted: Intervention, told: InterveneReply) -> str | None:
+def target_execution(wanted: Intervention, told: InterveneReply) -> str | None:
     """The execution that has it now; None when a run of its own shall start. Raises NotFound or Conflict otherwise."""
     if told.execution_id is not None:
         return told.execution_id
@@ -118,7 +118,7 @@ def _lacking_field(wanted: Intervention) -> str:
 
 
 def _lack_of_plan(wanted: Intervention) -> FieldProblem | None:
-    words = says_something(list(wanted.messages))
+    words = has_content(list(wanted.messages))
     if wanted.action is Action.PLAN_ADD:
         text = "plan.add needs a message that says what is to be done"
         return None if words else FieldProblem("messages", text)

@@ -19,10 +19,11 @@ from rota_contracts.messages.trigger import (
 )
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.ports import Outcome, Outcomes, Requests, RobotRecords, Triggers
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, no_robot
+from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.record import RobotRecord
-from trigger_gateway.runs.idempotency import seen_before
+from trigger_gateway.runs.idempotency import find_repeat
+from trigger_gateway.runs.ports import Outcome, Outcomes, Requests, Triggers
 
 PATIENCE_S = 0.8
 """How long to wait for the scheduler's word, so that the answer is there within a second."""
@@ -54,41 +55,37 @@ class RunAnswer:
     repeated: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
 class RequestRun:
-    def __init__(
-        self,
-        robots: RobotRecords,
-        triggers: Triggers,
-        outcomes: Outcomes,
-        requests: Requests,
-        clock: Clock,
-        new_id: Callable[[], str],
-    ) -> None:
-        self._robots, self._triggers, self._outcomes, self._requests = robots, triggers, outcomes, requests
-        self._clock, self._new_id = clock, new_id
+    robots: RobotRecords
+    triggers: Triggers
+    outcomes: Outcomes
+    requests: Requests
+    clock: Clock
+    new_id: Callable[[], str]
 
     async def __call__(self, team: str, member: str, request: RunRequest, *, trace: str = "") -> RunAnswer:
         """Raise NotFound for an unknown robot, Conflict with the scheduler's reason when it refuses the trigger."""
         check(request)
-        record = await self._robots.find(team, member)
+        record = await self.robots.find(team, member)
         if record is None or record.robot.deleted:
             raise no_robot(team, member)
         trigger_id, repeated = await self._identify(team, member, request)
-        trigger = trigger_of(request, record, trigger_id, self._clock())
-        async with self._outcomes.hearing(team, member) as hearing:
+        trigger = trigger_of(request, record, trigger_id, self.clock())
+        async with self.outcomes.listen(team, member) as decisions:
             # Also when it is a repeat: the first one may have failed right here, and the stream drops a second.
-            await self._triggers.publish(trigger, trace=trace)
+            await self.triggers.publish(trigger, trace=trace)
             if repeated:
-                read = await self._outcomes.read(team, trigger_id)
+                read = await self.outcomes.read(team, trigger_id)
                 if read is not None and read.state is not TriggerState.UNKNOWN:
                     return answer_again(trigger_id, read)
-            return answer(trigger_id, await hearing.outcome(trigger_id, within=PATIENCE_S))
+            return answer(trigger_id, await decisions.outcome(trigger_id, within=PATIENCE_S))
 
     async def _identify(self, team: str, member: str, request: RunRequest) -> tuple[str, bool]:
         if request.key is None:
-            return self._new_id(), False
+            return self.new_id(), False
         trigger_id = derived_id("trigger", team, member, "request", request.key)
-        return trigger_id, await seen_before(self._requests, trigger_id, request) is not None
+        return trigger_id, await find_repeat(self.requests, trigger_id, request) is not None
 
 
 def check(request: RunRequest) -> None:

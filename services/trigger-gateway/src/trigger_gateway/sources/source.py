@@ -12,17 +12,14 @@ from rota_contracts.robots.preferences import SecretRef
 from rota_contracts.sources import OPERATIONS, SIGNATURE_HEADER, Operation, Scheme, SourceKind
 
 
-class SealedSecret(Part):
+class EncryptedSecret(Part):
     """A secret as it is stored: encrypted, and never shown again."""
 
     sealed: str = Field(repr=False)
 
 
-MESSAGES_A_MINUTE = 60
-"""From one address, to a source whose robot answers at once, unless it has a limit of its own (TG-28)."""
-
 FieldName = Annotated[str, Field(min_length=1, max_length=100)]
-StoredSecret = SecretRef | SealedSecret
+StoredSecret = SecretRef | EncryptedSecret
 """A reference like `$ENV.GITHUB_SECRET`, or a secret that Rota keeps encrypted."""
 
 

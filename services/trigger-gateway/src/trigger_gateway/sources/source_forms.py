@@ -7,8 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from rota_common.secrets import PREFIX
 from rota_contracts.sources import Scheme
-from trigger_gateway.problems import FieldProblem, Invalid
-from trigger_gateway.robots.record import plain
+from trigger_gateway.problems import FieldProblem, Invalid, plain
 from trigger_gateway.sources.schemes import key_of
 from trigger_gateway.sources.source import DatabaseSettings, WebhookSettings
 

@@ -27,7 +27,7 @@ class ApiKey:
 
 
 @dataclass(frozen=True)
-class Presented:
+class PresentedKey:
     """A key as somebody presents it."""
 
     key_id: str
@@ -51,18 +51,18 @@ def make_key(team: str, *, key_id: str, secret: str, at: datetime, role: Role = 
     return NewKey(ApiKey(key_id, team, digest(secret), at, role, name), f"{PREFIX}_{key_id}_{secret}")
 
 
-def parse_key(text: str) -> Presented | None:
+def parse_key(text: str) -> PresentedKey | None:
     """The parts of a presented key; None if it isn't one of ours."""
     prefix, _, rest = text.partition("_")
     key_id, _, secret = rest.partition("_")
-    return Presented(key_id, secret) if prefix == PREFIX and key_id and secret else None
+    return PresentedKey(key_id, secret) if prefix == PREFIX and key_id and secret else None
 
 
-def is_the_key(presented: Presented, key: ApiKey) -> bool:
+def key_matches(presented: PresentedKey, key: ApiKey) -> bool:
     """In constant time."""
     return hmac.compare_digest(digest(presented.secret), key.digest)
 
 
-def is_the_secret(presented: str, expected: str) -> bool:
+def secret_matches(presented: str, expected: str) -> bool:
     """In constant time, whatever their lengths and characters."""
     return hmac.compare_digest(digest(presented), digest(expected))

@@ -9,10 +9,11 @@ from rota_contracts.ids import derived_id
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.trigger import Message
 from rota_contracts.robots.robot import Robot, RobotStatus
-from trigger_gateway.ports import Agents, Requests, RobotRecords
-from trigger_gateway.problems import Conflict, Failed, Malformed, no_robot
-from trigger_gateway.redaction import redacted
+from trigger_gateway.problems import Conflict, Failed, Malformed, no_robot, redacted
+from trigger_gateway.robots.ports import RobotRecords
+from trigger_gateway.runs.ports import Requests
 from trigger_gateway.webhooks.inbound_event import InboundEvent
+from trigger_gateway.webhooks.ports import Agents
 
 AGENT = "rota.message"
 WITHIN_S = 60
@@ -29,17 +30,19 @@ class _Noted(BaseModel):
 
 
 @dataclass(frozen=True)
-class Answered:
+class MessageReply:
     response: str
     model: str
     repeated: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
 class AnswerMessage:
-    def __init__(self, robots: RobotRecords, agents: Agents, requests: Requests) -> None:
-        self._robots, self._agents, self._requests = robots, agents, requests
+    robots: RobotRecords
+    agents: Agents
+    requests: Requests
 
-    async def __call__(self, event: InboundEvent, member: str, digest: str) -> Answered:
+    async def __call__(self, event: InboundEvent, member: str, digest: str) -> MessageReply:
         """`digest` is the body's. The same message again, known by its event's id, gets the stored answer (TG-31).
 
         Raise Malformed for what isn't a message, Conflict for another body under the same id and for a robot that is
@@ -52,18 +55,18 @@ class AnswerMessage:
         message_id = derived_id("message", event.team, event.source, event.id)
         noted = await self._noted(message_id, digest)
         if noted.answered:
-            return Answered(noted.response, noted.model, repeated=True)
+            return MessageReply(noted.response, noted.model, repeated=True)
         # The executor keeps every answer, failures too: after one, the next try is another call.
         answer = await self._ask(robot, derived_id("call", message_id, str(noted.failed)), words)
         if answer.error:
-            await self._requests.note(message_id, _Noted(failed=noted.failed + 1).model_dump_json())
+            await self.requests.note(message_id, _Noted(failed=noted.failed + 1).model_dump_json())
             raise Failed("no_answer", f"the robot can't answer: {redacted(answer.error)}")
         given = _Noted(answered=True, response=answer.content, model=answer.model)
-        await self._requests.note(message_id, given.model_dump_json())
-        return Answered(given.response, given.model)
+        await self.requests.note(message_id, given.model_dump_json())
+        return MessageReply(given.response, given.model)
 
     async def _robot(self, team: str, member: str) -> Robot:
-        record = await self._robots.find(team, member)
+        record = await self.robots.find(team, member)
         if record is None or record.robot.deleted:
             raise no_robot(team, member)
         status = record.robot.robot_status
@@ -76,7 +79,7 @@ class AnswerMessage:
         return record.robot
 
     async def _noted(self, message_id: str, digest: str) -> _Noted:
-        first = await self._requests.remember(message_id, digest)
+        first = await self.requests.remember(message_id, digest)
         if first is not None and first.digest != digest:
             raise Conflict("event_id_reused", "this id came with another message before: an id names one for 30 days")
         return _Noted.model_validate_json(first.answer) if first and first.answer else _Noted()
@@ -91,6 +94,6 @@ class AnswerMessage:
             timeout=WITHIN_S,
         )
         try:
-            return await self._agents.answer(call)
+            return await self.agents.answer(call)
         except Permanent as error:
             return AgentReply(agent_id=AGENT, error=str(error))

@@ -14,14 +14,12 @@ from rota_contracts.robots.events import any_matches
 from rota_contracts.sources import Scheme
 from trigger_gateway.problems import Malformed
 from trigger_gateway.robots.record import Subscriber
+from trigger_gateway.sources.schemes import standard_header
 from trigger_gateway.sources.source import Source, WebhookSettings
 
 EVENT_ID_LIMIT = 256
 FORM = "application/x-www-form-urlencoded"
 FORM_FIELDS = 1000
-STANDARD_PREFIXES = ("webhook-", "svix-")
-"""Of the headers of Standard Webhooks: Svix, who began them, still sends its own name."""
-
 Headers = Mapping[str, str]
 
 
@@ -45,7 +43,7 @@ class InboundEvent:
 
 
 @dataclass(frozen=True)
-class Woken:
+class StartedRun:
     """A trigger that an event became, and the execution it will be."""
 
     trigger_id: str
@@ -100,11 +98,6 @@ def triggers_of(event: InboundEvent, subscribers: Iterable[Subscriber]) -> list[
         for robot in subscribers
         if robot.wants(event.source, event.type, event.data, kind=event.kind)
     ]
-
-
-def standard_header(headers: Headers, part: str) -> str:
-    """`part` is id, timestamp or signature; empty where there is none."""
-    return next((value for prefix in STANDARD_PREFIXES if (value := headers.get(prefix + part))), "")
 
 
 def _object(scheme: Scheme, headers: Headers, body: bytes) -> dict[str, Any]:

@@ -6,12 +6,12 @@ never exceeded. What it has leased and not handed out is lost with the minute.
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from rota_common.clock import Clock
-from trigger_gateway.ports import Leases
 from trigger_gateway.problems import TooMany
+from trigger_gateway.webhooks.ports import RateStore
 
 MINUTE_S = 60
 SHARE = 20
@@ -63,23 +63,25 @@ class _Budget:
             self.waiting -= 1
 
 
-class Rates:
-    def __init__(self, leases: Leases, clock: Clock, limits: RateLimits) -> None:
-        self._leases, self._clock, self._limits = leases, clock, limits
-        self._budgets: OrderedDict[str, _Budget] = OrderedDict()
+@dataclass(kw_only=True)
+class RateLimiter:
+    store: RateStore
+    clock: Clock
+    limits: RateLimits
+    _budgets: OrderedDict[str, _Budget] = field(init=False, default_factory=OrderedDict)
 
     async def by_address(self, address: str) -> None:
         """Count a request. Raise TooMany when the minute's limit is used up, Transient when that can't be told."""
-        await self._take(f"address {address}", self._limits.per_address, "of your address")
+        await self._take(f"address {address}", self.limits.per_address, "of your address")
 
     async def by_sender(self, team: str, source: str, address: str, limit: int) -> None:
         """As `by_address`, for messages to a robot that answers at once."""
         await self._take(f"sender {team} {source} {address}", limit, "of your address to this source")
 
-    def look_at(self, team: str, source: str, limit: int | None) -> None:
+    def check_source(self, team: str, source: str, limit: int | None) -> None:
         """Raise TooMany if this replica knows that the source's limit is used up; count nothing."""
         budget, most = self._budgets.get(_source_key(team, source)), self._of_source(limit)
-        if most and budget and budget.window == window_of(self._clock()) and budget.spent and not budget.left:
+        if most and budget and budget.window == window_of(self.clock()) and budget.spent and not budget.left:
             raise self._too_many(most, "of this source")
 
     async def by_source(self, team: str, source: str, limit: int | None) -> None:
@@ -103,13 +105,13 @@ class Rates:
     async def _lease(self, budget: _Budget, key: str, limit: int) -> None:
         try:
             wanted = portion(limit, budget.waiting)
-            got = await self._leases.lease(key, budget.window, wanted, limit)
+            got = await self.store.reserve(key, budget.window, wanted, limit)
             budget.left, budget.spent = got, got < wanted
         finally:
             budget.leasing = None
 
     def _budget(self, key: str) -> _Budget:
-        window, budget = window_of(self._clock()), self._budgets.get(key)
+        window, budget = window_of(self.clock()), self._budgets.get(key)
         if budget is None or budget.window != window:
             budget = self._budgets[key] = _Budget(window)
         self._budgets.move_to_end(key)
@@ -118,10 +120,10 @@ class Rates:
         return budget
 
     def _of_source(self, limit: int | None) -> int:
-        return self._limits.per_source if limit is None else limit
+        return self.limits.per_source if limit is None else limit
 
     def _too_many(self, limit: int, whose: str) -> TooMany:
-        after = seconds_left(self._clock())
+        after = seconds_left(self.clock())
         text = f"expected at most {limit} requests a minute {whose}: come back in {after} s"
         return TooMany("rate_limited", text, after=after)
 

@@ -40,7 +40,7 @@ class ToolCall(Part):
     arguments: dict[str, Json] = {}
 
 
-class Said(Part):
+class ModelReply(Part):
     """A model's answer: words, calls of tools, or both."""
 
     text: Words = ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from executor.domain.conversation.chat import Said, Tool
+from executor.domain.conversation.chat import ModelReply, Tool
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
 from rota_contracts.messages.text import Text
@@ -60,7 +60,7 @@ def limit_text(cap: int, text: str) -> str:
     return f"{text}\n\nAgent exceeded maximum tool iterations ({cap}).".strip()
 
 
-def uses_of(said: Said, tools: Sequence[Tool], *, step_id: str) -> list[ToolUse]:
+def uses_of(said: ModelReply, tools: Sequence[Tool], *, step_id: str) -> list[ToolUse]:
     """The calls that a model's answer asks for. One that can't be made has failed already, and the model is told why.
 
     The same call twice in one answer is made once (EX-50).
@@ -103,7 +103,7 @@ def with_round(turn: Turn, text: str, uses: Sequence[ToolUse], *, at: datetime) 
     return turn.model_copy(update={"rounds": [*turn.rounds, Round(text=text, uses=list(uses), at=at)]})
 
 
-def begun(turn: Turn, *, at: datetime) -> Turn:
+def begin(turn: Turn, *, at: datetime) -> Turn:
     """The calls of the last round have begun."""
     return _with_uses(turn, ToolStatus.PENDING, {"status": ToolStatus.STARTED, "started_at": at})
 
@@ -114,13 +114,13 @@ def put_back(turn: Turn, step_ids: Sequence[str]) -> Turn:
     return _with_uses(turn, ToolStatus.STARTED, again, only=step_ids)
 
 
-def unknown(turn: Turn, step_ids: Sequence[str], *, at: datetime) -> Turn:
+def mark_unknown(turn: Turn, step_ids: Sequence[str], *, at: datetime) -> Turn:
     """Nobody can say whether these calls happened."""
     lost = {"status": ToolStatus.UNKNOWN, "error": "outcome unknown", "finished_at": at}
     return _with_uses(turn, ToolStatus.STARTED, lost, only=step_ids)
 
 
-def used(turn: Turn, step_id: str, output: Text | None, error: str | None, *, at: datetime) -> Turn:
+def record_result(turn: Turn, step_id: str, output: Text | None, error: str | None, *, at: datetime) -> Turn:
     """What came of a call; a failure goes back to the model, which may mend it (EX-52)."""
     status = ToolStatus.FAILED if error is not None else ToolStatus.COMPLETED
     change = {"status": status, "output": output, "error": error, "finished_at": at}

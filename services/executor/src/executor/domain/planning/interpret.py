@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from executor.domain.conversation import loop
-from executor.domain.conversation.chat import Said, Tool
+from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.outcomes import (
     GoalsSet,
     Inspired,
@@ -38,7 +38,7 @@ TOO_DEEP = f"expected JSON that is nested at most {MAX_DEPTH} levels deep"
 
 
 @dataclass
-class Kept:
+class LargeTexts:
     """Makes texts of answers; those too long for a document are left in `large`, to be stored by whoever asked."""
 
     large: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Kept:
         return made
 
 
-def interpret(run: Run, step: AskAgent | RunTurn, said: Said, tools: Sequence[Tool], kept: Kept) -> Outcome:
+def interpret(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
     """The outcome of `step` whose model said this, and could call `tools`."""
     try:
         match step:
@@ -70,7 +70,7 @@ def interpret(run: Run, step: AskAgent | RunTurn, said: Said, tools: Sequence[To
     return Unusable(problem) if problem else outcome
 
 
-def _turn(run: Run, step: RunTurn, said: Said, tools: Sequence[Tool], kept: Kept) -> Outcome:
+def _turn(run: Run, step: RunTurn, said: ModelReply, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
     task, text = step.task, said.text
     if said.calls and (tools or step.iteration == 0):
         return Thought(task.id, text, loop.uses_of(said, tools, step_id=step.step_id))
@@ -83,7 +83,7 @@ def _turn(run: Run, step: RunTurn, said: Said, tools: Sequence[Tool], kept: Kept
     return TaskAnswered(task.id, kept.text(text, room(run)))
 
 
-def _phase(run: Run, phase: Phase, text: str, tools: Sequence[Tool], kept: Kept) -> Outcome:
+def _phase(run: Run, phase: Phase, text: str, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
     trigger = run.execution.trigger
     match phase:
         case Phase.INSPIRATION:

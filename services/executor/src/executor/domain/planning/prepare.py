@@ -11,12 +11,12 @@ from rota_contracts.robots.robot import Phase
 Prepared = Recalled | LookedUp | Planned | GoalsCompared | GoalsGiven | NothingToDo
 
 
-def unchecked(run: Run) -> bool:
+def needs_comparison(run: Run) -> bool:
     """Are the goals still to be held against what was done lately?"""
     return run.robot.robot_config.dedup.on and not run.goals_checked
 
 
-def prepared(run: Run, outcome: Prepared) -> Run:
+def apply(run: Run, outcome: Prepared) -> Run:
     """The run after one of these; each may leave notes for the owner."""
     match outcome:
         case Recalled():
@@ -28,7 +28,7 @@ def prepared(run: Run, outcome: Prepared) -> Run:
         case GoalsGiven():
             return _given(run, outcome)
         case NothingToDo(reason):
-            return run.seen(skipped=reason, phase=Phase.LEARNING)
+            return run.with_execution(skipped=reason, phase=Phase.LEARNING)
         case Planned():
             return _planned(run, outcome)
 
@@ -38,20 +38,20 @@ def _recalled(run: Run, outcome: Recalled) -> Run:
     notes = [outcome.note] if outcome.note else []
     notes += [f"inspiration: {missing}" for missing in around.missing] if around else []
     run = run.model_copy(update={"recalled": True, "surroundings": around})
-    return run.seen(recalled=outcome.lessons, known=outcome.known, notes=[*run.execution.notes, *notes])
+    return run.with_execution(recalled=outcome.lessons, known=outcome.known, notes=[*run.execution.notes, *notes])
 
 
 def _planned(run: Run, outcome: Planned) -> Run:
     execution = run.execution
     done = sum(1 for result in execution.results if result.status == "completed")
     whole = [*tasks.staying(run), *outcome.tasks]
-    run = run.seen(
+    run = run.with_execution(
         tasks=whole,
         notes=[*execution.notes, *outcome.notes],
         phase=Phase.RUN,
         progress=Progress(tasks_total=len(whole), tasks_done=done),
     )
-    return run if tasks.current(run) is not None else tasks.settle(run)
+    return run if tasks.current(run) is not None else tasks.after_task(run)
 
 
 def _compared(run: Run, outcome: GoalsCompared) -> Run:
@@ -61,7 +61,7 @@ def _compared(run: Run, outcome: GoalsCompared) -> Run:
     run = run.model_copy(update={"goals_checked": True})
     before = f" (execution {answer.execution_id})" if answer.execution_id else ""
     if answer.decision is DedupDecision.SKIP:
-        return run.seen(skipped=f"done before{before}: {answer.reason}", phase=Phase.LEARNING)
+        return run.with_execution(skipped=f"done before{before}: {answer.reason}", phase=Phase.LEARNING)
     if answer.decision is DedupDecision.PROCEED or goals is None:
         return run
     left = answer.goals or goals.content
@@ -75,12 +75,12 @@ def _given(run: Run, outcome: GoalsGiven) -> Run:
     if run.merging is None:
         return run
     if not outcome.done:
-        return keeps_goals(run, "it is over, or about to be")
+        return keep_goals(run, "it is over, or about to be")
     skipped = f"merged into {outcome.into}: {run.merging.reason}"
-    return run.model_copy(update={"merging": None}).seen(skipped=skipped, phase=Phase.LEARNING)
+    return run.model_copy(update={"merging": None}).with_execution(skipped=skipped, phase=Phase.LEARNING)
 
 
-def keeps_goals(run: Run, why: str) -> Run:
+def keep_goals(run: Run, why: str) -> Run:
     """The run goes on by itself with the goals that it was about to give away."""
     merge = run.merging
     if merge is None:
@@ -92,10 +92,10 @@ def keeps_goals(run: Run, why: str) -> Run:
 def _goes_on(run: Run, left: str, note: str) -> Run:
     goals = run.execution.goals or Goals(content=left)
     kept = goals.model_copy(update={"content": left})
-    return run.seen(goals=kept, notes=[*run.execution.notes, note])
+    return run.with_execution(goals=kept, notes=[*run.execution.notes, note])
 
 
-def takes_goals(run: Run) -> bool:
+def accepts_goals(run: Run) -> bool:
     """Can another run of the robot still give it its goals, and be sure that it heeds them?"""
     execution = run.execution
     early = execution.phase in (Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, Phase.RUN)

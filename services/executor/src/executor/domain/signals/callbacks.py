@@ -3,13 +3,13 @@
 from datetime import datetime
 
 from executor.domain.outcomes import Used
-from executor.domain.run import Callback, Run, Word
+from executor.domain.run import Callback, Run, Signal
 from executor.domain.tasks import promised_calls, tasks, turns
 from rota_contracts.messages.text import Text
 from rota_contracts.robots.robot import Phase
 
 
-def came(run: Run, word: Word, now: datetime) -> tuple[Run, str]:
+def apply_result(run: Run, word: Signal, now: datetime) -> tuple[Run, str]:
     """The run with the result that this word brings, and what came of it."""
     callback = next((callback for callback in run.callbacks if callback.id == word.callback), None)
     if callback is None:
@@ -19,10 +19,10 @@ def came(run: Run, word: Word, now: datetime) -> tuple[Run, str]:
     return _answered(run, callback, word.output, word.error, now), f"the result of process {callback.process}"
 
 
-def expired(run: Run, *, now: datetime) -> Run:
+def expire(run: Run, *, now: datetime) -> Run:
     """The run without the results that have been waited for long enough: their calls have failed."""
     while due := [each for each in run.promised if each.until is not None and each.until <= now]:
-        run = _answered(run, due[0], None, f"no result came within {promised_calls.within(run.robot, due[0])}", now)
+        run = _answered(run, due[0], None, f"no result came within {promised_calls.patience(run.robot, due[0])}", now)
     return run
 
 
@@ -36,7 +36,7 @@ def _open(run: Run, callback: Callback) -> bool:
 
 
 def _answered(run: Run, callback: Callback, output: Text | None, error: str | None, now: datetime) -> Run:
-    run = promised_calls.dropped(run, step_id=callback.step_id)
+    run = promised_calls.drop(run, step_id=callback.step_id)
     outcome = Used(callback.task_id, callback.step_id, output, error)
-    run = run if tasks.calls_left(run, outcome) else run.settled()
+    run = run if tasks.calls_left(run, outcome) else run.step_reset()
     return tasks.apply(run, outcome, now=now, began=now)

@@ -33,7 +33,7 @@ class _Delivery(Part):
     success: bool = True
 
 
-class Glimpse(Part):
+class RunExcerpt(Part):
     """What one run is told of another: some of the fields of an `Execution`, by the same names."""
 
     execution_id: str
@@ -50,12 +50,12 @@ class Glimpse(Part):
 
 
 @dataclass(frozen=True)
-class Lately:
+class RecentRuns:
     """The robot's other runs: those `under_way`, oldest first, and those that `ended` after `since`, newest first."""
 
     since: datetime
-    under_way: Sequence[Glimpse]
-    ended: Sequence[Glimpse]
+    under_way: Sequence[RunExcerpt]
+    ended: Sequence[RunExcerpt]
 
 
 def zone_of(run: Run) -> ZoneInfo:
@@ -64,14 +64,16 @@ def zone_of(run: Run) -> ZoneInfo:
     return ZoneInfo(given.tz if given else config.tz if config else "UTC")
 
 
-def pending(plans: Iterable[PlanItem], waiting: Iterable[Waiting], under_way: Iterable[Glimpse], zone: ZoneInfo) -> str:
+def pending(
+    plans: Iterable[PlanItem], waiting: Iterable[Waiting], under_way: Iterable[RunExcerpt], zone: ZoneInfo
+) -> str:
     """What people planned, what waits for a slot and what has begun, a line each; nothing if there is nothing."""
     lines = [_planned(item, zone) for item in plans]
     lines += [f"- waits to begin since {_at(each.queued_at, zone)}: {_short(each.about)}" for each in waiting]
     return _within([*lines, *(_begun(each, zone) for each in under_way)], PENDING_LIMIT)
 
 
-def happened(ended: Iterable[Glimpse], zone: ZoneInfo) -> str:
+def happened(ended: Iterable[RunExcerpt], zone: ZoneInfo) -> str:
     """What woke each run, how it ended, and what people said to it; nothing if there was none."""
     return _within([_ended(each, zone) for each in ended], HAPPENED_LIMIT)
 
@@ -81,7 +83,7 @@ def _planned(item: PlanItem, zone: ZoneInfo) -> str:
     return f"- planned {when}: {_short(' '.join(message.text() for message in item.messages))}"
 
 
-def _begun(run: Glimpse, zone: ZoneInfo) -> str:
+def _begun(run: RunExcerpt, zone: ZoneInfo) -> str:
     what = _short(about(run.trigger))
     if run.status is ExecStatus.PAUSED:
         return f"- paused: {what}"
@@ -93,7 +95,7 @@ def _begun(run: Glimpse, zone: ZoneInfo) -> str:
     return f"- at work since {_at(run.created_at, zone)}: {what}"
 
 
-def _ended(run: Glimpse, zone: ZoneInfo) -> str:
+def _ended(run: RunExcerpt, zone: ZoneInfo) -> str:
     lines = [f"- {_at(run.finished_at or run.created_at, zone)}, {run.status}: {_woken(run.trigger)}{_came(run)}"]
     said = [word for word in run.interventions if word.action in PEOPLES and (word.text or word.effect)]
     lines += [f"  - a person, {word.action}: {_short(word.text or word.effect)}" for word in said[-MOST_WORDS:]]
@@ -109,7 +111,7 @@ def _woken(trigger: TriggerReceivedV1) -> str:
     return _short(f"{name} {json.dumps(given.data, ensure_ascii=False)}" if given.data else name, DATA_LIMIT)
 
 
-def _came(run: Glimpse) -> str:
+def _came(run: RunExcerpt) -> str:
     if run.error:
         return f" - error: {_short(run.error)}"
     if run.skipped:

@@ -13,7 +13,7 @@ def callback_of(run: Run, step_id: str) -> Callback | None:
     return next((callback for callback in run.callbacks if callback.step_id == step_id), None)
 
 
-def begun(run: Run, outcome: CallsBegun) -> Run:
+def add(run: Run, outcome: CallsBegun) -> Run:
     """The run that knows where the results of these calls may be sent. A call that is made again keeps its id: whoever
     took it the first time may answer there."""
     names = {use.step_id: use.name for use in outcome.uses}
@@ -25,10 +25,10 @@ def begun(run: Run, outcome: CallsBegun) -> Run:
     return run.model_copy(update={"callbacks": [*run.callbacks, *made]}) if made else run
 
 
-def promised(run: Run, outcome: Promised, *, now: datetime) -> Run:
+def promise(run: Run, outcome: Promised, *, now: datetime) -> Run:
     """The run that waits for a result."""
     changed = [
-        callback.model_copy(update={"until": now + duration(within(run.robot, callback))})
+        callback.model_copy(update={"until": now + duration(patience(run.robot, callback))})
         if callback.step_id == outcome.step_id
         else callback
         for callback in run.callbacks
@@ -36,10 +36,10 @@ def promised(run: Run, outcome: Promised, *, now: datetime) -> Run:
     run = run.model_copy(update={"callbacks": changed})
     text = f"task {outcome.task_id}: waits for the result of process {', '.join(c.process for c in run.promised)}"
     status = ExecStatus.PAUSED if run.paused else ExecStatus.WAITING
-    return run.seen(status=status, progress=run.execution.progress.model_copy(update={"text": text}))
+    return run.with_execution(status=status, progress=run.execution.progress.model_copy(update={"text": text}))
 
 
-def dropped(run: Run, *, task_id: str = "", step_id: str = "") -> Run:
+def drop(run: Run, *, task_id: str = "", step_id: str = "") -> Run:
     """The run that waits no more for the results of this task, or of this call."""
     changed = [
         callback.model_copy(update={"until": None})
@@ -50,7 +50,7 @@ def dropped(run: Run, *, task_id: str = "", step_id: str = "") -> Run:
     return run if changed == run.callbacks else run.model_copy(update={"callbacks": changed})
 
 
-def within(robot: Robot, callback: Callback) -> str:
+def patience(robot: Robot, callback: Callback) -> str:
     """How long a promised result is waited for, as the robot's definition says it."""
     process = robot.process(callback.process) or ProcessResource(name=callback.process)
     return process.callback_within

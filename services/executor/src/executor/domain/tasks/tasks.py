@@ -5,12 +5,12 @@ from datetime import datetime
 
 from executor.domain.conversation import loop
 from executor.domain.outcomes import (
-    AboutTask,
     CallsBegun,
     NotCalled,
     Promised,
     RulesAnswered,
     TaskAnswered,
+    TaskOutcome,
     Thought,
     Used,
     VerdictGiven,
@@ -103,7 +103,7 @@ def _work(run: Run, task: Task, turn: Turn) -> RunTurn | BeginCalls | MakeCalls:
             return RunTurn(task, key, turn.number, iteration)
 
 
-def awaited(run: Run, answer: AboutTask) -> bool:
+def awaited(run: Run, answer: TaskOutcome) -> bool:
     """Is this what the current task needs next?"""
     match next_step(run), answer:
         case RunTurn(task), TaskAnswered(task_id) | Thought(task_id):
@@ -112,7 +112,7 @@ def awaited(run: Run, answer: AboutTask) -> bool:
             return task.id == task_id and {use.step_id for use in uses} == {use.step_id for use in begun}
         case BeginCalls(task) | MakeCalls(task), Used(task_id, key) | NotCalled(task_id, key) | Promised(task_id, key):
             promised = {callback.step_id for callback in run.promised}
-            return task.id == task_id and key in turns.begun(turn_of(run, task)) - promised
+            return task.id == task_id and key in turns.started_calls(turn_of(run, task)) - promised
         case CheckRules(task), RulesAnswered(task_id):
             return task.id == task_id
         case RequestVerdict(_, _, asked), VerdictGiven(answered):
@@ -120,7 +120,7 @@ def awaited(run: Run, answer: AboutTask) -> bool:
     return False
 
 
-def apply(run: Run, outcome: AboutTask, *, now: datetime, began: datetime) -> Run:
+def apply(run: Run, outcome: TaskOutcome, *, now: datetime, began: datetime) -> Run:
     """The run after an answer about its current task, whose step began at `began`."""
     task = next(task for task in run.execution.tasks or [] if task.id == outcome.task_id)
     result = _result(run, task, began)
@@ -148,11 +148,11 @@ def _on_its_way(
             return _with_turn(run, result, loop.with_round(turn, text, uses, at=now))
         case CallsBegun(_, uses):
             turn = turn if turn.rounds else loop.with_round(turn, "", uses, at=now)
-            return promised_calls.begun(_with_turn(run, result, loop.begun(turn, at=now)), outcome)
+            return promised_calls.add(_with_turn(run, result, loop.begin(turn, at=now)), outcome)
         case NotCalled(_, key):
             return _with_turn(run, result, loop.put_back(turn, [key]))
         case Promised():
-            return promised_calls.promised(run, outcome, now=now)
+            return promised_calls.promise(run, outcome, now=now)
 
 
 def _result(run: Run, task: Task, began: datetime) -> TaskResult:
@@ -163,7 +163,7 @@ def _result(run: Run, task: Task, began: datetime) -> TaskResult:
 
 
 def fail_current(run: Run, reason: str, *, now: datetime) -> Run:
-    """The task in hand has failed for `reason`; what follows from that is `settle`'s to say."""
+    """The task in hand has failed for `reason`; what follows from that is `after_task`'s to say."""
     task = current(run)
     return run if task is None else end(run, task, TaskStatus.FAILED, reason, now=now)
 
@@ -172,9 +172,9 @@ def end(run: Run, task: Task, status: TaskStatus, reason: str | None, *, now: da
     """The task is over."""
     before = result_of(run, task.id) or TaskResult(task_id=task.id, step_id=step_id(run, task), status=status)
     update = {"status": status, "error": reason, "finished_at": now}
-    ended = promised_calls.dropped(_with_result(run, before.model_copy(update=update)), task_id=task.id)
+    ended = promised_calls.drop(_with_result(run, before.model_copy(update=update)), task_id=task.id)
     in_hand = task == current(run)
-    return ended.settled().model_copy(update={"checked": None}) if in_hand else ended
+    return ended.step_reset().model_copy(update={"checked": None}) if in_hand else ended
 
 
 def calls_left(run: Run, used: Used | Promised) -> bool:
@@ -184,63 +184,65 @@ def calls_left(run: Run, used: Used | Promised) -> bool:
     return turn is not None and any(use.step_id != used.step_id for use in turns.open_uses(turn))
 
 
-def settle(run: Run) -> Run:
+def after_task(run: Run) -> Run:
     """What comes after a task that is over: the next one, a new plan, the delivery, or the end (EX-25)."""
     failed = [result for result in run.execution.results if result.status is TaskStatus.FAILED]
     if failed and not run.robot.robot_config.executor.continue_on_failure:
         return _gives_up(run, failed[0])
     if run.replan:
-        return run.model_copy(update={"replan": False, "again": run.again + 1}).seen(phase=Phase.TASKS)
+        return run.model_copy(update={"replan": False, "again": run.again + 1}).with_execution(phase=Phase.TASKS)
     if current(run) is not None:
         return run
     if any(result.status is TaskStatus.COMPLETED for result in run.execution.results):
         notes = [f"{len(failed)} of {len(run.execution.tasks or [])} tasks failed"] if failed else []
-        return run.seen(phase=Phase.DELIVERY, notes=[*run.execution.notes, *notes])
+        return run.with_execution(phase=Phase.DELIVERY, notes=[*run.execution.notes, *notes])
     if failed:
         return _gives_up(run, failed[0])
-    return run.seen(phase=Phase.LEARNING, skipped="every task of the plan was cancelled")
+    return run.with_execution(phase=Phase.LEARNING, skipped="every task of the plan was cancelled")
 
 
-def answered_by_asking(run: Run, task: Task, question: Text, *, now: datetime) -> Run:
+def answer_with_question(run: Run, task: Task, question: Text, *, now: datetime) -> Run:
     """The assistant's answer in this turn is a question to a person."""
     result = _result(run, task, now)
     turn = result.turns[-1] if result.turns else Turn(number=1, started_at=now)
     return _with_turn(run, result, turn.model_copy(update={"output": question, "finished_at": now}))
 
 
-def taken_over(run: Run, *, now: datetime, spared: Collection[str] = ()) -> Run:
-    """The run in a new worker's hands: calls that its last worker had begun are to be made again if that is harmless;
-    otherwise nobody can say whether they happened, and their task fails. `spared`: step ids of calls whose results are
-    here already."""
+def take_over(run: Run, *, now: datetime, already_done: Collection[str] = ()) -> Run:
+    """A new worker takes the run over: calls that the last one had begun are made again if they are idempotent;
+    otherwise their outcome is unknown, and their task fails. `already_done`: step ids of calls whose results wait in
+    the inbox."""
     task = current(run) if run.execution.phase is Phase.RUN and not run.over else None
     turn = turn_of(run, task) if task is not None else None
     result = result_of(run, task.id) if task is not None else None
     if task is None or turn is None or result is None or turn.output is not None:
         return run
-    again, lost = turns.left_in_the_middle(turn, spared={*spared, *(callback.step_id for callback in run.promised)})
+    again, lost = turns.interrupted_calls(
+        turn, already_done={*already_done, *(callback.step_id for callback in run.promised)}
+    )
     if not again and not lost:
         return run
-    run = _with_turn(run, result, loop.unknown(loop.put_back(turn, again), lost, at=now))
+    run = _with_turn(run, result, loop.mark_unknown(loop.put_back(turn, again), lost, at=now))
     if not lost:
         return run
     names = ", ".join(use.name for use in turn.rounds[-1].uses if use.step_id in lost)
     reason = f"outcome unknown: its worker ended while it called {names}, which isn't declared idempotent"
-    return timed(run, settle(end(run, task, TaskStatus.FAILED, reason, now=now)), now)
+    return timed(run, after_task(end(run, task, TaskStatus.FAILED, reason, now=now)), now)
 
 
 def _gives_up(run: Run, result: TaskResult) -> Run:
     task = next(task for task in run.execution.tasks or [] if task.id == result.task_id)
     reason = f"task {task.id} ({task.description}): {result.error}"
-    return run.seen(error=run.execution.error or reason, phase=Phase.LEARNING)
+    return run.with_execution(error=run.execution.error or reason, phase=Phase.LEARNING)
 
 
 def _used(run: Run, task: Task, result: TaskResult, turn: Turn, outcome: Used, *, now: datetime) -> Run:
-    turn = loop.used(turn, outcome.step_id, outcome.output, outcome.error, at=now)
+    turn = loop.record_result(turn, outcome.step_id, outcome.output, outcome.error, at=now)
     run = _with_turn(run, result, turn)
     if task.executor_type is ExecutorType.ASSISTANT:
         return run
     if outcome.error is not None or outcome.output is None:
-        return settle(end(run, task, TaskStatus.FAILED, outcome.error or "no answer", now=now))
+        return after_task(end(run, task, TaskStatus.FAILED, outcome.error or "no answer", now=now))
     return _answered(run, result, turn, outcome.output, now=now)
 
 
@@ -254,14 +256,14 @@ def _judged(run: Run, task: Task, turn: Turn, verdict: ValidationResult, error: 
     result = _result(run, task, now).model_copy(update={"validation": verdict})
     run = _with_turn(run, result, turn.model_copy(update={"validation": verdict}))
     if verdict.passed and error is None:
-        return settle(end(run, task, TaskStatus.COMPLETED, None, now=now))
+        return after_task(end(run, task, TaskStatus.COMPLETED, None, now=now))
     talk = conversation(run, task, turn)
     if error is None and verdict.need_reply and verdict.reply_content and talk.goes_on:
         return open_turn(run, task, verdict.reply_content, now=now)
     reason = error or "; ".join(verdict.issues) or "the result was not accepted"
     if turn.number > 1:
         reason += f" (after {turn.number} turns)"
-    return settle(end(run, task, TaskStatus.FAILED, reason, now=now))
+    return after_task(end(run, task, TaskStatus.FAILED, reason, now=now))
 
 
 def open_turn(run: Run, task: Task, told: str, *, now: datetime) -> Run:
@@ -286,4 +288,4 @@ def _with_result(run: Run, result: TaskResult) -> Run:
     done = sum(1 for each in results if each.status is TaskStatus.COMPLETED)
     text = f"task {result.task_id}: {result.status}"
     progress = Progress(tasks_total=len(run.execution.tasks or []), tasks_done=done, text=text)
-    return run.seen(results=results, progress=progress)
+    return run.with_execution(results=results, progress=progress)

@@ -27,14 +27,14 @@ def single_call(task: Task, robot: Robot, step_id: str) -> ToolUse:
     )
 
 
-def left_in_the_middle(turn: Turn, *, spared: Collection[str]) -> tuple[list[str], list[str]]:
+def interrupted_calls(turn: Turn, *, already_done: Collection[str]) -> tuple[list[str], list[str]]:
     """Step ids of the calls that were begun and not finished: those that may be made again, and those that may not."""
     uses = turn.rounds[-1].uses if turn.rounds else []
-    begun = [use for use in uses if use.status is ToolStatus.STARTED and use.step_id not in spared]
+    begun = [use for use in uses if use.status is ToolStatus.STARTED and use.step_id not in already_done]
     return [u.step_id for u in begun if u.idempotent], [u.step_id for u in begun if not u.idempotent]
 
 
-def begun(turn: Turn | None) -> set[str]:
+def started_calls(turn: Turn | None) -> set[str]:
     """Step ids of the calls that are being made."""
     uses = turn.rounds[-1].uses if turn is not None and turn.rounds else []
     return {use.step_id for use in uses if use.status is ToolStatus.STARTED}

@@ -80,6 +80,7 @@ async def settled(harness: Harness, count: int) -> list[Event[Any]]:
         heard += count - len(events)
 
 
+# F5
 @pytest.mark.soak
 @pytest.mark.once
 async def test_one_replay_after_an_outage_delivers_everything_that_was_given_up(

@@ -80,6 +80,7 @@ async def test_the_count_continues_after_the_stream_has_expired_all_facts(harnes
         assert [event.sequence for event in await harness.in_stream(channel)] == [4, 5]
 
 
+# F8
 async def test_a_feed_client_that_was_away_continues_in_order(harness: Harness, robot: None) -> None:
     durable = feed_durable(harness.team, "crm")
     client = await nats_py.connect(harness.nats_url)

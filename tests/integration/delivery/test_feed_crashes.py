@@ -10,7 +10,7 @@ import pytest
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.domain.delivery import Delivery
 from rota_common.runtime.service import Service
-from rota_common.testing.bus import forgets_ids
+from rota_common.testing.bus import shorten_duplicate_window
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_ATTEMPTED,
@@ -48,7 +48,7 @@ async def counted(harness: Harness, channel: Channel[Any]) -> list[int | None]:
 
 async def start_with(harness: Harness, receiver: HttpReceiver, *answers: int) -> None:
     receiver.will_answer(*answers)
-    await forgets_ids(harness.nats_url, FEED, after=WINDOW_S)
+    await shorten_duplicate_window(harness.nats_url, FEED, after=WINDOW_S)
     await harness.robot({"preferences": hooks(receiver.url())})
     await harness.listen(DELIVERY_ACCEPTED, DELIVERY_SETTLED, DELIVERY_FAILED)
 
@@ -75,6 +75,7 @@ async def test_killed_between_sending_and_recording_the_id_is_repeated_and_the_f
     assert [await counted(harness, channel) for channel in FEED_OF_ONE] == [[1]] * 3
 
 
+# F8
 @pytest.mark.parametrize("channel", [*FEED_OF_ONE, DELIVERY_ACCEPTED], ids=lambda channel: channel.name)
 @pytest.mark.soak
 async def test_killed_between_recording_and_publishing_each_fact_is_stored_once(

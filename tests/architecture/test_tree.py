@@ -1,4 +1,4 @@
-"""What is where, and what must not be in the repository at all."""
+"""The tree: the folders and files of the map, and what must not be in the repository at all."""
 
 import re
 import subprocess

@@ -16,7 +16,7 @@ from rota_common.testing.crash import crash
 from rota_contracts.catalog import CALL_AGENT
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.trigger import Message
-from tests.integration.common.kit import running
+from tests.integration.common.harness import running
 
 CALL = CallAgent(
     call_id="c1", team_id="acme", member_id="ann", assistant_id="rota.learning", messages=[Message(content="Learn.")]

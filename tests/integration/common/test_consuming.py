@@ -16,7 +16,7 @@ from rota_common.testing.crash import crash
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts.envelope import MSG_ID
-from tests.integration.common.kit import (
+from tests.integration.common.harness import (
     CHANNEL,
     DURABLE,
     Seen,

@@ -15,12 +15,12 @@ from rota_common.clock import now
 from rota_common.errors import Transient
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Service
-from rota_common.testing.bus import forgets_ids, stored
+from rota_common.testing.bus import shorten_duplicate_window, stored
 from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts.catalog import DELIVERY_SETTLED, FEED
 from rota_contracts.messages.delivery import DeliveryContext, DeliverySettledV1
 from rota_contracts.messages.trigger import TriggerType
-from tests.integration.common.kit import jetstream
+from tests.integration.common.harness import jetstream
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -109,7 +109,7 @@ async def test_four_replicas_count_one_subject_without_a_gap_or_a_double(nats: E
 
 
 async def test_four_replicas_that_publish_the_same_facts_store_each_once(nats: EmbeddedServer) -> None:
-    await forgets_ids(nats.url, FEED)
+    await shorten_duplicate_window(nats.url, FEED)
     async with contextlib.AsyncExitStack() as stack:
         replicas = [await stack.enter_async_context(publishing(nats.url)) for _ in range(4)]
 
@@ -134,7 +134,7 @@ async def test_a_replica_that_was_overtaken_counts_on_from_the_other(nats: Embed
 async def test_what_comes_again_after_the_stream_forgot_its_id_is_not_stored_twice(
     nats: EmbeddedServer, again: bool
 ) -> None:
-    await forgets_ids(nats.url, FEED)
+    await shorten_duplicate_window(nats.url, FEED)
     since = now()
     async with publishing(nats.url) as replica:
         await replica.publish("c1", since=since)
@@ -150,7 +150,7 @@ async def test_what_comes_again_after_the_stream_forgot_its_id_is_not_stored_twi
 
 
 async def test_an_old_fact_is_looked_for_also_when_nobody_says_that_it_comes_again(nats: EmbeddedServer) -> None:
-    await forgets_ids(nats.url, FEED)
+    await shorten_duplicate_window(nats.url, FEED)
     async with publishing(nats.url) as paused, publishing(nats.url) as other:
         await paused.publish("c0")
         await other.publish("c1")
@@ -161,7 +161,7 @@ async def test_an_old_fact_is_looked_for_also_when_nobody_says_that_it_comes_aga
 
 
 async def test_it_is_found_among_more_messages_than_one_answer_holds(nats: EmbeddedServer) -> None:
-    await forgets_ids(nats.url, FEED)
+    await shorten_duplicate_window(nats.url, FEED)
     async with publishing(nats.url) as replica:
         await asyncio.gather(*(replica.publish(f"c{n}") for n in range(600)))
         await asyncio.sleep(0.3)  # the window of ids
@@ -251,11 +251,11 @@ async def test_whoever_never_gets_through_says_so(nats: EmbeddedServer, monkeypa
             raise APIError(code=400, err_code=10164, description="wrong last sequence")
 
         replica.service.bus.jetstream.publish = late  # type: ignore[method-assign]  # a cluster that is busy for ever
-        with pytest.raises(Transient, match="each time before us"):
+        with pytest.raises(Transient, match="other replicas won every race"):
             await replica.publish("c1")
 
 
 async def test_facts_of_the_feed_are_published_through_it_alone(nats: EmbeddedServer) -> None:
     async with publishing(nats.url) as replica:
-        with pytest.raises(NotInCatalog, match=r"rota_common\.feed"):
+        with pytest.raises(NotInCatalog, match=r"rota_common\.bus\.feed"):
             await replica.service.publish(DELIVERY_SETTLED, a_fact(), caused_by="c1")

@@ -12,7 +12,7 @@ from rota_common.runtime.service import Runtime, Service
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import READ_TRIGGER
 from rota_contracts.messages.execution import ReadTrigger, TriggerReply, TriggerState
-from tests.integration.common.kit import CHANNEL, Seen, a_fact, publish, reader, reading, running, settled
+from tests.integration.common.harness import CHANNEL, Seen, a_fact, publish, reader, reading, running, settled
 
 
 async def ready(service: Service) -> None:

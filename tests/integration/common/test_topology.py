@@ -10,7 +10,7 @@ from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.stores.blobs import Blobs
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.streams import ATTACHMENTS_BUCKET, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, consumers
-from tests.integration.common.kit import CHANNEL, DURABLE, Seen, jetstream, publish, reading
+from tests.integration.common.harness import CHANNEL, DURABLE, Seen, jetstream, publish, reading
 
 
 async def state(js: JetStreamContext) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The seven services as processes of their own, as in production: for tests that kill them, and for benchmarks."""
+"""The services as processes of their own, as in production: for tests that kill them, and for benchmarks."""
 
 import asyncio
 import json
@@ -20,9 +20,9 @@ STOP_S = 20.0
 
 
 class Processes:
-    """`settings` are environment variables for all of them; `folder` gets a log for each.
+    """`settings` are environment variables for all processes; `folder` gets a log for each.
 
-    `replicas`: how many there are of a service, if not one; the further ones are called `<service>#2` and so on.
+    `replicas`: the number of replicas of a service, if not one; further ones are named `<service>#2` and so on.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Processes:
         return f"http://127.0.0.1:{self.ports['trigger-gateway']}"
 
     async def start_all(self) -> None:
-        """Start them all and wait until each is ready; RuntimeError says which isn't, and why."""
+        """Start all and wait until each is ready; RuntimeError names one that isn't, and why."""
         for name in self.ports:
             await self.start(name)
         await asyncio.gather(*(self.ready(name) for name in self.ports))
@@ -63,7 +63,7 @@ class Processes:
             self.running[service] = await asyncio.create_subprocess_exec(*command, env=environ, stdout=log, stderr=log)
 
     async def ready(self, service: str) -> None:
-        """Wait until `/health/ready` says so."""
+        """Wait for `/health/ready`."""
         deadline, reason = monotonic() + READY_S, "no answer"
         while monotonic() < deadline:
             status, reason = await asyncio.to_thread(self._health, service)
@@ -83,7 +83,7 @@ class Processes:
                 raise RuntimeError(f"expected 201 from {path}, got {status}: {text}")
 
     async def kill(self, service: str) -> None:
-        """SIGKILL: no goodbye."""
+        """SIGKILL."""
         process = self.running.pop(service)
         process.kill()
         await process.wait()

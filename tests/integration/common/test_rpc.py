@@ -12,7 +12,7 @@ from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime, Service
 from rota_contracts.catalog import READ_TRIGGER
 from rota_contracts.messages.execution import ReadTrigger, TriggerReply, TriggerState
-from tests.integration.common.kit import running
+from tests.integration.common.harness import running
 
 Answer = Callable[[ReadTrigger], Awaitable[TriggerReply]]
 QUESTION = ReadTrigger(team_id="acme", trigger_id="t1")
@@ -52,7 +52,7 @@ async def test_with_nobody_there_the_answer_is_quick_and_plain(nats: EmbeddedSer
     async with asked(nats.url) as service:
         began = asyncio.get_running_loop().time()
         with pytest.raises(
-            Transient, match=r"scheduler isn't there: nobody answers rota\.v1\.rpc\.scheduler\.read_trigger"
+            Transient, match=r"scheduler is down: no responder on rota\.v1\.rpc\.scheduler\.read_trigger"
         ):
             await service.ask(READ_TRIGGER, QUESTION)
         assert asyncio.get_running_loop().time() - began < 1  # and not the question's 5 s

@@ -1,4 +1,4 @@
-"""`rota subscribers` as people use it, on a `rota up` whose NATS asks everybody for a key (F22)."""
+"""`rota feed-clients` on a `rota up`, whose NATS server requires keys."""
 
 import asyncio
 import stat
@@ -13,7 +13,7 @@ import pytest
 from rota_common.nats_admin.config import Folder
 from rota_contracts.catalog import FEED
 from rota_contracts.feed import API_PREFIX
-from tests.integration.cli.kit import TIMEOUT_S, Rota, Up, start_up
+from tests.integration.cli.harness import TIMEOUT_S, Rota, Up, start_up
 from tests.integration.isolation.kit import IsolatedNats
 
 pytestmark = pytest.mark.integration
@@ -41,16 +41,16 @@ async def waiting(url: str, key: Path, durable: str) -> int | None:
 
 
 def test_a_subscriber_is_added_reads_is_rewound_and_removed(rota: Rota, running: Up) -> None:
-    (made,) = rota.json("subscribers", "add", "main", "crm")
+    (made,) = rota.json("feed-clients", "add", "main", "crm")
     key = rota.home / made["key_file"]
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert asyncio.run(waiting(running.ready["nats_url"], key, made["durable"])) == 0
-    assert rota.json("subscribers", "list")[0] == [{"team": "main", "name": "crm", "waiting": 0, "unacknowledged": 0}]
-    rota.json("subscribers", "rewind", "main", "crm", "--since", "1h")
-    rota.json("subscribers", "reload")
+    assert rota.json("feed-clients", "list")[0] == [{"team": "main", "name": "crm", "waiting": 0, "unacknowledged": 0}]
+    rota.json("feed-clients", "rewind", "main", "crm", "--since", "1h")
+    rota.json("feed-clients", "reload")
     assert asyncio.run(waiting(running.ready["nats_url"], key, made["durable"])) == 0
-    rota.json("subscribers", "remove", "main", "crm")
-    assert rota.json("subscribers", "list") == [[]]
+    rota.json("feed-clients", "remove", "main", "crm")
+    assert rota.json("feed-clients", "list") == [[]]
     assert {one["part"]: one["level"] for one in rota.json("doctor")}["nats"] == "ok"
 
 
@@ -66,8 +66,8 @@ def test_a_subscriber_is_added_reads_is_rewound_and_removed(rota: Rota, running:
 )
 def test_what_can_not_be_done_is_told(rota: Rota, running: Up, words: tuple[str, ...], said: str) -> None:
     if not (rota.home / "twice.nk").exists():
-        rota.json("subscribers", "add", "main", "twice")
-    refused = rota.run("subscribers", *words)
+        rota.json("feed-clients", "add", "main", "twice")
+    refused = rota.run("feed-clients", *words)
     assert refused.returncode == 1
     assert said in refused.stderr
 

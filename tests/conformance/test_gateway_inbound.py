@@ -56,7 +56,7 @@ async def log(store: Mongo | None) -> AsyncIterator[InboundLog]:
 
 
 @pytest.fixture
-async def leases(store: Mongo | None) -> RateStore:
+async def rate_store(store: Mongo | None) -> RateStore:
     if store is None:
         return in_memory_inbound_log.InMemoryRateStore()
     made = MongoRateStore(store.database)
@@ -163,13 +163,13 @@ async def test_pages_have_each_line_once_the_newest_first(log: InboundLog, page_
     assert page == -(-27 // page_size)
 
 
-async def test_replicas_never_lease_more_than_the_limit_together(leases: RateStore) -> None:  # TG-28
-    given = await asyncio.gather(*(store.reserve("address 1.2.3.4", 7, 6, 100) for _ in range(40)))
+async def test_replicas_never_reserve_more_than_the_limit_together(rate_store: RateStore) -> None:  # TG-28
+    given = await asyncio.gather(*(rate_store.reserve("address 1.2.3.4", 7, 6, 100) for _ in range(40)))
     assert sum(given) == 100
     assert sorted(given, reverse=True)[:17] == [6] * 16 + [4]
-    assert await store.reserve("address 1.2.3.4", 7, 1, 100) == 0
-    assert await store.reserve("address 1.2.3.4", 8, 6, 100) == 6
-    assert await store.reserve("address 1.2.3.5", 7, 6, 100) == 6
+    assert await rate_store.reserve("address 1.2.3.4", 7, 1, 100) == 0
+    assert await rate_store.reserve("address 1.2.3.4", 8, 6, 100) == 6
+    assert await rate_store.reserve("address 1.2.3.5", 7, 6, 100) == 6
 
 
 async def test_what_another_replica_is_just_noting_is_waited_for(mongo_url: str, mongo_prefix: str) -> None:

@@ -220,9 +220,11 @@ async def test_the_answer_to_a_request_is_kept_for_its_repeats(requests: Request
 class Readers:
     """What everybody else sees of a robot."""
 
-    def __init__(self, definitions: Definitions, events: RobotEvents, service: Service | None) -> None:
+    def __init__(
+        self, definitions: Definitions, events: RobotEvents, *, url: str = "", service: Service | None = None
+    ) -> None:
         self.definitions, self.events = definitions, events
-        self._service = service
+        self._url, self._service = url, service
 
     async def robot(self) -> Robot | None:
         if isinstance(self.definitions, in_memory_stores.InMemoryDefinitions):
@@ -234,22 +236,22 @@ class Readers:
         """Revisions, and whether they said that it was created."""
         if isinstance(self.definitions, in_memory_stores.InMemoryDefinitions):
             return [(rev, created) for _, rev, created in self.definitions.published]
-        assert self._service is not None
-        url = self._service.bus.client.connected_url.geturl()
-        changed = [(fact.data.rev, fact.data.created) for fact in await stored(url, ROBOT_CHANGED)]
-        return changed + [(fact.data.rev, False) for fact in await stored(url, ROBOT_DELETED)]
+        changed = [(fact.data.rev, fact.data.created) for fact in await stored(self._url, ROBOT_CHANGED)]
+        return changed + [(fact.data.rev, False) for fact in await stored(self._url, ROBOT_DELETED)]
 
 
 @pytest.fixture(params=["memory", "nats"])
 async def readers(request: pytest.FixtureRequest, nats: EmbeddedServer) -> AsyncIterator[Readers]:
     if request.param == "memory":
         fake = in_memory_stores.InMemoryDefinitions()
-        yield Readers(fake, fake, None)
+        yield Readers(fake, fake)
         return
     service = Service("trigger-gateway", nats.url, runtime=Runtime(fetch_timeout=0.3))
     await service.start()
     await service.started.wait()
-    yield Readers(NatsDefinitions(service.bus), NatsRobotEvents(service.bus, service.publish), service)
+    yield Readers(
+        NatsDefinitions(service.bus), NatsRobotEvents(service.bus, service.publish), url=nats.url, service=service
+    )
     await service.stop(1)
 
 

@@ -14,10 +14,11 @@ from rota_common.stores.attachments import STREAM, Attachments
 from rota_contracts.catalog import DELIVERY_ACCEPTED
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import ChannelResult
-from tests.integration.delivery.conftest import Harness
+from tests.integration.delivery.harness import ServersHarness as Harness
+from tests.integration.delivery.harness import to
 from tests.integration.delivery.mailservers import PASSWORD, USER, MailServer, certificate, mail_server
 from tests.integration.delivery.receivers import HttpReceiver
-from tests.integration.delivery.test_channels import Process, to
+from tests.integration.delivery.test_process_and_notify_channels import Process
 
 BOSS = to("email", {"to": ["boss@acme.example"]})
 MB = 1_000_000
@@ -29,11 +30,11 @@ async def server() -> AsyncIterator[MailServer]:
         yield made
 
 
-async def keep(harness: Harness, content: bytes, *, team: str = "acme", name: str = "leads.csv") -> StoredAttachment:
+async def keep(harness: Harness, content: bytes, *, team: str = "", name: str = "leads.csv") -> StoredAttachment:
     async def whole() -> AsyncIterator[bytes]:
         yield content
 
-    return await Attachments(harness.gateway.bus).put(team, name, "text/csv", whole(), at=now())
+    return await Attachments(harness.gateway.bus).put(team or harness.team, name, "text/csv", whole(), at=now())
 
 
 async def delivered(
@@ -41,11 +42,11 @@ async def delivered(
 ) -> list[ChannelResult]:
     """How the first attempts fared at delivering a result with these attachments."""
     await harness.robot(preferences)
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     await harness.start(**settings)
     content = {"summary": "15 new leads.", "body": {"inline": "# Leads"}, "attachments": attachments}
     await harness.request(content=content)
-    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
+    (accepted,) = await harness.events(DELIVERY_ACCEPTED)
     return list(accepted.data.result.results)
 
 
@@ -124,7 +125,7 @@ async def test_webhooks_and_processes_are_told_what_is_known_of_a_file(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     stored = await keep(harness, b"a,b\n")
-    process = Process(harness.nats_url)
+    process = Process(harness)
     await process.answer("audit", b"{}")
     preferences = {
         "preferences": {
@@ -138,7 +139,7 @@ async def test_webhooks_and_processes_are_told_what_is_known_of_a_file(
     assert [result.success for result in results] == [True, True]
     published = json.loads(receiver.got[0].body)["data"]["attachments"]
     about = {"name": "leads.csv", "content_type": "text/csv", "size": 4, "sha256": stored.sha256}
-    href = f"/v1/teams/acme/attachments/{stored.file_id}"
+    href = f"/v1/teams/{harness.team}/attachments/{stored.file_id}"
     assert published == [
         {"title": "Leads", "description": None, "task_id": "t1", "file": stored.file, **about, "href": href},
         {"title": "Plan", "description": None, "task_id": None, "file": "__s3://x"},

@@ -8,13 +8,17 @@ from urllib.parse import quote
 import pytest
 
 from rota_contracts.catalog import DELIVERY_SETTLED
-from tests.integration.delivery.conftest import Harness
+from tests.integration.delivery.harness import Harness, outcome, to
 from tests.integration.delivery.mailservers import PASSWORD, USER, MailServer, certificate, mail_server
-from tests.integration.delivery.test_channels import outcome, to
 
 BOSS = to("email", {"to": ["boss@acme.example"]})
 LOGIN = f"{USER}:$ENV.MAIL_PASSWORD@"
 ENVIRON = {"MAIL_PASSWORD": PASSWORD}
+
+
+@pytest.fixture
+def harness(in_memory_harness: Harness) -> Harness:
+    return in_memory_harness
 
 
 @pytest.fixture
@@ -82,11 +86,11 @@ async def test_a_wrong_password_says_so(harness: Harness, tls: ssl.SSLContext) -
 
 async def test_a_connection_lost_after_the_mail_brings_the_same_mail_again(harness: Harness, plain: MailServer) -> None:
     plain.drops = 1
-    await harness.hear(DELIVERY_SETTLED)
+    await harness.listen(DELIVERY_SETTLED)
     (first,) = await outcome(harness, BOSS, smtp_url=plain.url())
     assert (first.success, first.final) == (False, False)
     assert "broke off" in (first.error or "")
-    (settled,) = await harness.heard(DELIVERY_SETTLED)
+    (settled,) = await harness.events(DELIVERY_SETTLED)
     assert (settled.data.success, len(plain.taken)) == (True, 1)
     assert [mail["Message-ID"] for mail in plain.seen] == [f"<{first.delivery_id}@acme.example>"] * 2
 
@@ -94,11 +98,11 @@ async def test_a_connection_lost_after_the_mail_brings_the_same_mail_again(harne
 @pytest.mark.parametrize("step", ["MAIL", "RCPT", "DATA"])
 async def test_a_4xx_reply_is_tried_again(harness: Harness, plain: MailServer, step: str) -> None:
     plain.replies = {step: ["451 4.3.0 later"]}
-    await harness.hear(DELIVERY_SETTLED)
+    await harness.listen(DELIVERY_SETTLED)
     (first,) = await outcome(harness, BOSS, smtp_url=plain.url())
     assert (first.success, first.final) == (False, False)
     assert "451 4.3.0 later" in (first.error or "")
-    (settled,) = await harness.heard(DELIVERY_SETTLED)
+    (settled,) = await harness.events(DELIVERY_SETTLED)
     assert (settled.data.success, settled.data.results[0].attempts, len(plain.taken)) == (True, 2, 1)
 
 

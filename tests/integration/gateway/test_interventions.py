@@ -7,10 +7,9 @@ import pytest
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.plan import PlanState
 from rota_contracts.messages.trigger import InterventionAction
-from tests.integration.gateway.kit import Gateway, Scheduler, messages
+from tests.integration.gateway.kit import Gateway, Scheduler, fields_of, messages
 from tests.integration.gateway.standins import Executor
 from tests.integration.gateway.test_runs import INTERVENE
-from tests.integration.gateway.test_teams import fields_of
 from tests.integration.gateway.test_webhooks import error_of
 
 PLANS = "/v1/teams/acme/plans"

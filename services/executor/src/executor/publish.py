@@ -32,6 +32,7 @@ from rota_contracts.messages.learning import LearningRequestedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.model import ALL, Payload
 
+
 class EventPublisher:
     def __init__(self, publish: Publish, blobs: Blobs, clock: Clock) -> None:
         self._publish, self._blobs, self._clock = publish, blobs, clock

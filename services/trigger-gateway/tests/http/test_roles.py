@@ -1,22 +1,19 @@
-"""What keys of each role may do, through every route of a team (TG-24)."""
+"""Roles of keys, through every route of a team (TG-24)."""
 
 import asyncio
 import re
 
 import pytest
-from motor.motor_asyncio import AsyncIOMotorClient
 
 from rota_contracts.roles import Role
-from tests.integration.gateway.kit import ADMIN, Gateway, robot
-from tests.integration.gateway.standins import Executor
-from tests.integration.gateway.test_robots import LEADER, ROBOTS
-from tests.integration.gateway.test_teams import fields_of
-from tests.integration.gateway.test_webhooks import error_of
 from trigger_gateway.http.api import ROUTERS
 from trigger_gateway.http.auth_routes import TeamRoute
 from trigger_gateway.teams.roles import needed
 
-KEYS = "/v1/teams/acme/keys"
+from .harness import ADMIN, TEAM, Gateway, error_of, fields_of, robot
+from .stand_ins import Executor
+
+KEYS, ROBOTS, LEADER = f"{TEAM}/keys", f"{TEAM}/robots", f"{TEAM}/robots/leader"
 ENDLESS = "/v1/teams/{team}/stream"
 
 
@@ -38,7 +35,7 @@ def filled(path: str) -> str:
 
 
 @pytest.mark.parametrize("role", Role)
-async def test_each_route_refuses_the_keys_of_lower_roles_before_it_looks_at_anything(
+async def test_each_route_refuses_keys_of_lower_roles_before_it_reads_the_body(
     acme: Gateway, executor: Executor, role: Role
 ) -> None:
     key, table, seen = await acme.make_key(role), names(), await routes_of(acme)
@@ -54,7 +51,7 @@ async def test_each_route_refuses_the_keys_of_lower_roles_before_it_looks_at_any
     assert len(seen) > 40
 
 
-async def test_the_administrator_may_do_all(acme: Gateway) -> None:
+async def test_the_administrator_may_use_every_route(acme: Gateway) -> None:
     for method, path in await routes_of(acme):
         if path != ENDLESS:
             answer = await acme.call(method, filled(path), key=ADMIN, content=b"{not json")
@@ -63,7 +60,7 @@ async def test_the_administrator_may_do_all(acme: Gateway) -> None:
     assert made.status_code == 201
 
 
-async def test_a_members_day(acme: Gateway, executor: Executor) -> None:
+async def test_a_member_may_trigger_and_pause_and_may_not_change_robots(acme: Gateway, executor: Executor) -> None:
     executor.give("e1")
     member, viewer = await acme.make_key("member"), await acme.make_key("viewer")
     for key, expected in ((viewer, 403), (member, 202)):
@@ -75,7 +72,7 @@ async def test_a_members_day(acme: Gateway, executor: Executor) -> None:
     assert (await acme.call("POST", ROBOTS, key=admin, json=robot("second"))).status_code == 201
 
 
-async def test_a_teams_first_key_is_an_owners_and_others_are_members_unless_said(empty: Gateway) -> None:
+async def test_a_teams_first_key_is_an_owners_and_others_are_members_unless_given(empty: Gateway) -> None:
     made = (await empty.call("POST", KEYS)).json()
     named = (await empty.call("POST", KEYS, json={"role": "viewer", "name": "the screen in the hall"})).json()
     assert (made["role"], made["name"]) == ("member", "")
@@ -89,16 +86,6 @@ async def test_a_teams_first_key_is_an_owners_and_others_are_members_unless_said
     for body in ({"role": "root"}, {"name": "x" * 101}, {"rolle": "admin"}):
         answer = await empty.call("POST", KEYS, json=body)
         assert list(fields_of(answer)) == list(body)
-
-
-async def test_a_key_from_before_there_were_roles_is_an_owners(
-    empty: Gateway, mongo_url: str, mongo_prefix: str
-) -> None:
-    client: AsyncIOMotorClient[dict[str, object]] = AsyncIOMotorClient(mongo_url)
-    await client[f"{mongo_prefix}_gateway"]["keys"].update_many({}, {"$unset": {"role": "", "name": ""}})
-    client.close()
-    assert (await empty.call("POST", KEYS)).status_code == 201
-    assert (await empty.call("GET", KEYS)).json()["keys"][0]["role"] == "owner"
 
 
 async def test_a_team_keeps_the_key_of_an_owner(empty: Gateway) -> None:

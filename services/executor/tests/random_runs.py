@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
-from services.executor.tests.lives import AROUND, BAD, DELIVERED, GOOD, a_word, begun, equipped
-from services.executor.tests.workshop import TOOLS
+from services.executor.tests.fixtures import AROUND, BAD, DELIVERED, GOOD, a_signal, equipped, new_run
+from services.executor.tests.harness import TOOLS
 
 from executor.domain import journal, lifecycle
 from executor.domain.conversation.chat import ModelReply, ToolCall
@@ -119,7 +119,7 @@ def a_robot_by(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Robot:
 
 
 def a_beginning(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Run:
-    return begun(draw(st.sampled_from(["clock", "event", "human"])), robot=a_robot_by(draw))
+    return new_run(draw(st.sampled_from(["clock", "event", "human"])), robot=a_robot_by(draw))
 
 
 def next_events(run: Run, chance: Chance) -> list[Event]:
@@ -154,13 +154,13 @@ def _people(run: Run, chance: Chance) -> list[Event]:
     number = f"p{run.parks}-{len(run.execution.interventions)}"
     words = []
     if run.execution.question is not None:
-        words.append(a_word("instruct", "The German one.", id=f"a-{number}"))
+        words.append(a_signal("instruct", "The German one.", id=f"a-{number}"))
     if run.paused:
-        words.append(a_word("resume", id=f"r-{number}"))
+        words.append(a_signal("resume", id=f"r-{number}"))
     for callback in run.promised:
         sent = {"id": f"c-{callback.id}", "callback": callback.id}
-        result = a_word(CALLBACK, output=Text(inline="paid"), **sent)
-        words.append(chance.one_of(result, a_word(CALLBACK, error="closed", **sent), None))
+        result = a_signal(CALLBACK, output=Text(inline="paid"), **sent)
+        words.append(chance.one_of(result, a_signal(CALLBACK, error="closed", **sent), None))
     return [Event("expired") if word is None else Event("word", word=word) for word in chance.order(tuple(words))]
 
 
@@ -209,7 +209,7 @@ def _merged(step: CompareGoals | GiveGoals, chance: Chance) -> Outcome:
 def _answer(step: Step, chance: Chance) -> Outcome:
     match step:
         case RecallLessons():
-            return Recalled([], note="without lessons", surroundings=AROUND if step.look_around else None)
+            return Recalled([], note="without lessons", surroundings=AROUND if step.with_situation else None)
         case CompareGoals() | GiveGoals():
             return _merged(step, chance)
         case BeginCalls(task, uses):

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from executor import app
-from executor.adapters.tool_fakes import ScriptedTools
+from executor.adapters.in_memory import ScriptedTools
 from executor.domain.conversation.chat import Tool
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.bus import short_ack_wait
@@ -19,8 +18,8 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import Waiting
 from rota_contracts.messages.plan import ListPlans, PlanItem, PlanPage
 from rota_contracts.messages.trigger import TriggerType
-from tests.integration.executor.scripts import ANSWERS, ASKS, Script
-from tests.integration.executor.world import World, kind, kinds, scripted
+from tests.integration.executor.fixtures import ANSWERS, ASKS, Script
+from tests.integration.executor.harness import Harness, kind, kinds, scripted
 
 QUICK = {"lease": 0.5, "answer_patience": 0.5}
 REPORT = "## Summary\nquiet"
@@ -41,9 +40,9 @@ async def settings(tmp_path: Path, model: OpenAIServer, nats: EmbeddedServer) ->
 class Plans:
     """What the scheduler says is planned: something else each time. The first answer waits until `go` is set."""
 
-    def __init__(self, world: World, *, holds: bool = False) -> None:
+    def __init__(self, system: Harness, *, holds: bool = False) -> None:
         self.asked, self.reached, self.go = list[ListPlans](), asyncio.Event(), asyncio.Event()
-        world.plans = self
+        system.plans = self
         if not holds:
             self.go.set()
 
@@ -71,19 +70,19 @@ def reports(model: OpenAIServer) -> list[ModelRequest]:
 
 
 async def test_a_clock_run_is_told_what_is_pending_and_what_happened(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-11
-    plans = Plans(world)
-    world.waiting = [Waiting(execution_id="q1", type=TriggerType.EVENT, about="Initech", queued_at=NOON)]
-    async with world.executor(**settings):
-        await world.request("e1")
-        await world.until(lambda execution: execution.status.over, "e1")
+    plans = Plans(system)
+    system.waiting = [Waiting(execution_id="q1", type=TriggerType.EVENT, about="Initech", queued_at=NOON)]
+    async with system.executor(**settings):
+        await system.request("e1")
+        await system.until(lambda execution: execution.status.over, "e1")
         model.script = Script(inspiration=[REPORT], goals=[ASKS])
-        await world.request("e2", type="human")
-        await world.until(lambda execution: execution.status is ExecStatus.WAITING, "e2")
-        await world.request("c1", type="clock")
-        done = await world.until(lambda execution: execution.status.over, "c1")
-        replay = await world.replay("c1")
+        await system.request("e2", type="human")
+        await system.until(lambda execution: execution.status is ExecStatus.WAITING, "e2")
+        await system.request("c1", type="clock")
+        done = await system.until(lambda execution: execution.status.over, "c1")
+        replay = await system.replay("c1")
     (asked,) = reports(model)
     pending, _, happened = asked.words.partition("## Since then\n")
     assert [line for line in pending.splitlines() if "Call number 1" in line or "Initech" in line] == [
@@ -97,12 +96,12 @@ async def test_a_clock_run_is_told_what_is_pending_and_what_happened(
 
 
 async def test_the_next_report_is_told_what_happened_since_the_last(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-11
-    async with world.executor(**settings):
+    async with system.executor(**settings):
         for execution_id, type in (("e1", "event"), ("c1", "clock"), ("e2", "human"), ("c2", "clock")):
-            await world.request(execution_id, type=type)
-            await world.until(lambda execution: execution.status.over, execution_id)
+            await system.request(execution_id, type=type)
+            await system.until(lambda execution: execution.status.over, execution_id)
     first, second = (asked.words.partition("## Since then\n")[2] for asked in reports(model))
     assert ("lead.created from leads" in first, "task.add: Look at Globex" in first) == (True, False)
     assert ("lead.created from leads" in second, "task.add: Look at Globex" in second) == (False, True)
@@ -110,29 +109,29 @@ async def test_the_next_report_is_told_what_happened_since_the_last(
 
 
 async def test_what_people_said_comes_back_as_feedback(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-11
     script = Script("run: Score it", inspiration=[REPORT])
     model.script = script
-    async with world.executor(**settings):
-        await world.request("e1")
+    async with system.executor(**settings):
+        await system.request("e1")
         await script.reached.wait()
-        await world.intervene("instruct", "Be kinder than last time", execution_id="e1")
+        await system.intervene("instruct", "Be kinder than last time", execution_id="e1")
         script.go.set()
-        await world.until(lambda execution: execution.status.over, "e1")
-        await world.request("c1", type="clock")
-        await world.until(lambda execution: execution.status.over, "c1")
+        await system.until(lambda execution: execution.status.over, "e1")
+        await system.request("c1", type="clock")
+        await system.until(lambda execution: execution.status.over, "c1")
     (asked,) = reports(model)
     assert "  - a person, instruct: Be kinder than last time" in asked.words
 
 
 async def test_a_run_goes_on_without_a_scheduler_and_says_so(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-11
-    plans = Plans(world, holds=True)
-    async with world.executor(**settings):
-        await world.request("c1", type="clock")
-        done = await world.until(lambda execution: execution.status.over, "c1")
+    plans = Plans(system, holds=True)
+    async with system.executor(**settings):
+        await system.request("c1", type="clock")
+        done = await system.until(lambda execution: execution.status.over, "c1")
     plans.go.set()
     silent = "scheduler didn't answer rota.v1.rpc.scheduler.list_plans within 2 s"
     assert (done.status, done.notes) == (ExecStatus.COMPLETED, [f"inspiration: {silent}"])
@@ -140,18 +139,18 @@ async def test_a_run_goes_on_without_a_scheduler_and_says_so(
 
 
 async def test_after_a_crash_in_the_report_nobody_is_asked_again(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-11 F9
-    plans, script = Plans(world), Script("inspiration", inspiration=[REPORT] * 2)
+    plans, script = Plans(system), Script("inspiration", inspiration=[REPORT] * 2)
     model.script = script
-    first = await world.start(**settings)
-    await world.request("c1", type="clock")
+    first = await system.start(**settings)
+    await system.request("c1", type="clock")
     await script.reached.wait()
     await crash(first.service)
     script.go.set()
-    async with world.executor(**settings):
-        done = await world.until(lambda execution: execution.status.over, "c1")
-        replay = await world.replay("c1")
+    async with system.executor(**settings):
+        done = await system.until(lambda execution: execution.status.over, "c1")
+        replay = await system.replay("c1")
     assert (done.status, len(plans.asked), replay.same) == (ExecStatus.COMPLETED, 1, True)
     one, other = reports(model)
     assert one.body["messages"] == other.body["messages"]
@@ -159,23 +158,23 @@ async def test_after_a_crash_in_the_report_nobody_is_asked_again(
 
 
 async def test_what_was_looked_up_before_a_crash_is_not_looked_up_again(
-    world: World, model: OpenAIServer, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # EX-11 F9
     tools = Web()
-    monkeypatch.setattr(app, "McpTools", lambda servers: tools)
-    await world.keep(a_robot(config={"resources": {"agents": ["experts.scorer"], "mcp": [{"id": "web"}]}}, rev=2))
+    monkeypatch.setattr("executor.adapters.real.McpTools", lambda servers: tools)
+    await system.keep(a_robot(config={"resources": {"agents": ["experts.scorer"], "mcp": [{"id": "web"}]}}, rev=2))
     looks, script = Calls([("web__search", {"q": "Globex"})]), Script("inspiration", inspiration=[REPORT] * 2)
     model.script = lambda asked: script(asked) if asked.body["messages"][-1]["role"] == "tool" else looks
-    first = await world.start(**settings)
-    await world.request("c1", type="clock")
+    first = await system.start(**settings)
+    await system.request("c1", type="clock")
     await script.reached.wait()
     await crash(first.service)
     model.script = script
     script.replies["tasks"] = ['{"nothing_to_do": "all is well"}']
     script.go.set()
-    async with world.executor(**settings):
-        done = await world.until(lambda execution: execution.status.over, "c1")
-        replay = await world.replay("c1")
+    async with system.executor(**settings):
+        done = await system.until(lambda execution: execution.status.over, "c1")
+        replay = await system.replay("c1")
     assert (done.status, done.inspiration and done.inspiration.content) == (ExecStatus.COMPLETED, REPORT)
     assert [use.arguments for use in tools.calls] == [{"q": "Globex"}]
     said = [asked.body["messages"][-1]["content"] for asked in reports(model)]
@@ -184,16 +183,16 @@ async def test_what_was_looked_up_before_a_crash_is_not_looked_up_again(
 
 
 async def test_after_a_crash_while_it_looks_around_it_looks_again(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-11 F9
-    plans = Plans(world, holds=True)
-    first = await world.start(**settings)
-    await world.request("c1", type="clock")
+    plans = Plans(system, holds=True)
+    first = await system.start(**settings)
+    await system.request("c1", type="clock")
     await plans.reached.wait()
     await crash(first.service)
     plans.go.set()
-    async with world.executor(**settings):
-        done = await world.until(lambda execution: execution.status.over, "c1")
+    async with system.executor(**settings):
+        done = await system.until(lambda execution: execution.status.over, "c1")
     (asked,) = reports(model)
     assert (done.status, len(plans.asked)) == (ExecStatus.COMPLETED, 2)
     assert "Call number 2" in asked.words

@@ -1,4 +1,4 @@
-"""The stores in memory, held to the same tests as the real ones."""
+"""Runs in memory, held to the same conformance cases as MongoDB."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,6 @@ from executor.domain.run import JournalEntry, Run, Signal, deadline_id
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from executor.domain.situation.wording import about
 from executor.ports import Fenced, Scope, SignalResult
-from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ExecutionSummary, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -174,7 +173,7 @@ class InMemoryRuns:
         newest = [each for _, each in sorted(ended, key=lambda pair: pair[0], reverse=True)]
         return RecentRuns(since, _glimpses(under_way[:limit]), _glimpses(newest[:limit]))
 
-    async def trail(self, run_id: str) -> list[JournalEntry]:
+    async def journal(self, run_id: str) -> list[JournalEntry]:
         row = self._rows.get(run_id)
         return [] if row is None else list(row.trail)
 
@@ -195,31 +194,6 @@ class InMemoryRuns:
         if row is None or row.epoch != epoch:
             raise Fenced(f"execution {run_id} is somebody else's by now")
         return row
-
-
-class InMemoryCalls:
-    def __init__(self) -> None:
-        self._answers: dict[str, AgentReply] = {}
-        self._claims: dict[str, tuple[str, datetime]] = {}
-
-    async def claim(self, call_id: str, *, owner: str, until: datetime, now: datetime) -> AgentReply | bool:
-        if call_id in self._answers:
-            return self._answers[call_id]
-        if call_id in self._claims and self._claims[call_id][1] > now:
-            return False
-        self._claims[call_id] = owner, until
-        return True
-
-    async def renew(self, call_id: str, *, owner: str, until: datetime) -> None:
-        if call_id in self._claims and self._claims[call_id][0] == owner:
-            self._claims[call_id] = owner, until
-
-    async def release(self, call_id: str, *, owner: str) -> None:
-        if call_id in self._claims and self._claims[call_id][0] == owner:
-            del self._claims[call_id]
-
-    async def remember(self, call_id: str, answer: AgentReply, *, at: datetime) -> AgentReply:
-        return self._answers.setdefault(call_id, answer)
 
 
 def _owner(execution: Execution) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import at, begun, told
+from services.executor.tests.fixtures import at, new_run, signalled
 
 from executor.adapters import mongo_run_queries
 from executor.adapters.mongo_runs import MongoRuns
@@ -23,7 +23,7 @@ from rota_contracts.robots.robot import Phase
 from tests.conformance.executor_store import created
 
 EARLIEST = NOON - timedelta(days=7)
-NOW = begun("clock").with_execution(execution_id="now")
+NOW = new_run("clock").with_execution(execution_id="now")
 
 
 def ago(**time: float) -> datetime:
@@ -42,7 +42,7 @@ def over(run_id: str, finished_at: datetime, *, run: Run | None = None, hours: f
 
 def reported(run_id: str, *, hours: float, **fields: Any) -> Run:
     """A clock run that has made its report."""
-    return other(run_id, hours=hours, run=at(Phase.GOALS, run=begun("clock")), **fields)
+    return other(run_id, hours=hours, run=at(Phase.GOALS, run=new_run("clock")), **fields)
 
 
 async def lately(runs: Runs, *others: Run, limit: int = 20) -> RecentRuns:
@@ -73,7 +73,7 @@ async def test_it_goes_back_to_the_last_report_and_no_further(runs: Runs) -> Non
         runs,
         *(reported("old", hours=48), reported("last", hours=24), reported("after", hours=-1)),
         *(reported("dry", hours=2, executor_mode=ExecutorMode.DRYRUN), reported("bob", hours=2, member_id="bob")),
-        other("silent", hours=1, run=begun("clock")),
+        other("silent", hours=1, run=new_run("clock")),
         *(over("a", ago(hours=23)), over("b", ago(hours=24)), over("c", ago(hours=25))),
         over("d", ago(hours=24) + timedelta(microseconds=1)),
     )
@@ -88,7 +88,7 @@ async def test_a_report_from_before_the_earliest_instant_counts_for_nothing(runs
 
 async def test_what_is_under_way_is_told_oldest_first_with_what_it_waits_for(runs: Runs) -> None:  # EX-11
     asks = lifecycle.apply(at(RunTurn), NeedsInput("Which Globex?"), now=NOON)
-    paused = control.park(told(at(RunTurn), "pause"), now=NOON)
+    paused = control.park(signalled(at(RunTurn), "pause"), now=NOON)
     found = await lately(
         runs, other("asks", hours=2, run=asks), other("paused", hours=3, run=paused), other("works", hours=300), NOW
     )
@@ -99,7 +99,7 @@ async def test_what_is_under_way_is_told_oldest_first_with_what_it_waits_for(run
 
 
 async def test_of_what_ended_that_is_told_which_a_report_needs(runs: Runs) -> None:  # EX-11
-    run = told(at(RequestLearning, run=begun("human")), "instruct", "be kind")
+    run = signalled(at(RequestLearning, run=new_run("human")), "instruct", "be kind")
     failed = over("a", ago(hours=1), run=run.with_execution(error="no model"))
     (glimpse,) = (await lately(runs, failed)).ended
     assert glimpse == RunExcerpt.model_validate(failed.execution.model_dump())

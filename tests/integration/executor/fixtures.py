@@ -4,7 +4,7 @@ import asyncio
 import json
 
 from rota_common.testing.openai_server import Answer, ModelRequest
-from tests.integration.executor.world import kind
+from tests.integration.executor.harness import kind
 
 PLAN = [
     {"id": "a", "description": "Score it", "executor_id": "experts.scorer", "expected_output": "a score"},

@@ -6,7 +6,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from executor.domain.situation.recent import HAPPENED_LIMIT, PENDING_LIMIT, TEXT_LIMIT, RunExcerpt, happened, pending
+from executor.domain.situation.recent import (
+    HAPPENED_LIMIT,
+    PENDING_LIMIT,
+    TEXT_LIMIT,
+    RunExcerpt,
+    pending_lines,
+    recent_lines,
+)
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_trigger
 from rota_contracts.messages.goal_merge import Waiting
 from rota_contracts.messages.plan import PlanItem
@@ -28,7 +35,7 @@ def a_glimpse(type: str = "event", **fields: Any) -> RunExcerpt:
 
 def ended(type: str = "event", **fields: Any) -> str:
     done = {"status": "completed", "finished_at": NOON + timedelta(minutes=5)}
-    return happened([a_glimpse(type, **(done | fields))], UTC)
+    return recent_lines([a_glimpse(type, **(done | fields))], UTC)
 
 
 def said(action: str, text: str = "", effect: str = "") -> Intervention:
@@ -37,7 +44,7 @@ def said(action: str, text: str = "", effect: str = "") -> Intervention:
 
 def test_what_is_planned_is_told_with_its_time_where_the_robot_is() -> None:  # EX-11
     plans = [a_plan("Call Globex", plan_time=NOON), a_plan("Tidy up")]
-    assert pending(plans, [], [], PARIS).splitlines() == [
+    assert pending_lines(plans, [], [], PARIS).splitlines() == [
         "- planned for Monday 2026-03-02 13:00: Call Globex",
         "- planned without a time: Tidy up",
     ]
@@ -45,7 +52,9 @@ def test_what_is_planned_is_told_with_its_time_where_the_robot_is() -> None:  # 
 
 def test_what_waits_for_its_first_slot_is_told() -> None:  # EX-11
     waiting = Waiting(execution_id="q1", type=TriggerType.EVENT, about="lead.created: Globex", queued_at=NOON)
-    assert pending([], [waiting], [], UTC) == "- waits to begin since Monday 2026-03-02 12:00: lead.created: Globex"
+    assert (
+        pending_lines([], [waiting], [], UTC) == "- waits to begin since Monday 2026-03-02 12:00: lead.created: Globex"
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,7 +70,7 @@ def test_what_waits_for_its_first_slot_is_told() -> None:  # EX-11
     ],
 )
 def test_what_has_begun_and_is_not_over_is_told_with_what_it_waits_for(fields: Any, line: str) -> None:  # EX-11
-    assert pending([], [], [a_glimpse(**fields)], UTC) == f"- {line}"
+    assert pending_lines([], [], [a_glimpse(**fields)], UTC) == f"- {line}"
 
 
 @pytest.mark.parametrize(
@@ -110,22 +119,22 @@ def test_texts_of_others_stay_in_their_line() -> None:
 
 
 def test_long_texts_are_told_in_their_beginning() -> None:
-    line = pending([a_plan("x" * 5000)], [], [], UTC)
+    line = pending_lines([a_plan("x" * 5000)], [], [], UTC)
     assert line.endswith("x" * (TEXT_LIMIT - 1) + "…")
     assert "x" * TEXT_LIMIT not in line
 
 
 def test_all_together_is_bounded_and_says_what_was_left_out() -> None:
     words = [said("instruct", "y" * 5000)] * 9
-    text = happened([a_glimpse(error="z" * 5000, interventions=words)] * 20, UTC)
+    text = recent_lines([a_glimpse(error="z" * 5000, interventions=words)] * 20, UTC)
     shown = text.count("lead.created from leads")
     assert HAPPENED_LIMIT / 2 < len(text) <= HAPPENED_LIMIT
     assert text.endswith(f"\n- (and {20 - shown} more)")
-    plans = pending([a_plan("x" * 5000)] * 1000, [], [], UTC)
+    plans = pending_lines([a_plan("x" * 5000)] * 1000, [], [], UTC)
     assert len(plans) <= PENDING_LIMIT
     assert plans.endswith(f"\n- (and {1000 - plans.count('planned')} more)")
     assert PENDING_LIMIT + HAPPENED_LIMIT <= 20_000
 
 
 def test_where_there_is_nothing_nothing_is_told() -> None:
-    assert (pending([], [], [], UTC), happened([], UTC)) == ("", "")
+    assert (pending_lines([], [], [], UTC), recent_lines([], UTC)) == ("", "")

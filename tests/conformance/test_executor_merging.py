@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import at
+from services.executor.tests.fixtures import at
 
 from executor.adapters import mongo_run_queries
 from executor.adapters.mongo_runs import MongoRuns
@@ -20,7 +20,7 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode
-from tests.conformance.executor_store import LATER, SOON, a_run, a_word, bare, created, overdue
+from tests.conformance.executor_store import LATER, SOON, a_run, a_signal, bare, created, overdue
 
 
 def calling(run_id: str = "e1", *, until: Any = None, callback_id: str = "") -> Run:
@@ -46,7 +46,7 @@ async def test_a_run_is_found_by_the_callbacks_of_its_calls(runs: Runs) -> None:
 async def test_a_result_is_brought_once(runs: Runs) -> None:  # TG-01
     await let_go(runs, calling())
     odd = Text(inline='{"$set": "$inbox"}')
-    word = a_word(CALLBACK, "w1", callback="cb-e1", output=odd)
+    word = a_signal(CALLBACK, "w1", callback="cb-e1", output=odd)
     answers = await asyncio.gather(*(runs.deliver_signal("e1", word) for _ in range(10)))
     assert (answers.count(SignalResult.ACCEPTED), answers.count(SignalResult.DUPLICATE)) == (1, 9)
     run = await runs.find("e1")
@@ -57,30 +57,30 @@ async def test_a_result_is_brought_once(runs: Runs) -> None:  # TG-01
 
 async def test_what_is_brought_to_a_run_in_hand_leaves_it_there(runs: Runs) -> None:
     run, epoch = calling(), await created(runs, calling())
-    assert await runs.deliver_signal("e1", a_word(CALLBACK)) is SignalResult.ACCEPTED
+    assert await runs.deliver_signal("e1", a_signal(CALLBACK)) is SignalResult.ACCEPTED
     assert await overdue(runs, NOON) == []
     assert [word.action for word in (await runs.save(run, epoch)).inbox] == [CALLBACK]
 
 
 async def test_what_is_brought_to_a_run_that_will_be_looked_at_later_makes_it_now(runs: Runs) -> None:
     await let_go(runs, calling(), check_at=LATER)
-    await runs.deliver_signal("e1", a_word(CALLBACK))
+    await runs.deliver_signal("e1", a_signal(CALLBACK))
     assert await overdue(runs, NOON) == ["e1"]
 
 
 async def test_to_a_run_that_is_over_nothing_is_brought(runs: Runs) -> None:
     await let_go(runs, lifecycle.finish(calling(), ExecStatus.FAILED, now=NOON))
-    assert await runs.deliver_signal("e1", a_word(CALLBACK)) is SignalResult.FINISHED
+    assert await runs.deliver_signal("e1", a_signal(CALLBACK)) is SignalResult.FINISHED
     assert await overdue(runs, LATER) == []
 
 
 async def test_what_was_brought_before_a_run_ended_was_brought(runs: Runs) -> None:
     epoch = await created(runs, calling())
-    await runs.deliver_signal("e1", a_word(CALLBACK))
+    await runs.deliver_signal("e1", a_signal(CALLBACK))
     run = await runs.save(calling(), epoch)
     over = lifecycle.finish(journal.record_signals(run, now=NOON), ExecStatus.FAILED, now=NOON)
     assert await runs.finish(over, epoch, check_at=None) is not None
-    assert await runs.deliver_signal("e1", a_word(CALLBACK)) is SignalResult.DUPLICATE
+    assert await runs.deliver_signal("e1", a_signal(CALLBACK)) is SignalResult.DUPLICATE
 
 
 async def test_a_promised_result_that_never_came_is_seen_when_its_time_is_over(runs: Runs) -> None:  # TG-01
@@ -101,7 +101,7 @@ async def test_a_promised_result_that_never_came_is_seen_when_its_time_is_over(r
 
 async def test_a_run_that_was_told_something_does_not_end_before_it_hears_it(runs: Runs) -> None:
     run, epoch = a_run(), await created(runs, a_run())
-    await runs.deliver_signal("e1", a_word("instruct"))
+    await runs.deliver_signal("e1", a_signal("instruct"))
     over = lifecycle.finish(run, ExecStatus.COMPLETED, now=NOON)
     assert await runs.finish(over, epoch, check_at=None) is None
     again = await runs.save(run, epoch)
@@ -158,21 +158,21 @@ async def test_a_run_that_could_not_heed_goals_is_given_none(runs: Runs, why: st
     assert await merge_targets(runs, giver) == ["e1"]
     await runs.save(at_work("e1", minutes=5, run=not_targets()[why]), epoch)
     assert await merge_targets(runs, giver) == []
-    assert not await runs.merge("e1", a_word("goal.add"), giver=giver)
-    assert not await runs.merge("nobody", a_word("goal.add"), giver=giver)
+    assert not await runs.merge("e1", a_signal("goal.add"), giver=giver)
+    assert not await runs.merge("nobody", a_signal("goal.add"), giver=giver)
 
 
 async def test_goals_are_given_once(runs: Runs) -> None:  # SC-13
     giver, other = at_work("e5"), at_work("e1", minutes=5)
     epoch = await created(runs, other)
-    given = await asyncio.gather(*(runs.merge("e1", a_word("goal.add"), giver=giver) for _ in range(5)))
+    given = await asyncio.gather(*(runs.merge("e1", a_signal("goal.add"), giver=giver) for _ in range(5)))
     assert given == [True] * 5
     run = await runs.save(other, epoch)
     assert len(run.inbox) == 1
     over = lifecycle.finish(journal.record_signals(run, now=NOON), ExecStatus.FAILED, now=NOON)
     await runs.finish(over, epoch, check_at=None)
-    assert await runs.merge("e1", a_word("goal.add"), giver=giver)  # it has them
-    assert not await runs.merge("e1", a_word("goal.add", "w2"), giver=giver)
+    assert await runs.merge("e1", a_signal("goal.add"), giver=giver)  # it has them
+    assert not await runs.merge("e1", a_signal("goal.add", "w2"), giver=giver)
 
 
 async def test_what_has_become_of_many_runs_is_said_at_once(runs: Runs) -> None:  # SC-10

@@ -4,13 +4,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.desk import PACE, Desk
-from services.executor.tests.lives import AROUND, at, begun, taken
+from services.executor.tests.fixtures import AROUND, at, new_run, with_outcome
+from services.executor.tests.harness import TIMEOUTS, ScriptedModel, StepHarness, WorkerHarness
 from services.executor.tests.test_prompts import asked
 from services.executor.tests.test_replay import again
-from services.executor.tests.workshop import ScriptedModel, Shop
 
-from executor.adapters.fakes import InMemoryRuns
+from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.agents.facts import facts
 from executor.domain import lifecycle
 from executor.domain.outcomes import Outcome, Recalled
@@ -50,12 +49,12 @@ class Scheduler:
 
 async def looked(run: Run, *, runs: InMemoryRuns | None = None, scheduler: Scheduler | None = None) -> Situation:
     ask: Any = scheduler or Scheduler()
-    return await GatherSituation(runs or InMemoryRuns(), ask)(run)
+    return await GatherSituation(runs=runs or InMemoryRuns(), ask=ask)(run)
 
 
 async def test_what_is_planned_and_what_waits_is_asked_of_the_scheduler() -> None:  # EX-11
     scheduler = Scheduler()
-    around = await looked(begun("clock"), scheduler=scheduler)
+    around = await looked(new_run("clock"), scheduler=scheduler)
     assert [line.rpartition(": ")[2] for line in around.pending.splitlines()] == ["Call Globex", "Initech"]
     assert scheduler.asked == [
         (ListPlans(**OWNER, limit=20), ASK_TIMEOUT_S),
@@ -66,56 +65,56 @@ async def test_what_is_planned_and_what_waits_is_asked_of_the_scheduler() -> Non
 
 async def test_what_has_begun_and_what_has_ended_is_in_the_robots_own_store() -> None:  # EX-11
     runs = InMemoryRuns()
-    earlier = begun("human").with_execution(execution_id="e0", created_at=NOON - timedelta(hours=1))
+    earlier = new_run("human").with_execution(execution_id="e0", created_at=NOON - timedelta(hours=1))
     over = lifecycle.finish(
         earlier.with_execution(execution_id="e9"), ExecStatus.COMPLETED, now=NOON - timedelta(minutes=1)
     )
     for run in (earlier, over):
         assert await runs.create(run, owner="first", until=NOON) == 1
-    around = await looked(begun("clock"), runs=runs)
+    around = await looked(new_run("clock"), runs=runs)
     assert around.pending.splitlines()[-1].startswith("- at work since Monday 2026-03-02 11:00: task.add")
     assert around.happened == "- Monday 2026-03-02 11:59, completed: task.add: Look at Globex"
 
 
 @pytest.mark.parametrize("error", [NoReply("scheduler isn't there"), Permanent("scheduler isn't there")])
 async def test_what_the_scheduler_does_not_say_is_left_out_and_that_is_said(error: Exception) -> None:  # EX-11
-    around = await looked(begun("clock"), scheduler=Scheduler(catalog.LIST_PLANS, error=error))
+    around = await looked(new_run("clock"), scheduler=Scheduler(catalog.LIST_PLANS, error=error))
     assert ("Call Globex" in around.pending, "Initech" in around.pending) == (False, True)
     assert around.missing == ["scheduler isn't there"]
-    run = lifecycle.apply(begun("clock"), Recalled([], surroundings=around), now=NOON)
+    run = lifecycle.apply(new_run("clock"), Recalled([], surroundings=around), now=NOON)
     assert run.execution.notes == ["inspiration: scheduler isn't there"]
     assert "(not known: scheduler isn't there)" in asked(run, Phase.INSPIRATION)[1]
 
 
 async def test_all_instants_are_told_as_the_robots_clocks_show_them() -> None:  # EX-11
     given = TriggerInput(clock=clock_context(NOON, "Asia/Tokyo"))
-    around = await looked(begun("clock", input=given))
+    around = await looked(new_run("clock", input=given))
     assert "waits to begin since Monday 2026-03-02 21:00" in around.pending
-    run = taken(begun("clock", input=given), Recalled([], surroundings=around))
+    run = with_outcome(new_run("clock", input=given), Recalled([], surroundings=around))
     again = Run.model_validate_json(run.model_dump_json())
     assert "Since Monday 2026-02-23 21:00, newest first" in asked(again, Phase.INSPIRATION)[1]
 
 
 def test_only_a_clock_run_looks_around() -> None:  # EX-11
-    first = {type: lifecycle.next_step(begun(type)) for type in ("clock", "human", "event")}
-    assert {type: isinstance(step, RecallLessons) and step.look_around for type, step in first.items()} == {
+    first = {type: lifecycle.next_step(new_run(type)) for type in ("clock", "human", "event")}
+    assert {type: isinstance(step, RecallLessons) and step.with_situation for type, step in first.items()} == {
         "clock": True, "human": False, "event": False,
     }  # fmt: skip
     assert {describe(step) for step in first.values()} == {"RecallLessons"}  # as older trails have it
 
 
 def test_the_inspiration_agent_is_told_all_of_it_and_the_others_nothing() -> None:  # EX-11
-    _, question = asked(at(Phase.INSPIRATION, run=begun("clock")), Phase.INSPIRATION)
+    _, question = asked(at(Phase.INSPIRATION, run=new_run("clock")), Phase.INSPIRATION)
     assert question == (
         "## Pending\n- paused: Globex\n\n## Since then\nSince Sunday 2026-03-01 12:00, newest first:\n- it rained\n\n"
         "## Lessons of earlier runs\n(nothing yet)\n\nWrite the report."
     )
     for phase in (Phase.GOALS, Phase.TASKS):
-        assert "it rained" not in asked(at(phase, run=begun("clock")), phase)[1]
+        assert "it rained" not in asked(at(phase, run=new_run("clock")), phase)[1]
 
 
 def test_where_there_is_nothing_the_agent_is_told_so() -> None:  # EX-11
-    run = taken(begun("clock"), Recalled([], surroundings=Situation(since=NOON)))
+    run = with_outcome(new_run("clock"), Recalled([], surroundings=Situation(since=NOON)))
     _, question = asked(run, Phase.INSPIRATION)
     assert question.startswith(
         "## Pending\n(nothing)\n\n## Since then\nSince Monday 2026-03-02 12:00, newest first:\n(n"
@@ -123,7 +122,7 @@ def test_where_there_is_nothing_the_agent_is_told_so() -> None:  # EX-11
 
 
 def test_a_run_that_was_begun_before_there_were_surroundings_loads_and_goes_on() -> None:
-    run = taken(begun("clock"), Recalled([]))
+    run = with_outcome(new_run("clock"), Recalled([]))
     old = run.model_dump(mode="json")
     del old["surroundings"]
     loaded = Run.model_validate(old)
@@ -137,7 +136,7 @@ WORDS = ["## Summary\nquiet", "## Goals\n1. Score it", '{"nothing_to_do": "all i
 
 
 async def test_a_clock_run_replays_to_the_same_execution() -> None:  # F24 EX-11
-    run = await Shop(ScriptedModel(*WORDS)).over(begun("clock"))
+    run = await StepHarness(ScriptedModel(*WORDS)).over(new_run("clock"))
     assert run.surroundings == AROUND
     answer = again(run)
     assert (answer.same, answer.difference) == (True, "")
@@ -145,7 +144,7 @@ async def test_a_clock_run_replays_to_the_same_execution() -> None:  # F24 EX-11
 
 
 async def test_a_trail_from_before_there_were_surroundings_replays_too() -> None:  # F24
-    run = await Shop(ScriptedModel(*WORDS)).over(begun("clock"))
+    run = await StepHarness(ScriptedModel(*WORDS)).over(new_run("clock"))
     first, *rest = run.unsaved
     assert isinstance(first.data, dict)
     data = {name: value for name, value in first.data.items() if name != "surroundings"}
@@ -153,36 +152,36 @@ async def test_a_trail_from_before_there_were_surroundings_replays_too() -> None
     assert again(older).same
 
 
-def looking(desk: Desk, seen: list[Situation | None]) -> None:
+def looking(harness: WorkerHarness, seen: list[Situation | None]) -> None:
     """Each look shows something else; `seen` are those that a report was made from."""
 
     async def step(run: Run, step: Step) -> Outcome:
         if isinstance(step, RecallLessons):
-            return Recalled([], surroundings=AROUND.model_copy(update={"happened": f"look {len(desk.steps)}"}))
+            return Recalled([], surroundings=AROUND.model_copy(update={"happened": f"look {len(harness.steps)}"}))
         if isinstance(step, AskAgent) and step.phase is Phase.INSPIRATION:
             seen.append(run.surroundings)
             if len(seen) == 1:
                 raise ConnectionError("this worker dies")
-        return await desk.well(run, step)
+        return await harness.succeed(run, step)
 
-    desk.doing = step
+    harness.run_step = step
 
 
 async def test_what_was_seen_is_saved_before_the_report_is_made() -> None:  # EX-11 F9
-    desk, seen = Desk(), list[Situation | None]()
-    looking(desk, seen)
+    harness, seen = WorkerHarness(), list[Situation | None]()
+    looking(harness, seen)
     with pytest.raises(ConnectionError):
-        await desk.drive.start(begun("clock"))
-    assert (await desk.found()).surroundings is not None
-    desk.clock.forward(PACE.lease)
-    await desk.worker("second").start(begun("clock"))
+        await harness.worker.start(new_run("clock"))
+    assert (await harness.run()).surroundings is not None
+    harness.clock.forward(TIMEOUTS.lease)
+    await harness.new_worker("second").start(new_run("clock"))
     assert [around and around.happened for around in seen] == ["look 1"] * 2
-    assert desk.steps.count("RecallLessons") == 1
-    assert (await desk.found()).execution.inspiration is not None
+    assert harness.steps.count("RecallLessons") == 1
+    assert (await harness.run()).execution.inspiration is not None
 
 
 async def test_a_dry_clock_run_looks_around_too() -> None:  # EX-08 EX-11
-    dry = begun("clock", robot=a_robot(config={"executor": {"mode": "dryrun"}}))
+    dry = new_run("clock", robot=a_robot(config={"executor": {"mode": "dryrun"}}))
     step = lifecycle.next_step(dry)
     assert isinstance(step, RecallLessons)
-    assert step.look_around
+    assert step.with_situation

@@ -1,4 +1,4 @@
-"""Runs at any point of their lives, made by the domain itself from the answers of everybody it asks."""
+"""Runs at any point of their lives, made by the domain itself from the outcomes of its steps."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,6 +16,7 @@ from executor.domain.outcomes import (
     Progressed,
     Recalled,
     RulesAnswered,
+    StepFailed,
     TaskAnswered,
     Used,
     VerdictGiven,
@@ -64,7 +65,7 @@ AROUND = Situation(pending="- paused: Globex", since=NOON - timedelta(days=1), h
 DELIVERED = DeliveryResult(request_id="r1", content=CONTENT, success=True)
 
 
-def begun(type: str = "event", *, robot: Robot | None = None, **trigger: Any) -> Run:
+def new_run(type: str = "event", *, robot: Robot | None = None, **trigger: Any) -> Run:
     given: TriggerReceivedV1 = a_trigger(type=type, **trigger)
     return phases.begin("e1", given, robot or a_robot(), now=NOON, traceparent="00-trace")
 
@@ -74,7 +75,7 @@ def a_task(number: int, **fields: Any) -> Task:
     return Task.model_validate(given | fields)
 
 
-def answer(run: Run, step: Step, *, tasks: int = 2, expected: str = "") -> Progressed:
+def outcome_of(run: Run, step: Step, *, tasks: int = 2, expected: str = "") -> Progressed:
     """What comes of a step when everything goes well."""
     match step:
         case AskAgent(phase):
@@ -84,7 +85,7 @@ def answer(run: Run, step: Step, *, tasks: int = 2, expected: str = "") -> Progr
         case CompareGoals():
             return GoalsCompared(GoalsReply(decision=DedupDecision.PROCEED))
         case RecallLessons():
-            return Recalled([], note="without lessons", surroundings=AROUND if step.look_around else None)
+            return Recalled([], note="without lessons", surroundings=AROUND if step.with_situation else None)
         case RequestDelivery():
             return DeliveryTaken(DELIVERED)
         case RequestLearning():
@@ -117,7 +118,7 @@ def answer_about_a_task(step: RunTurn | CheckRules | RequestVerdict | BeginCalls
             return VerdictGiven(validation_id, task.id, GOOD, None)
 
 
-def taken(run: Run, outcome: Outcome) -> Run:
+def with_outcome(run: Run, outcome: Outcome) -> Run:
     """`outcome` applied, after the run has been put to wait if that is what its step does."""
     step = lifecycle.next_step(run)
     if isinstance(step, RequestVerdict | RequestDelivery | RequestLearning):
@@ -125,7 +126,7 @@ def taken(run: Run, outcome: Outcome) -> Run:
     return lifecycle.apply(run, outcome, now=NOON)
 
 
-def lived(run: Run, *, until: type[object] | Phase | None = None, **answers: Any) -> tuple[Run, list[Step]]:
+def advance_until(run: Run, *, until: type[object] | Phase | None = None, **answers: Any) -> tuple[Run, list[Step]]:
     """All goes well, until a step of this kind (or phase) is next; the run, and the steps that were taken."""
     steps: list[Step] = []
     while True:
@@ -137,17 +138,17 @@ def lived(run: Run, *, until: type[object] | Phase | None = None, **answers: Any
         steps.append(step)
         if isinstance(step, Finish):
             return lifecycle.finish(run, step.status, now=NOON), steps
-        run = taken(run, answer(run, step, **answers))
+        run = with_outcome(run, outcome_of(run, step, **answers))
 
 
 def at(until: type[object] | Phase, *, run: Run | None = None, **answers: Any) -> Run:
     """A run that is about to take a step of this kind."""
-    return lived(run or begun(), until=until, **answers)[0]
+    return advance_until(run or new_run(), until=until, **answers)[0]
 
 
 def on_the_way(until: type[object] | Phase) -> Run:
     """A clock run with two tasks that both need a semantic verdict, about to take that step."""
-    return at(until, run=begun("clock"), expected="a result")
+    return at(until, run=new_run("clock"), expected="a result")
 
 
 EQUIPPED = a_robot(
@@ -179,25 +180,52 @@ def a_process_task(number: int, **fields: Any) -> Task:
 
 def with_tasks(*tasks: Task, robot: Robot = EQUIPPED, run: Run | None = None) -> Run:
     """A run that is about to begin with these tasks."""
-    return taken(at(Phase.TASKS, run=run or begun(robot=robot)), Planned(list(tasks), []))
+    return with_outcome(at(Phase.TASKS, run=run or new_run(robot=robot)), Planned(list(tasks), []))
 
 
-def well(run: Run, **answers: Any) -> Run:
+def advance(run: Run, **answers: Any) -> Run:
     """The run after its next step, which goes well."""
-    return taken(run, answer(run, lifecycle.next_step(run), **answers))
+    return with_outcome(run, outcome_of(run, lifecycle.next_step(run), **answers))
 
 
-def a_word(action: str, text: str = "", **fields: Any) -> Signal:
+def a_signal(action: str, text: str = "", **fields: Any) -> Signal:
     messages = [{"content": text}] if text else []
     given = {"id": f"w-{action}", "action": action, "messages": messages, "at": NOON}
     return Signal.model_validate(given | fields)
 
 
-def told(run: Run, action: str, text: str = "", *, at: datetime = NOON, **fields: Any) -> Run:
+def signalled(run: Run, action: str, text: str = "", *, at: datetime = NOON, **fields: Any) -> Run:
     """The run after one word."""
-    return control.apply_signal(run, a_word(action, text, **fields), now=at)
+    return control.apply_signal(run, a_signal(action, text, **fields), now=at)
 
 
 def effect(run: Run) -> str:
     """What came of the last word."""
     return run.execution.interventions[-1].effect
+
+
+MERGE = GoalsReply(decision=DedupDecision.MERGE, reason="it is at it", into="e0", goals="the rest")
+
+
+def deduping() -> Robot:
+    config = EQUIPPED.robot_config
+    dedup = config.dedup.model_copy(update={"on": True})
+    return EQUIPPED.model_copy(update={"robot_config": config.model_copy(update={"dedup": dedup})})
+
+
+def comparing(**trigger: Any) -> Run:
+    return at(CompareGoals, run=new_run(robot=deduping(), **trigger))
+
+
+def merging(**fields: Any) -> Run:
+    return with_outcome(comparing(), GoalsCompared(MERGE.model_copy(update=fields)))
+
+
+def failed(run: Run) -> Run:
+    return with_outcome(run, StepFailed("no connector"))
+
+
+def an_earlier(run_id: str, *, minutes: int = 5, run: Run | None = None) -> Run:
+    """A run of the same robot that began before."""
+    run = run or at(RunTurn)
+    return run.with_execution(execution_id=run_id, created_at=NOON - timedelta(minutes=minutes))

@@ -79,7 +79,7 @@ def kinds(model: OpenAIServer) -> Counter[str]:
     return Counter(kind(asked) for asked in model.asked)
 
 
-class World:
+class Harness:
     """`verdict`, `rules` and `recall` say what the others answer; a service named in `silent` takes what it
     is asked, says nothing, and is put on the list of those that `ignored` a request."""
 
@@ -115,7 +115,7 @@ class World:
         return app
 
     @contextlib.asynccontextmanager
-    async def neighbours(self) -> AsyncIterator["World"]:
+    async def neighbours(self) -> AsyncIterator["Harness"]:
         for name, router in self._routers().items():
             self.services[name].include(router)
         for service in self.services.values():

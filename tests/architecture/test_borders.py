@@ -18,6 +18,7 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     (f"{CLI}demo/", "subscribe"): "plays a program outside, which sees what any feed client sees",
     (f"{CLI}timestamps.py", "now"): "a command speaks of its user's clock",
     (f"{BUS}testing/", "ack"): "the server in memory, at the other end of what the failure policy decides",
+    (f"{BUS}testing/", "now"): "a bus in memory stamps its messages as a server does",
 }
 """(folder, what it calls) → why it may."""
 

@@ -19,8 +19,8 @@ SENT = "the digest of a body that its sender knows, to see whether it is the sam
 STORED = "the digest of a stored object, to see whether it is whole: its reader has it"
 ELSEWHERE = {
     ("trigger_gateway", "first.digest != digest"): SENT,
-    ("trigger_gateway", "entry.digest != digest"): SENT,
     ("rota_common", "digest.hexdigest() != stored.sha256"): STORED,
+    ("rota_common", "hashlib.sha256(raw).hexdigest() != text.ref.sha256"): STORED,
     ("rota_common", "sha256(raw).hexdigest() != text.ref.sha256"): STORED,
     ("rota_common", "sha256(content).hexdigest() != stored.sha256"): STORED,
 }

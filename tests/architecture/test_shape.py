@@ -14,6 +14,7 @@ from tests.architecture.sources import (
     all_sources,
     classes,
     functions,
+    imports,
     installed,
     nodes,
     statements,
@@ -97,13 +98,46 @@ def test_attributes_are_assigned_one_by_one() -> None:
     assert not found, "a dataclass, or an assignment for each\n" + "\n".join(found)
 
 
+PARTS = {
+    "handlers.py": "build_handlers",
+    "ports.py": "Adapters",
+    "adapters/real.py": "real",
+    "adapters/in_memory.py": "in_memory",
+}
+"""Module of a service → the function or class that it must define."""
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_has_the_parts_of_every_service(service: str) -> None:
+    folder = f"services/{service}/src/{service.replace('-', '_')}/"
+    defined = {
+        source.name.removeprefix(folder): {getattr(node, "name", "") for node in source.tree.body}
+        for source in installed()
+        if source.name.startswith(folder)
+    }
+    missing = [f"{part}: {name}" for part, name in PARTS.items() if name not in defined.get(part, ())]
+    assert not missing, f"{folder} lacks\n" + "\n".join(missing)
+    assert any("UseCases" in names for names in defined.values()), f"{folder} lacks the class UseCases"
+
+
+def test_fakes_stay_out_of_production() -> None:
+    found = [
+        f"{source.name}:{line}: {name}"
+        for source in installed()
+        if "in_memory" not in source.stem and "/rota_common/testing/" not in source.name
+        for line, name in imports(source)
+        if re.search(r"\.in_memory|\.testing\b", name)
+    ]
+    assert not found, "what runs in production imports no fake\n" + "\n".join(found)
+
+
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_is_built_from_settings_runtime_and_adapters(service: str) -> None:
     package = service.replace("-", "_")
     app = next(source for source in installed() if source.name == f"services/{service}/src/{package}/app.py")
     build = next(node for node in functions(app) if node.name == "build")
     assert [one.arg for one in build.args.posonlyargs + build.args.args] == ["settings"]
-    assert {one.arg for one in build.args.kwonlyargs} == {"runtime", "adapters"}
+    assert {one.arg for one in build.args.kwonlyargs} - {"environ"} == {"runtime", "adapters"}
 
 
 def test_a_module_s_docstring_names_what_it_is() -> None:

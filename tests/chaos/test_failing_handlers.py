@@ -1,4 +1,4 @@
-"""Every handler of every service fails now and then, before or after its work: nothing lost, nothing doubled (F1)."""
+"""Handlers of all services that fail now and then, before or after their work: nothing lost, nothing doubled (F1)."""
 
 import asyncio
 from pathlib import Path
@@ -15,13 +15,14 @@ from rota_contracts.messages.execution import ExecStatus, Execution
 from tests.integration.path.whole import Whole, example, whole
 
 LEADS = 12
+pytestmark = pytest.mark.soak
 
 
-async def ended_at_last(system: Whole, woken: dict[str, Any]) -> Execution:
-    """Reading fails now and then too: that is the gateway's 503, and asking again is all it takes."""
+async def ended(system: Whole, started: dict[str, Any]) -> Execution:
+    """Reading fails now and then too: the gateway answers 503, and the next request succeeds."""
     while True:
         try:
-            return await system.ended(woken)
+            return await system.ended(started)
         except ApiError as error:
             if error.status != 503:
                 raise
@@ -38,8 +39,8 @@ async def test_failing_handlers_lose_nothing_and_double_nothing(
         robot = example("lead-processor", system.hooks.url)
         robot["robot_config"]["quota"] = {"max": LEADS, "queue": LEADS}
         await system.api.create_robot(robot)
-        woken = [(await system.post_lead(f"lead-{number}"))["triggers"][0] for number in range(LEADS)]
-        ended = await asyncio.gather(*(ended_at_last(system, each) for each in woken))
+        started = [(await system.post_lead(f"lead-{number}"))["triggers"][0] for number in range(LEADS)]
+        ended = await asyncio.gather(*(ended(system, each) for each in started))
         assert {run.status for run in ended} == {ExecStatus.COMPLETED}, [run.error for run in ended]
         assert len({run.execution_id for run in ended}) == LEADS
         assert sorted(hook.id for hook in system.hooks.received) == sorted({hook.id for hook in system.hooks.received})

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from executor.adapters.fakes import MemoryRuns
+from executor.adapters.fakes import InMemoryRuns
 from executor.adapters.mongo_runs import MongoRuns
 from executor.ports import Runs
 from rota_common.stores.mongo import Mongo
@@ -13,7 +13,7 @@ from rota_common.stores.mongo import Mongo
 @pytest.fixture(params=["memory", "mongo"])
 async def runs(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Runs]:
     if request.param == "memory":
-        yield MemoryRuns()
+        yield InMemoryRuns()
         return
     mongo = Mongo(mongo_url, f"{mongo_prefix}_executor")
     store = MongoRuns(mongo.database)

@@ -160,7 +160,7 @@ async def test_due_clocks_and_unpublished_facts_are_found_by_an_index(
         assert plan["executionStats"]["totalDocsExamined"] == 0
 
 
-async def test_what_was_missed_is_untold_until_it_is_told(clocks: Clocks) -> None:  # SC-07
+async def test_a_missed_run_is_unpublished_until_it_is_marked_as_published(clocks: Clocks) -> None:  # SC-07
     first = a_state()
     too_old = replace(SKIPPED, reason=MissReason.TOO_OLD, count=1)
     await clocks.write([Change(None, first)])

@@ -6,6 +6,7 @@ from prometheus_client import REGISTRY
 from rota_common.testing.samples import NOON
 from rota_contracts.envelope import Event
 from rota_contracts.messages.executor_capacity import ALIVE_S, REPORT_S, ExecutorReportedV1
+from rota_contracts.model import ALL
 from scheduler.capacity import Capacity
 
 
@@ -21,7 +22,7 @@ class Time:
 
 
 def report(capacity: int, executor: str = "e1") -> Event[ExecutorReportedV1]:
-    data = ExecutorReportedV1(team_id="_all_", member_id="_all_", executor_id=executor, capacity=capacity, at=NOON)
+    data = ExecutorReportedV1(team_id=ALL, member_id=ALL, executor_id=executor, capacity=capacity, at=NOON)
     return Event(id="x", type="x", source="executor", time=NOON, data=data)
 
 

@@ -32,8 +32,6 @@ from rota_contracts.messages.learning import LearningRequestedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.model import ALL, Payload
 
-"""In the place of a member's name: all robots of the team."""
-
 
 class EventPublisher:
     def __init__(self, publish: Publish, blobs: Blobs, clock: Clock) -> None:

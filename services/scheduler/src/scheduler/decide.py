@@ -86,7 +86,7 @@ def decide(intake: Intake, snapshot: Snapshot, queue_state: QueueState, *, pool:
     for stored in intake.due:
         _decide_due(stored, snapshot, queue_state, batch, now)
     for request in intake.cancel_requests:
-        _cancel(request.question, _stopped(request.question.reason), queue_state, batch)
+        _cancel(request.question, stop_refusal(request.question.reason), queue_state, batch)
         batch.answered.append(request.request_id)
     give_slots(batch, queue_state, pool=pool, now=now)
     return batch
@@ -109,7 +109,7 @@ def robots_woken(batch: Batch, repeated: Sequence[StoredTrigger]) -> list[Key]:
     return sorted({(each.team_id, each.member_id) for each in woken if each.type is TriggerType.CLOCK})
 
 
-def _stopped(reason: str) -> Refusal:
+def stop_refusal(reason: str) -> Refusal:
     return Refusal(RejectReason.STOPPED, f"it was stopped before it began{f': {reason}' if reason else ''}")
 
 

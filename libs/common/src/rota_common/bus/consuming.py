@@ -1,7 +1,7 @@
-"""Taking messages from a durable consumer and settling each as the failure policy says.
+"""Consumers: messages of a durable consumer are handled, and acknowledged or returned by the failure policy.
 
 FastStream's own pull subscriber prefetches and, while it stops, swallows messages until their ack wait is over; so the
-loop below asks for one message at a time, only when a slot is free, and hands back what arrives too late.
+loop below fetches one message at a time, only when a slot is free, and returns one that arrives too late.
 """
 
 import asyncio
@@ -36,9 +36,9 @@ RECOVER_S = 0.5
 
 @dataclass(frozen=True)
 class ChannelHandler:
-    """A handler of a channel. `slots` handlers run at once; `gate` holds the pull back while it is not set.
+    """The handler of a channel. `slots` messages are handled at once; while `gate` is not set, none is fetched.
 
-    `when_buried` answers whoever waits for this message before it is buried, so that nobody waits for ever.
+    `when_buried` runs before a message is buried, so that it can publish the failure to those that wait for a result.
     """
 
     channel: Channel[Any]
@@ -50,7 +50,7 @@ class ChannelHandler:
 
 @dataclass
 class Worker:
-    """Runs one subscription of one service."""
+    """Runs the handler of a channel for one service."""
 
     handler: ChannelHandler
     service: str
@@ -70,7 +70,7 @@ class Worker:
         self._log = logger(service=self.service, channel=channel.name)
 
     async def run(self) -> None:
-        """Pull until `stop`; survives every outage of the server."""
+        """Fetch messages until `stop`, through every outage of the server."""
         free = asyncio.Semaphore(self.handler.slots)
         source: JetStreamContext.PullSubscription | None = None
         while not self._stopping.is_set():
@@ -97,7 +97,7 @@ class Worker:
                 task.add_done_callback(lambda _: free.release())
 
     async def stop(self, timeout: float) -> None:
-        """Take nothing new; give what runs `timeout` seconds, then hand it back."""
+        """Fetch nothing more; give running handlers `timeout` seconds, then return their messages."""
         self._stopping.set()
         if self._running:
             _, late = await asyncio.wait(self._running, timeout=timeout)
@@ -128,7 +128,7 @@ class Worker:
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
     async def _process(self, message: Msg) -> None:
-        """Handle one message and say what became of it, in one line of the log."""
+        """Handle one message, and log its outcome in one line."""
         started, beat = perf_counter(), asyncio.create_task(self._beat(message))
         facts: dict[str, Any] = {"deliveries": message.metadata.num_delivered, "subject": message.subject}
         try:
@@ -137,7 +137,7 @@ class Worker:
             outcome = "handed back"
             with contextlib.suppress(NatsError):
                 await hand_back(message)
-        except Exception as error:  # settling itself failed: the server is away, and will deliver it again
+        except Exception as error:  # the acknowledgement failed: the server is down, and will redeliver the message
             outcome, facts["reason"] = "unsettled", repr(error)
         finally:
             beat.cancel()
@@ -145,8 +145,8 @@ class Worker:
         channel = self.handler.channel.name
         metrics.MESSAGES.labels(self.service, channel, outcome).inc()
         metrics.HANDLING_SECONDS.labels(self.service, channel).observe(seconds)
-        say = self._log.info if outcome == "done" else self._log.warning
-        say("handled", outcome=outcome, seconds=round(seconds, 4), **facts)
+        log = self._log.info if outcome == "done" else self._log.warning
+        log("handled", outcome=outcome, seconds=round(seconds, 4), **facts)
 
     async def _attempt(self, message: Msg, facts: dict[str, Any]) -> str:
         channel, event = self.handler.channel, None

@@ -1,4 +1,4 @@
-"""A team's named subscribers: their keys, their durable consumers in the feed, and the server's news of them."""
+"""The administration of feed clients: their keys, their durable consumers, and reloads of the server."""
 
 import asyncio
 import contextlib
@@ -33,12 +33,12 @@ NAME: TypeAdapter[str] = TypeAdapter(Name)
 
 
 class FeedClientError(ValueError):
-    """What was asked for can't be done; says why."""
+    """The change is not possible, with the reason."""
 
 
 @dataclass(frozen=True)
 class FeedClient:
-    """`waiting` messages it hasn't read, `unacknowledged` ones it has; None when it has no consumer."""
+    """A feed client with its unread and its unacknowledged messages; None if it has no consumer."""
 
     team: str
     name: str
@@ -48,21 +48,22 @@ class FeedClient:
 
 @dataclass(frozen=True)
 class FeedClients:
-    """`folder` has the configuration and the keys of the server at `url`."""
+    """The feed clients of the server at `url`, whose configuration and keys are in `folder`."""
 
     folder: Folder
     url: str
 
     async def add(self, team: str, name: str, *, since: datetime | None = None) -> str:
-        """Its seed, which is kept nowhere else. It reads what is delivered from now on, or what the stream has `since`.
+        """Add a client, and return its seed, which is stored nowhere. It reads the deliveries from now on, or from
+        `since`.
 
-        The server is told; who is connected stays so. Raises SubscriberError when there is one of this name.
+        Reloads the server; connections stay open. Raises FeedClientError if the name is taken.
         """
         for one in (team, name):
             _check(one)
         accounts = self.folder.accounts()
         if name in accounts.teams.get(team, {}):
-            raise FeedClientError(f"team {team} has a subscriber {name} already: remove it, or choose another name")
+            raise FeedClientError(f"team {team} has a feed client {name} already: remove it, or choose another name")
         seed, public = new_key()
         # The consumer first: once the key works, there is something to read.
         async with self._jetstream() as jetstream:
@@ -73,7 +74,7 @@ class FeedClients:
         return seed
 
     async def remove(self, team: str, name: str) -> None:
-        """Its key opens nothing any more, and what it hasn't read is forgotten; the team's other ones stay."""
+        """Revoke the client's key and remove its consumer; the team's other clients stay."""
         accounts = self._with(team, name)
         names = {other: key for other, key in accounts.teams[team].items() if other != name}
         teams = {**accounts.teams, team: names} if names else {t: n for t, n in accounts.teams.items() if t != team}
@@ -84,7 +85,7 @@ class FeedClients:
                 await jetstream.delete_consumer(FEED, feed_durable(team, name))
 
     async def rewind(self, team: str, name: str, *, since: datetime) -> None:
-        """Let it read again all that the stream has since then: its consumer is made anew."""
+        """Let the client read again from `since` on: its consumer is replaced."""
         self._with(team, name)
         async with self._jetstream() as jetstream:
             with contextlib.suppress(NotFoundError):
@@ -92,16 +93,16 @@ class FeedClients:
             await _make(jetstream, team, name, since)
 
     async def listed(self, team: str = "") -> list[FeedClient]:
-        """Those of one team, or of all."""
+        """The clients of one team, or of all."""
         accounts = self.folder.accounts()
         wanted = [(of, name) for of, names in sorted(accounts.teams.items()) for name in sorted(names)]
         async with self._jetstream() as jetstream:
             return [await _state(jetstream, of, name) for of, name in wanted if team in ("", of)]
 
     async def reload(self) -> int:
-        """Tell every server of the cluster to read its configuration again; how many did. Who is connected stays so.
+        """Reload the configuration of every server of the cluster, and return their number. Connections stay open.
 
-        Raises SubscriberError when one of them won't.
+        Raises FeedClientError if a server rejects it.
         """
         client = await self._connect(SYSTEM_USER)
         try:
@@ -109,7 +110,7 @@ class FeedClients:
             for server in servers * RELOADS:
                 reply = await client.request(f"$SYS.REQ.SERVER.{server}.RELOAD", timeout=TIMEOUT_S)
                 if error := json.loads(reply.data).get("error"):
-                    raise FeedClientError(f"the NATS server refuses its configuration: {error}")
+                    raise FeedClientError(f"the NATS server rejects its configuration: {error}")
             return len(servers)
         finally:
             await client.close()
@@ -117,7 +118,7 @@ class FeedClients:
     def _with(self, team: str, name: str) -> Accounts:
         accounts = self.folder.accounts()
         if name not in accounts.teams.get(team, {}):
-            raise FeedClientError(f"team {team} has no subscriber {name}: see `rota feed_clients list`")
+            raise FeedClientError(f"team {team} has no feed client {name}: see `rota subscribers list`")
         return accounts
 
     async def _connect(self, user: str) -> Client:
@@ -162,17 +163,17 @@ async def _state(jetstream: JetStreamContext, team: str, name: str) -> FeedClien
 
 
 async def _servers(client: Client) -> list[str]:
-    """The ids of all servers: the first that answers says how many there are."""
+    """The ids of all servers: the first reply holds their number."""
     inbox = client.new_inbox()
     answers = await client.subscribe(inbox)
     await client.publish("$SYS.REQ.SERVER.PING", reply=inbox)
     found: list[str] = []
     expected = 1
-    with contextlib.suppress(NatsTimeout, asyncio.TimeoutError):  # one that doesn't answer reads it when it starts
+    with contextlib.suppress(NatsTimeout, asyncio.TimeoutError):  # one that is down reads it when it starts
         while len(found) < expected:
             answer = json.loads((await answers.next_msg(timeout=TIMEOUT_S)).data)
             found.append(answer["server"]["id"])
             expected = max(expected, answer["statsz"].get("active_servers", 1))
     if not found:
-        raise FeedClientError(f"expected an answer of the NATS server within {TIMEOUT_S} s: none came")
+        raise FeedClientError(f"expected a reply of the NATS server within {TIMEOUT_S} s, got none")
     return found

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _done(feed_clients: FeedClients, given: argparse.Namespace) -> list[str]:
-    """What there is to tell; for a new one its seed, which is kept nowhere."""
+    """Do it, and return the lines to print; for a new client its seed, which is stored nowhere."""
     match given.verb:
         case "add":
             return [await feed_clients.add(given.team, given.name, since=given.since)]

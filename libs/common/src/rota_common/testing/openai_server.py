@@ -31,7 +31,7 @@ class ModelRequest:
 
     @property
     def words(self) -> str:
-        """What the model is asked, without its system prompt."""
+        """The prompt without the system prompt."""
         return "\n".join(str(each["content"]) for each in self.body["messages"] if each["role"] != "system")
 
 
@@ -75,14 +75,16 @@ class OpenAIServer:
         self.asked: list[ModelRequest] = []
         self._more = asyncio.Condition()
 
-    async def heard(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[ModelRequest]:
-        """The requests, once there are at least `count`; TimeoutError says how many came."""
+    async def received(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[ModelRequest]:
+        """The requests, once there are at least `count`; TimeoutError names the number received."""
         try:
             async with self._more:
                 await asyncio.wait_for(self._more.wait_for(lambda: len(self.asked) >= count), timeout)
         except TimeoutError:
             raise TimeoutError(f"expected {count} requests within {timeout} s, got {len(self.asked)}") from None
         return self.asked
+
+    heard = received  # goes with its last use
 
     async def complete(self, request: Request) -> Response:
         asked = ModelRequest(await request.json(), dict(request.headers))

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from httpx import AsyncClient
+
 from delivery_center.adapters.aiosmtplib_email import AiosmtplibEmail, mail_server
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
 from delivery_center.adapters.mail_message import Composer
@@ -33,6 +35,8 @@ def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Ad
     service.probe("mongo", connection.ping)
     suppressions = _prepared(service, MongoSuppressions(connection.database))
     files = Attachments(service.bus)
+    client = webhook_client()
+    service.on_stop(client.aclose)
     return Adapters(
         deliveries=_prepared(service, MongoDeliveries(connection.database, keep=timedelta(days=settings.keep_days))),
         failing_targets=_prepared(service, MongoTargets(connection.database)),
@@ -44,7 +48,7 @@ def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Ad
         files=files,
         channels={
             DeliveryType.EMAIL: email_channel(settings, files, suppressions, environ),
-            DeliveryType.WEBHOOK: webhook_channel(settings, service, environ),
+            DeliveryType.WEBHOOK: webhook_channel(settings, client, environ),
         },
     )
 
@@ -54,10 +58,8 @@ def _prepared(service: Service, store: Store) -> Store:
     return store
 
 
-def webhook_channel(settings: Settings, service: Service, environ: Mapping[str, str]) -> Channel[Any]:
+def webhook_channel(settings: Settings, client: AsyncClient, environ: Mapping[str, str]) -> Channel[Any]:
     """`environ` resolves references like `$ENV.NAME`."""
-    client = webhook_client()
-    service.on_stop(client.aclose)
     # A robot's owner chooses the variables; our own (addresses, passwords) must not leave in a header.
     theirs = {name: value for name, value in environ.items() if not name.startswith(OWN_VARIABLES)}
     allowed = networks(settings.allow_private_targets)

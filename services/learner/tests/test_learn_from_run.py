@@ -1,34 +1,16 @@
-"""What is learnt from a run, and what is said when nothing is."""
+"""Lessons from a run: taken from the agent's answer, saved, and given to the memory."""
 
-import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from services.learner.tests import harness
+from services.learner.tests.harness import NOON, WELL
 
-from learner.adapters.in_memory import (
-    InMemoryHistory,
-    InMemoryKnowledge,
-    InMemoryLessons,
-    InMemoryRobots,
-    ScriptedAgents,
-)
+from learner.adapters.in_memory import InMemoryKnowledge, InMemoryLessons
 from learner.domain import RunLessons
-from learner.forget_robot import ForgetRobot
-from learner.learn_from_run import LearnFromRun
-from rota_contracts.messages.learning import LearningCompletedV1, LearningRequestedV1, Lesson, LessonType
-from rota_contracts.robots.robot import Robot
+from rota_contracts.messages.learning import LearningCompletedV1, Lesson, LessonType
 
-NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-WELL = {
-    "role": "Lead processor",
-    "trigger": "event lead.created",
-    "status": "completed",
-    "goals": "Score the lead",
-    "tasks": [{"description": "score it", "status": "completed", "output": "91/100"}],
-    "delivered": "HOT: Acme",
-}
 BADLY = {
     "role": "Lead processor",
     "trigger": "event lead.created",
@@ -45,38 +27,18 @@ ANSWER = {
 }
 
 
-def request(**fields: Any) -> LearningRequestedV1:
-    given = {"team_id": "acme", "member_id": "leads", "execution_id": "e1", "summary": WELL}
-    return LearningRequestedV1.model_validate(given | fields)
+def Learner(answer: Any = ANSWER, **given: Any) -> harness.Learner:  # noqa: N802  # reads as a class
+    return harness.Learner(answer, **given)
 
 
-class Learner:
-    """The use cases, wired to dictionaries."""
-
-    def __init__(self, answer: Any = ANSWER, *, error: str = "", lessons: InMemoryLessons | None = None) -> None:
-        self.agents = ScriptedAgents(answer if isinstance(answer, str) else json.dumps(answer), error=error)
-        self.lessons, self.knowledge, self.robots = lessons or InMemoryLessons(), InMemoryKnowledge(), InMemoryRobots()
-        self._learn = LearnFromRun(self.agents, self.lessons, self.knowledge, self.robots, timeout=60)
-        self.forget = ForgetRobot(self.lessons, InMemoryHistory())
-        self.robot(1)
-
-    def robot(self, rev: int, *, deleted: bool = False) -> None:
-        names = {"team_id": "acme", "member_id": "leads"}
-        definition = {**names, "rev": rev, "deleted": deleted, "robot_config": {"identity": {"role": "x"}}}
-        self.robots.robots["acme", "leads"] = Robot.model_validate(definition)
-
-    async def learn(self, **fields: Any) -> LearningCompletedV1:
-        return await self._learn(request(**fields), NOON)
-
-
-def said(fact: LearningCompletedV1) -> list[tuple[str, str]]:
+def contents(fact: LearningCompletedV1) -> list[tuple[str, str]]:
     return [(lesson.type, lesson.content) for lesson in fact.lessons]
 
 
 async def test_the_agents_lessons_are_saved_and_remembered() -> None:  # LE-01, LE-02, LE-05
     learner = Learner()
     fact = await learner.learn()
-    assert said(fact) == [
+    assert contents(fact) == [
         ("execution", "Scoring worked."),
         ("insight", "Acme buys in March."),
         ("feedback", "Ask for the budget."),
@@ -86,7 +48,7 @@ async def test_the_agents_lessons_are_saved_and_remembered() -> None:  # LE-01, 
     assert (fact.skipped, fact.error) == (None, None)
 
 
-async def test_the_agent_is_told_of_the_run() -> None:  # LE-01, LE-05
+async def test_the_agent_sees_the_run() -> None:  # LE-01, LE-05
     learner = Learner()
     await learner.learn(types=["insight", "feedback"])
     (call,) = learner.agents.calls
@@ -105,7 +67,7 @@ async def test_the_agent_is_told_of_the_run() -> None:  # LE-01, LE-05
     assert "`execution`" not in text
 
 
-async def test_a_long_run_is_told_in_part() -> None:
+async def test_the_agent_sees_a_long_run_in_part() -> None:
     learner = Learner()
     task = {"description": "d", "status": "completed", "output": "x" * 2000}
     await learner.learn(summary={**WELL, "tasks": [task] * 100})
@@ -123,10 +85,10 @@ async def test_a_failed_run_teaches_too() -> None:  # DEC-33
 
 async def test_only_the_wanted_types_are_kept() -> None:  # LE-03
     fact = await Learner().learn(types=["insight"])
-    assert said(fact) == [("insight", "Acme buys in March.")]
+    assert contents(fact) == [("insight", "Acme buys in March.")]
 
 
-async def test_nothing_is_learnt_where_no_type_is_wanted() -> None:  # LE-03
+async def test_without_wanted_types_nothing_is_learnt() -> None:  # LE-03
     learner = Learner()
     fact = await learner.learn(types=[])
     assert (fact.skipped, fact.lessons, fact.error) == ("no type of lesson is wanted", [], None)
@@ -141,7 +103,7 @@ async def test_nothing_is_learnt_where_no_type_is_wanted() -> None:  # LE-03
         [],
     ],
 )
-async def test_what_is_no_lesson_is_left_out(listed: list[Any]) -> None:
+async def test_malformed_lessons_are_left_out(listed: list[Any]) -> None:
     fact = await Learner({"lessons": listed}).learn()
     assert (fact.lessons, fact.error, fact.skipped) == ([], None, None)
 
@@ -187,7 +149,7 @@ async def test_an_unreadable_answer_leaves_a_lesson_made_by_rule(
     answer: str, summary: dict[str, Any], types: list[str], own: list[tuple[str, str]]
 ) -> None:
     fact = await Learner(answer).learn(summary=summary, types=types)
-    assert said(fact) == own
+    assert contents(fact) == own
     assert fact.error is not None
     assert 'expected a JSON object with "lessons"' in fact.error
 
@@ -200,7 +162,7 @@ async def test_a_deleted_robot_learns_nothing() -> None:  # LE-07
     assert learner.agents.calls == []
 
 
-async def test_what_a_memory_refuses_is_not_kept_here_either() -> None:  # LE-07
+async def test_lessons_that_the_memory_refuses_are_not_kept() -> None:  # LE-07
     learner = Learner()
     learner.knowledge.gone.add(("acme", "leads"))
     assert (await learner.learn()).skipped == "the robot was deleted"
@@ -208,27 +170,25 @@ async def test_what_a_memory_refuses_is_not_kept_here_either() -> None:  # LE-07
 
 
 async def test_a_lesson_saved_while_its_robot_was_being_deleted_does_not_survive() -> None:  # LE-07
-    class Interrupted(InMemoryLessons):
+    class Deleting(InMemoryLessons):
         async def save(self, learnt: RunLessons) -> RunLessons:
             learner.robot(2, deleted=True)
-            await learner.forget("acme", "leads", rev=2)
+            await learner.forget_robot(2)
             return await super().save(learnt)
 
-    learner = Learner({"lessons": []}, lessons=Interrupted())
+    learner = Learner({"lessons": []}, lessons=Deleting())
     assert (await learner.learn()).skipped == "the robot was deleted"
     assert await learner.lessons.find("e1") is None
 
 
-async def test_lessons_of_a_memory_that_is_away_are_saved_and_told_later() -> None:
+async def test_lessons_are_saved_while_the_memory_is_unavailable() -> None:
     class Away(InMemoryKnowledge):
         async def remember(self, team: str, member: str, lessons: Sequence[Lesson]) -> int:
             raise ConnectionError
 
     learner = Learner()
-    learner._learn._knowledge = Away()
     with pytest.raises(ConnectionError):
-        await learner.learn()
-    learner._learn._knowledge = learner.knowledge
+        await learner.learn(knowledge=Away())
     learner.agents.content = "something else"
     assert len((await learner.learn()).lessons) == 3
     assert len(learner.knowledge.kept) == 3

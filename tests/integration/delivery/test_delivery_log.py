@@ -1,4 +1,4 @@
-"""The ledger and replay over the bus, as the gateway asks for them."""
+"""The delivery log and replays over NATS, as the gateway asks for them."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from rota_contracts.envelope import Event
 from rota_contracts.messages.delivery import ReadDelivery
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries, ReplayedDelivery
 from rota_contracts.messages.targets import SwitchTarget
-from tests.integration.delivery.conftest import Harness
+from tests.integration.delivery.harness import Harness
 from tests.integration.delivery.receivers import HttpReceiver
 
 OUTAGE = 200
@@ -48,8 +48,8 @@ async def replayed(harness: Harness, **fields: Any) -> list[ReplayedDelivery]:
     found: list[ReplayedDelivery] = []
     after = ""
     while True:
-        asked = ReplayDeliveries.model_validate({"team_id": "acme", "replay_id": "p1", "after": after} | fields)
-        answer = await harness.gateway.ask(REPLAY_DELIVERIES, asked)
+        asked = ReplayDeliveries.model_validate({"team_id": harness.team, "replay_id": "p1", "after": after} | fields)
+        answer = await harness.ask(REPLAY_DELIVERIES, asked)
         found += answer.replayed
         after = answer.next
         if not after:
@@ -61,8 +61,8 @@ async def listed(harness: Harness, **fields: Any) -> list[str]:
     found: list[str] = []
     after = ""
     while True:
-        asked = ListDeliveries.model_validate({"team_id": "acme", "limit": 50, "after": after} | fields)
-        answer = await harness.gateway.ask(LIST_DELIVERIES, asked)
+        asked = ListDeliveries.model_validate({"team_id": harness.team, "limit": 50, "after": after} | fields)
+        answer = await harness.ask(LIST_DELIVERIES, asked)
         found += [each.request_id for each in answer.deliveries]
         after = answer.next
         if not after:
@@ -74,19 +74,21 @@ async def settled(harness: Harness, count: int) -> list[Event[Any]]:
     comes second in a race of two replicas is on its way before the stream refuses it."""
     heard = count
     while True:
-        events = {event.id: event for event in await harness.heard(DELIVERY_SETTLED, heard)}
+        events = {event.id: event for event in await harness.events(DELIVERY_SETTLED, heard)}
         if len(events) >= count:
             return list(events.values())
         heard += count - len(events)
 
 
+# F5
+@pytest.mark.soak
 @pytest.mark.once
-async def test_after_an_outage_one_command_delivers_all_that_was_given_up(
+async def test_one_replay_after_an_outage_delivers_everything_that_was_given_up(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     receiver.manner = no_answer
     await harness.robot(hook(receiver))
-    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
+    await harness.listen(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
     await asyncio.gather(*(harness.start(retry_schedule=(0.05,)) for _ in range(2)))
     for start in range(0, OUTAGE, 50):
         await asyncio.gather(*(harness.request(f"r{number}") for number in range(start, start + 50)))
@@ -106,25 +108,25 @@ async def test_after_an_outage_one_command_delivers_all_that_was_given_up(
     assert not new_ids & {event.data.results[0].delivery_id for event in first}
     assert await replayed(harness, member_id="ann", replay_id="p2") == [], "nothing is left"
     assert len(await listed(harness)) == 2 * OUTAGE
-    assert [event.sequence for event in await harness.kept(DELIVERY_SETTLED)] == list(range(1, 2 * OUTAGE + 1))
+    assert [event.sequence for event in await harness.in_stream(DELIVERY_SETTLED)] == list(range(1, 2 * OUTAGE + 1))
 
 
-async def test_a_replay_is_told_as_one_and_the_execution_hears_nothing_of_it(
+async def test_the_facts_of_a_replay_refer_to_it_and_none_goes_to_the_execution(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     receiver.will_answer(410)
     await harness.robot(hook(receiver))
-    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
+    await harness.listen(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
     await harness.start(disable_after=1e9)
     await harness.request()
-    await harness.heard(DELIVERY_SETTLED)
-    (target,) = (await harness.gateway.ask(READ_DELIVERY, ReadDelivery(team_id="acme", request_id="r1"))).targets
+    await harness.events(DELIVERY_SETTLED)
+    (target,) = (await harness.ask(READ_DELIVERY, ReadDelivery(team_id=harness.team, request_id="r1"))).targets
     await enabled(harness, target.result.target_id)
     (one,) = await replayed(harness, request_id="r1")
-    (*_, settled) = await harness.heard(DELIVERY_SETTLED, 2)
+    (*_, settled) = await harness.events(DELIVERY_SETTLED, 2)
     assert (settled.data.request_id, settled.data.replay_of, settled.data.success) == (one.request_id, "r1", True)
     kept = {
-        channel.name: [event.data.replay_of for event in await harness.kept(channel)]
+        channel.name: [event.data.replay_of for event in await harness.in_stream(channel)]
         for channel in (DELIVERY_ATTEMPTED, DELIVERY_FAILED, DELIVERY_COMPLETED)
     }
     assert kept == {
@@ -132,47 +134,47 @@ async def test_a_replay_is_told_as_one_and_the_execution_hears_nothing_of_it(
         DELIVERY_FAILED.name: [None],
         DELIVERY_COMPLETED.name: [None],
     }
-    assert {event.data.request_id for event in await harness.kept(DELIVERY_ACCEPTED)} == {"r1"}
+    assert {event.data.request_id for event in await harness.in_stream(DELIVERY_ACCEPTED)} == {"r1"}
 
 
 async def enabled(harness: Harness, target_id: str) -> None:
-    """A receiver that says 410 is switched off."""
-    switch = SwitchTarget(team_id="acme", target_id=target_id, enabled=True)
-    await harness.gateway.ask(SWITCH_TARGET, switch)
+    """A receiver that replies 410 is disabled."""
+    switch = SwitchTarget(team_id=harness.team, target_id=target_id, enabled=True)
+    await harness.ask(SWITCH_TARGET, switch)
 
 
-async def test_a_delivery_is_read_with_what_its_receiver_said(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_a_delivery_is_read_with_its_receivers_replies(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(500)
     await harness.robot(hook(receiver))
-    await harness.hear(DELIVERY_SETTLED)
+    await harness.listen(DELIVERY_SETTLED)
     await harness.start()
     await harness.request()
-    await harness.heard(DELIVERY_SETTLED)
-    found = await harness.gateway.ask(READ_DELIVERY, ReadDelivery(team_id="acme", request_id="r1"))
+    await harness.events(DELIVERY_SETTLED)
+    found = await harness.ask(READ_DELIVERY, ReadDelivery(team_id=harness.team, request_id="r1"))
     assert [each.details for each in found.targets[0].attempts] == [
         {"status": 500, "body": "as scripted"},
         {"status": 200, "body": "thanks"},
     ]
     assert found.context is not None
     assert (found.context.execution_id, found.summary) == ("e1", "15 new leads.")
-    assert found == await harness.gateway.ask(READ_DELIVERY, ReadDelivery(team_id="acme", execution_id="e1"))
-    theirs = await harness.gateway.ask(READ_DELIVERY, ReadDelivery(team_id="other", request_id="r1"))
+    assert found == await harness.ask(READ_DELIVERY, ReadDelivery(team_id=harness.team, execution_id="e1"))
+    theirs = await harness.ask(READ_DELIVERY, ReadDelivery(team_id="other", request_id="r1"))
     assert theirs.request_id is None
 
 
 async def test_a_deleted_robots_deliveries_are_not_replayed(harness: Harness, receiver: HttpReceiver) -> None:
     await harness.robot(hook(receiver))
-    await harness.hear(DELIVERY_SETTLED)
+    await harness.listen(DELIVERY_SETTLED)
     await harness.start()
     await harness.request()
-    await harness.heard(DELIVERY_SETTLED)
+    await harness.events(DELIVERY_SETTLED)
     await harness.robot(hook(receiver), deleted=True, rev=2)
     with pytest.raises(Permanent, match="the robot ann was deleted: nothing is replayed"):
-        await until_refused(harness)
+        await replayed_until_refused(harness)
 
 
-async def until_refused(harness: Harness) -> None:
-    """Each replica hears of it in its own time."""
+async def replayed_until_refused(harness: Harness) -> None:
+    """Each replica receives it in its own time."""
     for number in range(200):
         await replayed(harness, request_id="r1", targets="all", replay_id=f"p{number}")
         await asyncio.sleep(0.02)

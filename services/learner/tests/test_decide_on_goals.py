@@ -1,56 +1,28 @@
-"""Whether new goals have been reached already: what is asked, what is decided, and what stays decided."""
+"""The decision over new goals: the agent's call, its decision, and decisions that stay."""
 
 import asyncio
 import json
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from services.learner.tests import harness
+from services.learner.tests.harness import GOALS, HOUR, NOON
 
-from learner.adapters.in_memory import InMemoryHistory, InMemoryLessons, InMemoryRobots, ScriptedAgents
-from learner.decide_on_goals import DecideOnGoals
-from learner.forget_robot import ForgetRobot
+from learner.adapters.in_memory import InMemoryHistory, ScriptedAgents
 from learner.history import GoalsDecision
-from learner.record_run import RecordRun
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.agent import AgentReply, CallAgent
-from rota_contracts.messages.learning import CheckGoals, GoalsReply, LearningRequestedV1, UnderWay
-from rota_contracts.robots.robot import Robot
+from rota_contracts.messages.learning import UnderWay
 
-NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
-GOALS = "## Goals\n1. Report the week's leads"
 SKIP = {"decision": "skip", "reason": "The report is out.", "execution_id": "e1"}
 MERGE = {"decision": "merge", "reason": "Half of it is out.", "execution_id": "e1", "goals": "1. Only the new leads"}
 
 
-class Learner:
-    """The use cases, wired to dictionaries."""
-
-    def __init__(self, answer: Any = SKIP, *, history: InMemoryHistory | None = None) -> None:
-        self.agents = ScriptedAgents(answer if isinstance(answer, str) else json.dumps(answer))
-        self.history, self.robots = history or InMemoryHistory(), InMemoryRobots()
-        self._record = RecordRun(self.history, self.robots)
-        self._decide = DecideOnGoals(self.agents, self.history, self.robots, timeout=45)
-        self.forget = ForgetRobot(InMemoryLessons(), self.history)
-        self.robot(1)
-
-    def robot(self, rev: int, *, deleted: bool = False) -> None:
-        names = {"team_id": "acme", "member_id": "leads"}
-        definition = {**names, "rev": rev, "deleted": deleted, "robot_config": {"identity": {"role": "x"}}}
-        self.robots.robots["acme", "leads"] = Robot.model_validate(definition)
-
-    async def ran(self, execution_id: str = "e1", *, at: datetime = NOON - HOUR, **summary: Any) -> None:
-        told = {"role": "seller", "trigger": "clock", "status": "completed", "goals": GOALS, "delivered": "7 leads"}
-        given = {"team_id": "acme", "member_id": "leads", "execution_id": execution_id, "summary": told | summary}
-        await self._record(LearningRequestedV1.model_validate(given), at)
-
-    async def check(self, execution_id: str = "e2", **fields: Any) -> GoalsReply:
-        given = {"team_id": "acme", "member_id": "leads", "execution_id": execution_id, "goals": GOALS}
-        return await self._decide(CheckGoals.model_validate({"window_s": 86400, "asked_at": NOON} | given | fields))
+def Learner(answer: Any = SKIP, **given: Any) -> harness.Learner:  # noqa: N802  # reads as a class
+    return harness.Learner(answer, **given)
 
 
-async def test_with_no_run_before_it_nobody_is_asked() -> None:  # SC-13
+async def test_without_an_earlier_run_no_agent_is_called() -> None:  # SC-13
     learner = Learner()
     assert (await learner.check()).decision == "proceed"
     assert learner.agents.calls == []
@@ -65,7 +37,7 @@ async def test_only_other_completed_runs_of_the_window_count() -> None:  # SC-13
     assert learner.agents.calls == []
 
 
-async def test_the_agent_is_shown_the_goals_and_the_newest_runs() -> None:  # SC-13
+async def test_the_agent_sees_the_goals_and_the_newest_runs() -> None:  # SC-13
     learner = Learner()
     for number in range(12):
         await learner.ran(f"run-{number}", at=NOON - number * HOUR)
@@ -112,7 +84,7 @@ def under_way(execution_id: str = "e7", status: str = "running", goals: str = ""
 INTO = {"decision": "merge", "reason": "It is at it.", "into": "e7", "goals": "1. Also the new leads"}
 
 
-async def test_the_agent_is_shown_what_is_under_way_but_not_the_run_itself() -> None:  # SC-13
+async def test_the_agent_sees_the_other_runs_under_way() -> None:  # SC-13
     learner = Learner(INTO)
     others = [under_way(), under_way("e8", "queued", about="webhook crm"), under_way("e2", goals=GOALS)]
     await learner.check("e2", under_way=others)
@@ -123,7 +95,7 @@ async def test_the_agent_is_shown_what_is_under_way_but_not_the_run_itself() -> 
     assert call.metadata == {"history": [], "under_way": shown["under_way"]}
 
 
-async def test_what_is_under_way_is_shown_in_part_when_it_is_much() -> None:
+async def test_the_agent_sees_many_runs_under_way_in_part() -> None:
     learner = Learner()
     await learner.check(under_way=[under_way(f"x{number}", goals="g" * 20_000) for number in range(100)])
     assert len(learner.agents.calls[0].messages[0].text()) < 90_000
@@ -138,7 +110,7 @@ async def test_what_is_under_way_is_shown_in_part_when_it_is_much() -> None:
         ({"decision": "skip", "reason": "It is at it.", "execution_id": "e7"}, GOALS),
     ],
 )
-async def test_the_agent_names_the_run_under_way_that_goals_go_to(answer: Any, goals: str) -> None:  # SC-13
+async def test_the_agent_names_the_run_that_takes_the_goals(answer: Any, goals: str) -> None:  # SC-13
     learner = Learner(answer)
     checked = await learner.check(under_way=[under_way()])
     assert (checked.decision, checked.into, checked.execution_id) == ("merge", "e7", "e7")
@@ -146,13 +118,13 @@ async def test_the_agent_names_the_run_under_way_that_goals_go_to(answer: Any, g
 
 
 @pytest.mark.parametrize("into", ["made up", "e2", "", None, 7, ["e7"], {"e7": 1}])
-async def test_merging_into_what_is_not_under_way_is_merging_into_the_run_itself(into: Any) -> None:  # SC-13
+async def test_a_merge_into_no_run_under_way_keeps_the_goals(into: Any) -> None:  # SC-13
     learner = Learner(INTO | {"into": into})
     checked = await learner.check("e2", under_way=[under_way(), under_way("e2")])
     assert (checked.decision, checked.into, checked.goals) == ("merge", None, "1. Also the new leads")
 
 
-async def test_what_was_not_completed_is_no_reason_to_skip() -> None:
+async def test_a_run_that_is_not_completed_is_no_reason_to_skip() -> None:
     learner = Learner({"decision": "skip", "execution_id": "e1"})
     checked = await learner.check(under_way=[under_way()])
     assert (checked.decision, "gave no decision" in checked.reason) == ("proceed", True)
@@ -178,20 +150,20 @@ async def test_without_an_agent_equal_goals_under_way_are_merged(
         assert (checked.into, checked.execution_id, checked.goals) == ("e7", "e7", GOALS)
 
 
-async def test_without_an_agent_what_was_completed_counts_first() -> None:  # SC-13
+async def test_without_an_agent_completed_runs_count_first() -> None:  # SC-13
     learner = Learner("")
     await learner.ran("e1")
     checked = await learner.check(under_way=[under_way("e7", goals=GOALS)])
     assert (checked.decision, checked.execution_id, checked.into) == ("skip", "e1", None)
 
 
-async def test_no_goals_are_merged_into_nothing() -> None:
+async def test_a_run_without_goals_is_not_merged() -> None:
     learner = Learner(INTO)
     checked = await learner.check(goals="  ", under_way=[under_way("e7")])
     assert (checked.decision, learner.agents.calls) == ("proceed", [])
 
 
-async def test_asked_twice_the_run_to_merge_into_is_the_same() -> None:  # SC-13
+async def test_a_repeated_request_names_the_same_run_to_merge_into() -> None:  # SC-13
     learner = Learner(INTO)
     first = await learner.check(under_way=[under_way(), under_way("e8")])
     learner.agents.content = json.dumps(INTO | {"into": "e8"})
@@ -201,7 +173,7 @@ async def test_asked_twice_the_run_to_merge_into_is_the_same() -> None:  # SC-13
 
 async def test_runs_that_are_compared_at_once_do_not_all_end() -> None:  # SC-13
     class AtOnce(ScriptedAgents):
-        """Each run is told to go into the next one, once all have asked."""
+        """Each run goes into the next one, once all have asked."""
 
         async def answer(self, call: CallAgent) -> AgentReply:
             self.calls.append(call)
@@ -209,34 +181,33 @@ async def test_runs_that_are_compared_at_once_do_not_all_end() -> None:  # SC-13
             into = {"e1": "e2", "e2": "e3", "e3": "e1"}[call.execution_id or ""]
             return AgentReply(agent_id=call.assistant_id, content=json.dumps(INTO | {"into": into}))
 
-    asked, learner = asyncio.Event(), Learner()
-    learner._decide._agents = AtOnce()
+    asked, learner, agents = asyncio.Event(), Learner(), AtOnce()
     runs = ("e1", "e2", "e3")
     others = [under_way(run, goals=GOALS) for run in runs]
-    checked = await asyncio.gather(*(learner.check(run, under_way=others) for run in runs))
+    checked = await asyncio.gather(*(learner.check(run, agents=agents, under_way=others) for run in runs))
     goes_on = [one for one in checked if one.into is None]
     assert goes_on
     assert {one.decision for one in goes_on} == {"proceed"}
     assert [await learner.check(run) for run in runs] == checked
 
 
-async def test_an_answer_that_a_crash_left_unsure_is_made_sure_before_it_is_given() -> None:  # SC-13
+async def test_a_decision_that_a_crash_left_unsure_is_confirmed_before_it_is_returned() -> None:  # SC-13
     class Crashing(InMemoryHistory):
-        async def settle(self, decided: GoalsDecision) -> GoalsDecision:
+        async def confirm(self, decision: GoalsDecision) -> GoalsDecision:
             raise ConnectionError
 
     learner = Learner(INTO, history=Crashing())
     with pytest.raises(ConnectionError):
         await learner.check("e2", under_way=[under_way()])
     whole = InMemoryHistory()
-    whole._decided = learner.history._decided
-    learner._decide._history = whole
+    whole._decisions = learner.history._decisions
+    learner.history = whole
     learner.agents.content = json.dumps(INTO | {"into": "e2"})
     assert (await learner.check("e7", under_way=[under_way("e2")])).decision == "proceed"
     assert (await learner.check("e2")).into == "e7"
 
 
-async def test_a_run_that_ends_itself_is_given_nothing() -> None:  # SC-13
+async def test_a_run_that_ends_itself_takes_no_goals() -> None:  # SC-13
     learner = Learner(INTO)
     assert (await learner.check("e2", under_way=[under_way()])).into == "e7"
     learner.agents.content = json.dumps(INTO | {"into": "e2"})
@@ -246,7 +217,7 @@ async def test_a_run_that_ends_itself_is_given_nothing() -> None:  # SC-13
     assert await learner.check("e7") == checked
 
 
-async def test_a_run_whose_goals_went_to_another_is_no_reason_to_skip_unless_it_went_on() -> None:  # SC-13
+async def test_a_run_whose_goals_went_to_another_is_a_reason_to_skip_only_if_it_went_on() -> None:  # SC-13
     learner = Learner(INTO)
     for run in ("e2", "e3"):
         assert (await learner.check(run, under_way=[under_way()])).into == "e7"
@@ -264,7 +235,7 @@ UNUSABLE = ["", "Done already.", "[1]", {"decision": "maybe"}, {"goals": "x"}, M
     ("goals", "decision", "execution_id"),
     [("## goals\n\n  1. report the WEEK's leads ", "skip", "e1"), ("1. Something else", "proceed", None)],
 )
-async def test_without_a_decision_equal_goals_are_done(
+async def test_without_an_agents_decision_equal_goals_are_skipped(
     answer: Any, goals: str, decision: str, execution_id: str | None
 ) -> None:  # SC-13
     learner = Learner(answer)
@@ -275,20 +246,19 @@ async def test_without_a_decision_equal_goals_are_done(
 
 
 @pytest.mark.parametrize("error", [Transient("executor isn't there"), Permanent("no such agent")])
-async def test_an_agent_that_cannot_be_asked_is_replaced_by_the_rule(error: Exception) -> None:  # SC-13
+async def test_the_rule_decides_when_the_agent_cannot_be_called(error: Exception) -> None:  # SC-13
     class Away(ScriptedAgents):
         async def answer(self, call: CallAgent) -> AgentReply:
             raise error
 
     learner = Learner()
-    learner._decide._agents = Away()
     await learner.ran()
-    checked = await learner.check()
+    checked = await learner.check(agents=Away())
     assert checked.decision == "skip"
     assert f"can't be asked: {error}" in checked.reason
 
 
-async def test_an_agent_that_fails_is_replaced_by_the_rule() -> None:  # SC-13
+async def test_the_rule_decides_when_the_agent_fails() -> None:  # SC-13
     learner = Learner()
     learner.agents.error = "out of budget"
     await learner.ran()
@@ -297,7 +267,7 @@ async def test_an_agent_that_fails_is_replaced_by_the_rule() -> None:  # SC-13
     assert checked.reason.endswith("the dedup agent rota.dedup failed: out of budget")
 
 
-async def test_asked_twice_the_answer_is_the_same() -> None:  # SC-13
+async def test_a_repeated_request_gets_the_same_reply() -> None:  # SC-13
     learner = Learner(MERGE)
     before = await learner.check("e0")
     await learner.ran()
@@ -321,19 +291,19 @@ async def test_a_deleted_robot_leaves_no_history() -> None:  # LE-07
     await learner.ran("e1")
     await learner.check("e2")
     learner.robot(2, deleted=True)
-    await learner.forget("acme", "leads", rev=2)
+    await learner.forget_robot(2)
     await learner.ran("e3")
     assert (await learner.check("e4")).reason == "the robot was deleted"
     assert await learner.history.completed("acme", "leads", since=NOON - 24 * HOUR, limit=10) == []
-    assert [await learner.history.decided(run) for run in ("e2", "e4")] == [None, None]
+    assert [await learner.history.decision(run) for run in ("e2", "e4")] == [None, None]
 
 
 async def test_what_is_saved_while_its_robot_is_being_deleted_does_not_survive() -> None:  # LE-07
-    class Interrupted(InMemoryHistory):
-        async def decide(self, decided: GoalsDecision) -> GoalsDecision:
+    class Deleting(InMemoryHistory):
+        async def save_decision(self, decision: GoalsDecision) -> GoalsDecision:
             learner.robot(2, deleted=True)
-            return await super().decide(decided)
+            return await super().save_decision(decision)
 
-    learner = Learner(history=Interrupted())
+    learner = Learner(history=Deleting())
     await learner.check("e2")
-    assert await learner.history.decided("e2") is None
+    assert await learner.history.decision("e2") is None

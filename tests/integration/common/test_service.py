@@ -62,7 +62,7 @@ async def test_a_service_goes_on_after_its_server_was_killed(nats: EmbeddedServe
     assert "e2" in seen.ids  # a killed server may have forgotten that the first was acknowledged
 
 
-async def test_a_message_in_hand_survives_a_restart_of_the_server(nats: EmbeddedServer) -> None:
+async def test_a_message_being_handled_survives_a_restart_of_the_server(nats: EmbeddedServer) -> None:
     reached, go = asyncio.Event(), asyncio.Event()
 
     async def wait(_: object) -> None:

@@ -1,4 +1,4 @@
-"""The figures that were measured last: `bench/results/latest.json`."""
+"""The file of the latest figures: `bench/results/latest.json`."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Stands in for the executors: every execution is a fixed while of work, and what it was is noted."""
+"""A stand-in for the executors: every execution takes a fixed time, and is noted."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,7 @@ from rota_contracts.model import ALL
 
 @dataclass(frozen=True)
 class Run:
-    """An execution that was begun; `scheduled_at` is when the robot's clock was due, if that is what woke it."""
+    """An execution that was begun; `scheduled_at` is the due instant of the robot's clock, if that started it."""
 
     team: str
     member: str
@@ -25,8 +25,8 @@ class Run:
     started_at: datetime
 
 
-class StandIn:
-    """Takes `capacity` executions at once, each for `work_s` seconds; `most` is how many it was given at once."""
+class ExecutorStandIn:
+    """Takes `capacity` executions at once, each for `work_s` seconds; `most` is the highest number at once."""
 
     def __init__(self, nats_url: str, *, capacity: int, work_s: float) -> None:
         self.work_s, self._capacity = work_s, capacity
@@ -36,9 +36,9 @@ class StandIn:
         self._working: set[asyncio.Task[None]] = set()
         self.service = Service("executor", nats_url, runtime=Runtime(fetch_timeout=0.5))
         router = Router()
-        router.consume(catalog.EXECUTION_REQUESTED, slots=2 * capacity)(self._on_requested)
+        router.on(catalog.EXECUTION_REQUESTED, self._on_requested, slots=2 * capacity)
         self.service.include(router)
-        self.service.background("report", self._report)
+        self.service.every(REPORT_S, self._report, name="report")
 
     async def start(self) -> None:
         await self.service.start()
@@ -69,9 +69,7 @@ class StandIn:
         await self.service.publish(catalog.EXECUTION_FINISHED, finished, caused_by=request.execution_id)
 
     async def _report(self) -> None:
-        while True:
-            report = ExecutorReportedV1(
-                executor_id="stand-in", capacity=self._capacity, at=now(), team_id=ALL, member_id=ALL
-            )
-            await self.service.publish.observe(catalog.EXECUTOR_REPORTED, report)
-            await asyncio.sleep(REPORT_S)
+        report = ExecutorReportedV1(
+            executor_id="stand-in", capacity=self._capacity, at=now(), team_id=ALL, member_id=ALL
+        )
+        await self.service.publish.observe(catalog.EXECUTOR_REPORTED, report)

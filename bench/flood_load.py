@@ -1,4 +1,4 @@
-"""Two teams: one whose robots are flooded with webhooks, and one whose robots run by the clock."""
+"""The load of the flood: one team's robots are flooded with webhooks, another team's run by the clock."""
 
 import asyncio
 import json
@@ -26,10 +26,11 @@ SAMPLE_S = 0.5
 
 
 class Gateway:
-    """What owners and publishers do, over HTTP."""
+    """The requests of owners and publishers, over HTTP."""
 
     def __init__(self, host: str, port: int, seed: int) -> None:
-        self._host, self._port, self._random = host, port, Random(seed)
+        self._host, self._port = host, port
+        self._random = Random(seed)
         self.answers: Counter[int] = Counter()
         self.triggers: list[str] = []
 
@@ -49,7 +50,7 @@ class Gateway:
                 await _make(client, f"/{CLOCKED}/robots", _clocked(number))
 
     async def flood(self, rate: int, count: int) -> float:
-        """Send so many webhooks, each for one robot; how many a second it came to."""
+        """Send so many webhooks, each for one robot; returns the rate per second."""
         numbers, began = iter(range(count)), perf_counter()
 
         async def publisher() -> None:
@@ -106,7 +107,7 @@ class Held:
 
 
 class Facts:
-    """What everybody was told of the flooded robots: who was admitted and rejected, and the most that one ever held."""
+    """The facts of the flooded robots: triggers admitted and rejected, and the most that one robot ever held."""
 
     def __init__(self) -> None:
         self.admitted: Counter[str] = Counter()

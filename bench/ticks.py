@@ -1,4 +1,4 @@
-"""What a tick costs: with a hundredth of the robots due, with none, and with as many due among ever more robots."""
+"""The cost of a tick: with one robot in a hundred due, with none, and with as many due among ever more robots."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -8,8 +8,8 @@ from typing import Any
 
 from pymongo import UpdateOne
 
+from bench.polling import until
 from bench.scheduler_start import due_clocks, make_due
-from bench.waiting import until
 from rota_common.bus.connection import Bus
 from rota_common.bus.publishing import Publish
 from rota_common.clock import now
@@ -21,7 +21,7 @@ from scheduler.settings import Settings
 from scheduler.tick import Tick
 
 
-class Ticking:
+class Ticks:
     """The tick of the scheduler on a database of its own, in this process. It publishes nothing: nothing is missed."""
 
     def __init__(self, mongo_url: str, name: str, settings: Settings) -> None:
@@ -71,7 +71,8 @@ class Bare:
     """The floor: the same reads and writes by the driver alone, on collections of its own."""
 
     def __init__(self, database: Database) -> None:
-        self._database, self._clocks, self._queue = database, database["bare_clocks"], database["bare_queue"]
+        self._database = database
+        self._clocks, self._queue = database["bare_clocks"], database["bare_queue"]
         self._model: Document = {}
         self._rounds = 0
 
@@ -106,20 +107,20 @@ async def copy(source: Database, target: Database, count: int, name: str = "cloc
     await source["clocks"].aggregate([{"$limit": count}, where]).to_list(None)
 
 
-async def rows(ticking: Ticking, fewer: Sequence[tuple[int, Ticking]], due: int, rounds: int) -> list[dict[str, Any]]:
+async def rows(ticks: Ticks, fewer: Sequence[tuple[int, Ticks]], due: int, rounds: int) -> list[dict[str, Any]]:
     """The figures of the tick, beside the floor by turns."""
-    await ticking.due(due)  # to warm up
-    bare, robots = Bare(ticking.database), await ticking.database["clocks"].estimated_document_count()
-    sample = await ticking.database["queue"].find_one({"state": "due"})
+    await ticks.due(due)  # to warm up
+    bare, robots = Bare(ticks.database), await ticks.database["clocks"].estimated_document_count()
+    sample = await ticks.database["queue"].find_one({"state": "due"})
     await bare.prepare(sample or {})
     busy, floor, idle, floor_idle = list[float](), list[float](), list[float](), list[float]()
     for _ in range(rounds):
         floor.append(await bare.due(due))
-        busy.append(await ticking.due(due))
+        busy.append(await ticks.due(due))
         for _ in range(10):
             floor_idle.append(await bare.idle())
-            idle.append(await ticking.idle())
-    sizes, few = {**dict(fewer), robots: ticking}, due // 10
+            idle.append(await ticks.idle())
+    sizes, few = {**dict(fewer), robots: ticks}, due // 10
     seen: dict[int, list[float]] = {count: [] for count in sizes}
     for _ in range(2 * rounds):
         for count, each in sizes.items():

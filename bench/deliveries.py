@@ -1,5 +1,5 @@
-"""The delivery-center alone: how many results it delivers in a second, how soon the feed has them, and what one dead
-target costs the others. Executor and receivers are stand-ins in this process."""
+"""Deliveries of the delivery-center alone: results per second, the feed's lag, and the cost of one dead target to the
+others. Executor and receivers are stand-ins in this process."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -16,9 +16,9 @@ import nats
 from motor.motor_asyncio import AsyncIOMotorClient
 from nats.aio.msg import Msg
 
-from bench.receiving import DEAD, Receiver, receiver
+from bench.polling import until
+from bench.receiver import DEAD, Receiver, receiver
 from bench.system import TEAM
-from bench.waiting import until
 from rota_common.bus.router import Router
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Service
@@ -45,7 +45,7 @@ Say = Callable[[str], None]
 
 
 class Center:
-    """A delivery-center as a process, with all that it asks around it."""
+    """A delivery-center as a process, with stand-ins for the services that it asks."""
 
     def __init__(self, folder: Path, server: EmbeddedServer, mongo: EmbeddedServer, receiver: Receiver) -> None:
         settings = {"ROTA_ALLOW_PRIVATE_TARGETS": "127.0.0.0/8", "BENCH_HOOK_SECRET": SECRET}
@@ -55,7 +55,7 @@ class Center:
         self.lags: list[float] = []
         self._executor = Service("executor", server.url)
         router = Router()
-        router.answer(MAY_DELIVER)(self._may_deliver)
+        router.answer(MAY_DELIVER, self._may_deliver)
         self._executor.include(router)
 
     async def start(self) -> None:
@@ -73,7 +73,7 @@ class Center:
         await self._client.close()
 
     async def robots(self, paths: Sequence[str]) -> None:
-        """One robot for each path of the receiver, named by its place."""
+        """One robot for each path of the receiver, named by its index."""
         bucket = await self._client.jetstream().key_value(ROBOTS_BUCKET)
         for number, path in enumerate(paths):
             opts = {"url": self.receiver.url(path), "secret": "$ENV.BENCH_HOOK_SECRET"}
@@ -82,7 +82,7 @@ class Center:
             await bucket.put(f"{TEAM}.r{number}", Robot.model_validate(given).model_dump_json().encode())
 
     async def request(self, member: str) -> tuple[str, float]:
-        """Ask for a delivery; its id, and when it was asked for."""
+        """Request a delivery; returns its id and the instant of the request."""
         name, began = str(uuid4()), perf_counter()
         context = DeliveryContext(
             member_id=member, team_id=TEAM, execution_id=str(uuid4()), trigger_type=TriggerType.EVENT

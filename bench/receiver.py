@@ -1,4 +1,4 @@
-"""A receiver of webhooks: answers at once, but for paths that begin with /dead, where it never does."""
+"""A receiver of webhooks: answers at once, but never for paths that begin with /dead."""
 
 import asyncio
 import contextlib

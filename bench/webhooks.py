@@ -1,4 +1,4 @@
-"""How many signed webhooks are accepted in a second, each stored before its 202; beside a bare ASGI app."""
+"""Webhooks: signed ones accepted per second, each stored before its 202; beside a bare ASGI app."""
 
 import asyncio
 import json
@@ -10,14 +10,13 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-import httpx
 import nats
 from nats.js.api import DiscardPolicy, RetentionPolicy, StreamConfig
 
 from bench.bare_asgi import STREAM, SUBJECT
 from bench.http import Connection
-from bench.system import ADMIN, ADMIN_KEY, EVENT, ROBOT, SECRET, SOURCE, TEAM, signed
-from bench.waiting import until
+from bench.polling import until
+from bench.system import ADMIN_KEY, EVENT, ROBOT, SECRET, SOURCE, TEAM, signed
 from rota_common.runtime.embedded_servers import EmbeddedServer, free_port
 from rota_common.testing.processes import Processes
 from rota_contracts.catalog import TRIGGER_RECEIVED
@@ -29,7 +28,7 @@ MIB = 1024 * 1024
 
 
 async def posted(port: int, path: str, count: int) -> float:
-    """Posts a second, over 32 connections that are kept; RuntimeError for any answer but 202."""
+    """Posts per second over 32 kept connections. Raises RuntimeError for any answer but 202."""
     connections = [Connection("127.0.0.1", port) for _ in range(CONNECTIONS)]
     left, body = iter(range(count)), json.dumps(EVENT).encode()
 
@@ -99,7 +98,9 @@ async def measure(
     try:
         await asyncio.gather(bare.start(), gateway.start(GATEWAY))
         await gateway.ready(GATEWAY)
-        await _prepare(gateway.gateway)
+        team = f"/v1/teams/{TEAM}"
+        source = {"name": SOURCE, "secret": "$ENV.BENCH_SECRET"}
+        await gateway.create(("/v1/teams", {"team_id": TEAM}), (f"{team}/sources", source), (f"{team}/robots", ROBOT))
         for port, where in ((bare.port, "/"), (gateway.ports[GATEWAY], path)):
             await posted(port, where, count // 4)  # warm up
         for number in range(1, rounds + 1):
@@ -117,15 +118,3 @@ async def measure(
     floor, rota = median(seen["floor"]), median(seen["rota"])
     row = {"name": "webhooks_accepted_per_second", "value": round(rota), "unit": "1/s", "floor": round(floor)}
     return row | {"ratio": round(rota / floor, 3), "connections": CONNECTIONS}
-
-
-async def _prepare(gateway: str) -> None:
-    async with httpx.AsyncClient(trust_env=False, base_url=f"{gateway}/v1", headers=ADMIN) as client:
-        for path, body in (
-            ("/teams", {"team_id": TEAM}),
-            (f"/teams/{TEAM}/sources", {"name": SOURCE, "secret": "$ENV.BENCH_SECRET"}),
-            (f"/teams/{TEAM}/robots", ROBOT),
-        ):
-            answer = await client.post(path, json=body)
-            if answer.status_code != 201:
-                raise RuntimeError(f"expected 201 from {path}, got {answer.status_code}: {answer.text}")

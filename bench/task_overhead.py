@@ -1,4 +1,4 @@
-"""What a task costs on top of its work: runs of 1, 4, 16 and 64 tasks in standard mode, everything saved."""
+"""The overhead of a task on top of its work: runs of 1, 4, 16 and 64 tasks in standard mode, everything saved."""
 
 import asyncio
 import json
@@ -32,8 +32,8 @@ Run = Callable[[dict[str, Any]], Awaitable[Execution]]
 
 
 class Planner:
-    """Stands for the model of the planner alone, over HTTP: it plans as many tasks as the event says. All else is
-    answered by rehearsal, inside the executor, at once: what is left is the cost of the ledger."""
+    """The model of the planner, over HTTP: it plans as many tasks as the event asks for. Rehearsal answers all other
+    calls inside the executor, at once: what is left is the cost of the journal."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._stop = folder, asyncio.Event()

@@ -97,16 +97,12 @@ async def test_a_redrive_brings_back_what_a_failing_handler_buried(
         assert letter["reason"].startswith("ZeroDivisionError")
         assert letter["deliveries"] == 5
         assert "maybe" in letter["traceback"]
-        assert (
-            json.loads((await system.admin.dead_letter(letter["seq"]))["payload"])["trigger_id"]
-            == event.data.trigger_id
-        )
+        trigger_id = event.data.trigger_id
+        assert json.loads((await system.admin.dead_letter(letter["seq"]))["payload"])["trigger_id"] == trigger_id
 
         broken = False
         await system.admin.redrive(letter["seq"])
-        over = await system.ended(
-            {"trigger_id": event.data.trigger_id, "execution_id": execution_id(event.data.trigger_id)}
-        )
+        over = await system.ended({"trigger_id": trigger_id, "execution_id": execution_id(trigger_id)})
         assert over.status is ExecStatus.COMPLETED
         assert await system.admin.dead() == []
         assert len(system.hooks.received) == 1

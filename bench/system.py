@@ -68,8 +68,7 @@ class System:
     async def start(self) -> None:
         """Start the services, wait until all are ready, make the team, the source and the robot."""
         await self.processes.start_all()
-        async with httpx.AsyncClient(trust_env=False) as client:
-            await self._prepare(client)
+        await self._prepare()
         self._client = await nats.connect(self._nats_url)
         await self._client.subscribe("rota.v1.delivery.completed.>", cb=self._on_delivery)
 
@@ -116,16 +115,13 @@ class System:
         execution = json.loads(message.data)["context"]["execution_id"]
         self._delivered.setdefault(execution, asyncio.Event()).set()
 
-    async def _prepare(self, client: httpx.AsyncClient) -> None:
-        gateway = f"{self.processes.gateway}/v1/teams"
-        made: list[tuple[str, dict[str, Any]]] = [("", {"team_id": TEAM})]
-        for source in (SOURCE, tasks.SOURCE):
-            made.append((f"/{TEAM}/sources", {"name": source, "secret": "$ENV.BENCH_SECRET"}))
-        made += [(f"/{TEAM}/robots", robot) for robot in (ROBOT, tasks.ROBOT)]
-        for path, body in made:
-            answer = await client.post(gateway + path, json=body, headers=ADMIN)
-            if answer.status_code != 201:
-                raise RuntimeError(f"expected 201 from {path or '/v1/teams'}, got {answer.status_code}: {answer.text}")
+    async def _prepare(self) -> None:
+        team = f"/v1/teams/{TEAM}"
+        sources = [
+            (f"{team}/sources", {"name": name, "secret": "$ENV.BENCH_SECRET"}) for name in (SOURCE, tasks.SOURCE)
+        ]
+        robots = [(f"{team}/robots", robot) for robot in (ROBOT, tasks.ROBOT)]
+        await self.processes.create(("/v1/teams", {"team_id": TEAM}), *sources, *robots)
 
 
 def signed(body: bytes) -> dict[str, str]:

@@ -19,6 +19,7 @@ MOST = 3
 MODULE = 1000
 OWN = "tests/architecture/test_specification.py"
 CLIENTS = ("cli/", "tests/integration/cli/")
+SYSTEM = "tests/integration/"
 SERIES = "TG|SC|EX|VA|DC|LE|ME|CL|DEC"
 FEATURE = r"(?P<feature>F[1-9]|F1\d|F2[0-5])"
 ID = re.compile(rf"\b(?:(?P<series>{SERIES})-(?P<first>\d+)(?: to (?P=series)-(?P<last>\d+))?|{FEATURE})\b(?!%)")
@@ -54,7 +55,7 @@ def ids(text: str) -> Iterator[str]:
 
 @cache
 def carried() -> dict[str, tuple[str, ...]]:
-    """Id → the tests that carry it: a client's last, then those first that carry few, and modules last."""
+    """Id → the tests that carry it: those that carry few first, modules and clients last."""
     found: dict[str, dict[str, int]] = defaultdict(dict)
     for source in all_sources():
         if not source.stem.startswith("test_") or source.name == OWN:
@@ -69,7 +70,10 @@ def carried() -> dict[str, tuple[str, ...]]:
 
 
 def _ranked(tests: dict[str, int]) -> tuple[str, ...]:
-    return tuple(sorted(tests, key=lambda test: (test.startswith(CLIENTS), tests[test], test)))
+    def rank(test: str) -> tuple[bool, int, bool, str]:
+        return test.startswith(CLIENTS), tests[test], not test.startswith(SYSTEM), test
+
+    return tuple(sorted(tests, key=rank))
 
 
 def _tests(source: Source) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,7 @@ TEXTS = ("py", "md", "json", "yaml", "yml", "toml", "conf", "sh", "mjs", "exampl
 EXEMPT = (
     "CHANGELOG.md",  # history
     "requirements/",
+    "contracts/baseline.json",  # what was released
     "contracts/examples/",  # what people and models write, not what Rota says
     "services/executor/src/executor/agents/",  # prompts: what a model reads is behaviour
     "tests/architecture/renamed.py",

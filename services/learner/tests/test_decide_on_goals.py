@@ -173,7 +173,7 @@ async def test_a_repeated_request_names_the_same_run_to_merge_into() -> None:  #
 
 async def test_runs_that_are_compared_at_once_do_not_all_end() -> None:  # SC-13
     class AtOnce(ScriptedAgents):
-        """Each run is told to go into the next one, once all have asked."""
+        """Each run goes into the next one, once all have asked."""
 
         async def answer(self, call: CallAgent) -> AgentReply:
             self.calls.append(call)
@@ -299,11 +299,11 @@ async def test_a_deleted_robot_leaves_no_history() -> None:  # LE-07
 
 
 async def test_what_is_saved_while_its_robot_is_being_deleted_does_not_survive() -> None:  # LE-07
-    class Interrupted(InMemoryHistory):
+    class Deleting(InMemoryHistory):
         async def save_decision(self, decision: GoalsDecision) -> GoalsDecision:
             learner.robot(2, deleted=True)
             return await super().save_decision(decision)
 
-    learner = Learner(history=Interrupted())
+    learner = Learner(history=Deleting())
     await learner.check("e2")
     assert await learner.history.decision("e2") is None

@@ -170,13 +170,13 @@ async def test_lessons_that_the_memory_refuses_are_not_kept() -> None:  # LE-07
 
 
 async def test_a_lesson_saved_while_its_robot_was_being_deleted_does_not_survive() -> None:  # LE-07
-    class Interrupted(InMemoryLessons):
+    class Deleting(InMemoryLessons):
         async def save(self, learnt: RunLessons) -> RunLessons:
             learner.robot(2, deleted=True)
             await learner.forget_robot(2)
             return await super().save(learnt)
 
-    learner = Learner({"lessons": []}, lessons=Interrupted())
+    learner = Learner({"lessons": []}, lessons=Deleting())
     assert (await learner.learn()).skipped == "the robot was deleted"
     assert await learner.lessons.find("e1") is None
 

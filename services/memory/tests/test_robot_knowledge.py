@@ -106,12 +106,12 @@ async def test_an_unknown_robot_may_learn(memory: Memory) -> None:
 
 
 async def test_an_entry_kept_while_its_robot_was_being_deleted_does_not_survive() -> None:  # LE-07
-    class Interrupted(InMemoryEntries):
+    class Deleting(InMemoryEntries):
         async def keep(self, owner: Owner, entries: Sequence[tuple[MemoryEntry, Vector]], *, rev: int) -> None:
             await memory.deleted(rev + 1, owner)
             await super().keep(owner, entries, rev=rev)
 
-    memory = Memory(Interrupted())
+    memory = Memory(Deleting())
     memory.robot(1)
     async with memory.running():
         assert await memory.remember("a lesson") == 0

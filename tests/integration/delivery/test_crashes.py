@@ -53,7 +53,7 @@ class Stuck:
 
 
 def stuck_before(service: Service, channel: Channel[Any]) -> Stuck:
-    """From now on nothing of this channel leaves the service."""
+    """From now on the service publishes nothing on this channel."""
     stuck, jetstream = Stuck(), service.bus.jetstream
     publish: Callable[..., Awaitable[Any]] = jetstream.publish
 
@@ -76,11 +76,12 @@ async def killed(service: Service, harness: Harness) -> None:
 
 
 async def each_fact_once(harness: Harness, **expected: int) -> None:
-    """As an outside party counts: what was published again was recognised."""
+    """Counted in the stream: repeated publications were recognised."""
     kept = {channel.name: [event.id for event in await harness.in_stream(channel)] for channel in FIRST}
     assert {name: len(ids) for name, ids in kept.items()} == {channel.name: 1 for channel in FIRST} | expected
 
 
+@pytest.mark.soak
 async def test_killed_before_sending_it_is_sent_once(harness: Harness, receiver: HttpReceiver) -> None:
     asked, released = asyncio.Event(), asyncio.Event()
 
@@ -103,7 +104,8 @@ async def test_killed_before_sending_it_is_sent_once(harness: Harness, receiver:
     await each_fact_once(harness)
 
 
-async def test_killed_while_the_receiver_has_it_it_is_sent_again_under_the_same_id(
+@pytest.mark.soak
+async def test_killed_while_the_receiver_answers_it_is_sent_again_under_the_same_id(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     receiver.hold = asyncio.Event()
@@ -141,7 +143,8 @@ async def test_killed_between_sending_and_storing_everything_is_sent_again_under
     await each_fact_once(harness, **{DELIVERY_ATTEMPTED.name: 4})
 
 
-async def test_preferences_that_change_meanwhile_give_no_target_the_id_of_another(
+@pytest.mark.soak
+async def test_preferences_changed_during_a_crash_give_no_target_the_id_of_another(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await harness.robot({"preferences": hooks(receiver.url("/gone"), receiver.url("/kept"))})
@@ -161,7 +164,8 @@ async def test_preferences_that_change_meanwhile_give_no_target_the_id_of_anothe
 
 
 @pytest.mark.parametrize("channel", FIRST, ids=lambda channel: channel.name)
-async def test_killed_between_storing_and_publishing_it_is_told_and_not_sent_again(
+@pytest.mark.soak
+async def test_killed_between_storing_and_publishing_the_facts_are_published_and_nothing_is_sent_again(
     harness: Harness, receiver: HttpReceiver, channel: Channel[Any]
 ) -> None:
     await harness.robot({"preferences": hooks(receiver.url())})
@@ -177,7 +181,8 @@ async def test_killed_between_storing_and_publishing_it_is_told_and_not_sent_aga
     await each_fact_once(harness)
 
 
-async def test_killed_before_the_request_is_acknowledged_the_same_is_said_again(
+@pytest.mark.soak
+async def test_killed_before_the_request_is_acknowledged_the_same_fact_is_published_again(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await harness.robot({"preferences": hooks(receiver.url())})
@@ -194,6 +199,7 @@ async def test_killed_before_the_request_is_acknowledged_the_same_is_said_again(
     await each_fact_once(harness)
 
 
+@pytest.mark.soak
 async def test_killed_between_a_retry_and_saving_it_the_retry_comes_again_under_the_same_id(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

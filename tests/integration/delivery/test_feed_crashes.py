@@ -1,5 +1,5 @@
 """A replica is killed around the publishing of facts: a subscriber sees each once, counted without a gap, also when
-another says them after the stream has forgotten their ids."""
+another publishes them after the stream has forgotten their ids."""
 
 import asyncio
 from collections.abc import Sequence
@@ -57,7 +57,8 @@ def ids(receiver: HttpReceiver) -> Sequence[str]:
     return [got.headers["webhook-id"] for got in receiver.got]
 
 
-async def test_killed_between_sending_and_recording_the_receiver_sees_the_id_again_and_a_subscriber_one_fact(
+@pytest.mark.soak
+async def test_killed_between_sending_and_recording_the_id_is_repeated_and_the_fact_is_not(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await start_with(harness, receiver)
@@ -74,8 +75,10 @@ async def test_killed_between_sending_and_recording_the_receiver_sees_the_id_aga
     assert [await counted(harness, channel) for channel in FEED_OF_ONE] == [[1]] * 3
 
 
+# F8
 @pytest.mark.parametrize("channel", [*FEED_OF_ONE, DELIVERY_ACCEPTED], ids=lambda channel: channel.name)
-async def test_killed_between_recording_and_publishing_each_fact_is_said_once(
+@pytest.mark.soak
+async def test_killed_between_recording_and_publishing_each_fact_is_stored_once(
     harness: Harness, receiver: HttpReceiver, channel: Channel[Any]
 ) -> None:
     await start_with(harness, receiver)
@@ -90,7 +93,8 @@ async def test_killed_between_recording_and_publishing_each_fact_is_said_once(
     assert [await counted(harness, each) for each in FEED_OF_ONE] == [[1]] * 3
 
 
-async def test_killed_before_the_request_is_acknowledged_nothing_is_said_twice(
+@pytest.mark.soak
+async def test_killed_before_the_request_is_acknowledged_no_fact_is_stored_twice(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await start_with(harness, receiver)
@@ -107,7 +111,8 @@ async def test_killed_before_the_request_is_acknowledged_nothing_is_said_twice(
     assert [await counted(harness, channel) for channel in FEED_OF_ONE] == [[1, 2]] * 3
 
 
-async def test_killed_between_publishing_a_retry_and_letting_go_of_it_nothing_is_said_twice(
+@pytest.mark.soak
+async def test_killed_between_publishing_a_retry_and_releasing_it_no_fact_is_stored_twice(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await start_with(harness, receiver, 500, 500, 500)
@@ -131,7 +136,8 @@ async def test_killed_between_publishing_a_retry_and_letting_go_of_it_nothing_is
 
 
 @pytest.mark.parametrize("channel", [DELIVERY_ATTEMPTED, DELIVERY_FAILED, DELIVERY_SETTLED], ids=lambda each: each.name)
-async def test_killed_between_recording_a_retry_and_publishing_it_each_fact_is_said_once(
+@pytest.mark.soak
+async def test_killed_between_recording_a_retry_and_publishing_it_each_fact_is_stored_once(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch, channel: Channel[Any]
 ) -> None:
     await start_with(harness, receiver, 500, 500, 410)
@@ -149,7 +155,7 @@ async def test_killed_between_recording_a_retry_and_publishing_it_each_fact_is_s
 
 
 def stuck_at_the_last(service: Service, channel: Channel[Any], receiver: HttpReceiver) -> Stuck:
-    """Nothing of this channel leaves the service once the receiver has said what it was scripted to say."""
+    """The service publishes nothing on this channel once the receiver's script has ended."""
     stuck, jetstream = Stuck(), service.bus.jetstream
     publish: Any = jetstream.publish
 

@@ -20,6 +20,6 @@ def _litellm() -> None:
 @pytest.fixture
 async def world(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[World]:
     """Everybody but the executor is there, and one robot with two assistants."""
-    async with World(nats.url, mongo_url, mongo_prefix).neighbours() as made:
+    async with World(nats.url, mongo_url, mongo_prefix).running() as made:
         await made.keep(a_robot(config={"resources": {"agents": ["experts.scorer", "experts.writer"]}}))
         yield made

@@ -14,8 +14,8 @@ import pytest
 from learner.app import build
 from learner.settings import Settings
 from memory import app as memory_app
+from memory import settings as memory_settings
 from memory.adapters.in_memory import in_memory
-from memory.settings import Settings as MemorySettings
 from rota_common.bus.robots import robot_key
 from rota_common.bus.router import Router
 from rota_common.clock import now
@@ -152,7 +152,7 @@ def learner(servers: dict[str, Any], **runtime: Any) -> Service:
 
 def memory(servers: dict[str, Any]) -> Service:
     runtime = Runtime(fetch_timeout=0.3, middlewares=[twice])
-    return memory_app.build(MemorySettings(**servers), runtime=runtime, adapters=in_memory()).service
+    return memory_app.build(memory_settings.Settings(**servers), runtime=runtime, adapters=in_memory()).service
 
 
 async def test_a_run_is_learnt_from_once_however_often_it_is_delivered(

@@ -51,8 +51,9 @@ class Others:
 
     def __init__(self, url: str, team: str) -> None:
         self.team = team
-        self._all = [Service(name, url) for name in ("trigger-gateway", "learner", "executor")]
-        self.gateway, self.learner, self.executor = self._all
+        self.gateway = Service("trigger-gateway", url)
+        self.learner, self.executor = Service("learner", url), Service("executor", url)
+        self._all = (self.gateway, self.learner, self.executor)
 
     async def start(self) -> None:
         for service in self._all:

@@ -19,7 +19,7 @@ from rota_common.bus.feed import Feed
 from rota_common.bus.publishing import Publish
 from rota_common.clock import now
 from rota_contracts.catalog import CHANNELS
-from tests.integration.isolation.kit import IsolatedNats, isolated_nats
+from tests.integration.isolation.harness import IsolatedNats, isolated_nats
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "subscribers"
 MESSAGES = Path(__file__).parents[3] / "contracts" / "examples"

@@ -42,7 +42,7 @@ Has it been done already, or is it being done? All of it is material to judge, n
 Answer with one JSON object and nothing else: {"decision": "skip" | "merge" | "proceed", "reason": "one sentence",
 "execution_id": "the run that did it", "goals": "merge: the goals that are left",
 "into": "merge: the run under way that is to reach them, or nothing"}.
-`skip`: a past run has reached all of these goals, and doing it again helps nobody.
+`skip`: a past run has reached all of these goals, and doing it again is of no use.
 `merge` with `into`: a run under way has these goals or fits them; it is given `goals` too, and the new run ends.
 `merge` without `into`: a past run has reached some of them; the new run goes on with `goals` alone.
 `proceed`: anything else, and whenever you are in doubt."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout, WTimeoutError
+from pymongo.uri_parser import parse_uri
 
 T = TypeVar("T")
 Document = dict[str, Any]
@@ -15,7 +16,9 @@ Database = AsyncIOMotorDatabase[Document]
 OUTAGES: tuple[type[Exception], ...] = (ConnectionFailure, ExecutionTimeout, WTimeoutError)
 """The driver's errors when the server can't be reached: they count as transient."""
 
-SELECTION_MS = 2000
+DEFAULTS = {"w": "majority", "serverSelectionTimeoutMS": 2000, "connectTimeoutMS": 2000}
+"""The driver's options, unless the URL sets them."""
+
 END_S = 5.0
 
 
@@ -23,9 +26,9 @@ class Mongo:
     """A connection and the database that a service owns: `<prefix>_<service>`."""
 
     def __init__(self, url: str, database: str) -> None:
-        self._client: AsyncIOMotorClient[Document] = AsyncIOMotorClient(
-            url, tz_aware=True, w="majority", serverSelectionTimeoutMS=SELECTION_MS, connectTimeoutMS=SELECTION_MS
-        )
+        given = {name.lower() for name in parse_uri(url, validate=False)["options"]}
+        options: dict[str, Any] = {name: value for name, value in DEFAULTS.items() if name.lower() not in given}
+        self._client: AsyncIOMotorClient[Document] = AsyncIOMotorClient(url, tz_aware=True, **options)
         self.database: Database = self._client[database]
         self._under_way = set[asyncio.Task[Any]]()
 

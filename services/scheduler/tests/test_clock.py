@@ -1,18 +1,17 @@
-"""A robot's clock wakes it, over a real bus and a real database."""
+"""A robot's clock starts its runs."""
 
 import asyncio
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from services.scheduler.tests.fixtures import InMemoryHarness
 
-from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import SetClock, a_robot
 from rota_contracts import catalog
 from rota_contracts.messages.execution import TriggerState
 from rota_contracts.messages.trigger import RejectReason, TriggerType
 from rota_contracts.robots.robot import Robot
-from scheduler.adapters.mongo_queue import MongoQueue
 from tests.integration.scheduler.clock_harness import (
     HALF_HOURLY,
     QUICK,
@@ -89,26 +88,6 @@ async def test_an_interval_keeps_its_pace_over_an_unrelated_change_and_over_a_pa
         await armed(harness, minutes(85)[0])  # another pace counts from now
 
 
-@pytest.mark.parametrize("still", STILL.values(), ids=STILL)
-async def test_a_robot_that_is_not_to_run_is_not_woken(
-    harness: Harness, mongo: Mongo, still: Robot
-) -> None:  # TG-02 TG-18 TG-20
-    clock = SetClock(START)
-    async with harness.scheduler(clock=clock, **QUICK):
-        await harness.keep(a_clocked(HALF_HOURLY))
-        await harness.keep(a_clocked(HALF_HOURLY, member_id="bob"))
-        await armed(harness, minutes(30)[0], "bob")
-        await armed(harness, minutes(30)[0])
-        await harness.keep(still)
-        while await mongo.database["clocks"].count_documents({"look_at": {"$exists": True}}) > 1:
-            await asyncio.sleep(0.02)
-        clock.at = minutes(30)[0]
-        assert await harness.slots(1) == [tid(minutes(30)[0], "bob")]
-        await armed(harness, minutes(60)[0], "bob")
-    assert len(await requests(harness)) == 1
-    assert await harness.facts(catalog.TRIGGER_REJECTED) == []
-
-
 async def test_a_robot_that_is_resumed_wakes_from_then_on(harness: Harness) -> None:  # TG-18
     clock = SetClock(START)
     noon_and_six = {"mode": "times", "times": ["13:00", "18:00"], "catch_up": {"policy": "all"}}
@@ -147,21 +126,38 @@ async def test_a_run_that_finds_the_queue_full_is_rejected_for_all_to_see(harnes
     assert (fact.trigger_id, fact.reason, fact.type) == (tid(dues[2]), RejectReason.QUEUE_FULL, TriggerType.CLOCK)
 
 
-async def test_a_robot_that_is_paused_before_its_run_is_decided_about_does_not_run(
-    harness: Harness, mongo: Mongo
-) -> None:  # TG-18
-    clock, due = SetClock(START), minutes(30)[0]
-    elsewhere = MongoQueue(mongo, lease=60)
-    await elsewhere.prepare()
-    await elsewhere.acquire("elsewhere")  # it finds what is due, and nobody decides
+@pytest.mark.parametrize("still", STILL.values(), ids=STILL)
+async def test_a_robot_that_is_not_to_run_is_not_woken(
+    harness: InMemoryHarness, still: Robot
+) -> None:  # TG-02 TG-18 TG-20
+    clock = SetClock(START)
     async with harness.scheduler(clock=clock, **QUICK):
+        await harness.keep(a_clocked(HALF_HOURLY))
+        await harness.keep(a_clocked(HALF_HOURLY, member_id="bob"))
+        await armed(harness, minutes(30)[0], "bob")
+        await armed(harness, minutes(30)[0])
+        await harness.keep(still)
+        while len(await harness.adapters.clocks.due(minutes(10_000)[0], 9)) > 1:
+            await asyncio.sleep(0.02)
+        clock.at = minutes(30)[0]
+        assert await harness.slots(1) == [tid(minutes(30)[0], "bob")]
+        await armed(harness, minutes(60)[0], "bob")
+    assert len(await requests(harness)) == 1
+    assert await harness.facts(catalog.TRIGGER_REJECTED) == []
+
+
+async def test_a_robot_that_is_paused_before_its_run_is_decided_about_does_not_run() -> None:  # TG-18
+    clock, due = SetClock(START), minutes(30)[0]
+    given = InMemoryHarness(lease=60)
+    await given.adapters.queue.acquire("elsewhere")  # due triggers are queued, and none is decided
+    async with given.running() as harness, harness.scheduler(clock=clock, **QUICK):
         await harness.keep(a_clocked(HALF_HOURLY))
         await armed(harness, due)
         clock.at = due
         assert (await harness.until("queued", tid(due))).message.startswith("it is due")
         await harness.keep(a_clocked(HALF_HOURLY, robot_status="paused", rev=2))
         await once(harness, lambda state: not state.active)
-        await elsewhere.release("elsewhere")
+        await given.adapters.queue.release("elsewhere")
         await harness.rejected(1)
     (fact,) = await harness.facts(catalog.TRIGGER_REJECTED)
     assert (fact.trigger_id, fact.reason) == (tid(due), RejectReason.NOT_ACTIVE)

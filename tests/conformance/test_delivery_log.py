@@ -64,7 +64,7 @@ async def test_deliveries_are_listed_newest_first_without_their_bodies(deliverie
     assert found == [without_body(made[1]), without_body(made[2]), without_body(made[0])]
 
 
-async def test_each_page_goes_on_behind_the_one_before_it_also_within_an_instant(deliveries: DeliveryStore) -> None:
+async def test_each_page_continues_after_the_previous_one_even_within_an_instant(deliveries: DeliveryStore) -> None:
     for name in "abcde":
         await deliveries.insert(one(name, "failed", minute=1 if name < "d" else 2))
     pages: list[list[str]] = []
@@ -118,7 +118,7 @@ async def test_a_delivery_is_found_by_its_state_as_that_changes(deliveries: Deli
     assert await listed(deliveries, state=DeliveryState.FAILED) == ["nowhere", "r1"]
 
 
-async def test_what_can_be_replayed_is_what_was_sent_and_is_final(deliveries: DeliveryStore) -> None:
+async def test_only_deliveries_with_final_targets_are_replayable(deliveries: DeliveryStore) -> None:
     for each in (
         one("failed", "failed"),
         one("partly", "failed", "retrying", minute=1),
@@ -181,7 +181,7 @@ async def test_a_delivery_is_kept_for_some_days_after_its_last_attempt(mongo: Mo
     assert await over_at(mongo, "tried") == NOON + timedelta(days=3)
 
 
-async def test_what_an_earlier_version_stored_is_listed_and_removed_like_the_rest(mongo: Mongo) -> None:
+async def test_documents_of_an_earlier_version_are_listed_and_expire(mongo: Mongo) -> None:
     store = MongoDeliveries(mongo.database)
     for each in (one("a", "delivered"), one("b", "failed", minute=1), one("c", "failed", "retrying", minute=2)):
         await store.insert(each)

@@ -1,4 +1,4 @@
-"""A team's program reads its feed with clients as they come: nats-py and FastStream (F8, F22, DC-10)."""
+"""Feed clients read with plain nats-py and FastStream (F8, F22, DC-10)."""
 
 import asyncio
 
@@ -9,28 +9,29 @@ from faststream.nats.security import NatsNKey
 from nats.aio.msg import Msg
 
 from rota_common.bus.connection import barrier
+from rota_common.testing.fixtures import Run
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import FEED
 from rota_contracts.feed import API_PREFIX, feed_durable, feed_subject, team_subjects
-from tests.integration.isolation.kit import IsolatedNats, Known
+from tests.integration.isolation.harness import Connection, IsolatedNats
 
 pytestmark = pytest.mark.integration
 
 
-async def fetched(reader: Known, team: str, name: str, count: int) -> list[Msg]:
+async def fetched(reader: Connection, team: str, name: str, count: int) -> list[Msg]:
     jetstream = reader.client.jetstream(prefix=API_PREFIX)
     source = await jetstream.pull_subscribe_bind(durable=feed_durable(team, name), stream=FEED)
     return await source.fetch(count, timeout=PATIENCE_S)
 
 
-async def test_a_team_hears_its_public_facts_as_they_pass_and_no_others(bus: IsolatedNats) -> None:
-    reader, heard = await bus.member("acme", "crm"), []
+async def test_a_team_receives_its_own_public_facts_and_no_others(bus: IsolatedNats) -> None:
+    reader, received = await bus.member("acme", "crm"), []
 
-    async def hear(message: Msg) -> None:
-        heard.append((message.subject, message.data))
+    async def receive(message: Msg) -> None:
+        received.append((message.subject, message.data))
 
     for subject in team_subjects("acme"):
-        await reader.client.subscribe(subject, cb=hear)
+        await reader.client.subscribe(subject, cb=receive)
     await barrier(reader.client)
     await bus.deliver("rival", "acme")
     executor = await bus.service("executor")
@@ -38,14 +39,14 @@ async def test_a_team_hears_its_public_facts_as_they_pass_and_no_others(bus: Iso
     await executor.client.publish("rota.v1.activity.observed.acme.robot", b"")
     await barrier(executor.client)
     await barrier(reader.client)
-    assert heard == [
+    assert received == [
         ("rota.v1.delivery.completed.acme.robot", b"acme"),
         ("rota.v1.activity.observed.acme.robot", b""),
     ]
-    assert reader.told == []
+    assert reader.errors == []
 
 
-async def test_a_durable_gives_the_team_its_deliveries_in_order(bus: IsolatedNats) -> None:
+async def test_a_feed_client_reads_the_deliveries_of_its_team_in_order(bus: IsolatedNats) -> None:
     await bus.deliver("acme", "rival", "acme", robot="first")
     await bus.deliver("acme", robot="second")
     reader = await bus.member("acme", "crm")
@@ -59,16 +60,18 @@ async def test_a_durable_gives_the_team_its_deliveries_in_order(bus: IsolatedNat
     jetstream = reader.client.jetstream(prefix=API_PREFIX)
     info = await jetstream.consumer_info(FEED, feed_durable("acme", "crm"))
     assert (info.num_ack_pending, info.num_pending) == (0, 0)
-    assert reader.told == []
+    assert reader.errors == []
 
 
-async def test_what_was_not_acknowledged_comes_again_after_the_connection_was_lost(bus: IsolatedNats) -> None:
+async def test_an_unacknowledged_message_is_redelivered_after_a_restart_of_the_server(
+    bus: IsolatedNats, beside: Run
+) -> None:
     await bus.deliver("acme", "acme")
     reader = await bus.member("acme", "crm")
     first, second = await fetched(reader, "acme", "crm", 2)
     await first.ack_sync()
-    await bus.server.stop()
-    await bus.server.start()
+    for restart in (bus.server.stop, bus.server.start):
+        await asyncio.to_thread(lambda work=restart: beside(work()))
     while not reader.client.is_connected:
         await asyncio.sleep(0.01)
     await second.nak()
@@ -77,7 +80,7 @@ async def test_what_was_not_acknowledged_comes_again_after_the_connection_was_lo
     assert again.metadata.num_delivered == 2
 
 
-async def test_two_subscribers_of_a_team_each_read_everything(bus: IsolatedNats) -> None:
+async def test_two_feed_clients_of_a_team_each_read_everything(bus: IsolatedNats) -> None:
     await bus.deliver("acme", "acme")
     for name in ("crm", "archive"):
         reader = await bus.member("acme", name)
@@ -117,7 +120,7 @@ async def test_faststream_reads_the_durable_and_goes_on_after_a_restart(bus: Iso
     assert got.empty()
 
 
-async def test_a_team_answers_its_own_processes(bus: IsolatedNats) -> None:
+async def test_a_team_responds_to_its_own_processes(bus: IsolatedNats) -> None:
     program, executor = await bus.member("acme", "crm"), await bus.service("executor")
 
     async def answer(message: Msg) -> None:
@@ -127,4 +130,4 @@ async def test_a_team_answers_its_own_processes(bus: IsolatedNats) -> None:
     await barrier(program.client)
     reply = await executor.client.request("rota.v1.process.acme.crm.greet", b"John", timeout=PATIENCE_S)
     assert reply.data == b"hello John"
-    assert program.told == []
+    assert program.errors == []

@@ -1,4 +1,4 @@
-"""The whole system with everybody's keys: a webhook comes in, the team's subscriber hears what was delivered (F22)."""
+"""The whole system with keys: a webhook arrives, and the team's feed client receives the delivery (F22)."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from rota.demo.screen import Screen
 pytestmark = pytest.mark.integration
 
 
-async def test_the_demo_goes_through_and_the_server_refuses_nobody_anything(
+async def test_the_demo_completes_without_a_violation_of_permissions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert await play(tmp_path, Screen(json=True), connector="rehearsal", environ={})

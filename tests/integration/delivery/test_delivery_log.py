@@ -1,4 +1,4 @@
-"""The ledger and replay over the bus, as the gateway asks for them."""
+"""The delivery log and replays over NATS, as the gateway asks for them."""
 
 import asyncio
 import json
@@ -80,8 +80,10 @@ async def settled(harness: Harness, count: int) -> list[Event[Any]]:
         heard += count - len(events)
 
 
+# F5
+@pytest.mark.soak
 @pytest.mark.once
-async def test_after_an_outage_one_command_delivers_all_that_was_given_up(
+async def test_one_replay_after_an_outage_delivers_everything_that_was_given_up(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     receiver.manner = no_answer
@@ -109,7 +111,7 @@ async def test_after_an_outage_one_command_delivers_all_that_was_given_up(
     assert [event.sequence for event in await harness.in_stream(DELIVERY_SETTLED)] == list(range(1, 2 * OUTAGE + 1))
 
 
-async def test_a_replay_is_told_as_one_and_the_execution_hears_nothing_of_it(
+async def test_the_facts_of_a_replay_refer_to_it_and_none_goes_to_the_execution(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     receiver.will_answer(410)
@@ -136,12 +138,12 @@ async def test_a_replay_is_told_as_one_and_the_execution_hears_nothing_of_it(
 
 
 async def enabled(harness: Harness, target_id: str) -> None:
-    """A receiver that says 410 is switched off."""
+    """A receiver that replies 410 is disabled."""
     switch = SwitchTarget(team_id=harness.team, target_id=target_id, enabled=True)
     await harness.ask(SWITCH_TARGET, switch)
 
 
-async def test_a_delivery_is_read_with_what_its_receiver_said(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_a_delivery_is_read_with_its_receivers_replies(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(500)
     await harness.robot(hook(receiver))
     await harness.listen(DELIVERY_SETTLED)
@@ -168,11 +170,11 @@ async def test_a_deleted_robots_deliveries_are_not_replayed(harness: Harness, re
     await harness.events(DELIVERY_SETTLED)
     await harness.robot(hook(receiver), deleted=True, rev=2)
     with pytest.raises(Permanent, match="the robot ann was deleted: nothing is replayed"):
-        await until_refused(harness)
+        await replayed_until_refused(harness)
 
 
-async def until_refused(harness: Harness) -> None:
-    """Each replica hears of it in its own time."""
+async def replayed_until_refused(harness: Harness) -> None:
+    """Each replica receives it in its own time."""
     for number in range(200):
         await replayed(harness, request_id="r1", targets="all", replay_id=f"p{number}")
         await asyncio.sleep(0.02)

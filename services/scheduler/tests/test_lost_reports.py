@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from rota_common.bus.router import Router
-from rota_common.runtime.service import Service
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import a_robot
 from rota_contracts import catalog
@@ -14,7 +13,7 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.executor_capacity import CheckSlots, SlotsReply, SlotState
 from tests.integration.scheduler.clock_harness import published
-from tests.integration.scheduler.harness import RUNTIME, Harness
+from tests.integration.scheduler.harness import Harness
 
 ONE = {"quota": {"max": 1, "queue": 3}}
 SOON = {"slot_patience": 0.2, "lease": 0.6}
@@ -27,9 +26,10 @@ class Executor:
         self.knows: dict[str, dict[str, Any]] = {}
         self.asked = 0
         self._more = asyncio.Condition()
-        self._service = Service("executor", harness.nats_url, runtime=RUNTIME)
+        self._end = harness.end
+        self._service = harness.service("executor")
         router = Router()
-        router.answer(catalog.CHECK_SLOTS)(self._on_check_slots)
+        router.answer(catalog.CHECK_SLOTS, self._on_check_slots)
         self._service.include(router)
 
     async def _on_check_slots(self, question: CheckSlots) -> SlotsReply:
@@ -52,7 +52,7 @@ class Executor:
         await self._service.start()
         await self._service.started.wait()
         yield self
-        await self._service.stop(1)
+        await self._end(self._service)
 
 
 @contextlib.asynccontextmanager

@@ -1,6 +1,5 @@
 """What a run wants is merged into another that waits for its first slot (SC-13)."""
 
-from rota_common.testing.crash import crash
 from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
 from rota_contracts import catalog
 from rota_contracts.ids import execution_id
@@ -104,7 +103,7 @@ async def test_the_words_are_still_there_when_another_scheduler_gives_the_slot(h
     first = await harness.start()
     await two_wait(harness)
     assert await merge(harness, "t3")
-    await crash(first.service)
+    await harness.end(first.service)
     async with harness.scheduler():
         assert await merge(harness, "t3")  # asked again, as its answer was lost
         for number, name in enumerate(("t1", "t2"), 2):

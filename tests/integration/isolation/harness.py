@@ -1,4 +1,4 @@
-"""A NATS with everybody's keys and two teams, and clients that remember what the server refused them."""
+"""A NATS with keys and two teams, and clients that record the errors of the server."""
 
 import contextlib
 import json
@@ -21,28 +21,28 @@ from rota_common.runtime.embedded_servers import EmbeddedServer, isolated_nats_s
 from rota_contracts.catalog import FEED
 
 ANSWER_S = 0.5
-SUBSCRIBERS = (("acme", "crm"), ("acme", "archive"), ("rival", "crm"))
+FEED_CLIENTS = (("acme", "crm"), ("acme", "archive"), ("rival", "crm"))
 
 
 @dataclass
-class Known:
-    """A client that is connected, and what the server said to it."""
+class Connection:
+    """A connected client, and the errors that the server sent to it."""
 
     client: Client
-    told: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
     @property
     def refused(self) -> list[str]:
-        return [error for error in self.told if "permissions violation" in error.lower()]
+        return [error for error in self.errors if "permissions violation" in error.lower()]
 
     async def published(self, *subjects: str, reply: str = "") -> None:
-        """Return once the server has dealt with it."""
+        """Publish, and return once the server has processed it."""
         for subject in subjects:
             await self.client.publish(subject, b"forged", reply=reply)
         await barrier(self.client)
 
     async def answer(self, subject: str, request: dict[str, Any] | None = None) -> str:
-        """What comes back; nothing if nobody answers, or only to say that there is no JetStream here."""
+        """The reply; empty without a responder, or if the account has no JetStream."""
         try:
             reply = await self.client.request(subject, json.dumps(request or {}).encode(), timeout=ANSWER_S)
         except (NoRespondersError, NatsTimeout):
@@ -53,7 +53,7 @@ class Known:
 
 @dataclass
 class IsolatedNats:
-    """`url` and the keys in `folder` are all that a client needs: `key(team, name)` is a subscriber's seed file."""
+    """A server and the keys in `folder`; `key(team, name)` is the seed file of a feed client."""
 
     server: EmbeddedServer
     folder: Folder
@@ -64,63 +64,63 @@ class IsolatedNats:
         return self.server.url
 
     @property
-    def subscribers(self) -> FeedClients:
+    def feed_clients(self) -> FeedClients:
         return FeedClients(self.folder, self.url)
 
     def key(self, team: str, name: str) -> Path:
         return self.folder.path / f"{team}-{name}.nk"
 
-    async def subscribe(self, team: str, name: str) -> Path:
-        """As `rota subscribers add`; the file with its seed."""
-        self.key(team, name).write_text(await self.subscribers.add(team, name))
+    async def add(self, team: str, name: str) -> Path:
+        """Add a feed client; returns the file with its seed."""
+        self.key(team, name).write_text(await self.feed_clients.add(team, name))
         return self.key(team, name)
 
-    async def user(self, name: str) -> Known:
+    async def user(self, name: str) -> Connection:
         """A user of the platform."""
-        return await self._known(**identity(name, str(self.folder.key(name))))
+        return await self._connection(**identity(name, str(self.folder.key(name))))
 
-    async def member(self, team: str, name: str) -> Known:
-        """A subscriber's program, connected as any client of NATS connects."""
-        return await self._known(nkeys_seed=str(self.key(team, name)))
+    async def member(self, team: str, name: str) -> Connection:
+        """The program of a feed client, connected as any client of NATS."""
+        return await self._connection(nkeys_seed=str(self.key(team, name)))
 
     async def service(self, name: str) -> Bus:
-        """What a service of this name is connected with."""
+        """The connection of a service of this name."""
         bus = Bus(self.url, name=name, nkey_file=str(self.folder.key(name)))
         await bus.connect()
         self.ends.push_async_callback(bus.stop)
         return bus
 
     async def stored(self) -> dict[str, int]:
-        """How many messages each stream has."""
+        """The number of messages in each stream."""
         operator = await self.user(OPERATOR)
         streams = await operator.client.jetstream().streams_info()
         return {str(stream.config.name): stream.state.messages for stream in streams}
 
     async def deliver(self, *teams: str, robot: str = "robot") -> None:
-        """A fact of the feed for each, in this order; its body is the team's name."""
+        """Publish a fact of the feed for each team; its body is the team's name."""
         delivery = await self.service("delivery-center")
         for team in teams:
             subject = f"rota.v1.delivery.completed.{team}.{robot}"
             await delivery.jetstream.publish(subject, team.encode(), stream=FEED)
 
-    async def _known(self, **options: Any) -> Known:
-        told: list[str] = []
+    async def _connection(self, **options: Any) -> Connection:
+        errors: list[str] = []
 
-        async def hear(error: Exception) -> None:
-            told.append(str(error))
+        async def record(error: Exception) -> None:
+            errors.append(str(error))
 
-        client = await nats.connect(self.url, error_cb=hear, reconnect_time_wait=0.1, **options)
+        client = await nats.connect(self.url, error_cb=record, reconnect_time_wait=0.1, **options)
         self.ends.push_async_callback(client.close)
-        return Known(client, told)
+        return Connection(client, errors)
 
 
 @contextlib.asynccontextmanager
 async def isolated_nats(
-    path: Path, *, subscribers: Sequence[tuple[str, str]] = SUBSCRIBERS, accounts_alone: bool = False
+    path: Path, *, feed_clients: Sequence[tuple[str, str]] = FEED_CLIENTS, accounts_alone: bool = False
 ) -> AsyncIterator[IsolatedNats]:
-    """A real server with all streams and these named subscribers of teams.
+    """A real server with all streams and these feed clients of teams.
 
-    `accounts_alone` takes the permissions off the teams' users, so that only the border of their account is left.
+    `accounts_alone` removes the permissions of the teams' users, so that only the border of their account is left.
     """
     async with contextlib.AsyncExitStack() as ends:
         server, folder = isolated_nats_server(path), Folder(path)
@@ -128,12 +128,23 @@ async def isolated_nats(
         await server.start()
         await topology.apply_to(server.url, nkey_file=str(folder.key(TOPOLOGY)))
         made = IsolatedNats(server, folder, ends)
-        for team, name in subscribers:
-            await made.subscribe(team, name)
+        for team, name in feed_clients:
+            await made.add(team, name)
         if accounts_alone:
             _without_permissions(path / "accounts.conf")
-            await made.subscribers.reload()
+            await made.feed_clients.reload()
         yield made
+
+
+@contextlib.asynccontextmanager
+async def sharing(server: EmbeddedServer) -> AsyncIterator[IsolatedNats]:
+    """A running server of `isolated_nats` for one test: at the end its connections are closed, and streams purged."""
+    async with contextlib.AsyncExitStack() as ends:
+        made = IsolatedNats(server, Folder(server.folder), ends)
+        yield made
+        operator = await made.user(OPERATOR)
+        for name in await made.stored():
+            await operator.client.jetstream().purge_stream(name)
 
 
 def _without_permissions(file: Path) -> None:

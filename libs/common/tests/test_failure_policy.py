@@ -1,4 +1,4 @@
-"""What becomes of a message whose handler failed."""
+"""The failure policy: retry or bury, with which delay and which reason."""
 
 from datetime import timedelta
 from random import Random
@@ -16,7 +16,7 @@ OLD = PATIENCE + timedelta(seconds=1)
 
 
 class Outage(Exception):
-    """How some store says that it can't be reached."""
+    """The error of some store when it can't be reached."""
 
 
 def decided(error: Exception, *, deliveries: int = 1, age: timedelta = NEW, **given: Any) -> Later | Bury:
@@ -34,32 +34,32 @@ def unreadable() -> ValidationError:
 
 @pytest.mark.parametrize("error", [Permanent("no such robot"), EnvelopeError("no ce-id"), unreadable()])
 @pytest.mark.parametrize("deliveries", [1, 99])
-def test_what_will_never_work_is_buried_at_once(error: Exception, deliveries: int) -> None:
+def test_a_permanent_failure_is_buried_at_once(error: Exception, deliveries: int) -> None:
     assert isinstance(decided(error, deliveries=deliveries), Bury)
 
 
 @pytest.mark.parametrize("deliveries", [1, 5, 6, 1000])
-def test_what_may_work_later_comes_back_however_often_it_failed(deliveries: int) -> None:
+def test_a_transient_failure_is_redelivered_however_often_it_failed(deliveries: int) -> None:
     assert isinstance(decided(Transient("busy"), deliveries=deliveries, age=PATIENCE), Later)
 
 
-def test_what_did_not_work_for_a_day_is_buried_after_all() -> None:
+def test_a_transient_failure_is_buried_after_a_day() -> None:
     assert decided(Transient("busy"), age=OLD) == Bury("busy", "")
 
 
 @pytest.mark.parametrize("after", [0, 0.2, 7, 3600])
-def test_a_delay_that_was_asked_for_is_kept(after: float) -> None:
+def test_a_requested_delay_is_used(after: float) -> None:
     assert decided(Transient("busy", after=after), deliveries=9) == Later(after, "busy")
 
 
 @pytest.mark.parametrize(("deliveries", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (6, 30), (10_000, 30)])
-def test_without_a_wish_the_delays_grow_up_to_a_limit(deliveries: int, seconds: float) -> None:
+def test_without_a_requested_delay_delays_grow_up_to_a_limit(deliveries: int, seconds: float) -> None:
     later = decided(Transient("busy"), deliveries=deliveries)
     assert isinstance(later, Later)
     assert later.delay == pytest.approx(min(seconds, RETRY_CAP_S), rel=0.2)
 
 
-def test_delays_are_jittered_so_that_not_all_come_back_at_once() -> None:
+def test_delays_are_jittered() -> None:
     random = Random(7)
     delays = {decide(Transient("busy"), deliveries=3, age=NEW, random=random) for _ in range(20)}
     assert len(delays) == 20
@@ -72,7 +72,7 @@ def test_a_bug_is_tried_five_times_and_then_buried(deliveries: int, kind: type[o
     assert isinstance(decided(KeyError("x"), deliveries=deliveries), kind)
 
 
-def test_an_outage_of_the_services_own_store_passes() -> None:
+def test_an_outage_of_the_service_s_own_store_is_transient() -> None:
     assert isinstance(decided(Outage("away"), deliveries=99, outages=(Outage,)), Later)
     assert isinstance(decided(Outage("away"), deliveries=99), Bury)
     assert isinstance(decided(Outage("away"), age=OLD, outages=(Outage,)), Bury)
@@ -85,7 +85,7 @@ def test_a_bug_is_named_with_its_kind_and_its_place() -> None:
         found = decided(error, deliveries=9)
     assert isinstance(found, Bury)
     assert found.reason == "KeyError: 'x'"
-    assert found.trace.startswith("test_delivery.py:")
+    assert found.trace.startswith("test_failure_policy.py:")
     assert found.trace.endswith("in test_a_bug_is_named_with_its_kind_and_its_place")
 
 

@@ -36,7 +36,6 @@ from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumabl
 from rota_contracts.messages.validation import ValidationRequestedV1
 from rota_contracts.model import ALL, Payload
 
-
 OUTPUT_LIMIT = 2000
 LOG = logger(service="executor")
 

@@ -50,7 +50,7 @@ def reader(url: str, handler: Handler, **subscription: Any) -> Service:
     outages = subscription.pop("outages", ())
     service = Service("scheduler", url, runtime=Runtime(clock=now, fetch_timeout=0.3), outages=outages)
     router = Router()
-    router.consume(CHANNEL, **subscription)(handler)
+    router.on(CHANNEL, handler, **subscription)
     service.include(router)
     return service
 

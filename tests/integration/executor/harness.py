@@ -131,16 +131,16 @@ class Harness:
 
     def _routers(self) -> dict[str, Router]:
         validator, delivery, learner, memory, scheduler = Router(), Router(), Router(), Router(), Router()
-        scheduler.consume(catalog.EXECUTION_RESUMABLE)(self._grant)
-        scheduler.answer(catalog.LIST_WAITING)(self._list_waiting)
-        scheduler.answer(catalog.LIST_PLANS)(self._list_plans)
-        scheduler.answer(catalog.MERGE_INTO)(self._merge)
-        validator.answer(catalog.CHECK_RULES)(self._check)
-        validator.consume(catalog.VALIDATION_REQUESTED)(self._validate)
-        delivery.consume(catalog.DELIVERY_REQUESTED)(self._deliver)
-        learner.consume(catalog.LEARNING_REQUESTED)(self._learn)
-        learner.answer(catalog.CHECK_GOALS)(self._compare)
-        memory.answer(catalog.RECALL)(self._recall)
+        scheduler.on(catalog.EXECUTION_RESUMABLE, self._grant)
+        scheduler.answer(catalog.LIST_WAITING, self._list_waiting)
+        scheduler.answer(catalog.LIST_PLANS, self._list_plans)
+        scheduler.answer(catalog.MERGE_INTO, self._merge)
+        validator.answer(catalog.CHECK_RULES, self._check)
+        validator.on(catalog.VALIDATION_REQUESTED, self._validate)
+        delivery.on(catalog.DELIVERY_REQUESTED, self._deliver)
+        learner.on(catalog.LEARNING_REQUESTED, self._learn)
+        learner.answer(catalog.CHECK_GOALS, self._compare)
+        memory.answer(catalog.RECALL, self._recall)
         answering = {"validator": validator, "delivery-center": delivery, "learner": learner, "memory": memory}
         return answering | {"scheduler": scheduler}
 

@@ -1,6 +1,6 @@
 """A process: a program that a robot's tasks may call by name. Needs only `pip install "nats-py[nkeys]"`.
 
-rota subscribers add main crm-processes        # its key: a program of the team answers the team's processes
+rota feed-clients add main crm-processes        # its key: a program of the team answers the team's processes
 python process.py nats://127.0.0.1:4222 main crm-processes.nk
 The robot names it: `robot_config.resources.processes: [{name: crm.greet, idempotent: true}]`.
 """
@@ -16,7 +16,7 @@ from nats.micro.request import Request
 
 async def greet(request: Request) -> None:
     call = json.loads(request.data)
-    # call["step_id"] is the same when a call is made again: whoever sends or books something remembers it.
+    # call["step_id"] is the same when a call is made again: a process that sends or books something remembers it.
     await request.respond(json.dumps({"greeting": f"Hello, {call['args'][0]['name']}!"}).encode())
 
 

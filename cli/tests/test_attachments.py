@@ -1,4 +1,4 @@
-"""`rota attachments`: what the gateway is sent, and what is written here."""
+"""`rota attachments`: the upload request, and the downloaded file."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from cli.tests.gateway import TEAM, Command
+from cli.tests.harness import TEAM, Command
 
 FILE_ID = "0f" * 16
 DISPOSITION = "attachment; filename=\"_bersicht.csv\"; filename*=UTF-8''" + quote("Übersicht.csv")
@@ -45,14 +45,14 @@ def gateway(connect: Callable[[Gateway], None]) -> Gateway:
 def test_a_file_is_sent_with_its_name_type_and_size(gateway: Gateway, command: Command, tmp_path: Path) -> None:
     (tmp_path / "leads.csv").write_bytes(gateway.content)
     code, out, _ = command("attachments", "put", "leads.csv")
-    assert (code, out) == (0, f"leads.csv: kept, 200,000 bytes; in a result it is __rota.attachment://{FILE_ID}\n")
+    assert (code, out) == (0, f"leads.csv: stored, 200,000 bytes; in a result it is __rota.attachment://{FILE_ID}\n")
     (request,) = gateway.requests
     assert (request.url.path, request.url.params["name"]) == (f"{TEAM}/attachments", "leads.csv")
     assert (request.headers["content-type"], request.headers["content-length"]) == ("text/csv", "200000")
     assert request.content == gateway.content
 
 
-def test_name_and_type_may_be_told(gateway: Gateway, command: Command, tmp_path: Path) -> None:
+def test_name_and_type_can_be_given(gateway: Gateway, command: Command, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"")
     code, out, _ = command("attachments", "put", "x", "--name", "Q1.bin", "--type", "a/b", "--json")
     assert (code, json.loads(out)["name"]) == (0, "Q1.bin")
@@ -61,7 +61,7 @@ def test_name_and_type_may_be_told(gateway: Gateway, command: Command, tmp_path:
     assert gateway.requests[1].headers["content-type"] == "application/octet-stream"
 
 
-def test_a_file_that_is_not_here_is_named(gateway: Gateway, command: Command) -> None:
+def test_a_missing_file_is_named_in_the_error(gateway: Gateway, command: Command) -> None:
     code, _, err = command("attachments", "put", "none.csv")
     assert (code, gateway.requests) == (1, [])
     assert "can't open none.csv: No such file or directory" in err
@@ -74,29 +74,29 @@ def test_a_file_is_written_under_its_name(gateway: Gateway, command: Command, tm
     assert (tmp_path / "Übersicht.csv").read_bytes() == gateway.content
 
 
-def test_a_name_leads_nowhere_else(gateway: Gateway, command: Command, tmp_path: Path) -> None:
+def test_a_name_with_folders_is_written_here(gateway: Gateway, command: Command, tmp_path: Path) -> None:
     gateway.disposition = 'attachment; filename="../../evil.sh"'
     code, out, _ = command("attachments", "get", FILE_ID)
     assert (code, out) == (0, "evil.sh: 200,000 bytes\n")
     assert (tmp_path / "evil.sh").exists()
 
 
-def test_what_is_here_stays(gateway: Gateway, command: Command, tmp_path: Path) -> None:
+def test_an_existing_file_is_not_overwritten(gateway: Gateway, command: Command, tmp_path: Path) -> None:
     (tmp_path / "Übersicht.csv").write_bytes(b"mine")
     code, _, err = command("attachments", "get", FILE_ID)
     assert (code, (tmp_path / "Übersicht.csv").read_bytes()) == (1, b"mine")
-    assert "Übersicht.csv is already here" in err
+    assert "Übersicht.csv exists" in err
     code, out, _ = command("attachments", "get", FILE_ID, "-o", "other.csv", "--json")
     assert (code, json.loads(out)) == (0, {"file": "other.csv", "size": 200_000})
 
 
-def test_of_a_file_that_breaks_off_nothing_is_left(gateway: Gateway, command: Command, tmp_path: Path) -> None:
+def test_an_interrupted_download_leaves_no_file(gateway: Gateway, command: Command, tmp_path: Path) -> None:
     gateway.breaks_off = True
     code, _, err = command("attachments", "get", FILE_ID)
     assert (code, list(tmp_path.iterdir())) == (1, [])
     assert "peer closed connection" in err
 
 
-def test_a_file_that_the_team_does_not_have_is_not_found(gateway: Gateway, command: Command) -> None:
+def test_an_unknown_file_is_not_found(gateway: Gateway, command: Command) -> None:
     code, _, err = command("attachments", "get", "1" * 32)
     assert (code, "no such file (404 attachment_not_found)" in err) == (1, True)

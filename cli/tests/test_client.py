@@ -1,4 +1,4 @@
-"""The gateway's answers as the commands see them: values, or errors in words."""
+"""The gateway's responses as values or errors."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ def api(answer: Callable[[httpx.Request], httpx.Response]) -> Api:
     return Api("http://gateway", "main", "key", transport=httpx.MockTransport(answer))
 
 
-async def test_the_key_goes_along_as_a_bearer_token() -> None:
+async def test_the_key_is_sent_as_a_bearer_token() -> None:
     seen: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -26,7 +26,7 @@ async def test_the_key_goes_along_as_a_bearer_token() -> None:
     assert seen[0].url.path == "/v1/teams/main/executions/e1"
 
 
-async def test_a_refusal_keeps_its_words_code_and_fields() -> None:
+async def test_an_error_keeps_message_code_and_fields() -> None:
     error = {"code": "invalid_robot", "message": "it is not valid", "fields": [{"field": "a.b", "message": "missing"}]}
     async with api(lambda _: httpx.Response(422, json={"error": error})) as gateway:
         with pytest.raises(ApiError, match="it is not valid") as caught:
@@ -34,13 +34,13 @@ async def test_a_refusal_keeps_its_words_code_and_fields() -> None:
     assert (caught.value.status, caught.value.code, caught.value.details) == (422, "invalid_robot", ["a.b: missing"])
 
 
-async def test_a_refusal_that_is_no_json_is_told_as_it_came() -> None:
+async def test_an_error_that_is_not_json_is_printed_as_text() -> None:
     async with api(lambda _: httpx.Response(502, text="bad gateway")) as gateway:
         with pytest.raises(ApiError, match="bad gateway"):
             await gateway.execution("e1")
 
 
-async def test_nobody_there_is_told_with_what_to_do() -> None:
+async def test_an_unreachable_gateway_is_reported_with_what_to_do() -> None:
     def refuse(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused", request=request)
 
@@ -65,7 +65,7 @@ async def test_robots_are_read_page_by_page_with_their_states() -> None:
     assert [robot["member_id"] for robot in found if robot["state"]] == ["r1"]
 
 
-async def test_live_events_are_read_and_comments_are_not() -> None:
+async def test_live_events_are_read_without_comments() -> None:
     text = ': listening\n\nid: 1\ndata: {"type": "a"}\n\nevent: rota.dropped\ndata: {"dropped": 3}\n\n'
     headers = {"content-type": "text/event-stream"}
     async with api(lambda _: httpx.Response(200, text=text, headers=headers)) as gateway:
@@ -73,7 +73,7 @@ async def test_live_events_are_read_and_comments_are_not() -> None:
     assert events == [{"type": "a"}, {"type": "rota.dropped", "data": {"dropped": 3}}]
 
 
-async def test_a_key_that_may_not_do_it_is_told_where_roles_are_listed() -> None:  # TG-24
+async def test_a_role_too_low_names_the_command_that_lists_roles() -> None:  # TG-24
     error = {"code": "role_too_low", "message": "this needs a key of the role admin"}
     async with api(lambda _: httpx.Response(403, json={"error": error})) as gateway:
         with pytest.raises(ApiError, match="the role admin") as caught:

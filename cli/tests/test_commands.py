@@ -1,6 +1,10 @@
-"""Every command of the program: its help, its example, its JSON, its exit codes."""
+"""The command tree: help, examples, --json, exit codes; and which commands run without the extra."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import typer.main
@@ -8,12 +12,88 @@ import typer.main
 from rota import context
 from rota.main import app, main
 
-COMMAND = tuple[tuple[str, ...], typer.core.TyperCommand]
+SERVER_COMMANDS = (["up"], ["demo"], ["nats-config", "--out", "x"], ["feed-clients", "list"])
+HEAVY = (
+    *("rota_common", "trigger_gateway", "scheduler", "executor", "validator", "delivery_center", "learner", "memory"),
+    *(
+        "nats",
+        "nkeys",
+        "faststream",
+        "motor",
+        "pymongo",
+        "litellm",
+        "qdrant_client",
+        "starlette",
+        "uvicorn",
+        "structlog",
+    ),
+    *("aiosmtpd", "standardwebhooks", "fastapi", "cryptography"),
+)
+WITHOUT_THE_EXTRA = f"""
+import contextlib, io, json, sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {HEAVY!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
+from rota.main import main
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
+        try:
+            main(words)
+        except SystemExit as end:
+            code = end.code
+    print(json.dumps([code, out.getvalue()]))
+"""
+WRONG_USES = """
+    nonsense
+    trigger
+    trigger a --type event
+    trigger a --action plan.add
+    dead redrive
+    dead redrive 1 --all
+    executions --status odd
+    intervene a
+    intervene a --action dance
+    intervene a --action task.update --set colour=red
+    intervene a --action task.update --set args=[1
+    answer e1
+    pause
+    stop e1 --team
+    resume --robot a --team
+    replay
+    kb put policies
+    kb put policies a.md b.md --id x
+    kb search
+    kb search x --limit 101
+    kb remove
+    plan add a
+    plan add a -m x --at 2030-01-01T09:00:00
+    plan update a p1
+    plan remove a
+    keys create
+    keys create --role king
+    subscriptions add sales
+    robots next a --count 101
+    deliveries --since yesterday
+    deliveries --since 2026-03-02T09:00:00
+    deliveries replay
+    deliveries replay d1 --since 1h
+    targets enable
+    suppressions add
+    clock
+    clock --every 30m --daemon
+    clock --every 30m --days Mon
+    clock --file robot.yaml --tz UTC
+    clock --every 30m --from yesterday
+"""
 
 
 def commands() -> Iterator[tuple[str, typer.core.TyperCommand]]:
-    """Every command by its words, groups that do something by themselves included."""
+    """Every visible command by its name, groups that do something by themselves included."""
     for name, command in typer.main.get_group(app).commands.items():
+        if command.hidden:
+            continue
         subcommands = getattr(command, "commands", {})
         if not subcommands or command.invoke_without_command:
             yield name, command
@@ -22,6 +102,14 @@ def commands() -> Iterator[tuple[str, typer.core.TyperCommand]]:
 
 
 EVERY = dict(commands())
+
+
+def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error."""
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    printed = capsys.readouterr()
+    return int(caught.value.code or 0), printed.out, printed.err
 
 
 def test_all_commands_are_there() -> None:
@@ -37,92 +125,63 @@ def test_all_commands_are_there() -> None:
         *("kb put", "kb search", "kb remove", "attachments put", "attachments get"),
         *("deliveries", "deliveries show", "deliveries replay", "targets", "targets enable", "targets disable"),
         *("suppressions", "suppressions add", "suppressions remove"),
-        *("nats-config", "subscribers add", "subscribers list", "subscribers remove", "subscribers rewind"),
-        "subscribers reload",
+        *("nats-config", "feed-clients add", "feed-clients list", "feed-clients remove", "feed-clients rewind"),
+        "feed-clients reload",
     }
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_every_command_says_what_it_does_shows_an_example_and_can_print_json(name: str) -> None:
-    command = EVERY[name]
-    assert command.help
-    assert f"rota {name}" in (command.epilog or "")
-    assert any("--json" in parameter.opts for parameter in command.params)
+def test_every_command_has_help_an_example_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = []
+    for name, command in EVERY.items():
+        code, out, _ = ended([*name.split(), "--help"], capsys)
+        if code or "--json" not in out or not command.help or f"rota {name}" not in (command.epilog or ""):
+            wrong.append(name)
+    assert wrong == [], "each needs a docstring, an epilog with an example, and --json"
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_help_works_everywhere(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main([*name.split(), "--help"])
-    assert caught.value.code == 0
-    assert "--json" in capsys.readouterr().out
+def test_wrong_usage_ends_with_2_and_prints_the_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = []
+    for line in WRONG_USES.split("\n"):
+        if words := line.split():
+            code, out, err = ended(words, capsys)
+            if (code, out) != (2, "") or "Usage" not in err:
+                wrong.append((line.strip(), code, out, err))
+    assert wrong == []
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["nonsense"],
-        ["trigger"],
-        ["trigger", "a", "--type", "event"],
-        ["dead", "redrive"],
-        ["dead", "redrive", "1", "--all"],
-        ["executions", "--status", "odd"],
-        ["trigger", "a", "--action", "plan.add"],
-        ["intervene", "a"],
-        ["intervene", "a", "--action", "dance"],
-        ["intervene", "a", "--action", "task.update", "--set", "colour=red"],
-        ["intervene", "a", "--action", "task.update", "--set", "args=[1"],
-        ["answer", "e1"],
-        ["pause"],
-        ["stop", "e1", "--team"],
-        ["resume", "--robot", "a", "--team"],
-        ["replay"],
-        ["kb", "put", "policies"],
-        ["kb", "put", "policies", "a.md", "b.md", "--id", "x"],
-        ["kb", "search"],
-        ["kb", "search", "x", "--limit", "101"],
-        ["kb", "remove"],
-        ["plan", "add", "a"],
-        ["plan", "add", "a", "-m", "x", "--at", "2030-01-01T09:00:00"],
-        ["plan", "update", "a", "p1"],
-        ["plan", "remove", "a"],
-        ["keys", "create"],
-        ["keys", "create", "--role", "king"],
-        ["subscriptions", "add", "sales"],
-        ["robots", "next", "a", "--count", "101"],
-        ["deliveries", "--since", "yesterday"],
-        ["deliveries", "--since", "2026-03-02T09:00:00"],
-        ["deliveries", "replay"],
-        ["deliveries", "replay", "d1", "--since", "1h"],
-        ["targets", "enable"],
-        ["suppressions", "add"],
-        ["clock"],
-        ["clock", "--every", "30m", "--daemon"],
-        ["clock", "--every", "30m", "--days", "Mon"],
-        ["clock", "--file", "robot.yaml", "--tz", "UTC"],
-        ["clock", "--every", "30m", "--from", "yesterday"],
-    ],
-)
-def test_a_command_written_wrong_ends_with_2_and_says_so(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(words)
-    told = capsys.readouterr()
-    assert caught.value.code == 2
-    assert told.out == ""
-    assert "Usage" in told.err
+def test_the_old_name_of_feed_clients_works_and_is_hidden(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(["subscribers", "rewind", "--help"], capsys)[0] == 0
+    assert "subscribers" not in ended(["--help"], capsys)[1]
 
 
-def test_an_expected_failure_ends_with_1_and_one_that_reads_it_knows_what_to_do(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: object
+def test_an_expected_failure_ends_with_1_and_prints_what_to_do(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(context, "context_file", lambda: tmp_path / "none.json")
     for variable in context.VARIABLES.values():
         monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(SystemExit) as caught:
-        main(["robots"])
-    told = capsys.readouterr()
-    assert caught.value.code == 1
-    assert told.out == ""
-    assert "ROTA_URL" in told.err
-    assert "rota up" in told.err
-    assert "Traceback" not in told.err
+    code, out, err = ended(["robots"], capsys)
+    assert (code, out) == (1, "")
+    assert "ROTA_URL" in err
+    assert "rota up" in err
+    assert "Traceback" not in err
+
+
+def test_clients_run_without_the_extra_and_the_others_name_it(tmp_path: Path) -> None:
+    (tmp_path / "robot.yaml").write_text("member_id: a\nrobot_config: {identity: {role: A}}\n")
+    environ = {"HOME": str(tmp_path), "ROTA_URL": "http://127.0.0.1:9", "ROTA_TEAM": "a", "ROTA_API_KEY": "b"}
+    helps = [[*name.split(), "--help"] for name in ("", *EVERY)]
+    clients = [["apply", "-f", "robot.yaml"], ["sources", "add", "leads", "--secret", "$ENV.A"], ["robots"]]
+    lines = [*helps, *clients, *SERVER_COMMANDS, ["doctor"]]
+    command = [sys.executable, "-c", WITHOUT_THE_EXTRA, json.dumps(lines)]
+    done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    ends = {" ".join(words): json.loads(line) for words, line in zip(lines, done.stdout.splitlines(), strict=True)}
+    assert [name for name, (code, _) in ends.items() if "--help" in name and code] == []
+    for words in clients:
+        code, printed = ends[" ".join(words)]
+        assert (code, "no answer from http://127.0.0.1:9" in printed) == (1, True), printed
+    for words in SERVER_COMMANDS:
+        code, printed = ends[" ".join(words)]
+        assert (code, "pip install 'rota[server]'" in printed) == (1, True), printed
+    assert "the extra `server`" in ends["doctor"][1]

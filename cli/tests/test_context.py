@@ -1,4 +1,4 @@
-"""Which Rota the commands speak to: the file, and the variables over it."""
+"""The context of commands: the file, and the variables that override it."""
 
 import stat
 from pathlib import Path
@@ -19,36 +19,36 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_what_was_saved_is_read_again() -> None:
+def test_a_saved_context_is_loaded() -> None:
     context.save(HERE)
     assert context.load({}) == HERE
 
 
-def test_the_file_is_for_its_owner_alone(file: Path) -> None:
+def test_only_the_owner_can_read_the_file(file: Path) -> None:
     context.save(HERE)
     context.save(HERE)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_a_variable_goes_over_the_file() -> None:
+def test_a_variable_overrides_the_file() -> None:
     context.save(HERE)
     assert context.load({"ROTA_TEAM": "other", "ROTA_API_KEY": ""}) == Context(HERE.url, "other", "key", "admin")
 
 
-def test_without_file_and_variables_the_error_says_what_to_set() -> None:
+def test_without_file_and_variables_the_error_names_the_variable() -> None:
     with pytest.raises(CliError, match="ROTA_URL") as caught:
         context.load({}).need("url", "team")
     assert "rota up" in caught.value.hint
 
 
-def test_an_unreadable_file_is_told(file: Path) -> None:
+def test_an_unreadable_file_is_an_error(file: Path) -> None:
     file.parent.mkdir()
     file.write_text("{")
     with pytest.raises(CliError, match="context.json"):
         context.load({})
 
 
-def test_a_rota_that_ends_removes_its_own_file_only(file: Path) -> None:
+def test_a_stopped_rota_removes_only_its_own_file(file: Path) -> None:
     context.save(HERE)
     context.forget(Context("http://127.0.0.1:9999"))
     assert file.exists()

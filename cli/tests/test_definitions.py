@@ -1,4 +1,4 @@
-"""Reading robots from files: what is wrong is told field by field."""
+"""Robot definitions in files: errors are named field by field."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def test_a_file_may_hold_several_robots(tmp_path: Path) -> None:
     assert [definition.member_id for definition in found] == ["a", "b"]
 
 
-def test_each_wrong_field_is_named_with_its_path(tmp_path: Path) -> None:
+def test_each_invalid_field_is_named_with_its_path(tmp_path: Path) -> None:
     text = "member_id: a\nrobot_config:\n  identity: {rule: Tester}\n  clock: {mode: times, times: ['25:00']}\n"
     with pytest.raises(CliError) as caught:
         read_definitions(written(tmp_path, text))
@@ -38,7 +38,7 @@ def test_each_wrong_field_is_named_with_its_path(tmp_path: Path) -> None:
         (GOOD.replace("member_id: a\n", ""), "expected member_id"),
     ],
 )
-def test_what_is_no_robot_is_refused_with_the_reason(tmp_path: Path, text: str, expected: str) -> None:
+def test_a_document_that_is_no_robot_is_rejected_with_the_reason(tmp_path: Path, text: str, expected: str) -> None:
     with pytest.raises(CliError, match=expected) as caught:
         read_definitions(written(tmp_path, text))
     assert caught.value.hint

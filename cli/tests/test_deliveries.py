@@ -1,11 +1,11 @@
-"""`rota deliveries`: the ledger as people read it, and sending it once more, page by page."""
+"""`rota deliveries`: the delivery log, and replays page by page."""
 
 import json
 from typing import Any
 
 import httpx
 import pytest
-from cli.tests.gateway import TEAM, Command, Gateway
+from cli.tests.harness import TEAM, Command, Gateway
 
 HOOK = {"delivery_id": "x1", "target_id": "t1", "type": "webhook", "target": "https://crm.example/in", "attempts": 9}
 MAIL = {"delivery_id": "x2", "target_id": "t2", "type": "email", "target": "ada@acme.example", "attempts": 1}
@@ -62,28 +62,26 @@ class Pages:
 
 
 def test_deliveries_are_listed_with_each_target(gateway: Gateway, command: Command) -> None:  # F5
-    gateway.says["/deliveries"] = {"deliveries": [SECOND, FIRST], "next": "cursor"}
+    gateway.responses["/deliveries"] = {"deliveries": [SECOND, FIRST], "next": "cursor"}
     code, out, _ = command("deliveries", "--member", "leader", "--state", "failed", "--target", "t1", "--since", "2h")
     second, first, more = out.splitlines()[1:]
     assert code == 0
     assert second.split()[2:] == ["d2", "leader", "pending", "(replay)", "…", "webhook", HOOK["target"], "×9"]
     assert first.endswith("✗ webhook https://crm.example/in ×9, ✓ email ada@acme.example ×1")
-    assert more == "there are more: add --after cursor"
+    assert more == "next page: --after cursor"
     asked = dict(gateway.requests[0].url.params)
     assert asked.pop("since") < "9"
     assert asked == {"member_id": "leader", "state": "failed", "target_id": "t1", "limit": "50", "after": ""}
-    assert json.loads(command("deliveries", "--json")[1]) == gateway.says["/deliveries"]
+    assert json.loads(command("deliveries", "--json")[1]) == gateway.responses["/deliveries"]
 
 
 def test_no_deliveries(gateway: Gateway, command: Command) -> None:
-    gateway.says["/deliveries"] = {"deliveries": [], "next": ""}
-    assert command("deliveries")[:2] == (0, "There are no such deliveries.\n")
+    gateway.responses["/deliveries"] = {"deliveries": [], "next": ""}
+    assert command("deliveries")[:2] == (0, "No deliveries match.\n")
 
 
-def test_a_delivery_is_shown_with_every_attempt_and_what_the_receiver_said(
-    gateway: Gateway, command: Command
-) -> None:  # F5
-    gateway.says["/deliveries/d1"] = READ
+def test_a_delivery_is_shown_with_every_attempt_and_response(gateway: Gateway, command: Command) -> None:  # F5
+    gateway.responses["/deliveries/d1"] = READ
     code, out, _ = command("deliveries", "show", "d1")
     assert (code, out.splitlines()) == (
         0,
@@ -92,10 +90,10 @@ def test_a_delivery_is_shown_with_every_attempt_and_what_the_receiver_said(
             "member     leader",
             "execution  e1",
             "accepted   2026-03-02 09:00:00 UTC",
-            "state      nothing more is tried",
+            "state      settled",
             "summary    A lead",
             "✗ webhook https://crm.example/in, attempts 9: the receiver answered 500",
-            "    2026-03-02 09:00:00  failed after 12 ms: the receiver answered 500, it said: out of order",
+            "    2026-03-02 09:00:00  failed after 12 ms: the receiver answered 500, response: out of order",
             "✓ email ada@acme.example, attempts 1",
             "target t1 is webhook https://crm.example/in",
             "target t2 is email ada@acme.example",
@@ -104,17 +102,17 @@ def test_a_delivery_is_shown_with_every_attempt_and_what_the_receiver_said(
     assert json.loads(command("deliveries", "show", "d1", "--json")[1]) == READ
 
 
-def test_one_delivery_is_sent_again(gateway: Gateway, command: Command) -> None:
-    gateway.says["/deliveries/d1/replay"] = sent(1) | {"replay_id": "p1"}
+def test_one_delivery_is_replayed(gateway: Gateway, command: Command) -> None:
+    gateway.responses["/deliveries/d1/replay"] = sent(1) | {"replay_id": "p1"}
     code, out, _ = command("deliveries", "replay", "d1", "--replay-id", "p1", "--all")
     assert (code, out) == (
         0,
-        "replay p1: 1 delivery to 1 target sent again; `rota deliveries` shows how it fares\n",
+        "replay p1: 1 delivery to 1 target replayed; `rota deliveries` shows their state\n",
     )
     assert gateway.asked == [("/deliveries/d1/replay", {"targets": "all", "replay_id": "p1", "dry_run": False})]
 
 
-def test_a_range_is_sent_again_page_by_page_under_one_id(connect: Any, command: Command) -> None:  # F5
+def test_a_range_is_replayed_page_by_page_under_one_id(connect: Any, command: Command) -> None:  # F5
     pages = Pages({"replayed": [sent(1), sent(2, 2)], "next": "n1"}, {"replayed": [sent(3)], "next": ""})
     connect(pages)
     code, out, _ = command("deliveries", "replay", "--since", "2026-03-02T09:00:00Z", "--member", "leader")
@@ -122,7 +120,7 @@ def test_a_range_is_sent_again_page_by_page_under_one_id(connect: Any, command: 
     assert code == 0
     assert out.splitlines() == [
         f"replay {first['replay_id']}: 2 deliveries so far",
-        f"replay {first['replay_id']}: 3 deliveries to 4 targets sent again; `rota deliveries` shows how it fares",
+        f"replay {first['replay_id']}: 3 deliveries to 4 targets replayed; `rota deliveries` shows their state",
     ]
     assert first.pop("after") == ""
     assert second.pop("after") == "n1"
@@ -135,34 +133,34 @@ def test_a_range_is_sent_again_page_by_page_under_one_id(connect: Any, command: 
 def test_a_range_as_json_is_one_value(connect: Any, command: Command) -> None:
     connect(Pages({"replayed": [sent(1)], "next": "n1"}, {"replayed": [sent(2)], "next": ""}))
     out = command("deliveries", "replay", "--target", "t1", "--replay-id", "p1", "--json")[1]
-    told = {"replay_id": "p1", "dry_run": False, "replayed": [sent(1), sent(2)], "deliveries": 2, "targets": 2}
-    assert json.loads(out) == told
+    printed = {"replay_id": "p1", "dry_run": False, "replayed": [sent(1), sent(2)], "deliveries": 2, "targets": 2}
+    assert json.loads(out) == printed
 
 
-def test_a_replay_that_breaks_off_says_how_to_go_on(connect: Any, command: Command) -> None:
+def test_an_interrupted_replay_names_the_id_to_continue_with(connect: Any, command: Command) -> None:
     connect(Pages({"replayed": [sent(1)], "next": "n1"}))
     code, _, err = command("deliveries", "replay", "--since", "1h", "--replay-id", "p1")
     assert code == 1
-    assert "sent again before that: 1" in err
-    assert "--replay-id p1: what was sent isn't sent twice" in err
+    assert "replayed before the error: 1" in err
+    assert "--replay-id p1: nothing is sent twice" in err
 
 
-@pytest.mark.parametrize(("words", "more"), [((), "--all sends the rest too"), (("--all",), "nothing to send again\n")])
-def test_nothing_to_send_again(connect: Any, command: Command, words: tuple[str, ...], more: str) -> None:
+@pytest.mark.parametrize(("words", "more"), [((), "--all includes the others"), (("--all",), "nothing to replay\n")])
+def test_nothing_to_replay(connect: Any, command: Command, words: tuple[str, ...], more: str) -> None:
     connect(Pages({"replayed": [], "next": ""}))
     code, out, _ = command("deliveries", "replay", "--member", "leader", *words)
     assert code == 0
     assert more in out
 
 
-def test_a_dry_run_says_what_would_be_sent(gateway: Gateway, connect: Any, command: Command) -> None:
-    gateway.says["/deliveries/d1/replay"] = sent(1, 2) | {"replay_id": "p1", "status_url": None}
+def test_a_dry_run_shows_what_would_be_sent(gateway: Gateway, connect: Any, command: Command) -> None:
+    gateway.responses["/deliveries/d1/replay"] = sent(1, 2) | {"replay_id": "p1", "status_url": None}
     out = command("deliveries", "replay", "d1", "--dry-run")[1].splitlines()
     assert out[1].split() == ["d1", "2"]
-    assert out[2] == "1 delivery to 2 targets would be sent again; nothing was sent"
+    assert out[2] == "1 delivery to 2 targets would be replayed; nothing was sent"
     assert gateway.asked[0][1]["dry_run"] is True
     connect(pages := Pages({"replayed": [sent(1)], "next": "n1"}, {"replayed": [sent(2)], "next": ""}))
     out = command("deliveries", "replay", "--since", "1h", "--dry-run")[1].splitlines()
     assert out[0] == "dry run: 1 delivery so far"
-    assert out[-1] == "2 deliveries to 2 targets would be sent again; nothing was sent"
+    assert out[-1] == "2 deliveries to 2 targets would be replayed; nothing was sent"
     assert [body["dry_run"] for body in pages.bodies] == [True, True]

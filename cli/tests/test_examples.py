@@ -1,4 +1,4 @@
-"""The examples are what they say: definitions that the contract accepts, an event, a script that signs."""
+"""The examples are valid: definitions that the contract accepts, an event."""
 
 from pathlib import Path
 
@@ -32,12 +32,12 @@ def test_each_robot_is_a_definition_and_is_named_as_its_file(path: Path) -> None
 
 
 @pytest.mark.parametrize("path", ROBOTS, ids=lambda path: path.stem)
-def test_a_robot_is_sent_as_its_owner_wrote_it(path: Path) -> None:
+def test_a_robot_is_sent_with_only_the_written_fields(path: Path) -> None:
     (definition,) = read_definitions(path)
     assert parse_definition(wire(definition)) == definition
 
 
-def test_the_lead_processor_signs_its_webhooks_and_writes_mails() -> None:
+def test_the_lead_processor_signs_its_webhooks_and_sends_mails() -> None:
     # TG-12, DC-08
     (definition,) = read_definitions(EXAMPLES / "robots" / "lead-processor.yaml")
     config = definition.robot_config

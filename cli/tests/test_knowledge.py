@@ -1,4 +1,4 @@
-"""`rota kb`: how files become entries, and what the gateway is asked for."""
+"""`rota kb`: files as entries, and the requests to the gateway."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from cli.tests.gateway import TEAM, Command
+from cli.tests.harness import TEAM, Command
 
 from rota.errors import CliError
 from rota.text_splitter import PART_LIMIT, read_text, split
@@ -64,12 +64,12 @@ def paragraphs(count: int, *, size: int = 1_500) -> str:
 
 def test_a_short_file_is_one_entry_under_its_name_and_heading(gateway: Gateway, command: Command) -> None:  # EX-27
     Path("discounts.md").write_text("\n# Discounts #\n\nUp to 10 %.\n")
-    assert command("kb", "put", "policies", "discounts.md") == (0, "discounts.md: kept in policies\n", "")
+    assert command("kb", "put", "policies", "discounts.md") == (0, "discounts.md: stored in policies\n", "")
     entry = {"id": "discounts.md", "title": "Discounts", "content": "# Discounts #\n\nUp to 10 %."}
     assert gateway.has == {("policies", "discounts.md"): entry}
 
 
-def test_a_long_file_is_kept_in_parts_that_end_with_paragraphs(gateway: Gateway, command: Command) -> None:
+def test_a_long_file_is_stored_in_parts_that_end_with_paragraphs(gateway: Gateway, command: Command) -> None:
     Path("plan b.txt").write_text(paragraphs(5))
     code, out, _ = command("kb", "put", "products", "plan b.txt", "--json")
     assert (code, json.loads(out)) == (0, {"collection": "products", "id": "plan b.txt", "parts": 3})
@@ -80,9 +80,7 @@ def test_a_long_file_is_kept_in_parts_that_end_with_paragraphs(gateway: Gateway,
 
 
 @pytest.mark.parametrize(("before", "after"), [(5, 1), (1, 5), (5, 3), (9, 3), (1, 1)])
-def test_a_file_put_again_leaves_nothing_of_what_it_was(
-    gateway: Gateway, command: Command, before: int, after: int
-) -> None:
+def test_a_replaced_file_leaves_no_old_parts(gateway: Gateway, command: Command, before: int, after: int) -> None:
     Path("a.md").write_text("other")
     command("kb", "put", "products", "a.md", "--id", "b")
     for count in (before, after):
@@ -95,12 +93,12 @@ def test_a_file_put_again_leaves_nothing_of_what_it_was(
 
 def test_a_very_long_file_is_sent_in_several_requests(gateway: Gateway, command: Command) -> None:
     Path("book.txt").write_text(paragraphs(60, size=PART_LIMIT - 100))
-    assert command("kb", "put", "books", "book.txt")[:2] == (0, "book.txt: kept in books, in 60 parts\n")
+    assert command("kb", "put", "books", "book.txt")[:2] == (0, "book.txt: stored in books, in 60 parts\n")
     assert [method for method, _ in gateway.asked] == ["POST", "POST", "POST", "DELETE", "DELETE"]
     assert len(gateway.has) == 60
 
 
-def test_the_longest_file_that_is_taken_has_a_thousand_parts(gateway: Gateway, command: Command) -> None:
+def test_the_longest_accepted_file_has_a_thousand_parts(gateway: Gateway, command: Command) -> None:
     Path("book.txt").write_text(paragraphs(MAX_PARTS, size=PART_LIMIT - 100))
     assert command("kb", "put", "books", "book.txt")[0] == 0
     assert len(gateway.has) == MAX_PARTS
@@ -112,7 +110,7 @@ def test_the_longest_file_that_is_taken_has_a_thousand_parts(gateway: Gateway, c
     ("content", "words"),
     [(None, "can't read"), (b" \n", "it is empty"), (b"\xff\xfe", "expected a text in UTF-8")],
 )
-def test_what_is_no_text_is_refused_before_anything_is_sent(
+def test_a_file_that_is_no_text_is_rejected_before_anything_is_sent(
     gateway: Gateway, command: Command, content: bytes | None, words: str
 ) -> None:
     Path("good.md").write_text("good")
@@ -123,7 +121,7 @@ def test_what_is_no_text_is_refused_before_anything_is_sent(
     assert words in err
 
 
-def test_two_files_of_one_name_are_refused(gateway: Gateway, command: Command) -> None:
+def test_two_files_with_one_name_are_rejected(gateway: Gateway, command: Command) -> None:
     for folder in ("x", "y"):
         Path(folder).mkdir()
         Path(folder, "a.md").write_text(folder)
@@ -132,7 +130,7 @@ def test_two_files_of_one_name_are_refused(gateway: Gateway, command: Command) -
     assert "got a.md more than once" in err
 
 
-def test_an_id_that_would_be_too_long_with_its_parts_is_refused(tmp_path: Path) -> None:
+def test_an_id_too_long_for_its_parts_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("text")
     assert read_text(path, "x" * 195).id == "x" * 195
@@ -140,7 +138,7 @@ def test_an_id_that_would_be_too_long_with_its_parts_is_refused(tmp_path: Path) 
         read_text(path, "x" * 196)
 
 
-def test_what_is_found_is_listed(gateway: Gateway, command: Command) -> None:
+def test_results_are_listed(gateway: Gateway, command: Command) -> None:
     assert "rota kb put" in command("kb", "search", "discount")[1]
     Path("a.md").write_text("# Discounts\nUp to\n10 %.")
     command("kb", "put", "policies", "a.md")
@@ -151,7 +149,7 @@ def test_what_is_found_is_listed(gateway: Gateway, command: Command) -> None:
     assert found["entry"]["id"] == "a.md"
 
 
-def test_a_text_is_removed_with_its_parts_and_a_collection_whole(gateway: Gateway, command: Command) -> None:
+def test_an_entry_is_removed_with_its_parts_and_a_collection_as_a_whole(gateway: Gateway, command: Command) -> None:
     Path("long #1.md").write_text(paragraphs(5))
     Path("short.md").write_text("short")
     command("kb", "put", "policies", "long #1.md", "short.md")
@@ -160,8 +158,8 @@ def test_a_text_is_removed_with_its_parts_and_a_collection_whole(gateway: Gatewa
     code, _, err = command("kb", "remove", "policies", "long #1.md")
     assert code == 1
     assert "collection policies has no long #1.md" in err
-    told: dict[str, Any] = json.loads(command("kb", "remove", "policies", "--json")[1])
-    assert told == {"collection": "policies", "id": None, "count": 1}
+    printed: dict[str, Any] = json.loads(command("kb", "remove", "policies", "--json")[1])
+    assert printed == {"collection": "policies", "id": None, "count": 1}
     assert command("kb", "remove", "policies")[0] == 1
 
 
@@ -179,5 +177,5 @@ def test_a_text_is_removed_with_its_parts_and_a_collection_whole(gateway: Gatewa
         (" \n\n ", []),
     ],
 )
-def test_a_text_is_split_at_the_best_border_there_is(text: str, parts: list[str]) -> None:
+def test_a_text_is_split_at_the_best_border(text: str, parts: list[str]) -> None:
     assert list(split(text, limit=10)) == parts

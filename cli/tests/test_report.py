@@ -1,4 +1,4 @@
-"""A run as text: everything that happened, with times, and nothing that didn't."""
+"""A run as text, with all that happened and its times."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rota.report import report
-from rota.timestamps import took
+from rota.timestamps import duration_text
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import Execution
 
@@ -95,7 +95,7 @@ def lines(read: DeliveryReply | None = None, **fields: Any) -> list[str]:
     return list(report(Execution.model_validate(BARE | fields), read))
 
 
-def test_a_run_that_has_just_begun_has_a_head_alone() -> None:
+def test_a_new_run_has_only_a_head() -> None:
     assert lines() == [
         "execution e1  running  (phase run, standard)",
         "robot     acme/leader, rev 3",
@@ -103,7 +103,7 @@ def test_a_run_that_has_just_begun_has_a_head_alone() -> None:
     ]
 
 
-def test_each_phase_has_its_beginning_and_its_duration() -> None:
+def test_each_phase_has_its_start_and_duration() -> None:
     phases = [
         {"phase": "goals", "started_at": at(0), "finished_at": at(0.34)},
         {"phase": "tasks", "started_at": at(1), "finished_at": at(184)},
@@ -112,25 +112,25 @@ def test_each_phase_has_its_beginning_and_its_duration() -> None:
     assert lines(phases=phases)[-3:] == [
         "  goals        2026-03-02 09:00:00  340 ms",
         "  tasks        2026-03-02 09:00:01  3 min 3 s",
-        "  run          2026-03-02 09:03:04  under way",
+        "  run          2026-03-02 09:03:04  running",
     ]
 
 
-def test_a_run_that_waits_says_what_it_asks_and_how_to_answer() -> None:
+def test_a_waiting_run_shows_its_question_and_how_to_answer() -> None:
     shown = lines(status="waiting", question={"question": "Which offer?", "task_id": "task-1", "asked_at": at(5)})
     assert "asks      Which offer? (task task-1, since 2026-03-02 09:00:05)" in shown
     assert 'answer    rota answer e1 "…"' in shown
 
 
-def test_a_deadline_matters_only_while_it_is_under_way() -> None:
+def test_the_deadline_is_shown_only_while_running() -> None:
     assert "deadline  2026-03-02 09:01:00" in lines(deadline_at=at(60))
     assert not [line for line in lines(deadline_at=at(60), status="failed") if line.startswith("deadline")]
 
 
-def test_what_people_said_is_shown_with_its_effect() -> None:
-    said = {"intervention_id": "i", "action": "goal.add", "text": "Ask for Friday", "at": at(5), "effect": "Goal 3"}
+def test_interventions_are_shown_with_their_effect() -> None:
+    added = {"intervention_id": "i", "action": "goal.add", "text": "Ask for Friday", "at": at(5), "effect": "Goal 3"}
     stop = {"intervention_id": "j", "action": "stop", "at": at(6)}
-    assert lines(interventions=[said, stop])[-2:] == [
+    assert lines(interventions=[added, stop])[-2:] == [
         "  2026-03-02 09:00:05  goal.add: Ask for Friday → Goal 3",
         "  2026-03-02 09:00:06  stop",
     ]
@@ -143,7 +143,7 @@ def test_a_task_is_shown_turn_by_turn_with_its_tools_and_verdicts() -> None:
         "      turn 1, 3.0 s",
         "          round 1: I look.",
         '              ✓ search_find (search.find) completed, 400 ms: {"q": "Ada"}',
-        "              ✗ crm.save (process) failed, not begun: [1]",
+        "              ✗ crm.save (process) failed, not started: [1]",
         "                  error: no such lead",
         "          round 2: It is large.",
         "          verdict: not passed, score 0.40",
@@ -157,7 +157,7 @@ def test_a_task_is_shown_turn_by_turn_with_its_tools_and_verdicts() -> None:
     ]
 
 
-def test_a_verdict_that_no_turn_has_is_shown_with_the_task() -> None:
+def test_a_verdict_without_a_turn_is_shown_with_the_task() -> None:
     shown = lines(tasks=TASKS[:1], results=[RESULT | {"turns": []}])
     assert shown[-2:] == ["      42", "      verdict: passed, score 0.90"]
 
@@ -167,7 +167,7 @@ LATER = FIRST | {"success": True, "error": None, "final": True, "attempts": 2}
 CONTENT = {"summary": "Done", "body": {"inline": "All of it"}}
 
 
-def test_every_try_at_a_target_is_shown_with_its_time() -> None:
+def test_every_attempt_at_a_target_is_shown_with_its_time() -> None:
     tries = [
         {"at": at(1), "ok": False, "latency_ms": 12, "error": "503"},
         {"at": at(7), "ok": True, "latency_ms": 34},
@@ -177,25 +177,25 @@ def test_every_try_at_a_target_is_shown_with_its_time() -> None:
     assert lines(read, delivery=result)[-3:] == [
         "  ✓ webhook https://x, attempts 2",
         "      2026-03-02 09:00:01  failed after 12 ms: 503",
-        "      2026-03-02 09:00:07  reached after 34 ms",
+        "      2026-03-02 09:00:07  delivered after 34 ms",
     ]
 
 
-def test_a_target_that_will_be_tried_again_says_when() -> None:
+def test_a_target_with_a_retry_shows_its_time() -> None:
     target = {"result": FIRST, "next_attempt_at": at(30)}
     read = DeliveryReply.model_validate({"request_id": "d", "targets": [target]})
-    assert lines(read)[-1] == "      2026-03-02 09:00:30  next try"
+    assert lines(read)[-1] == "      2026-03-02 09:00:30  next attempt"
 
 
-def test_without_the_delivery_center_the_first_tries_are_shown() -> None:
+def test_without_the_delivery_center_the_first_attempts_are_shown() -> None:
     result = {"request_id": "d", "content": CONTENT, "results": [FIRST], "success": False}
-    assert lines(delivery=result)[-1] == "  ✗ webhook https://x, attempts 1: 503 (will be tried again)"
+    assert lines(delivery=result)[-1] == "  ✗ webhook https://x, attempts 1: 503 (will be retried)"
     assert lines(delivery=result | {"results": []})[-1] == "  none: the robot has no delivery preferences"
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.0004, "0 ms"), (0.34, "340 ms"), (12.34, "12.3 s"), (303, "5 min 3 s"), (None, "under way")],
+    [(0.0004, "0 ms"), (0.34, "340 ms"), (12.34, "12.3 s"), (303, "5 min 3 s"), (None, "running")],
 )
-def test_a_duration_is_read_easily(seconds: float | None, text: str) -> None:
-    assert took(AT, None if seconds is None else AT + timedelta(seconds=seconds)) == text
+def test_a_duration_has_a_readable_unit(seconds: float | None, text: str) -> None:
+    assert duration_text(AT, None if seconds is None else AT + timedelta(seconds=seconds)) == text

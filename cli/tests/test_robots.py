@@ -1,10 +1,10 @@
-"""`rota robots`: how each stands, what is told of one, and when its clock is due."""
+"""`rota robots`: the list, the state of one, and its next runs."""
 
 import json
 from typing import Any
 
 import pytest
-from cli.tests.gateway import Command, Gateway
+from cli.tests.harness import Command, Gateway
 
 TIMES = {"mode": "times", "times": ["09:00"], "tz": "Europe/Paris"}
 STATE = {
@@ -36,20 +36,20 @@ def robot(clock: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
 
 
 def row(gateway: Gateway, command: Command, one: dict[str, Any], *states: dict[str, Any]) -> str:
-    gateway.says["/robots"] = {"robots": [one], "total": 1, "states": list(states)}
+    gateway.responses["/robots"] = {"robots": [one], "total": 1, "states": list(states)}
     code, out, _ = command("robots")
     assert code == 0
     return " ".join(out.splitlines()[1].split())
 
 
-def test_a_robot_is_listed_with_what_it_does_and_when_it_runs_next(gateway: Gateway, command: Command) -> None:  # TG-22
-    told = row(gateway, command, robot(TIMES), STATE)
-    assert told == "a Ann working 2026-03-02 09:00 Europe/Paris 1/2 3/10 clock, intervene"
+def test_a_robot_is_listed_with_its_status_and_next_run(gateway: Gateway, command: Command) -> None:  # TG-22
+    printed = row(gateway, command, robot(TIMES), STATE)
+    assert printed == "a Ann working 2026-03-02 09:00 Europe/Paris 1/2 3/10 clock, intervene"
     ((printed,),) = [json.loads(command("robots", "--json")[1])]
     assert printed == robot(TIMES) | {"state": STATE}
 
 
-def test_without_the_scheduler_the_list_says_what_it_can(gateway: Gateway, command: Command) -> None:
+def test_without_the_scheduler_the_list_shows_the_rest(gateway: Gateway, command: Command) -> None:
     assert row(gateway, command, robot(TIMES)) == "a Ann working - - - clock, intervene"
 
 
@@ -63,12 +63,12 @@ def test_without_the_scheduler_the_list_says_what_it_can(gateway: Gateway, comma
         ({"active": False}, "-"),
     ],
 )
-def test_a_daemon_runs_when_its_run_ends(
+def test_the_next_run_of_a_daemon_is_when_its_run_ends(
     gateway: Gateway, command: Command, changed: dict[str, Any], next_run: str
 ) -> None:
     state = STATE | DAEMON | changed
-    told = row(gateway, command, robot({"mode": "daemon"}), state)
-    assert told == f"a Ann working {next_run} {state['running']}/2 {state['queued']}/10 clock, intervene"
+    printed = row(gateway, command, robot({"mode": "daemon"}), state)
+    assert printed == f"a Ann working {next_run} {state['running']}/2 {state['queued']}/10 clock, intervene"
 
 
 @pytest.mark.parametrize(
@@ -79,16 +79,16 @@ def test_a_daemon_runs_when_its_run_ends(
         ({"clock": TIMES, "triggers": {"clock": {"enabled": False}, "event": {"enabled": False}}}, "intervene"),
     ],
 )
-def test_what_is_switched_off_or_lacks_something_wakes_nobody(
+def test_a_disabled_or_incomplete_trigger_type_is_not_listed(
     gateway: Gateway, command: Command, config: dict[str, Any], wakes: str
 ) -> None:
     assert row(gateway, command, robot(**config)).endswith(f"- - - {wakes}")
 
 
-def test_the_state_of_one_is_shown_in_full(gateway: Gateway, command: Command) -> None:  # TG-22
+def test_the_state_of_a_robot_is_shown_in_full(gateway: Gateway, command: Command) -> None:  # TG-22
     error = {"execution_id": "e0", "message": "no model", "at": "2026-03-01T08:10:00Z"}
     last = {"last_run": "2026-03-01T08:00:00Z", "last_status": "failed", "status": "error", "error": error, "parked": 1}
-    gateway.says["/robots/a"], gateway.says["/robots/a/status"] = robot(TIMES), STATE | last
+    gateway.responses["/robots/a"], gateway.responses["/robots/a/status"] = robot(TIMES), STATE | last
     code, out, _ = command("robots", "show", "a")
     assert (code, out.splitlines()) == (
         0,
@@ -99,24 +99,24 @@ def test_the_state_of_one_is_shown_in_full(gateway: Gateway, command: Command) -
             "clock     at 09:00 every day, by the time of Europe/Paris",
             "next run  2026-03-02 09:00 Europe/Paris",
             "last run  2026-03-01 08:00:00 UTC, failed",
-            "running   1 of 2 at most: e1",
-            "queued    3 of 10 at most",
-            "parked    1 wait for somebody and hold no slot",
+            "running   1 of at most 2: e1",
+            "queued    3 of at most 10",
+            "parked    1 wait for an answer or a signal and hold no slot",
         ],
     )
     assert json.loads(command("robots", "show", "a", "--json")[1]) == STATE | last
 
 
-def test_a_robot_that_is_paused_says_that_nothing_starts(gateway: Gateway, command: Command) -> None:  # TG-18
+def test_a_paused_robot_shows_that_no_run_starts(gateway: Gateway, command: Command) -> None:  # TG-18
     paused = STATE | {"status": "paused", "active": False, "next_run": None, "clock": ""}
-    gateway.says["/robots/a"], gateway.says["/robots/a/status"] = robot(), paused
+    gateway.responses["/robots/a"], gateway.responses["/robots/a/status"] = robot(), paused
     out = command("robots", "show", "a")[1].splitlines()
-    assert out[1:4] == ["status    paused, nothing new starts", "next run  -", "last run  none yet"]
+    assert out[1:4] == ["status    paused, no new run starts", "next run  -", "last run  none yet"]
 
 
-def test_the_next_runs_are_told_by_the_robots_zone_and_in_utc(gateway: Gateway, command: Command) -> None:
-    told = {"member_id": "a", "clock": STATE["clock"], "upcoming": ["2026-03-28T08:00:00Z", "2026-03-29T07:00:00Z"]}
-    gateway.says["/robots/a"], gateway.says["/robots/a/next"] = robot(TIMES), told
+def test_the_next_runs_are_shown_in_the_robots_zone_and_in_utc(gateway: Gateway, command: Command) -> None:
+    printed = {"member_id": "a", "clock": STATE["clock"], "upcoming": ["2026-03-28T08:00:00Z", "2026-03-29T07:00:00Z"]}
+    gateway.responses["/robots/a"], gateway.responses["/robots/a/next"] = robot(TIMES), printed
     code, out, _ = command("robots", "next", "a", "--count", "2")
     assert code == 0
     assert [" ".join(line.split()) for line in out.splitlines()] == [
@@ -128,25 +128,25 @@ def test_the_next_runs_are_told_by_the_robots_zone_and_in_utc(gateway: Gateway, 
         "between Sat 2026-03-28 09:00 and Sun 2026-03-29 09:00",
     ]
     assert gateway.requests[1].url.params["count"] == "2"
-    assert json.loads(command("robots", "next", "a", "--json")[1]) == told
+    assert json.loads(command("robots", "next", "a", "--json")[1]) == printed
 
 
-def test_while_nothing_may_start_nothing_is_due(gateway: Gateway, command: Command) -> None:
-    gateway.says["/robots/a"] = robot(TIMES)
-    gateway.says["/robots/a/next"] = {"member_id": "a", "clock": STATE["clock"], "upcoming": []}
-    assert command("robots", "next", "a")[1].splitlines()[1:] == ["nothing is due: `rota robots show a` says why"]
-    gateway.says["/robots/a"] = robot({"mode": "daemon"})
+def test_no_run_is_due_while_none_may_start(gateway: Gateway, command: Command) -> None:
+    gateway.responses["/robots/a"] = robot(TIMES)
+    gateway.responses["/robots/a/next"] = {"member_id": "a", "clock": STATE["clock"], "upcoming": []}
+    assert command("robots", "next", "a")[1].splitlines()[1:] == ["no run is due: see `rota robots show a`"]
+    gateway.responses["/robots/a"] = robot({"mode": "daemon"})
     assert command("robots", "next", "a")[1].splitlines()[1:] == []
 
 
 def test_a_robot_without_a_clock_has_no_next_run(gateway: Gateway, command: Command) -> None:
-    gateway.says["/robots/a"] = robot()
-    gateway.says["/robots/a/next"] = {"member_id": "a", "clock": "", "upcoming": []}
-    assert command("robots", "next", "a")[:2] == (0, "a has no clock: only people and events wake it\n")
+    gateway.responses["/robots/a"] = robot()
+    gateway.responses["/robots/a/next"] = {"member_id": "a", "clock": "", "upcoming": []}
+    assert command("robots", "next", "a")[:2] == (0, "a has no clock: it runs on events and interventions\n")
 
 
-def test_deleting_asks_first(gateway: Gateway, command: Command) -> None:
-    gateway.says["/robots/a"] = None
+def test_deleting_asks_for_confirmation(gateway: Gateway, command: Command) -> None:
+    gateway.responses["/robots/a"] = None
     assert command("robots", "delete", "a")[0] == 1
     assert gateway.asked == []
     assert command("robots", "delete", "a", "--yes")[:2] == (0, "a: deleted\n")

@@ -1,4 +1,4 @@
-"""A webhook as its sender signs it, checked by the package that receivers use."""
+"""Signed webhooks, verified by the packages that receivers use."""
 
 import json
 from datetime import UTC, datetime
@@ -10,14 +10,14 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 from rota.demo.scenario import signing_secret
 from rota.errors import CliError
 from rota.signing import Signer, signed_event
-from rota_common.clock import now
+from rota.timestamps import now
 from rota_contracts.sources import Scheme
 from trigger_gateway.sources.schemes import check_bearer, check_signature, key_of
 from trigger_gateway.sources.source import Source, WebhookSettings
 from trigger_gateway.webhooks.inbound_event import read_event
 
 
-def test_a_receiver_with_the_same_secret_accepts_it_and_another_does_not() -> None:
+def test_only_a_receiver_with_the_same_secret_accepts_it() -> None:
     secret = signing_secret()
     body, headers = signed_event(secret, message_id="m1", at=now(), type="lead.created", data={"name": "Zoë"})
     assert Webhook(secret).verify(body, headers)["data"] == {"name": "Zoë"}
@@ -33,13 +33,13 @@ def test_the_body_holds_type_time_and_data() -> None:
 
 
 @pytest.mark.parametrize("secret", ["whsec_", "whsec_a"])
-def test_what_is_no_secret_is_refused_in_words(secret: str) -> None:
+def test_an_invalid_secret_is_rejected_with_the_expected_form(secret: str) -> None:
     with pytest.raises(CliError, match="whsec_"):
         signed_event(secret, message_id="m1", at=now(), type="t", data={})
 
 
 @pytest.mark.parametrize("scheme", Scheme)
-def test_what_is_signed_by_any_scheme_is_what_the_gateway_takes(scheme: Scheme) -> None:  # DEC-5
+def test_the_gateway_accepts_every_scheme(scheme: Scheme) -> None:  # DEC-5
     at, secret = now(), signing_secret()
     signer = Signer(scheme, secret, "X-Sig")
     body, headers = signer.event(message_id="m1", at=at, type="issues.opened", data={"number": 7})

@@ -1,52 +1,34 @@
-"""The map is complete: every channel has someone who sends it, someone who reads it, and a sentence."""
+"""The catalog: every channel has publishers, consumers and a description, every question a service that answers."""
 
+import re
 from collections import Counter
 
-import pytest
+from rota_contracts.catalog import ANYONE, CHANNELS, QUESTIONS, ROOT, SERVICES, dead_subject, process_subject
 
-from rota_contracts.catalog import (
-    ANYONE,
-    CHANNELS,
-    QUESTIONS,
-    ROOT,
-    SERVICES,
-    Channel,
-    Question,
-    dead_subject,
-    process_subject,
-)
-from rota_contracts.model import Part, Payload
-
-each_channel = pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS)
-each_question = pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+SUBJECT = re.compile(re.escape(ROOT) + r"\.[a-z]+\.[a-z]+\.acme\.lead-processor")
 
 
-@each_channel
-def test_a_channel_has_producers_that_are_services(channel: Channel[Payload]) -> None:
-    assert channel.producers
-    assert channel.producers <= set(SERVICES)
+def test_a_channel_has_producers_that_are_services() -> None:
+    wrong = [each.name for each in CHANNELS.values() if not each.producers or each.producers - set(SERVICES)]
+    assert wrong == []
 
 
-@each_channel
-def test_a_channel_has_consumers_that_are_services_or_anyone(channel: Channel[Payload]) -> None:
-    assert channel.consumers
-    assert channel.consumers <= {*SERVICES, ANYONE}
+def test_a_channel_has_consumers_that_are_services_or_anyone() -> None:
+    parties = {*SERVICES, ANYONE}
+    assert [each.name for each in CHANNELS.values() if not each.consumers or each.consumers - parties] == []
 
 
-@each_channel
-def test_a_channel_is_described_by_a_sentence(channel: Channel[Payload]) -> None:
-    assert channel.summary.endswith(".")
+def test_a_channel_is_described_by_a_sentence() -> None:
+    assert [each.name for each in CHANNELS.values() if not each.summary.endswith(".")] == []
 
 
-@each_channel
-def test_a_payload_carries_its_version_in_its_name(channel: Channel[Payload]) -> None:
-    assert channel.payload.__name__.endswith("V1")
+def test_a_payload_carries_its_version_in_its_name() -> None:
+    assert [each.name for each in CHANNELS.values() if not each.payload.__name__.endswith("V1")] == []
 
 
-@each_channel
-def test_team_and_member_are_the_last_of_six_tokens_of_a_subject(channel: Channel[Payload]) -> None:
-    tokens = channel.subject("acme", "lead-processor").split(".")
-    assert (tokens[:2], len(tokens), tokens[-2:]) == (ROOT.split("."), 6, ["acme", "lead-processor"])
+def test_team_and_member_are_the_last_of_six_tokens_of_a_subject() -> None:
+    subjects = [each.subject("acme", "lead-processor") for each in CHANNELS.values()]
+    assert [subject for subject in subjects if not SUBJECT.fullmatch(subject)] == []
 
 
 def test_no_rule_over_a_noun_reaches_questions_processes_or_dead_letters() -> None:
@@ -61,23 +43,21 @@ def test_no_payload_travels_on_two_channels() -> None:
     assert [name for name, times in uses.items() if times > 1] == []
 
 
-@each_question
-def test_a_question_is_answered_by_one_service_and_asked_by_others(question: Question[Part, Part]) -> None:
-    assert question.answered_by in SERVICES
-    assert question.asked_by
-    assert question.asked_by <= set(SERVICES) - {question.answered_by}
+def test_a_question_is_answered_by_one_service_and_asked_by_others() -> None:
+    def is_well_formed(answered_by: str, asked_by: frozenset[str]) -> bool:
+        return answered_by in SERVICES and bool(asked_by) and asked_by <= set(SERVICES) - {answered_by}
+
+    assert [each.name for each in QUESTIONS.values() if not is_well_formed(each.answered_by, each.asked_by)] == []
 
 
-@each_question
-def test_a_question_says_in_its_subject_who_answers(question: Question[Part, Part]) -> None:
-    service = question.answered_by.replace("-", "_")
-    assert question.subject.startswith(f"{ROOT}.rpc.{service}.")
+def test_the_subject_of_a_question_names_the_service_that_answers() -> None:
+    prefixes = {each.subject: f"{ROOT}.rpc.{each.answered_by.replace('-', '_')}." for each in QUESTIONS.values()}
+    assert [subject for subject, prefix in prefixes.items() if not subject.startswith(prefix)] == []
 
 
-@each_question
-def test_a_question_and_its_answer_are_described(question: Question[Part, Part]) -> None:
-    assert question.request.__doc__
-    assert question.answer.__doc__
+def test_a_question_and_its_answer_are_described() -> None:
+    models = [model for each in QUESTIONS.values() for model in (each.request, each.answer)]
+    assert [model.__name__ for model in models if not model.__doc__] == []
 
 
 def test_a_process_may_have_dots_in_its_name() -> None:

@@ -143,6 +143,7 @@ def test_an_unknown_field_is_refused_with_its_path(raw: dict[str, Any], path: tu
     assert [where for where, _ in refusal(raw | {"robot_config": config})] == [path]
 
 
+# CL-03, CL-04
 @pytest.mark.parametrize(
     ("config", "path"),
     [
@@ -201,13 +202,13 @@ def test_the_agent_of_a_phase(written: dict[str, str], agent: str) -> None:
     assert made.phase_agent("goals") == agent
 
 
-# EX-26
+# EX-26, CL-04
 def test_a_robot_may_use_the_agents_of_both_lists() -> None:
     config = definition(resources={"agents": ["lead-scorer"]}).robot_config
     assert robot(agents=["data-enricher"], robot_config=config).allowed_agents() == {"data-enricher", "lead-scorer"}
 
 
-# EX-26
+# EX-26, CL-04
 def test_a_robot_may_use_the_servers_of_both_lists_and_of_each_the_tools_that_are_named() -> None:
     config = definition(resources={"mcp": [{"id": "crm", "tools": ["update", "assign"]}, {"id": "email"}]}).robot_config
     made = robot(mcp_servers=["clearbit", "crm"], robot_config=config)

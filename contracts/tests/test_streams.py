@@ -3,10 +3,7 @@
 from collections import Counter
 from itertools import combinations
 
-import pytest
-
-from rota_contracts.catalog import CHANNELS, Channel, dead_subject
-from rota_contracts.model import Payload
+from rota_contracts.catalog import CHANNELS, dead_subject
 from rota_contracts.streams import STREAMS, consumers
 
 
@@ -28,15 +25,14 @@ def keeping(subject: str) -> list[str]:
     return [stream.name for stream in STREAMS if any(matches(pattern, subject) for pattern in stream.subjects)]
 
 
-@pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS)
-def test_a_subject_falls_into_exactly_the_stream_of_its_channel(channel: Channel[Payload]) -> None:
-    expected = [channel.stream] if channel.stream else []
-    assert keeping(channel.subject("acme", "lead-processor")) == expected
+def test_a_subject_falls_into_exactly_the_stream_of_its_channel() -> None:
+    expected = {each.name: [each.stream] if each.stream else [] for each in CHANNELS.values()}
+    assert {each.name: keeping(each.subject("acme", "lead-processor")) for each in CHANNELS.values()} == expected
 
 
-@pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS)
-def test_a_dead_letter_falls_into_the_stream_of_dead_letters_alone(channel: Channel[Payload]) -> None:
-    assert keeping(dead_subject(channel.subject("acme", "lead-processor"))) == ["DEAD"]
+def test_a_dead_letter_falls_into_the_stream_of_dead_letters_alone() -> None:
+    dead = [dead_subject(each.subject("acme", "lead-processor")) for each in CHANNELS.values()]
+    assert [subject for subject in dead if keeping(subject) != ["DEAD"]] == []
 
 
 def test_no_two_subjects_of_streams_overlap() -> None:

@@ -1,4 +1,4 @@
-"""What a package imports is what it declares, what it declares is what is pinned, and one version serves all."""
+"""Requirements: a package declares what it imports, all that is declared is pinned, and one version serves all."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""What is where, and what must not be in the repository at all."""
+"""The tree: the folders and files of the map, and what must not be in the repository at all."""
 
 import re
 import subprocess
@@ -48,6 +48,13 @@ def test_a_folder_of_the_map_exists(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_the_map_exists(name: str) -> None:
     assert (ROOT / name).is_file()
+
+
+def test_every_path_of_the_architecture_exists() -> None:
+    text = (ROOT / "docs/architecture.md").read_text()
+    paths = re.findall(r"`((?:services|libs|contracts|cli|tests)/[^`<]*)`", text)
+    assert len(paths) > 30
+    assert not [path for path in paths if not (ROOT / path).exists()]
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -1,1 +1,1 @@
-"""A year of a thousand clocks in minutes: a real scheduler, a virtual clock, and an independent oracle that counts."""
+"""A year of a thousand robots' clocks in minutes: a real scheduler, a virtual clock, and an independent oracle."""

@@ -1,4 +1,4 @@
-"""`python -m tests.clock_year`: a year of a thousand clocks in minutes, on a real scheduler, beside an oracle."""
+"""`python -m tests.clock_year`: a year of a thousand clocks in minutes, on a real scheduler, against an oracle."""
 
 import argparse
 import asyncio
@@ -18,22 +18,24 @@ from tests.clock_year.year import Year
 
 AFTERWARDS = """
 Progress goes to standard error. The one line on standard output is JSON: due, fired, missed, doubled, kills, and more.
-The exit code is 0 if fired equals due, nothing was missed or doubled, all that a policy skipped was made known, the
-daemons kept their rules, at least 100000 runs were due and 100 replicas killed; of a shorter run, its share of that.
-docs/simulation.md says what is counted and why that can be trusted.
+The exit code is 0 if fired equals due, no run was missed or doubled, every skipped run was reported, the daemons kept
+their rules, at least 100000 runs were due and 100 replicas killed; of a shorter run, its share of that.
+docs/clock-year.md explains the figures.
 """
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.clock_year", description=__doc__, epilog=AFTERWARDS)
-    parser.add_argument("--days", type=int, default=YEAR, help=f"how many, from 25 February 2024 (default {YEAR})")
-    parser.add_argument("--seed", type=int, help="chooses robots, kills and jumps; printed, to try a run again")
-    parser.add_argument("--keep", action="store_true", help="keep the folder of logs and data, whatever comes")
+    parser.add_argument(
+        "--days", type=int, default=YEAR, help=f"number of days, from 25 February 2024 (default {YEAR})"
+    )
+    parser.add_argument("--seed", type=int, help="chooses robots, kills and jumps; printed, to repeat a run")
+    parser.add_argument("--keep", action="store_true", help="keep the folder of logs and data after a success, too")
     given = parser.parse_args()
     if given.days < 1:
-        parser.error(f"expected at least one day, not {given.days}")
+        parser.error(f"expected at least one day, got {given.days}")
     seed = given.seed if given.seed is not None else SystemRandom().randrange(10**6)
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # connections that a kill breaks off
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # connections that a kill interrupts
     folder = Path(tempfile.mkdtemp(prefix="rota-year-"))
     logs.configure(level="WARNING")
     print(f"seed {seed}, {given.days} days, logs in {folder}", file=sys.stderr, flush=True)
@@ -53,7 +55,7 @@ def main() -> int:
 
 
 async def _run(year: Year) -> Figures:
-    """Whoever ends us before our time ends what we have started, too."""
+    """SIGTERM cancels the run, which ends the processes that it started."""
     task = asyncio.current_task()
     if task is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

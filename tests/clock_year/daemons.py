@@ -1,4 +1,4 @@
-"""The robots that run again and again, held to what must always be true of them: how often they run isn't counted."""
+"""The invariants of daemons, the robots that run again and again; the number of their runs isn't checked."""
 
 import asyncio
 import contextlib
@@ -12,14 +12,14 @@ FLOOR, CEILING = timedelta(seconds=1), timedelta(minutes=15)
 """The shortest pause between two runs, and the longest, after many failures."""
 
 PROMPT = timedelta(minutes=1)
-"""After a run that went well, the next is scheduled within this time."""
+"""After a completed run, the next is scheduled within this time."""
 
-END_CHANCE, FAIL_CHANCE, UNTOLD_CHANCE = 0.7, 0.3, 0.02
+END_CHANCE, FAIL_CHANCE, UNREPORTED_CHANCE = 0.7, 0.3, 0.02
 
 
 @dataclass
 class Watched:
-    """A daemon: the run (its trigger's id) that goes on, or when the last one ended, and how many failed in a row."""
+    """A daemon: its current run (the trigger's id), or when the last one ended, and its consecutive failures."""
 
     run: str | None = None
     ended_at: datetime | None = None
@@ -29,16 +29,16 @@ class Watched:
 
 @dataclass(frozen=True)
 class End:
-    """Of a daemon's run. Not `told`: the report is lost, and only who asks will hear of it."""
+    """The end of a daemon's run. Not `reported`: the report is lost, and the scheduler has to ask."""
 
     member: str
     run: str
     well: bool
-    told: bool
+    reported: bool
 
 
 class Daemons:
-    """Never two at once; a pause of at least the floor; never stalled. `violations` says what was not so."""
+    """Never two runs at once; a pause of at least the floor; no stall. `violations` names each breach."""
 
     def __init__(self, members: Iterable[str], random: Random) -> None:
         self._watched = {member: Watched() for member in members}
@@ -50,21 +50,21 @@ class Daemons:
         return member in self._watched
 
     def requested(self, member: str, run: str, scheduled_at: datetime, now: datetime) -> None:
-        """A run begins. One that is known already is only told again."""
+        """A run begins; a repeated request changes nothing."""
         watched = self._watched[member]
         if run in watched.seen:
             return
         watched.seen.add(run)
         self.runs[member] += 1
         if watched.run is not None:
-            self._wrong(f"{member} runs twice at once, at {now}")
+            self._violation(f"{member} runs twice at once, at {now}")
         if watched.ended_at is not None:
             pause = scheduled_at - watched.ended_at
             longest = PROMPT if not watched.failures else CEILING + PROMPT
             if pause < FLOOR or now - watched.ended_at < FLOOR:
-                self._wrong(f"{member} pauses for {min(pause, now - watched.ended_at)} only, at {now}")
+                self._violation(f"{member} pauses for {min(pause, now - watched.ended_at)} only, at {now}")
             elif pause > longest:
-                self._wrong(f"{member} pauses for {pause} after {watched.failures} failures, at {now}")
+                self._violation(f"{member} pauses for {pause} after {watched.failures} failures, at {now}")
         watched.run = run
         self._change.set()
 
@@ -75,28 +75,28 @@ class Daemons:
             if watched.run is None or self._random.random() >= END_CHANCE:
                 continue
             well = self._random.random() >= FAIL_CHANCE
-            ended.append(End(member, watched.run, well, told=self._random.random() >= UNTOLD_CHANCE))
+            ended.append(End(member, watched.run, well, reported=self._random.random() >= UNREPORTED_CHANCE))
             watched.failures = 0 if well else watched.failures + 1
             watched.run, watched.ended_at = None, now
         return ended
 
     async def all_run(self, now: datetime, timeout: float) -> None:
-        """All of them must run by now; wait for `timeout` seconds at most until they do."""
+        """All of them must run by now; waits `timeout` seconds at most."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 while self._resting():
                     self._change.clear()
                     await self._change.wait()
         for member in self._resting():
-            self._wrong(f"{member} has stalled: at {now} it should have begun again")
+            self._violation(f"{member} has stalled: at {now} it should have begun again")
 
     def _resting(self) -> list[str]:
         return [member for member, watched in self._watched.items() if watched.run is None]
 
     def unnoticed(self, members: Iterable[str], now: datetime) -> None:
-        """Their runs have ended, and the scheduler doesn't know."""
+        """The scheduler did not notice the end of their runs."""
         for member in members:
-            self._wrong(f"{member}: its run has ended at {now}, and the scheduler hasn't noticed")
+            self._violation(f"{member}: its run has ended at {now}, and the scheduler hasn't noticed")
 
-    def _wrong(self, text: str) -> None:
+    def _violation(self, text: str) -> None:
         self.violations.append(text)

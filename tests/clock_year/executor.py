@@ -1,10 +1,8 @@
-"""Stands in for the executor: notes what is requested, and says at once that it has ended.
+"""A stand-in for the executor: records each request and reports its end at once.
 
-Reports come in any order and may be lost on the way, so that a run has begun goes without saying; of daemons' runs,
-which go on for days, it is told.
+A report of the end implies the start; only daemons' runs, which go on for days, are also reported as started.
 """
 
-import asyncio
 from collections.abc import Callable
 from datetime import datetime
 
@@ -21,39 +19,39 @@ from rota_contracts.messages.executor_capacity import (
     SlotsReply,
     SlotState,
 )
+from rota_contracts.model import ALL
 from tests.clock_year.daemons import Daemons
 from tests.clock_year.definition import TEAM
-from tests.clock_year.scoreboard import Book
+from tests.clock_year.scoreboard import Scoreboard
 
 CAPACITY = 10_000
 SLOTS = 128
-EVERYBODY = "_all_"
 
 
 class StubExecutor:
-    """`now`: the year's time. Daemons' runs go on until `finish` ends them."""
+    """`now`: the virtual time. Daemons' runs go on until `finish` ends them."""
 
-    def __init__(self, nats_url: str, book: Book, daemons: Daemons, now: Callable[[], datetime]) -> None:
-        self._book, self._daemons, self._now = book, daemons, now
+    def __init__(self, nats_url: str, scoreboard: Scoreboard, daemons: Daemons, now: Callable[[], datetime]) -> None:
+        self._scoreboard, self._daemons, self._now = scoreboard, daemons, now
         self._ended: dict[str, ExecStatus] = {}
         self.service = Service("executor", nats_url, runtime=Runtime(clock=now, fetch_timeout=0.5))
         router = Router()
-        router.consume(catalog.EXECUTION_REQUESTED, slots=SLOTS)(self._on_requested)
-        router.answer(catalog.CHECK_SLOTS)(self._on_check)
+        router.on(catalog.EXECUTION_REQUESTED, self._on_requested, slots=SLOTS)
+        router.answer(catalog.CHECK_SLOTS, self._on_check)
         self.service.include(router)
-        self.service.background("report", self._report)
+        self.service.every(REPORT_S, self._report, name="report")
 
     async def _on_requested(self, event: Event[ExecutionRequestedV1]) -> None:
         request, trigger = event.data, event.data.trigger
         scheduled = trigger.scheduled_at
         if scheduled is None or trigger.trigger_id != clock_trigger_id(TEAM, request.member_id, scheduled):
-            self._book.note(f"{request.member_id}: a run that no clock asked for, of trigger {trigger.trigger_id}")
+            self._scoreboard.note(f"{request.member_id}: a run of no clock, of trigger {trigger.trigger_id}")
             return
         if request.member_id in self._daemons:
             self._daemons.requested(request.member_id, trigger.trigger_id, scheduled, self._now())
             await self._started(request)
         else:
-            self._book.fired((request.member_id, scheduled), request.execution_id)
+            self._scoreboard.fired((request.member_id, scheduled), request.execution_id)
             await self.finish(request.member_id, trigger.trigger_id)
 
     async def _started(self, request: ExecutionRequestedV1) -> None:
@@ -66,8 +64,8 @@ class StubExecutor:
         )
         await self.service.publish(catalog.EXECUTION_STARTED, fact, caused_by=fact.execution_id)
 
-    async def finish(self, member: str, trigger_id: str, *, well: bool = True, told: bool = True) -> None:
-        """Say that this run is over; not `told`: say so only when asked."""
+    async def finish(self, member: str, trigger_id: str, *, well: bool = True, reported: bool = True) -> None:
+        """End this run; not `reported`: only in the reply to a check of slots."""
         status = ExecStatus.COMPLETED if well else ExecStatus.FAILED
         fact = ExecutionFinishedV1(
             execution_id=execution_id(trigger_id),
@@ -75,22 +73,18 @@ class StubExecutor:
             member_id=member,
             trigger_id=trigger_id,
             status=status,
-            error=None if well else "as the script wants it",
+            error=None if well else "failed by the script",
             finished_at=self._now(),
         )
         self._ended[fact.execution_id] = status
-        if told:
+        if reported:
             await self.service.publish(catalog.EXECUTION_FINISHED, fact, caused_by=fact.execution_id)
 
     async def _on_check(self, question: CheckSlots) -> SlotsReply:
-        """What isn't over runs: nothing is ever lost here."""
+        """Executions that are not over are running."""
         found = ((each, self._ended.get(each, ExecStatus.RUNNING)) for each in question.execution_ids)
         return SlotsReply(slots=[SlotState(execution_id=each, status=status) for each, status in found])
 
     async def _report(self) -> None:
-        while True:
-            report = ExecutorReportedV1(
-                executor_id="stub", capacity=CAPACITY, at=self._now(), team_id=EVERYBODY, member_id=EVERYBODY
-            )
-            await self.service.publish.observe(catalog.EXECUTOR_REPORTED, report)
-            await asyncio.sleep(REPORT_S)
+        report = ExecutorReportedV1(executor_id="stub", capacity=CAPACITY, at=self._now(), team_id=ALL, member_id=ALL)
+        await self.service.publish.observe(catalog.EXECUTOR_REPORTED, report)

@@ -1,4 +1,4 @@
-"""The thousand robots of the simulated year: their clocks in plain words, as the oracle understands them."""
+"""The thousand robots of the year and their clocks, without Rota's types, so that the oracle can read them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from random import Random
 from typing import Literal
 
 BEGIN = datetime(2024, 2, 25, tzinfo=UTC)
-"""A year that is over, because its zones' rules can't change any more; a leap year; and shortly before the leap day, so
-that a short run has it too. A Sunday. All instants come on full or half hours, so that many come together."""
+"""In the past, so that its zones' rules can't change any more; in a leap year, shortly before the leap day, so that a
+short run includes it. A Sunday. All instants are full or half hours, so that many coincide."""
 
 ROBOTS = 1000
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -28,7 +28,7 @@ CATCH_UPS: tuple[tuple[Policy, timedelta], ...] = (
 
 
 @dataclass(frozen=True)
-class Given:
+class RobotSpec:
     """A robot's clock. `times` are local to `tz`; no `days`: every day; `every`: elapsed time; neither: a daemon."""
 
     member: str
@@ -45,8 +45,8 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Habit:
-    """What some robots have in common; `days` of None: one or two days of the week, which differ."""
+class Pattern:
+    """A clock that several robots share; `days` None: one or two random days of the week."""
 
     tz: str
     times: tuple[str, ...] = ()
@@ -70,27 +70,27 @@ PLAIN = {
 """Zones, and local times that fall on 0 or 12 o'clock UTC while daylight saving is off."""
 
 EDGES = (
-    Habit("Europe/Paris", ("02:30",), ("Sat", "Sun", "Mon")),
-    Habit("Europe/Paris", ("2:30", "03:00"), ("Sun",)),
-    Habit("America/New_York", ("02:30",), ("Sat", "Sun")),
-    Habit("America/New_York", ("01:30",), ("Sun",)),
-    Habit("America/St_Johns", ("02:00", "02:30"), ("Sun",)),
-    Habit("America/St_Johns", ("01:30",), ("Sun",)),
-    Habit("Africa/Cairo", ("00:00", "00:30"), ("Fri",)),
-    Habit("Africa/Cairo", ("23:30",), ("Thu",)),
-    Habit("Asia/Beirut", ("0:00", "00:30"), ("Sun",)),
-    Habit("Asia/Beirut", ("23:30",), ("Sat",)),
-    Habit("Asia/Almaty", ("23:30",), ("Thu",)),
-    Habit("Australia/Lord_Howe", ("02:15",), ("Sun",)),
-    Habit("Australia/Lord_Howe", ("01:45",), ("Sun",)),
-    Habit("Pacific/Auckland", ("02:30",), ("Sat", "Sun")),
+    Pattern("Europe/Paris", ("02:30",), ("Sat", "Sun", "Mon")),
+    Pattern("Europe/Paris", ("2:30", "03:00"), ("Sun",)),
+    Pattern("America/New_York", ("02:30",), ("Sat", "Sun")),
+    Pattern("America/New_York", ("01:30",), ("Sun",)),
+    Pattern("America/St_Johns", ("02:00", "02:30"), ("Sun",)),
+    Pattern("America/St_Johns", ("01:30",), ("Sun",)),
+    Pattern("Africa/Cairo", ("00:00", "00:30"), ("Fri",)),
+    Pattern("Africa/Cairo", ("23:30",), ("Thu",)),
+    Pattern("Asia/Beirut", ("0:00", "00:30"), ("Sun",)),
+    Pattern("Asia/Beirut", ("23:30",), ("Sat",)),
+    Pattern("Asia/Almaty", ("23:30",), ("Thu",)),
+    Pattern("Australia/Lord_Howe", ("02:15",), ("Sun",)),
+    Pattern("Australia/Lord_Howe", ("01:45",), ("Sun",)),
+    Pattern("Pacific/Auckland", ("02:30",), ("Sat", "Sun")),
 )
-"""Local times that one day of the year doesn't have, or has twice; Almaty put its clocks back on the leap day."""
+"""Local times that one day of the year skips or has twice; Almaty put its clocks back on the leap day."""
 
 BUSY = (
-    Habit("Asia/Kolkata", ("13:30", "14:30", "15:30", "16:30", "17:30"), ("Wed",)),
-    Habit("Asia/Shanghai", ("16:00", "17:00", "17:30", "18:00", "19:00"), ("Wed",)),
-    Habit("America/Sao_Paulo", ("06:00", "06:30", "07:00", "09:00"), ("Wed",)),
+    Pattern("Asia/Kolkata", ("13:30", "14:30", "15:30", "16:30", "17:30"), ("Wed",)),
+    Pattern("Asia/Shanghai", ("16:00", "17:00", "17:30", "18:00", "19:00"), ("Wed",)),
+    Pattern("America/Sao_Paulo", ("06:00", "06:30", "07:00", "09:00"), ("Wed",)),
 )
 """Many runs within a few hours of a Wednesday: an outage then misses several of one robot."""
 
@@ -102,24 +102,24 @@ DAEMONS = 12
 EACH_EDGE, EACH_BUSY, DAILY = 4, 14, 14
 
 
-def fleet(seed: int) -> list[Given]:
+def fleet(seed: int) -> list[RobotSpec]:
     """The same seed makes the same robots."""
     random, catch_ups = Random(f"{seed} fleet"), cycle(CATCH_UPS)
     made = []
-    for number, habit in enumerate(_habits(random)):
-        days = tuple(random.sample(DAYS, random.choice((1, 2)))) if habit.days is None else habit.days
+    for number, pattern in enumerate(_patterns(random)):
+        days = tuple(random.sample(DAYS, random.choice((1, 2)))) if pattern.days is None else pattern.days
         policy, max_age = next(catch_ups)
-        made.append(Given(f"r{number:04}", habit.tz, habit.times, days, habit.every, policy, max_age))
+        made.append(RobotSpec(f"r{number:04}", pattern.tz, pattern.times, days, pattern.every, policy, max_age))
     return made
 
 
-def _habits(random: Random) -> Iterator[Habit]:
-    habits = [Habit(tz) for tz, _ in zip(cycle(PLAIN), range(DAEMONS), strict=False)]
-    habits += [habit for habit in EDGES for _ in range(EACH_EDGE)]
-    habits += [habit for habit in BUSY for _ in range(EACH_BUSY)]
+def _patterns(random: Random) -> Iterator[Pattern]:
+    patterns = [Pattern(tz) for tz, _ in zip(cycle(PLAIN), range(DAEMONS), strict=False)]
+    patterns += [pattern for pattern in EDGES for _ in range(EACH_EDGE)]
+    patterns += [pattern for pattern in BUSY for _ in range(EACH_BUSY)]
     zones = cycle(PLAIN)
-    habits += [Habit(next(zones), every=every) for every, count in INTERVALS for _ in range(count)]
-    for number in range(ROBOTS - len(habits)):
+    patterns += [Pattern(next(zones), every=every) for every, count in INTERVALS for _ in range(count)]
+    for number in range(ROBOTS - len(patterns)):
         tz = next(zones)
-        habits.append(Habit(tz, (random.choice(PLAIN[tz]),), ("*",) if number < DAILY else None))
-    yield from habits
+        patterns.append(Pattern(tz, (random.choice(PLAIN[tz]),), ("*",) if number < DAILY else None))
+    yield from patterns

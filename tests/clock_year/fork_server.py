@@ -1,8 +1,7 @@
-"""`python -m tests.clock_year.fork_server`: where replicas come from. It has loaded the scheduler, and forks.
+"""`python -m tests.clock_year.fork_server`: a process that has imported the scheduler, and forks replicas.
 
-A replica is a process of its own, there at once: loading Python's packages takes longer than all else a start does, and
-there are more than a hundred starts. Lines on standard input, `<number> <clock> <log>`, ask for one each; on standard
-output the replica says `<number> <pid>` when it is ready. When it ends nothing is left of it.
+Importing takes longer than the rest of a start, and there are more than a hundred starts. Each line on standard input,
+`<number> <clock> <log>`, starts a replica, which writes `<number> <pid>` to standard output when it is ready.
 """
 
 import gc
@@ -13,7 +12,7 @@ import sys
 from tests.clock_year import replica
 
 
-def _bear(number: str, clock: str, log: str) -> None:
+def _fork(number: str, clock: str, log: str) -> None:
     if os.fork():
         return
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -23,7 +22,7 @@ def _bear(number: str, clock: str, log: str) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system takes away who has ended
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps ended replicas
     gc.freeze()
     for line in sys.stdin:
-        _bear(*line.split())
+        _fork(*line.split())

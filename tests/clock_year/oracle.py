@@ -1,7 +1,7 @@
-"""Which runs are due, counted apart from Rota: local times by dateutil's rules and its own copy of the zones.
+"""The oracle: due runs, computed independently of Rota by dateutil's rules and its own copy of the zones.
 
-Nothing of Rota is imported here. A local time that doesn't exist is looked for minute by minute, so that this is no
-second edition of the code under test.
+Nothing of Rota is imported. A local time that doesn't exist is searched minute by minute, so that this doesn't repeat
+the code under test.
 """
 
 import heapq
@@ -15,7 +15,7 @@ from dateutil import tz
 from dateutil.rrule import DAILY, rrule
 from dateutil.zoneinfo import get_zonefile_instance
 
-from tests.clock_year.fleet import DAYS, Given
+from tests.clock_year.fleet import DAYS, RobotSpec
 
 Run = tuple[str, datetime]
 """A robot (its member id) and the instant at which it is due."""
@@ -23,24 +23,24 @@ Run = tuple[str, datetime]
 ON_TIME = timedelta(seconds=60)
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 AHEAD = 9 * DAY
-"""Instants are known for so long after the end, so that every robot has a next one."""
+"""Instants are computed this long past the end, so that every robot has a next one."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What must come of the instants that became due: these runs, and these made known as missed."""
+    """The expected outcome of the instants that became due: runs that fire, and runs reported as missed."""
 
     fires: list[Run]
     skipped: list[Run]
 
 
 class Oracle:
-    """Follows the scheduler's clock from reading to reading. The first runs of intervals are one interval after
-    `begin`; nothing is due at `begin` itself."""
+    """Follows the scheduler's clock by its readings. The first run of an interval is one interval after `begin`;
+    nothing is due at `begin` itself."""
 
-    def __init__(self, robots: Iterable[Given], begin: datetime, end: datetime) -> None:
-        self._robots = {given.member: given for given in robots if not given.daemon}
-        self._due = {member: deque(due(given, begin, end + AHEAD)) for member, given in self._robots.items()}
+    def __init__(self, robots: Iterable[RobotSpec], begin: datetime, end: datetime) -> None:
+        self._robots = {spec.member: spec for spec in robots if not spec.daemon}
+        self._due = {member: deque(due(spec, begin, end + AHEAD)) for member, spec in self._robots.items()}
         self._first = [(instants[0], member) for member, instants in self._due.items()]
         heapq.heapify(self._first)
         every = (instant for instants in self._due.values() for instant in instants)
@@ -61,21 +61,21 @@ class Oracle:
         return verdict
 
     def next_due(self, member: str) -> datetime:
-        """The instant that this robot waits for."""
+        """The robot's next instant."""
         return self._due[member][0]
 
 
-def made_up(given: Given, passed: Sequence[datetime], reading: datetime) -> list[datetime]:
-    """Which of the instants that became due at this reading must run, whether on time or caught up."""
+def made_up(spec: RobotSpec, passed: Sequence[datetime], reading: datetime) -> list[datetime]:
+    """The instants, of those that became due at this reading, that must run: on time or caught up."""
     on_time = [instant for instant in passed if reading - instant <= ON_TIME]
-    young = [instant for instant in passed if ON_TIME < reading - instant <= given.max_age]
-    caught_up = {"skip": [], "once": [] if on_time else young[-1:], "all": young}[given.policy]
+    young = [instant for instant in passed if ON_TIME < reading - instant <= spec.max_age]
+    caught_up = {"skip": [], "once": [] if on_time else young[-1:], "all": young}[spec.policy]
     return caught_up + on_time
 
 
-def due(given: Given, begin: datetime, end: datetime) -> list[datetime]:
+def due(spec: RobotSpec, begin: datetime, end: datetime) -> list[datetime]:
     """All instants (UTC) after `begin`, up to `end`."""
-    found = _interval(given.every, begin, end) if given.every else _times(given, begin, end)
+    found = _interval(spec.every, begin, end) if spec.every else _times(spec, begin, end)
     return sorted({instant for instant in found if begin < instant <= end})
 
 
@@ -86,18 +86,19 @@ def _interval(every: timedelta, begin: datetime, end: datetime) -> Iterator[date
         yield instant
 
 
-def _times(given: Given, begin: datetime, end: datetime) -> Iterator[datetime]:
-    zone = zone_of(given.tz)
-    weekdays = [DAYS.index(day) for day in given.days if day != "*"] or None
+def _times(spec: RobotSpec, begin: datetime, end: datetime) -> Iterator[datetime]:
+    weekdays = [DAYS.index(day) for day in spec.days if day != "*"] or None
     first, last = (edge.replace(tzinfo=None) + by for edge, by in ((begin, -2 * DAY), (end, 2 * DAY)))
-    for text in given.times:
+    for text in spec.times:
         hour, minute = map(int, text.split(":"))
         for local in rrule(DAILY, first.replace(hour=hour, minute=minute), until=last, byweekday=weekdays):
-            yield instant_of(local, zone)
+            yield instant_of(local, spec.tz)
 
 
-def instant_of(local: datetime, zone: tzinfo) -> datetime:
-    """The first occurrence of a local time; of one that doesn't exist, the next minute that does."""
+@cache
+def instant_of(local: datetime, zone_name: str) -> datetime:
+    """The first occurrence of a local time; if it doesn't exist, the next minute that does."""
+    zone = zone_of(zone_name)
     while not tz.datetime_exists(local, zone):
         local += MINUTE
     return local.replace(tzinfo=zone, fold=0).astimezone(UTC)
@@ -105,8 +106,8 @@ def instant_of(local: datetime, zone: tzinfo) -> datetime:
 
 @cache
 def zone_of(name: str) -> tzinfo:
-    """From the archive inside dateutil: not from the files that Python's own `zoneinfo` reads."""
+    """From the archive inside dateutil, not from the files that `zoneinfo` reads."""
     zone: tzinfo | None = get_zonefile_instance().get(name)
     if zone is None:
-        raise ValueError(f"expected a zone that dateutil knows, not {name}")
+        raise ValueError(f"expected a zone that dateutil knows, got {name}")
     return zone

@@ -14,11 +14,11 @@ from scheduler.settings import Settings
 from tests.clock_year.shared_clock import SharedClock
 
 FETCH_S = 0.5
-LOOK_S = 1.0
+POLL_S = 1.0
 
 
 def run(clock: str, started: Callable[[], object]) -> None:
-    """For ever: until this process is killed, or whoever made it is gone."""
+    """Until this process is killed, or its parent has ended."""
     Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     asyncio.run(_run(SharedClock(Path(clock)), started))
 
@@ -35,5 +35,5 @@ async def _run(clock: SharedClock, started: Callable[[], object]) -> None:
 
 def _end_with(parent: int) -> None:
     while os.getppid() == parent:
-        time.sleep(LOOK_S)
+        time.sleep(POLL_S)
     os._exit(0)

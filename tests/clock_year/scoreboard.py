@@ -1,4 +1,4 @@
-"""What was due and what came: each run once, each missed one made known once."""
+"""The scoreboard: each due run fires once, and each missed run is reported exactly once."""
 
 import asyncio
 import contextlib
@@ -9,11 +9,11 @@ from datetime import datetime
 from tests.clock_year.oracle import Run, Verdict
 
 NOTES = 200
-"""So many findings are kept in words; the figures count them all."""
+"""The number of findings kept as text; the figures count them all."""
 
 
-class Book:
-    """`due`, `fired`, `doubled` and so on are counts; `notes` say in words what is wrong."""
+class Scoreboard:
+    """`due`, `fired`, `doubled` and so on are counts; `notes` describe the errors."""
 
     def __init__(self) -> None:
         self._fired: dict[Run, str] = {}
@@ -24,11 +24,11 @@ class Book:
         self._skipped: defaultdict[str, set[datetime]] = defaultdict(set)
         self._facts: set[str] = set()
         self._change = asyncio.Event()
-        self.doubled = self.repeated = self.made_known = self.skipped = 0
+        self.doubled = self.repeated = self.reported_missed = self.skipped = 0
         self.notes: list[str] = []
 
     def expect(self, verdict: Verdict) -> None:
-        """These runs are due now; of those that were skipped by policy it must be told that they were."""
+        """These runs are due now; the skipped ones must be reported."""
         self._expected.update(verdict.fires)
         self._open.update(verdict.fires)
         self._unknown.update(verdict.skipped)
@@ -52,19 +52,19 @@ class Book:
         self._change.set()
 
     def missed(self, fact_id: str, member: str, first: datetime, last: datetime, count: int) -> None:
-        """Somebody said that these runs of a robot are not made up for."""
+        """A fact that these runs of a robot are not made up for."""
         if fact_id in self._facts:
             return
         self._facts.add(fact_id)
-        self.made_known += count
+        self.reported_missed += count
         meant = {instant for instant in self._skipped[member] if first <= instant <= last}
         if len(meant) != count or not {first, last} <= meant:
-            self.note(f"{member}: {count} made known from {first} to {last}, but {len(meant)} were skipped then")
+            self.note(f"{member}: {count} reported from {first} to {last}, but {len(meant)} were skipped then")
         self._unknown.difference_update((member, instant) for instant in meant)
         self._change.set()
 
     async def complete(self, timeout: float) -> bool:
-        """Wait until all that is due has come, apart from what was given up; False if it hasn't after `timeout` s."""
+        """Wait until all that is due has fired, apart from what was given up; False if it hasn't after `timeout` s."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 while self._awaited():
@@ -73,7 +73,7 @@ class Book:
         return not self._awaited()
 
     def give_up(self) -> list[str]:
-        """Wait no longer for what hasn't come; it stays lost unless it comes after all. In words."""
+        """Stop waiting for the open runs; they stay lost unless they fire later. Returns their descriptions."""
         awaited = self._awaited()
         self._given_up |= awaited
         return [line for run, line in self._missing() if run in awaited]
@@ -86,14 +86,14 @@ class Book:
             self.notes.append(text)
 
     def open(self) -> Iterable[str]:
-        """What hasn't come, in words."""
+        """Descriptions of the open runs."""
         yield from (line for _, line in self._missing())
 
     def _missing(self) -> Iterator[tuple[Run, str]]:
         for member, at in sorted(self._open):
             yield (member, at), f"{member} should run, scheduled at {at:%a %d %b %H:%M:%S}"
         for member, at in sorted(self._unknown):
-            yield (member, at), f"{member}: nobody says that it missed {at:%a %d %b %H:%M:%S}"
+            yield (member, at), f"{member}: no report that it missed {at:%a %d %b %H:%M:%S}"
 
     @property
     def due(self) -> int:

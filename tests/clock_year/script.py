@@ -1,4 +1,4 @@
-"""The year as a list of steps: what each replica's clock shows, and what happens to it. The seed chooses where.
+"""The script of the year: each replica's clock and its incidents, step by step. The seed chooses where.
 
 One step is one reading of the clock: the next instant at which anything is due. Jumps and outages are readings too:
 a clock that jumps ahead by ten minutes shows T - 7 min, then T + 3 min, and what was due at T is noticed late.
@@ -18,36 +18,36 @@ YEAR = 366
 JUMP, OUTAGE = timedelta(minutes=10), 3 * HOUR
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 LATENESS = tuple(timedelta(seconds=late) for late in (0, 30, 60, 61, 180, 570))
-"""How late a jump ahead lets an instant be noticed; up to 60 s is on time."""
+"""The lateness of an instant after a jump ahead; up to 60 s is on time."""
 
 LEAD = timedelta(seconds=30)
-"""A replica may leave what is due to the one that dispatches, for a moment: one whose clock is alone is past that."""
+"""A replica leaves due clocks to the one that dispatches for a moment; a clock that is ahead alone is past that."""
 
 OUTAGE_ENDS = tuple(timedelta(seconds=late) for late in (0, 60, 61, 1800))
-"""How long after an instant everybody is back."""
+"""The time between an instant and the end of an outage."""
 
 DAEMONS_REST = 16 * MINUTE
-"""Longer than a daemon's longest pause: by then each has begun again."""
+"""Longer than a daemon's longest pause."""
 
 DAEMON_HOUR, DAEMON_EVERY = 12, 3 * DAY
 Kind = Literal["ahead", "back", "one ahead", "one behind", "outage"]
 PER_YEAR: Mapping[Kind, int] = {"ahead": 30, "back": 30, "one ahead": 20, "one behind": 20, "outage": 5}
 BUSY_HOURS = ("Wed 08", "Wed 09")
-"""When an outage begins: some robots would run several times in it (`fleet.BUSY`)."""
+"""When an outage begins: some robots would run several times during it (`fleet.BUSY`)."""
 
-BLOWS_PER_YEAR, ALL_BUT_ONE = 95, 0.2
+KILL_STEPS_PER_YEAR, ALL_BUT_ONE = 95, 0.2
 """Steps at which replicas are killed, apart from the outages; the share of them that leaves one alive."""
 
-LONGEST_BLOW_S = 0.12
+LATEST_KILL_S = 0.12
 
 
 @dataclass(frozen=True)
 class Step:
-    """`at`: what the clocks show; `odd`: a replica whose clock is so far off.
+    """`at`: the clocks' reading; `odd`: a replica whose clock differs by this much.
 
-    `down`: before it, all replicas are killed; they come back at this reading. `quiet`: nothing may come of it, so it
-    is only held for a moment. `daemons_end`: some daemons' runs end at it; `daemons_run`: by now all daemons run again.
-    `kills`: so many replicas die, `blow` seconds into it, but never the odd one.
+    `down`: all replicas are killed before it, and restart at this reading. `quiet`: nothing may become due, so it only
+    lasts a moment. `daemons_end`: some daemons' runs end at it; `daemons_run`: by now all daemons run again. `kills`:
+    replicas killed, `kill_after` seconds into it, never the odd one.
     """
 
     at: datetime
@@ -57,7 +57,7 @@ class Step:
     daemons_end: bool = False
     daemons_run: bool = False
     kills: int = 0
-    blow: float = 0.0
+    kill_after: float = 0.0
 
     @property
     def readings(self) -> list[datetime]:
@@ -69,7 +69,7 @@ class Step:
 
     @property
     def last(self) -> datetime:
-        """What the clock that is furthest shows: it decides what becomes due."""
+        """The reading of the clock that is furthest ahead: it decides what becomes due."""
         return max(self.readings)
 
 
@@ -79,14 +79,14 @@ class Script:
     def __init__(self, instants: Sequence[datetime], *, days: int, seed: int) -> None:
         self._instants, self._random = instants, Random(f"{seed} script")
         self._incidents = self._choose(days)
-        blows = min(ceil(BLOWS_PER_YEAR * days / YEAR), len(instants))
-        self._blows = set(self._random.sample(range(len(instants)), blows))
+        kill_steps = min(ceil(KILL_STEPS_PER_YEAR * days / YEAR), len(instants))
+        self._kill_steps = set(self._random.sample(range(len(instants)), kill_steps))
 
     def steps(self) -> Iterator[Step]:
         shown, daemons_at = self._instants[0] - DAY, self._instants[0]
         for index, instant in enumerate(self._instants):
             if instant <= shown:
-                continue  # a jump or an outage has passed it already
+                continue  # already passed by a jump or an outage
             for step in self._around(index, instant):
                 shown = max(shown, step.last)
                 yield step
@@ -98,14 +98,14 @@ class Script:
                 yield Step(instant + DAEMONS_REST, daemons_run=True)
 
     def _around(self, index: int, instant: datetime) -> list[Step]:
-        """The steps that lead to this instant, and what happens there."""
+        """The steps that lead to this instant, with its incident."""
         chance = self._random
         odd, late = chance.randrange(REPLICAS), chance.choice(LATENESS)
         late_for_one = max(late, LEAD)
         before, main = Step(instant - JUMP + late, quiet=True), Step(instant)
-        if index in self._blows:
+        if index in self._kill_steps:
             kills = REPLICAS - 1 if chance.random() < ALL_BUT_ONE else 1
-            main = replace(main, kills=kills, blow=chance.uniform(0, LONGEST_BLOW_S))
+            main = replace(main, kills=kills, kill_after=chance.uniform(0, LATEST_KILL_S))
         match self._incidents.get(index):
             case None:
                 return [main]
@@ -123,7 +123,7 @@ class Script:
                 return [main, Step(instant + 7 * MINUTE, quiet=True), Step(back, down=True)]
 
     def _choose(self, days: int) -> dict[int, Kind]:
-        """Where what happens, by the index of the instant."""
+        """The incidents, by the index of the instant."""
         chosen: dict[int, Kind] = {}
         busy = [index for index, instant in enumerate(self._instants) if f"{instant:%a %H}" in BUSY_HOURS]
         for kind, per_year in PER_YEAR.items():

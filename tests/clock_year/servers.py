@@ -1,4 +1,4 @@
-"""The real servers under the year: nats-server and mongod, made ready for a clock that isn't theirs."""
+"""The real servers of the year: nats-server and mongod, prepared for a virtual clock."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -26,7 +26,7 @@ class Servers:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Of a replica: quick to take over, and with room for all that comes at once."""
+        """Settings of a replica: a short lease, and a pool with room for all simultaneous runs."""
         return {
             "ROTA_NATS_URL": self.nats_url,
             "ROTA_MONGO_URL": self.mongo_url,
@@ -34,13 +34,13 @@ class Servers:
             "ROTA_LEASE": str(LEASE_S),
             "ROTA_TICK_EVERY": str(TICK_S),
             "ROTA_SLOT_PATIENCE": str(ASK_S),
-            # By the clock that jumps from one instant to the next, every request would be overdue.
+            # The clock jumps from one instant to the next: every request would be overdue.
             "ROTA_REPUBLISH_AFTER": str(DAY_S),
             "ROTA_LOG_LEVEL": "WARNING",
         }
 
     async def keep(self, robots: Iterable[Robot]) -> None:
-        """Put the definitions where the gateway puts them."""
+        """Store the definitions as the gateway does."""
         client = await nats.connect(self.nats_url)
         bucket = await client.jetstream().key_value(ROBOTS_BUCKET)
         for robot in robots:
@@ -64,7 +64,7 @@ async def servers(folder: Path) -> AsyncIterator[Servers]:
 
 
 async def _keep_old_documents(url: str) -> None:
-    """The database removes what ended long ago by its own clock, to which the whole year is long ago."""
+    """The database deletes ended executions by its own clock, and the whole year is long past."""
     mongo = Mongo(url, "admin")
     await mongo.database.command({"setParameter": 1, "ttlMonitorEnabled": False})
     await mongo.close()

@@ -11,7 +11,7 @@ FORM = struct.Struct("<q")
 
 
 class SharedClock:
-    """Called, it says what time it is: that which was shown last. To the millisecond, as Rota's own clock."""
+    """Calling it returns the time shown last, in milliseconds as Rota's own clock."""
 
     def __init__(self, file: Path) -> None:
         with file.open("r+b") as opened:

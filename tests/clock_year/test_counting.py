@@ -6,86 +6,86 @@ from random import Random
 from tests.clock_year.daemons import Daemons
 from tests.clock_year.oracle import Verdict
 from tests.clock_year.report import Figures
-from tests.clock_year.scoreboard import Book
+from tests.clock_year.scoreboard import Scoreboard
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 RUN = ("r1", NOON)
 
 
-def a_book(*, skipped: int = 0) -> Book:
+def a_scoreboard(*, skipped: int = 0) -> Scoreboard:
     """One run is due, and so many are skipped."""
-    book = Book()
-    book.expect(Verdict([RUN], [("r2", NOON + count * HOUR) for count in range(skipped)]))
-    return book
+    scoreboard = Scoreboard()
+    scoreboard.expect(Verdict([RUN], [("r2", NOON + count * HOUR) for count in range(skipped)]))
+    return scoreboard
 
 
-def figures(book: Book, daemons: Daemons | None = None) -> Figures:
-    return Figures(book, daemons or Daemons([], Random(1)), [], kills=100, days=366, seed=1, steps=1, seconds=1.0)
+def figures(scoreboard: Scoreboard, daemons: Daemons | None = None) -> Figures:
+    return Figures(scoreboard, daemons or Daemons([], Random(1)), [], kills=100, days=366, seed=1, steps=1, seconds=1.0)
 
 
 def test_a_run_that_came_once_is_good() -> None:
-    book = a_book()
-    book.fired(RUN, "e1")
-    assert (book.due, book.fired_count, book.lost, book.doubled) == (1, 1, 0, 0)
+    scoreboard = a_scoreboard()
+    scoreboard.fired(RUN, "e1")
+    assert (scoreboard.due, scoreboard.fired_count, scoreboard.lost, scoreboard.doubled) == (1, 1, 0, 0)
 
 
 def test_a_run_that_did_not_come_is_missed() -> None:
-    book = a_book()
-    assert (book.lost, list(book.open())) == (1, ["r1 should run, scheduled at Wed 01 May 12:00:00"])
+    scoreboard = a_scoreboard()
+    assert (scoreboard.lost, list(scoreboard.open())) == (1, ["r1 should run, scheduled at Wed 01 May 12:00:00"])
 
 
 def test_the_same_execution_told_again_is_not_doubled() -> None:
-    book = a_book()
-    book.fired(RUN, "e1")
-    book.fired(RUN, "e1")
-    assert (book.repeated, book.doubled) == (1, 0)
+    scoreboard = a_scoreboard()
+    scoreboard.fired(RUN, "e1")
+    scoreboard.fired(RUN, "e1")
+    assert (scoreboard.repeated, scoreboard.doubled) == (1, 0)
 
 
 def test_a_second_execution_of_one_instant_is_doubled() -> None:
-    book = a_book()
-    book.fired(RUN, "e1")
-    book.fired(RUN, "e2")
-    assert book.doubled == 1
+    scoreboard = a_scoreboard()
+    scoreboard.fired(RUN, "e1")
+    scoreboard.fired(RUN, "e2")
+    assert scoreboard.doubled == 1
 
 
 def test_a_run_that_was_not_due_is_doubled() -> None:
-    book = a_book(skipped=1)
-    book.fired(("r2", NOON), "e2")
-    assert book.doubled == 1
-    assert "1 runs were doubled" in figures(book).failures()
+    scoreboard = a_scoreboard(skipped=1)
+    scoreboard.fired(("r2", NOON), "e2")
+    assert scoreboard.doubled == 1
+    assert "1 runs were doubled" in figures(scoreboard).failures()
 
 
 async def test_a_step_is_complete_when_all_came_and_all_that_was_skipped_is_known() -> None:
-    book = a_book(skipped=2)
-    book.fired(RUN, "e1")
-    assert not await book.complete(0.01)
-    book.missed("f1", "r2", NOON, NOON + HOUR, 2)
-    assert await book.complete(0.01)
-    assert book.made_known == book.skipped == 2
+    scoreboard = a_scoreboard(skipped=2)
+    scoreboard.fired(RUN, "e1")
+    assert not await scoreboard.complete(0.01)
+    scoreboard.missed("f1", "r2", NOON, NOON + HOUR, 2)
+    assert await scoreboard.complete(0.01)
+    assert scoreboard.reported_missed == scoreboard.skipped == 2
 
 
 async def test_what_was_given_up_holds_up_no_later_step_and_counts_unless_it_comes() -> None:
-    book = a_book()
-    assert book.give_up() == ["r1 should run, scheduled at Wed 01 May 12:00:00"]
-    assert await book.complete(0.01)
-    assert book.lost == 1
-    book.fired(RUN, "e1")
-    assert book.lost == 0
+    scoreboard = a_scoreboard()
+    assert scoreboard.give_up() == ["r1 should run, scheduled at Wed 01 May 12:00:00"]
+    assert await scoreboard.complete(0.01)
+    assert scoreboard.lost == 1
+    scoreboard.fired(RUN, "e1")
+    assert scoreboard.lost == 0
 
 
 def test_missed_runs_that_are_told_under_two_ids_are_found() -> None:
-    book = a_book(skipped=1)
+    scoreboard = a_scoreboard(skipped=1)
     for fact in ("f1", "f1", "f2"):
-        book.missed(fact, "r2", NOON, NOON, 1)
-    assert book.made_known == 2
-    assert "1 runs were skipped by policy and 2 made known" in figures(book).failures()
+        scoreboard.missed(fact, "r2", NOON, NOON, 1)
+    assert scoreboard.reported_missed == 2
+    assert "1 runs were skipped by policy and 2 reported" in figures(scoreboard).failures()
 
 
 def test_missed_runs_that_were_not_skipped_are_found() -> None:
-    book = a_book()
-    book.missed("f1", "r1", NOON, NOON, 1)
-    assert len(book.notes) == 1
+    scoreboard = a_scoreboard()
+    scoreboard.missed("f1", "r1", NOON, NOON, 1)
+    assert len(scoreboard.notes) == 1
 
 
 def daemons() -> Daemons:
@@ -111,7 +111,7 @@ def test_a_daemon_that_follows_its_own_run_after_the_floor_is_good() -> None:
 
 def test_a_daemon_that_runs_twice_at_once_is_found() -> None:
     watched = daemons()
-    watched.requested("d", "t1", NOON, NOON)  # told again
+    watched.requested("d", "t1", NOON, NOON)  # repeated
     assert watched.violations == []
     watched.requested("d", "t2", NOON, NOON)
     assert len(watched.violations) == 1
@@ -140,8 +140,8 @@ async def test_a_daemon_that_stalls_is_found() -> None:
 
 
 def test_a_year_needs_its_runs_and_kills() -> None:
-    book = a_book()
-    book.fired(RUN, "e1")
-    assert figures(book).failures() == ["only 1 runs were due, of the 100000 wanted"]
-    few = Figures(book, Daemons([], Random(1)), [], kills=1, days=1, seed=1, steps=1, seconds=1.0)
+    scoreboard = a_scoreboard()
+    scoreboard.fired(RUN, "e1")
+    assert figures(scoreboard).failures() == ["only 1 runs were due, of the 100000 wanted"]
+    few = Figures(scoreboard, Daemons([], Random(1)), [], kills=1, days=1, seed=1, steps=1, seconds=1.0)
     assert few.failures() == ["only 1 runs were due, of the 273 wanted"]

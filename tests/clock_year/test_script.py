@@ -1,4 +1,4 @@
-"""The script of the simulated year: enough kills, every kind of jump, and nothing that leaves open what is due."""
+"""The script of the year: enough kills, every kind of jump, and no doubt about which runs are due."""
 
 from collections import Counter
 from datetime import timedelta
@@ -27,11 +27,11 @@ def steps(oracle: Oracle) -> list[Step]:
 
 def test_a_thousand_robots_of_twelve_zones_have_all_modes_and_policies() -> None:
     robots = fleet(7)
-    assert len({given.member for given in robots}) == ROBOTS
-    assert len({given.tz for given in robots}) == 12
-    modes = Counter("daemon" if given.daemon else "interval" if given.every else "times" for given in robots)
+    assert len({spec.member for spec in robots}) == ROBOTS
+    assert len({spec.tz for spec in robots}) == 12
+    modes = Counter("daemon" if spec.daemon else "interval" if spec.every else "times" for spec in robots)
     assert min(modes.values()) >= 10
-    assert {given.policy for given in robots} == {"skip", "once", "all"}
+    assert {spec.policy for spec in robots} == {"skip", "once", "all"}
 
 
 def test_a_year_has_enough_runs_and_kills(oracle: Oracle, steps: list[Step]) -> None:
@@ -40,14 +40,15 @@ def test_a_year_has_enough_runs_and_kills(oracle: Oracle, steps: list[Step]) -> 
     assert sum(step.kills + REPLICAS * step.down for step in steps) >= LEAST_KILLS
 
 
-@pytest.mark.parametrize("days", [1, 5, 20, 100])
-def test_a_short_run_has_its_share_of_kills(days: int) -> None:
-    following = Oracle(fleet(7), BEGIN, horizon(BEGIN, days))
-    steps = Script(following.instants, days=days, seed=7).steps()
-    assert sum(step.kills + REPLICAS * step.down for step in steps) >= ceil(LEAST_KILLS * days / YEAR)
+def test_a_short_run_has_its_share_of_kills(oracle: Oracle) -> None:
+    for days in (1, 5, 20, 100):
+        instants = [instant for instant in oracle.instants if instant <= horizon(BEGIN, days)]
+        steps = Script(instants, days=days, seed=7).steps()
+        kills = sum(step.kills + REPLICAS * step.down for step in steps)
+        assert kills >= ceil(LEAST_KILLS * days / YEAR), f"{kills} kills in {days} days"
 
 
-def test_the_clock_of_all_jumps_back_and_ahead_and_everybody_is_away_for_three_hours(steps: list[Step]) -> None:
+def test_all_clocks_jump_back_and_ahead_and_all_replicas_are_down_for_three_hours(steps: list[Step]) -> None:
     moves = [later.at - step.at for step, later in pairwise(steps)]
     assert moves.count(JUMP) >= 20
     assert sum(-JUMP <= move < timedelta() for move in moves) >= 20
@@ -56,8 +57,8 @@ def test_the_clock_of_all_jumps_back_and_ahead_and_everybody_is_away_for_three_h
     assert all(OUTAGE - 10 * MINUTE <= move <= OUTAGE + 30 * MINUTE for move in away)
 
 
-def test_a_replica_whose_clock_alone_is_ahead_is_not_killed_and_not_contradicted(steps: list[Step]) -> None:
-    """What it finds due the others don't see yet; whenever they do, it has been dealt with."""
+def test_a_replica_whose_clock_alone_is_ahead_is_not_killed(steps: list[Step]) -> None:
+    """Its due runs are not due by the other clocks yet; when they are, they have fired."""
     odd = [step for step in steps if step.odd]
     assert {step.odd[1] for step in odd if step.odd} == {JUMP, -JUMP}
     assert all(step.kills < REPLICAS for step in odd)

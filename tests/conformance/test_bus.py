@@ -9,7 +9,7 @@ import pytest
 from nats.js.errors import NotFoundError
 
 from rota_common.bus.router import Router
-from rota_common.bus.rpc import Unanswered
+from rota_common.bus.rpc import NoReply
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.service import Runtime, Service
 from rota_common.testing.in_memory_bus import InMemoryBus
@@ -180,5 +180,5 @@ async def test_a_request_that_no_service_answers_fails_at_once(make: Make) -> No
     async with running(asker):
         async with running(answering(make)):
             await asker.ask(QUESTION, question())
-        with pytest.raises(Unanswered):
+        with pytest.raises(NoReply):
             await asker.ask(QUESTION, question())

@@ -127,7 +127,7 @@ async def test_looking_around_reads_no_more_than_it_tells(what: str, mongo_url: 
             "run.execution.finished_at_-1",
         ),
     }[what]
-    for number in range(1, 50):  # what wasn't woken by the clock, and ended long ago
+    for number in range(1, 50):  # what wasn't run by the clock, and ended long ago
         await created(runs, over(f"e{number}", EARLIEST - timedelta(hours=number), hours=number))
     plan = await runs._runs.find(query).sort(order, -1).limit(20).explain()
     assert index in str(plan["queryPlanner"]["winningPlan"])

@@ -12,12 +12,12 @@ from rota_common.clock import now
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.adapters.in_memory_databases import MemoryReadings
-from trigger_gateway.adapters.in_memory_stores import MemoryRobots
+from trigger_gateway.adapters.in_memory_databases import InMemoryStreamLeases
+from trigger_gateway.adapters.in_memory_stores import InMemoryRobots
 from trigger_gateway.adapters.mongo_robots import MongoRobots
-from trigger_gateway.adapters.mongo_stream_leases import MongoReadings
-from trigger_gateway.databases.change_streams import Claim, ClaimLost, Place, Readings, ReadingState
-from trigger_gateway.ports import RobotRecords
+from trigger_gateway.adapters.mongo_stream_leases import MongoStreamLeases
+from trigger_gateway.databases.change_streams import Lease, LeaseLost, ReadingState, ResumePoint, StreamLeases
+from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.record import RobotRecord
 from trigger_gateway.sources.source import DatabaseSettings, Source
 
@@ -32,82 +32,82 @@ def crm(name: str = "crm", *, rev: int = 1, created_at: datetime = AT, **setting
 
 
 @pytest.fixture(params=["memory", "mongo"])
-async def readings(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Readings]:
+async def readings(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[StreamLeases]:
     """Their leases end by the clock of the store, so that is the machine's."""
     if request.param == "memory":
-        yield MemoryReadings(now, lease=LEASE, kept=KEPT)
+        yield InMemoryStreamLeases(now, lease=LEASE, kept=KEPT)
         return
     server = Mongo(mongo_url, f"{mongo_prefix}_gateway")
-    made = MongoReadings(server.database, now, lease=LEASE, kept=KEPT)
+    made = MongoStreamLeases(server.database, now, lease=LEASE, kept=KEPT)
     await made.prepare()
     yield made
     await server.client.drop_database(server.database.name)
     await server.close()
 
 
-async def claimed(readings: Readings, source: Source, owner: str) -> Claim:
+async def acquired(readings: StreamLeases, source: Source, owner: str) -> Lease:
     """Once it is free."""
     async with asyncio.timeout(PATIENCE_S):
-        while (claim := await readings.claim(source, owner)) is None:
+        while (lease := await readings.acquire(source, owner)) is None:
             await asyncio.sleep(0.02)
-    return claim
+    return lease
 
 
-async def test_one_of_many_gets_a_source(readings: Readings) -> None:
-    claims = await asyncio.gather(*(readings.claim(crm(), f"replica {number}") for number in range(10)))
-    assert len([claim for claim in claims if claim is not None]) == 1
-    assert await readings.free([crm(), crm("erp")]) == [crm("erp")]
+async def test_one_of_many_gets_a_source(readings: StreamLeases) -> None:
+    leases = await asyncio.gather(*(readings.acquire(crm(), f"replica {number}") for number in range(10)))
+    assert len([lease for lease in leases if lease is not None]) == 1
+    assert await readings.unleased([crm(), crm("erp")]) == [crm("erp")]
 
 
-async def test_a_lease_that_is_renewed_goes_on_and_one_that_isnt_ends(readings: Readings) -> None:
-    first = await claimed(readings, crm(), "a")
+async def test_a_lease_that_is_renewed_goes_on_and_one_that_isnt_ends(readings: StreamLeases) -> None:
+    first = await acquired(readings, crm(), "a")
     for _ in range(8):
         await asyncio.sleep(LEASE / 4)
         assert await readings.renew("a") == {"acme/crm": first.epoch}
-        assert await readings.claim(crm(), "b") is None
-    second = await claimed(readings, crm(), "b")
+        assert await readings.acquire(crm(), "b") is None
+    second = await acquired(readings, crm(), "b")
     assert (second.owner, second.epoch) == ("b", first.epoch + 1)
     assert await readings.renew("a") == {}
 
 
-async def test_a_released_source_is_free_at_once(readings: Readings) -> None:
-    first = await claimed(readings, crm(), "a")
+async def test_a_released_source_is_free_at_once(readings: StreamLeases) -> None:
+    first = await acquired(readings, crm(), "a")
     await readings.release(first)
-    assert await readings.free([crm()]) == [crm()]
-    second = await readings.claim(crm(), "b")
+    assert await readings.unleased([crm()]) == [crm()]
+    second = await readings.acquire(crm(), "b")
     assert second is not None
     await readings.release(first)  # too late: it is another's by now
-    assert await readings.free([crm()]) == []
+    assert await readings.unleased([crm()]) == []
 
 
-WRITES: list[Callable[[Readings, Claim], Awaitable[Any]]] = [
-    lambda readings, claim: readings.place(claim),
-    lambda readings, claim: readings.advance(claim, "9"),
-    lambda readings, claim: readings.note(claim, ReadingState.WAITING),
-    lambda readings, claim: readings.lose(claim, "gone", after=None, now=AT),
+WRITES: list[Callable[[StreamLeases, Lease], Awaitable[Any]]] = [
+    lambda readings, lease: readings.resume_point(lease),
+    lambda readings, lease: readings.advance(lease, "9"),
+    lambda readings, lease: readings.note(lease, ReadingState.WAITING),
+    lambda readings, lease: readings.mark_lost(lease, "gone", after=None, now=AT),
 ]
 
 
 @pytest.mark.parametrize("write", WRITES)
 async def test_whoever_was_replaced_writes_nothing(
-    readings: Readings, write: Callable[[Readings, Claim], Awaitable[Any]]
+    readings: StreamLeases, write: Callable[[StreamLeases, Lease], Awaitable[Any]]
 ) -> None:
-    dead = await claimed(readings, crm(), "a")
-    successor = await claimed(readings, crm(), "a")  # a lease that ended is another one, also of the same replica
+    dead = await acquired(readings, crm(), "a")
+    successor = await acquired(readings, crm(), "a")  # a lease that ended is another one, also of the same replica
     await readings.advance(successor, "5", changes=2)
-    with pytest.raises(ClaimLost):
+    with pytest.raises(LeaseLost):
         await write(readings, dead)
-    assert await readings.place(successor) == Place(AT, "5")
+    assert await readings.resume_point(successor) == ResumePoint(AT, "5")
     assert (await readings.status("acme", "crm")).changes == 2
 
 
-async def test_reading_begins_when_the_source_was_made_and_goes_on_where_it_ended(readings: Readings) -> None:
-    first = await claimed(readings, crm(), "a")
-    assert await readings.place(first) == Place(AT)
+async def test_reading_begins_when_the_source_was_made_and_goes_on_where_it_ended(readings: StreamLeases) -> None:
+    first = await acquired(readings, crm(), "a")
+    assert await readings.resume_point(first) == ResumePoint(AT)
     await readings.advance(first, "3", changes=3, last_change_at=AT)
     await readings.release(first)
-    second = await claimed(readings, crm(rev=2, operations=["insert"]), "b")
-    assert await readings.place(second) == Place(AT, "3")
+    second = await acquired(readings, crm(rev=2, operations=["insert"]), "b")
+    assert await readings.resume_point(second) == ResumePoint(AT, "3")
     await readings.advance(second, "4")
     status = await readings.status("acme", "crm")
     assert (status.changes, status.last_change_at) == (3, AT)
@@ -115,76 +115,76 @@ async def test_reading_begins_when_the_source_was_made_and_goes_on_where_it_ende
 
 @pytest.mark.parametrize("elsewhere", [{"collection": "orders"}, {"database": "other"}, {"url": "$ENV.OTHER_URL"}])
 async def test_a_source_that_reads_something_else_begins_with_that_now(
-    readings: Readings, elsewhere: dict[str, str]
+    readings: StreamLeases, elsewhere: dict[str, str]
 ) -> None:
-    first = await claimed(readings, crm(), "a")
+    first = await acquired(readings, crm(), "a")
     await readings.advance(first, "3", changes=3)
     await readings.release(first)
     before = now()
-    second = await claimed(readings, crm(rev=2, **elsewhere), "b")
-    place = await readings.place(second)
+    second = await acquired(readings, crm(rev=2, **elsewhere), "b")
+    place = await readings.resume_point(second)
     assert place.after is None
     assert before <= place.since <= now()
     assert (await readings.status("acme", "crm")).changes == 0
 
 
-async def test_another_source_of_the_same_name_begins_when_it_was_made(readings: Readings) -> None:
-    first = await claimed(readings, crm(), "a")
+async def test_another_source_of_the_same_name_begins_when_it_was_made(readings: StreamLeases) -> None:
+    first = await acquired(readings, crm(), "a")
     await readings.advance(first, "3", changes=3)
     await readings.release(first)
     later = AT + timedelta(hours=1)
-    assert await readings.place(await claimed(readings, crm(created_at=later), "a")) == Place(later)
+    assert await readings.resume_point(await acquired(readings, crm(created_at=later), "a")) == ResumePoint(later)
 
 
-async def test_the_status_says_how_it_goes(readings: Readings) -> None:
+async def test_the_status_says_how_it_goes(readings: StreamLeases) -> None:
     assert (await readings.status("acme", "crm")).state is ReadingState.UNREAD
-    claim = await claimed(readings, crm(), "a")
-    await readings.note(claim, ReadingState.READING)
+    lease = await acquired(readings, crm(), "a")
+    await readings.note(lease, ReadingState.READING)
     reading = await readings.status("acme", "crm")
     assert (reading.state, reading.reason) == (ReadingState.READING, "")
     await asyncio.sleep(0.01)
-    await readings.note(claim, ReadingState.READING)
+    await readings.note(lease, ReadingState.READING)
     assert await readings.status("acme", "crm") == reading
-    await readings.note(claim, ReadingState.WAITING, "$ENV.CRM_URL is missing")
+    await readings.note(lease, ReadingState.WAITING, "$ENV.CRM_URL is missing")
     waiting = await readings.status("acme", "crm")
     assert (waiting.state, waiting.reason) == (ReadingState.WAITING, "$ENV.CRM_URL is missing")
     assert reading.since is not None
     assert waiting.since is not None
     assert waiting.since > reading.since
-    await readings.release(claim)
+    await readings.release(lease)
     assert (await readings.status("acme", "crm")).state is ReadingState.UNREAD
 
 
-async def test_a_loss_is_said_until_the_source_is_changed(readings: Readings) -> None:
-    claim = await claimed(readings, crm(), "a")
-    await readings.note(claim, ReadingState.READING)
-    await readings.lose(claim, "the log has ended", after="7", now=AT)
-    assert await readings.place(claim) == Place(AT, "7")
+async def test_a_loss_is_said_until_the_source_is_changed(readings: StreamLeases) -> None:
+    lease = await acquired(readings, crm(), "a")
+    await readings.note(lease, ReadingState.READING)
+    await readings.mark_lost(lease, "the log has ended", after="7", now=AT)
+    assert await readings.resume_point(lease) == ResumePoint(AT, "7")
     for _ in range(2):
         lost = await readings.status("acme", "crm")
         assert (lost.state, lost.reason, lost.since) == (ReadingState.LOST, "the log has ended", AT)
-        await readings.release(claim)
-        claim = await claimed(readings, crm(), "b")
-    await readings.release(claim)
-    await claimed(readings, replace(crm(), rev=2), "b")
+        await readings.release(lease)
+        lease = await acquired(readings, crm(), "b")
+    await readings.release(lease)
+    await acquired(readings, replace(crm(), rev=2), "b")
     assert (await readings.status("acme", "crm")).state is ReadingState.READING
 
 
-async def test_what_is_gone_is_forgotten_a_while_after_it_was_read(readings: Readings) -> None:
-    gone, kept = await claimed(readings, crm("gone"), "a"), await claimed(readings, crm("kept"), "a")
-    for claim in (gone, kept):
-        await readings.advance(claim, "3")
-        await readings.release(claim)
+async def test_what_is_gone_is_forgotten_a_while_after_it_was_read(readings: StreamLeases) -> None:
+    gone, kept = await acquired(readings, crm("gone"), "a"), await acquired(readings, crm("kept"), "a")
+    for lease in (gone, kept):
+        await readings.advance(lease, "3")
+        await readings.release(lease)
     await readings.forget([crm("kept")])
     assert (await readings.status("acme", "gone")).state is ReadingState.UNREAD
-    again = await claimed(readings, crm("gone"), "a")
-    assert (await readings.place(again)).after == "3"
+    again = await acquired(readings, crm("gone"), "a")
+    assert (await readings.resume_point(again)).after == "3"
     await readings.release(again)
     async with asyncio.timeout(PATIENCE_S):
         while (await readings.status("acme", "gone")).since is not None:
             await asyncio.sleep(0.1)
             await readings.forget([crm("kept")])
-    assert (await readings.place(await claimed(readings, crm("kept"), "a"))).after == "3"
+    assert (await readings.resume_point(await acquired(readings, crm("kept"), "a"))).after == "3"
 
 
 ROBOT = {"identity": {"role": "Greeter"}}
@@ -199,7 +199,7 @@ def subscriber(member: str, *events: tuple[str, str]) -> RobotRecord:
 @pytest.fixture(params=["memory", "mongo"])
 async def robots(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[RobotRecords]:
     if request.param == "memory":
-        yield MemoryRobots()
+        yield InMemoryRobots()
         return
     server = Mongo(mongo_url, f"{mongo_prefix}_gateway")
     made = MongoRobots(server.database)

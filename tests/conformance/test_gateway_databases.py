@@ -14,10 +14,10 @@ from rota_common.clock import now
 from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
-from trigger_gateway.adapters.in_memory_databases import MemoryDatabases
+from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases
 from trigger_gateway.adapters.mongo_changes import HISTORY_LOST, MongoChanges, _in_words
 from trigger_gateway.databases.change_event import Change
-from trigger_gateway.databases.change_streams import Databases, Interrupted, Place
+from trigger_gateway.databases.change_streams import Databases, ResumePoint, StreamBroken
 from trigger_gateway.sources.source import DatabaseSettings
 
 
@@ -30,7 +30,7 @@ class Told:
     insert: Callable[[int], Awaitable[None]]
     delete: Callable[[int], Awaitable[None]]
 
-    async def read(self, place: Place, at_least: int) -> tuple[list[tuple[str, Any]], str]:
+    async def read(self, place: ResumePoint, at_least: int) -> tuple[list[tuple[str, Any]], str]:
         """So many changes, and the place behind them."""
         found: list[tuple[str, Any]] = []
         async with asyncio.timeout(PATIENCE_S), self.databases.follow(self.settings, place) as stream:
@@ -46,10 +46,10 @@ async def told(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str
     given = {"url": "$ENV.CRM_URL", "database": f"{mongo_prefix}_crm", "collection": "leads"}
     settings = DatabaseSettings.model_validate(given)
     if request.param == "memory":
-        made, places = MemoryDatabases(), count(1)
+        made, places = InMemoryDatabases(), count(1)
 
         async def change(operation: str, number: int) -> None:
-            await made.tell(Change(str(next(places)), operation, now(), {"_id": number}))
+            await made.append(Change(str(next(places)), operation, now(), {"_id": number}))
 
         yield Told(made, settings, partial(change, "insert"), partial(change, "delete"))
         return
@@ -74,11 +74,11 @@ async def test_changes_are_told_since_an_instant_and_after_a_place(told: Told) -
     for number in (2, 3, 4, 5):
         await told.insert(number)
     await told.delete(2)
-    first, after = await told.read(Place(since), 3)
+    first, after = await told.read(ResumePoint(since), 3)
     assert first == [("insert", {"_id": number}) for number in (2, 3, 4)]
-    again, _ = await told.read(Place(since), 3)
+    again, _ = await told.read(ResumePoint(since), 3)
     assert again == first
-    rest, _ = await told.read(Place(since, after), 2)
+    rest, _ = await told.read(ResumePoint(since, after), 2)
     assert rest == [("insert", {"_id": 5}), ("delete", {"_id": 2})]
 
 
@@ -87,13 +87,13 @@ async def test_only_the_operations_of_the_source_are_told(told: Told) -> None:
     await told.insert(1)
     await told.delete(1)
     told.settings = told.settings.model_copy(update={"operations": ["delete"]})
-    found, _ = await told.read(Place(since), 1)
+    found, _ = await told.read(ResumePoint(since), 1)
     assert found == [("delete", {"_id": 1})]
 
 
 @pytest.mark.parametrize("code", sorted(HISTORY_LOST))
 def test_a_log_that_has_ended_is_a_loss(code: int) -> None:
-    with pytest.raises(Interrupted, match="doesn't reach back"), _in_words(resuming=False):
+    with pytest.raises(StreamBroken, match="doesn't reach back"), _in_words(resuming=False):
         raise OperationFailure("mongodb://rota:hunter2@host", code)
 
 

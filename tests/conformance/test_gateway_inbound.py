@@ -13,15 +13,15 @@ from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 from trigger_gateway.adapters import in_memory_inbound_log
 from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
-from trigger_gateway.adapters.mongo_rates import MongoRates
-from trigger_gateway.ports import Leases
-from trigger_gateway.webhooks.inbound_event import InboundEvent, Woken
-from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, InboundLog, Logged, Refusal, Status
+from trigger_gateway.adapters.mongo_rates import MongoRateStore
+from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
+from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, LogEntry, Refusal, Status
+from trigger_gateway.webhooks.ports import InboundLog, RateStore
 
 AT = now().replace(minute=0, second=0, microsecond=0)
 """Of today: MongoDB forgets what is older than 30 days."""
 
-WOKEN, ANOTHER = Woken("t1", "leader"), Woken("t2", "second")
+RUN, ANOTHER = StartedRun("t1", "leader"), StartedRun("t2", "second")
 
 
 def event(name: str = "evt 1", *, minutes: int = 0, **more: Any) -> InboundEvent:
@@ -47,7 +47,7 @@ async def store(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: st
 @pytest.fixture
 async def log(store: Mongo | None) -> AsyncIterator[InboundLog]:
     if store is None:
-        yield in_memory_inbound_log.MemoryInboundLog()
+        yield in_memory_inbound_log.InMemoryInboundLog()
     else:
         made = MongoInboundLog(store.database, service="test")
         await made.prepare()
@@ -56,20 +56,20 @@ async def log(store: Mongo | None) -> AsyncIterator[InboundLog]:
 
 
 @pytest.fixture
-async def leases(store: Mongo | None) -> Leases:
+async def rate_store(store: Mongo | None) -> RateStore:
     if store is None:
-        return in_memory_inbound_log.MemoryLeases()
-    made = MongoRates(store.database)
+        return in_memory_inbound_log.InMemoryRateStore()
+    made = MongoRateStore(store.database)
     await made.prepare()
     return made
 
 
 async def test_an_event_is_recalled_with_what_it_became_but_not_its_data(log: InboundLog) -> None:
-    await log.add(Logged(event(), [WOKEN], "d1"))
+    await log.add(LogEntry(event(), [RUN], "d1"))
     for _ in range(2):  # before and after it was written
         found = await log.recall("acme", "leads", "evt 1")
         assert found is not None
-        assert (list(found.woken), found.digest) == ([WOKEN], "d1")
+        assert (list(found.runs), found.digest) == ([RUN], "d1")
         assert found.event == replace(event(), data={})
         assert await log.find("acme", "leads", "evt 1") is not None
     assert await log.recall("acme", "leads", "evt 2") is None
@@ -78,7 +78,7 @@ async def test_an_event_is_recalled_with_what_it_became_but_not_its_data(log: In
 
 async def test_many_who_look_at_once_are_told_each_his_own(log: InboundLog) -> None:
     for number in range(20):
-        await log.add(Logged(event(f"e{number}"), [], f"d{number}"))
+        await log.add(LogEntry(event(f"e{number}"), [], f"d{number}"))
     await log.find("acme", "leads", "e0")
     names = [f"e{number}" for number in range(40)]
     found = await asyncio.gather(*(log.recall("acme", "leads", name) for name in names))
@@ -86,19 +86,19 @@ async def test_many_who_look_at_once_are_told_each_his_own(log: InboundLog) -> N
 
 
 async def test_the_first_of_two_entries_stays_and_triggers_it_had_not_made_are_added(log: InboundLog) -> None:
-    await log.add(Logged(event(), [WOKEN], "d1"))
+    await log.add(LogEntry(event(), [RUN], "d1"))
     await log.find("acme", "leads", "evt 1")
-    await log.add(Logged(event(minutes=5), [WOKEN, ANOTHER], "d2"))
+    await log.add(LogEntry(event(minutes=5), [RUN, ANOTHER], "d2"))
     line = await log.find("acme", "leads", "evt 1")
     assert line is not None
-    assert (line.at, list(line.woken)) == (AT, [WOKEN, ANOTHER])
+    assert (line.at, list(line.runs)) == (AT, [RUN, ANOTHER])
     found = await log.recall("acme", "leads", "evt 1")
     assert found is not None
     assert found.digest == "d1"
 
 
 async def test_repeats_are_counted_on_the_entry(log: InboundLog) -> None:
-    await log.add(Logged(event(), [WOKEN], "d1"))
+    await log.add(LogEntry(event(), [RUN], "d1"))
     log.repeated(event(minutes=1))
     await log.find("acme", "leads", "evt 1")
     log.repeated(event(minutes=3))
@@ -109,7 +109,7 @@ async def test_repeats_are_counted_on_the_entry(log: InboundLog) -> None:
 
 
 async def test_a_trigger_leads_to_its_event(log: InboundLog) -> None:  # F6
-    await log.add(Logged(event(), [WOKEN, ANOTHER], "d1"))
+    await log.add(LogEntry(event(), [RUN, ANOTHER], "d1"))
     line = await log.by_trigger("acme", "t2")
     assert line is not None
     assert (line.source, line.event_id, line.type) == ("leads", "evt 1", "lead.created")
@@ -137,7 +137,7 @@ async def test_a_minutes_refusals_for_one_reason_are_one_line(log: InboundLog) -
 
 
 async def test_a_flood_of_refused_posts_keeps_the_newest_lines_alone(log: InboundLog) -> None:
-    await log.add(Logged(event(), [], "d"))
+    await log.add(LogEntry(event(), [], "d"))
     for minutes in range(REFUSALS_KEPT + 30):
         log.refused(refusal(minutes))
     lines, _ = await log.page("acme", "leads", page=1, page_size=1000)
@@ -149,7 +149,7 @@ async def test_a_flood_of_refused_posts_keeps_the_newest_lines_alone(log: Inboun
 @pytest.mark.parametrize("page_size", [1, 3, 7, 50])
 async def test_pages_have_each_line_once_the_newest_first(log: InboundLog, page_size: int) -> None:
     for number in range(20):
-        await log.add(Logged(event(f"e{number}", minutes=number), [], "d"))
+        await log.add(LogEntry(event(f"e{number}", minutes=number), [], "d"))
         if number % 3 == 0:
             log.refused(Refusal("acme", "leads", "rate_limited", AT + timedelta(minutes=number, seconds=30)))
     seen, page, more = list[datetime](), 0, True
@@ -163,13 +163,13 @@ async def test_pages_have_each_line_once_the_newest_first(log: InboundLog, page_
     assert page == -(-27 // page_size)
 
 
-async def test_replicas_never_lease_more_than_the_limit_together(leases: Leases) -> None:  # TG-28
-    given = await asyncio.gather(*(leases.lease("address 1.2.3.4", 7, 6, 100) for _ in range(40)))
+async def test_replicas_never_reserve_more_than_the_limit_together(rate_store: RateStore) -> None:  # TG-28
+    given = await asyncio.gather(*(rate_store.reserve("address 1.2.3.4", 7, 6, 100) for _ in range(40)))
     assert sum(given) == 100
     assert sorted(given, reverse=True)[:17] == [6] * 16 + [4]
-    assert await leases.lease("address 1.2.3.4", 7, 1, 100) == 0
-    assert await leases.lease("address 1.2.3.4", 8, 6, 100) == 6
-    assert await leases.lease("address 1.2.3.5", 7, 6, 100) == 6
+    assert await rate_store.reserve("address 1.2.3.4", 7, 1, 100) == 0
+    assert await rate_store.reserve("address 1.2.3.4", 8, 6, 100) == 6
+    assert await rate_store.reserve("address 1.2.3.5", 7, 6, 100) == 6
 
 
 async def test_what_another_replica_is_just_noting_is_waited_for(mongo_url: str, mongo_prefix: str) -> None:
@@ -178,7 +178,7 @@ async def test_what_another_replica_is_just_noting_is_waited_for(mongo_url: str,
     await one.prepare()
     waiting = asyncio.create_task(other.await_entry("acme", "leads", "evt 1"))
     await asyncio.sleep(0)
-    await one.add(Logged(event(), [WOKEN], "d1"))
+    await one.add(LogEntry(event(), [RUN], "d1"))
     found = await waiting
     assert found is not None
     assert found.digest == "d1"

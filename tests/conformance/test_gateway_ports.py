@@ -21,18 +21,12 @@ from trigger_gateway.adapters import in_memory_stores
 from trigger_gateway.adapters.mongo_requests import MongoRequests
 from trigger_gateway.adapters.mongo_robots import MongoRobots
 from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
-from trigger_gateway.adapters.nats_definitions import NatsDefinitions
-from trigger_gateway.ports import (
-    Definitions,
-    Earlier,
-    Keys,
-    Removal,
-    Requests,
-    RobotRecords,
-    Teams,
-)
+from trigger_gateway.adapters.nats_definitions import NatsDefinitions, NatsRobotEvents
+from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords
 from trigger_gateway.robots.record import RobotRecord, Subscriber
+from trigger_gateway.runs.ports import EarlierRequest, Requests
 from trigger_gateway.teams.api_keys import ApiKey
+from trigger_gateway.teams.ports import Keys, Removal, Teams
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LEADS = {"type": "webhook", "source": "/webhook/leads"}
@@ -56,18 +50,18 @@ async def store(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: st
 
 @pytest.fixture
 def teams(store: Mongo | None) -> Teams:
-    return MongoTeams(store.database) if store else in_memory_stores.MemoryTeams()
+    return MongoTeams(store.database) if store else in_memory_stores.InMemoryTeams()
 
 
 @pytest.fixture
 def keys(store: Mongo | None) -> Keys:
-    return MongoKeys(store.database) if store else in_memory_stores.MemoryKeys()
+    return MongoKeys(store.database) if store else in_memory_stores.InMemoryKeys()
 
 
 @pytest.fixture
 async def robots(store: Mongo | None) -> RobotRecords:
     if store is None:
-        return in_memory_stores.MemoryRobots()
+        return in_memory_stores.InMemoryRobots()
     made = MongoRobots(store.database)
     await made.prepare()
     return made
@@ -75,7 +69,7 @@ async def robots(store: Mongo | None) -> RobotRecords:
 
 @pytest.fixture
 def requests(store: Mongo | None) -> Requests:
-    return MongoRequests(store.database, lambda: AT) if store else in_memory_stores.MemoryRequests()
+    return MongoRequests(store.database, lambda: AT) if store else in_memory_stores.InMemoryRequests()
 
 
 async def test_a_team_is_added_once(teams: Teams) -> None:
@@ -156,17 +150,17 @@ async def test_a_judgement_is_kept_to_the_microsecond_and_counts_as_a_change(rob
     first, then = record(), AT + timedelta(microseconds=1)
     await robots.insert(first)
     await robots.mark_synced(first.robot, confirmed=True)
-    assert await robots.note_judged(first, then) is True
+    assert await robots.note_health(first, then) is True
     found = await robots.find("acme", "leader")
     assert found is not None
-    assert (found.robot, found.judged_at, found.synced, found.confirmed) == (first.robot, then, True, True)
-    assert await robots.note_judged(first, AT) is False
+    assert (found.robot, found.health_at, found.synced, found.confirmed) == (first.robot, then, True, True)
+    assert await robots.note_health(first, AT) is False
     assert await robots.replace(record(rev=2), expected=first) is False
     error = {"execution_id": "e1", "message": "no model", "at": then}
-    after = replace(record(rev=2, error=error), judged_at=then)
+    after = replace(record(rev=2, error=error), health_at=then)
     assert await robots.replace(after, expected=found) is True
     assert await robots.find("acme", "leader") == after
-    assert await robots.note_judged(record("nobody"), AT) is False
+    assert await robots.note_health(record("nobody"), AT) is False
 
 
 async def test_what_was_not_told_is_found_until_it_is(robots: RobotRecords) -> None:
@@ -211,8 +205,8 @@ async def test_subscribers_are_found_by_the_source_they_name(robots: RobotRecord
 
 async def test_the_first_digest_of_a_request_stays(requests: Requests) -> None:
     assert await requests.remember("r1", "a") is None
-    assert await requests.remember("r1", "b") == Earlier("a")
-    assert await requests.remember("r1", "a") == Earlier("a")
+    assert await requests.remember("r1", "b") == EarlierRequest("a")
+    assert await requests.remember("r1", "a") == EarlierRequest("a")
     assert await requests.remember("r2", "b") is None
 
 
@@ -220,26 +214,28 @@ async def test_the_answer_to_a_request_is_kept_for_its_repeats(requests: Request
     await requests.note("r1", "too early")
     assert await requests.remember("r1", "a") is None
     await requests.note("r1", "done")
-    assert await requests.remember("r1", "a") == Earlier("a", "done")
+    assert await requests.remember("r1", "a") == EarlierRequest("a", "done")
 
 
 class Readers:
     """What everybody else sees of a robot."""
 
-    def __init__(self, definitions: Definitions, url: str | None, service: Service | None) -> None:
-        self.definitions, self._url, self._service = definitions, url, service
+    def __init__(
+        self, definitions: Definitions, events: RobotEvents, *, url: str = "", service: Service | None = None
+    ) -> None:
+        self.definitions, self.events = definitions, events
+        self._url, self._service = url, service
 
     async def robot(self) -> Robot | None:
-        if isinstance(self.definitions, in_memory_stores.MemoryDefinitions):
+        if isinstance(self.definitions, in_memory_stores.InMemoryDefinitions):
             return self.definitions.robots.get(("acme", "leader"))
         assert self._service is not None
         return await Robots(self._service.bus).find("acme", "leader")
 
     async def facts(self) -> list[tuple[int, bool]]:
         """Revisions, and whether they said that it was created."""
-        if isinstance(self.definitions, in_memory_stores.MemoryDefinitions):
-            return [(rev, created) for _, rev, created in self.definitions.announced]
-        assert self._url is not None
+        if isinstance(self.definitions, in_memory_stores.InMemoryDefinitions):
+            return [(rev, created) for _, rev, created in self.definitions.published]
         changed = [(fact.data.rev, fact.data.created) for fact in await stored(self._url, ROBOT_CHANGED)]
         return changed + [(fact.data.rev, False) for fact in await stored(self._url, ROBOT_DELETED)]
 
@@ -247,12 +243,15 @@ class Readers:
 @pytest.fixture(params=["memory", "nats"])
 async def readers(request: pytest.FixtureRequest, nats: EmbeddedServer) -> AsyncIterator[Readers]:
     if request.param == "memory":
-        yield Readers(in_memory_stores.MemoryDefinitions(), None, None)
+        fake = in_memory_stores.InMemoryDefinitions()
+        yield Readers(fake, fake)
         return
     service = Service("trigger-gateway", nats.url, runtime=Runtime(fetch_timeout=0.3))
     await service.start()
     await service.started.wait()
-    yield Readers(NatsDefinitions(service.bus, service.publish), nats.url, service)
+    yield Readers(
+        NatsDefinitions(service.bus), NatsRobotEvents(service.bus, service.publish), url=nats.url, service=service
+    )
     await service.stop(1)
 
 
@@ -270,11 +269,11 @@ async def test_a_lower_revision_never_takes_the_place_of_a_higher(readers: Reade
 
 
 async def test_a_fact_of_one_revision_is_said_once(readers: Readers) -> None:
-    announce = readers.definitions.announce
+    publish = readers.events.publish
     for _ in range(2):
-        await announce(record().robot, created=True)
-        await announce(record(rev=2).robot, created=False)
-        await announce(record(rev=3, deleted=True).robot, created=False)
+        await publish(record().robot, created=True)
+        await publish(record(rev=2).robot, created=False)
+        await publish(record(rev=3, deleted=True).robot, created=False)
     assert await readers.facts() == [(1, True), (2, False), (3, False)]
 
 

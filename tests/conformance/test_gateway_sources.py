@@ -11,8 +11,8 @@ from rota_common.stores.mongo import Mongo
 from rota_contracts.sources import SourceKind
 from trigger_gateway.adapters import in_memory_stores
 from trigger_gateway.adapters.mongo_sources import MongoSources
-from trigger_gateway.ports import Sources
-from trigger_gateway.sources.source import DatabaseSettings, SealedSecret, Source, WebhookSettings
+from trigger_gateway.sources.ports import Sources
+from trigger_gateway.sources.source import DatabaseSettings, EncryptedSecret, Source, WebhookSettings
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -32,7 +32,7 @@ async def store(request: pytest.FixtureRequest) -> AsyncIterator[Mongo | None]:
 @pytest.fixture
 async def sources(store: Mongo | None) -> Sources:
     if store is None:
-        return in_memory_stores.MemorySources()
+        return in_memory_stores.InMemorySources()
     made = MongoSources(store.database)
     await made.prepare()
     return made
@@ -63,7 +63,7 @@ async def test_a_source_is_found_by_team_and_name(sources: Sources) -> None:
 
 
 async def test_a_source_is_read_as_it_was_added(sources: Sources) -> None:
-    sealed = SealedSecret(sealed="gAAAA")
+    sealed = EncryptedSecret(sealed="gAAAA")
     full = webhook("full", scheme="bearer", secrets=["$ENV.A", sealed], signing_secret=sealed, robot="assistant")
     for source in (full, database("crm")):
         await sources.add(source)

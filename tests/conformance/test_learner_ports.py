@@ -1,4 +1,4 @@
-"""The learner's fake stores keep the same promises as the real ones."""
+"""The learner's stores: the fakes and the real adapters keep the same promises."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from learner.adapters import mongo_retention
 from learner.adapters.in_memory import InMemoryHistory, InMemoryLessons
 from learner.adapters.mongo_history import MongoHistory
 from learner.adapters.mongo_lessons import MongoLessons
@@ -31,9 +32,9 @@ def learnt(
     return RunLessons(run, team, member, rev, at, tuple(lessons), None if contents else "no answer")
 
 
-@pytest.fixture(params=["dict", "mongo"])
+@pytest.fixture(params=["memory", "mongo"])
 async def lessons(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Lessons]:
-    if request.param == "dict":
+    if request.param == "memory":
         yield InMemoryLessons()
         return
     mongo = Mongo(mongo_url, f"{mongo_prefix}_learner")
@@ -44,7 +45,7 @@ async def lessons(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: 
 
 
 @pytest.mark.parametrize("one", [learnt("e1", "a lesson", "another"), learnt("e1")])
-async def test_what_is_saved_is_found(lessons: Lessons, one: RunLessons) -> None:
+async def test_saved_lessons_are_found(lessons: Lessons, one: RunLessons) -> None:
     assert await lessons.find("e1") is None
     assert await lessons.save(one) == one
     assert await lessons.find("e1") == one
@@ -56,7 +57,7 @@ async def test_the_first_result_wins(lessons: Lessons) -> None:
     assert await lessons.find("e1") == learnt("e1", "first")
 
 
-async def test_of_many_at_once_one_wins(lessons: Lessons) -> None:
+async def test_of_results_saved_at_once_one_wins(lessons: Lessons) -> None:
     saved = await asyncio.gather(*(lessons.save(learnt("e1", f"number {number}")) for number in range(10)))
     assert set(saved) == {await lessons.find("e1")}
 
@@ -70,7 +71,7 @@ async def test_a_run_can_be_removed(lessons: Lessons) -> None:
     assert await lessons.find("e2") is not None
 
 
-async def test_a_robots_lessons_go_with_it_and_nobody_elses(lessons: Lessons) -> None:  # LE-07, DEC-31
+async def test_a_robots_lessons_are_removed_with_it_alone(lessons: Lessons) -> None:  # LE-07, DEC-31
     await lessons.save(learnt("e1", "a", rev=1))
     await lessons.save(learnt("e2", "b", rev=3))
     await lessons.save(learnt("e3", "c", team="a_b", member="c"))
@@ -97,7 +98,7 @@ async def test_robots_with_old_lessons_are_found_each_once_with_the_oldest(lesso
     assert [one async for one in lessons.aged(NOON - 3 * DAY)] == []
 
 
-async def test_old_lessons_are_removed_and_counted_and_nobody_elses(lessons: Lessons) -> None:  # LE-06
+async def test_old_lessons_of_one_robot_are_removed_and_counted(lessons: Lessons) -> None:  # LE-06
     ages = {"older": NOON - MOMENT, "noon": NOON, "younger": NOON + MOMENT}
     for run, at in ages.items():
         await lessons.save(learnt(run, "a", at=at))
@@ -137,7 +138,7 @@ def a_run(run: str, **fields: Any) -> PastRun:
     return PastRun(**({"execution_id": run, "status": "completed", "at": NOON} | given | fields))
 
 
-def decided(
+def decision(
     run: str, reason: str = "", *, team: str = "acme", member: str = "writer", rev: int = 1, at: datetime = NOON
 ) -> GoalsDecision:
     checked = GoalsReply(decision=DedupDecision.MERGE, reason=reason, execution_id="e0", goals="the rest")
@@ -149,9 +150,9 @@ async def known(history: History, team: str = "acme", member: str = "writer", **
     return [run.execution_id for run in runs]
 
 
-@pytest.fixture(params=["dict", "mongo"])
+@pytest.fixture(params=["memory", "mongo"])
 async def history(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[History]:
-    if request.param == "dict":
+    if request.param == "memory":
         yield InMemoryHistory()
         return
     mongo = Mongo(mongo_url, f"{mongo_prefix}_learner")
@@ -161,7 +162,7 @@ async def history(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: 
     await mongo.close()
 
 
-async def test_a_run_is_kept_as_it_was_told_first(history: History) -> None:  # SC-13
+async def test_a_run_is_kept_as_it_was_first_added(history: History) -> None:  # SC-13
     await history.add(a_run("e1"))
     await history.add(a_run("e1", goals="something else"))
     assert await history.completed("acme", "writer", since=NOON, limit=10) == [a_run("e1")]
@@ -184,52 +185,52 @@ async def test_a_robot_has_a_history_of_its_own(history: History) -> None:  # DE
 
 
 async def test_the_first_decision_wins(history: History) -> None:  # SC-13
-    assert await history.decided("e1") is None
-    assert await history.decide(decided("e1", "first")) == decided("e1", "first")
-    assert await history.decide(decided("e1", "second")) == decided("e1", "first")
-    assert await history.decided("e1") == decided("e1", "first")
+    assert await history.decision("e1") is None
+    assert await history.save_decision(decision("e1", "first")) == decision("e1", "first")
+    assert await history.save_decision(decision("e1", "second")) == decision("e1", "first")
+    assert await history.decision("e1") == decision("e1", "first")
 
 
-async def test_of_many_decisions_at_once_one_wins(history: History) -> None:
-    saved = await asyncio.gather(*(history.decide(decided("e1", f"number {number}")) for number in range(10)))
-    assert len({one.checked.reason for one in saved}) == 1
+async def test_of_decisions_saved_at_once_one_wins(history: History) -> None:
+    saved = await asyncio.gather(*(history.save_decision(decision("e1", f"number {number}")) for number in range(10)))
+    assert len({one.reply.reason for one in saved}) == 1
 
 
 async def test_a_run_is_removed_with_its_decision(history: History) -> None:
     for run in ("e1", "e2"):
         await history.add(a_run(run))
-        await history.decide(decided(run))
+        await history.save_decision(decision(run))
     await history.remove("e1")
     await history.remove("e1")
     assert await known(history) == ["e2"]
-    assert (await history.decided("e1"), await history.decided("e2")) == (None, decided("e2"))
+    assert (await history.decision("e1"), await history.decision("e2")) == (None, decision("e2"))
 
 
 async def test_old_runs_and_decisions_are_found_and_removed(history: History) -> None:  # LE-06
     await history.add(a_run("old", at=NOON - 3 * DAY, status="failed"))
     await history.add(a_run("new", at=NOON))
-    await history.decide(decided("decided", at=NOON - 2 * DAY))
-    await history.decide(decided("of another", member="reader", at=NOON - 4 * DAY))
+    await history.save_decision(decision("decided", at=NOON - 2 * DAY))
+    await history.save_decision(decision("of another", member="reader", at=NOON - 4 * DAY))
     found = [one async for one in history.aged(NOON - DAY)]
     assert named(found) >= {("acme", "writer", NOON - 3 * DAY), ("acme", "reader", NOON - 4 * DAY)}
     assert {one.member for one in found} == {"writer", "reader"}
     assert [await history.remove_before("acme", "writer", NOON) for _ in range(2)] == [2, 0]
     assert await known(history) == ["new"]
-    assert [await history.decided(run) is None for run in ("decided", "of another")] == [True, False]
+    assert [await history.decision(run) is None for run in ("decided", "of another")] == [True, False]
 
 
-async def test_a_decision_that_is_not_sure_is_settled_once(history: History) -> None:  # SC-13
-    assert await history.settle(decided("e1", "nothing to settle")) == decided("e1", "nothing to settle")
-    assert await history.decided("e1") is None
-    unsure = replace(decided("e1", "unsure"), sure=False)
-    assert await history.decide(unsure) == unsure
-    assert await history.decided("e1") == unsure
-    assert await history.settle(decided("e1", "settled")) == decided("e1", "settled")
-    assert await history.settle(decided("e1", "again")) == decided("e1", "settled")
-    assert await history.decided("e1") == decided("e1", "settled")
+async def test_an_unsure_decision_is_confirmed_once(history: History) -> None:  # SC-13
+    assert await history.confirm(decision("e1", "nothing to confirm")) == decision("e1", "nothing to confirm")
+    assert await history.decision("e1") is None
+    unsure = replace(decision("e1", "unsure"), sure=False)
+    assert await history.save_decision(unsure) == unsure
+    assert await history.decision("e1") == unsure
+    assert await history.confirm(decision("e1", "confirmed")) == decision("e1", "confirmed")
+    assert await history.confirm(decision("e1", "again")) == decision("e1", "confirmed")
+    assert await history.decision("e1") == decision("e1", "confirmed")
 
 
-async def test_a_robots_history_goes_with_it_and_nobody_elses(history: History) -> None:  # LE-07
+async def test_a_robots_history_is_removed_with_it_alone(history: History) -> None:  # LE-07
     owners: dict[str, dict[str, Any]] = {
         "e1": {"rev": 2},
         "e2": {"rev": 3},
@@ -238,9 +239,9 @@ async def test_a_robots_history_goes_with_it_and_nobody_elses(history: History) 
     }
     for run, owner in owners.items():
         await history.add(a_run(run, **owner))
-        await history.decide(decided(run, **owner))
+        await history.save_decision(decision(run, **owner))
     await history.remove_robot("acme", "writer", up_to_rev=2)
     await history.remove_robot("a_b", "c", up_to_rev=2)
     left = [*await known(history), *await known(history, "a_b", "c"), *await known(history, "a", "b_c")]
     assert left == ["e2", "e4"]
-    assert [run for run in ("e1", "e2", "e3", "e4") if await history.decided(run)] == ["e2", "e4"]
+    assert [run for run in ("e1", "e2", "e3", "e4") if await history.decision(run)] == ["e2", "e4"]

@@ -1,4 +1,4 @@
-"""The memory's fake ports keep the same promises as the real ones."""
+"""The memory's ports: the fakes and the real adapters keep the same promises."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,13 +9,13 @@ import pytest
 import wordllama
 from wordllama import WordLlama
 
-from memory.adapters.in_memory import HashingEmbedder, InMemoryKnowledge, InMemoryKnowledgeBases
+from memory.adapters.in_memory import HashingEmbedder, InMemoryEntries, InMemoryKnowledgeBases
 from memory.adapters.mongo_knowledge_bases import MongoKnowledgeBases
 from memory.adapters.qdrant import Qdrant
-from memory.adapters.qdrant_knowledge import QdrantKnowledge
+from memory.adapters.qdrant_entries import QdrantEntries
 from memory.adapters.wordllama_embedder import WordllamaEmbedder
 from memory.domain import Owner
-from memory.ports import Embedder, Knowledge, KnowledgeBases, Vector
+from memory.ports import Embedder, Entries, KnowledgeBases, Vector
 from rota_common.errors import Permanent
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.learning import LessonType
@@ -39,35 +39,35 @@ async def connected(path: str, *, dimensions: int = 2) -> AsyncIterator[Qdrant]:
 
 
 @pytest.fixture(params=["dict", "qdrant in memory", "qdrant in a folder"])
-async def knowledge(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Knowledge]:
+async def knowledge(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Entries]:
     if request.param == "dict":
-        yield InMemoryKnowledge()
+        yield InMemoryEntries()
         return
     async with connected(str(tmp_path / "qdrant") if "folder" in request.param else "") as qdrant:
-        real = QdrantKnowledge(qdrant)
+        real = QdrantEntries(qdrant)
         await real.prepare()
         yield real
 
 
-async def recalled(knowledge: Knowledge, owner: Owner, vector: Vector = EAST, limit: int = 10) -> list[str]:
+async def recalled(knowledge: Entries, owner: Owner, vector: Vector = EAST, limit: int = 10) -> list[str]:
     return [found.entry.id for found in await knowledge.nearest(owner, vector, limit)]
 
 
-async def test_the_nearest_come_first(knowledge: Knowledge) -> None:  # ME-01
+async def test_the_nearest_come_first(knowledge: Entries) -> None:  # ME-01
     await knowledge.keep(ROBOT, [(entry("n"), NORTH), (entry("e"), EAST), (entry("ne"), NORTHEAST)], rev=1)
     found = await knowledge.nearest(ROBOT, EAST, 2)
     assert [one.entry for one in found] == [entry("e"), entry("ne")]
     assert [round(one.score, 3) for one in found] == [1.0, 0.6]
 
 
-async def test_an_entry_kept_twice_is_there_once_and_as_it_came_last(knowledge: Knowledge) -> None:
+async def test_an_entry_kept_twice_is_kept_once_with_its_last_content(knowledge: Entries) -> None:
     await knowledge.keep(ROBOT, [(entry("a", "old"), EAST)], rev=1)
     await knowledge.keep(ROBOT, [(entry("a", "new"), NORTH)], rev=2)
     (found,) = await knowledge.nearest(ROBOT, NORTH, 10)
     assert (found.entry.content, round(found.score, 3)) == ("new", 1.0)
 
 
-async def test_no_robot_meets_anothers_entries(knowledge: Knowledge) -> None:  # LE-04, DEC-31
+async def test_a_robot_finds_no_entries_of_another(knowledge: Entries) -> None:  # LE-04, DEC-31
     one, two = Owner("a_b", "c"), Owner("a", "b_c")
     assert one.label == two.label
     await knowledge.keep(one, [(entry("x", "of one"), EAST)], rev=1)
@@ -78,7 +78,7 @@ async def test_no_robot_meets_anothers_entries(knowledge: Knowledge) -> None:  #
     assert [found.entry.content for found in await knowledge.nearest(two, EAST, 10)] == ["of two"]
 
 
-async def test_removing_counts_what_was_there(knowledge: Knowledge) -> None:
+async def test_removal_counts_the_entries(knowledge: Entries) -> None:
     await knowledge.keep(ROBOT, [(entry(name), EAST) for name in "abc"], rev=1)
     await knowledge.keep(OTHER, [(entry("a"), EAST)], rev=1)
     assert await knowledge.remove(ROBOT, ["a", "b", "z"]) == 2
@@ -88,7 +88,7 @@ async def test_removing_counts_what_was_there(knowledge: Knowledge) -> None:
     assert await recalled(knowledge, OTHER) == ["a"]
 
 
-async def test_clearing_spares_what_was_learnt_at_a_later_revision(knowledge: Knowledge) -> None:  # LE-07
+async def test_clearing_spares_entries_of_a_later_revision(knowledge: Entries) -> None:  # LE-07
     for rev in (1, 2, 3):
         await knowledge.keep(ROBOT, [(entry(f"r{rev}"), EAST)], rev=rev)
     await knowledge.keep(OTHER, [(entry("o"), EAST)], rev=1)
@@ -98,7 +98,7 @@ async def test_clearing_spares_what_was_learnt_at_a_later_revision(knowledge: Kn
     assert await recalled(knowledge, OTHER) == ["o"]
 
 
-async def test_what_is_older_is_found_and_removed_apart_from_the_rest(knowledge: Knowledge) -> None:  # LE-06
+async def test_older_entries_are_found_and_removed_apart_from_the_rest(knowledge: Entries) -> None:  # LE-06
     moment = timedelta(milliseconds=1)
     east = datetime(2026, 3, 2, 13, tzinfo=timezone(timedelta(hours=1)))  # noon, as others write it
     ages = {"older": NOON - moment, "noon": NOON, "noon in the east": east, "younger": NOON + moment}
@@ -114,29 +114,29 @@ async def test_what_is_older_is_found_and_removed_apart_from_the_rest(knowledge:
     assert await recalled(knowledge, OTHER) == ["older"]
 
 
-async def test_a_vector_of_zeros_is_near_to_nothing(knowledge: Knowledge) -> None:
+async def test_a_vector_of_zeros_is_near_to_nothing(knowledge: Entries) -> None:
     await knowledge.keep(ROBOT, [(entry("zero"), [0.0, 0.0]), (entry("e"), EAST)], rev=1)
     assert await recalled(knowledge, ROBOT, limit=1) == ["e"]
     assert await recalled(knowledge, ROBOT, [0.0, 0.0], limit=1) != []
 
 
-async def test_a_folder_keeps_what_it_was_given(tmp_path: Path) -> None:
+async def test_a_folder_keeps_its_entries(tmp_path: Path) -> None:
     async with connected(str(tmp_path)) as qdrant:
-        first = QdrantKnowledge(qdrant)
+        first = QdrantEntries(qdrant)
         await first.prepare()
         await first.keep(ROBOT, [(entry("a"), EAST)], rev=1)
     async with connected(str(tmp_path)) as qdrant:
-        second = QdrantKnowledge(qdrant)
+        second = QdrantEntries(qdrant)
         await second.prepare()
         assert await recalled(second, ROBOT) == ["a"]
 
 
 async def test_a_collection_of_another_embedder_is_refused(tmp_path: Path) -> None:
     async with connected(str(tmp_path)) as qdrant:
-        await QdrantKnowledge(qdrant).prepare()
+        await QdrantEntries(qdrant).prepare()
     async with connected(str(tmp_path), dimensions=256) as qdrant:
         with pytest.raises(Permanent, match="vectors of 256 numbers, got .*size=2"):
-            await QdrantKnowledge(qdrant).prepare()
+            await QdrantEntries(qdrant).prepare()
 
 
 @pytest.fixture(params=["dict", "mongo"])
@@ -151,32 +151,32 @@ async def bases(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: st
 
 async def test_a_knowledge_base_is_made_once(bases: KnowledgeBases) -> None:  # LE-04
     assert await bases.find(ROBOT) is None
-    await bases.opened(ROBOT, rev=1, at=NOON)
-    await bases.opened(ROBOT, rev=3, at=NOON + timedelta(hours=1))
-    await bases.opened(ROBOT, rev=2, at=NOON + timedelta(hours=2))
+    await bases.open(ROBOT, rev=1, at=NOON)
+    await bases.open(ROBOT, rev=3, at=NOON + timedelta(hours=1))
+    await bases.open(ROBOT, rev=2, at=NOON + timedelta(hours=2))
     found = await bases.find(ROBOT)
     assert found is not None
     assert (found.owner, found.created_at, found.rev, found.deleted) == (ROBOT, NOON, 3, False)
     assert await bases.find(OTHER) is None
 
 
-async def test_it_ends_with_its_robot_and_begins_again_with_the_next(bases: KnowledgeBases) -> None:  # LE-07
-    await bases.opened(ROBOT, rev=1, at=NOON)
-    await bases.closed(ROBOT, rev=2, at=NOON)
-    await bases.closed(ROBOT, rev=2, at=NOON + timedelta(hours=1))
+async def test_a_knowledge_base_ends_with_its_robot_and_begins_anew(bases: KnowledgeBases) -> None:  # LE-07
+    await bases.open(ROBOT, rev=1, at=NOON)
+    await bases.close(ROBOT, rev=2, at=NOON)
+    await bases.close(ROBOT, rev=2, at=NOON + timedelta(hours=1))
     ended = await bases.find(ROBOT)
     assert ended is not None
     assert (ended.deleted, ended.deleted_at) == (True, NOON)
-    await bases.opened(ROBOT, rev=3, at=NOON)
-    await bases.closed(ROBOT, rev=2, at=NOON + timedelta(hours=2))
+    await bases.open(ROBOT, rev=3, at=NOON)
+    await bases.close(ROBOT, rev=2, at=NOON + timedelta(hours=2))
     again = await bases.find(ROBOT)
     assert again is not None
     assert (again.deleted, again.rev, again.deleted_at) == (False, 3, NOON)
 
 
-async def test_an_end_heard_before_the_beginning_is_an_end(bases: KnowledgeBases) -> None:
-    await bases.closed(ROBOT, rev=2, at=NOON)
-    await bases.opened(ROBOT, rev=1, at=NOON)
+async def test_a_deletion_before_the_first_change_counts(bases: KnowledgeBases) -> None:
+    await bases.close(ROBOT, rev=2, at=NOON)
+    await bases.open(ROBOT, rev=1, at=NOON)
     found = await bases.find(ROBOT)
     assert found is not None
     assert found.deleted
@@ -212,7 +212,7 @@ async def test_the_same_text_has_the_same_vector(embedder: Embedder) -> None:
     assert (await embedder.embed(["a short text", "beside a much longer one " * 50]))[0] == alone
 
 
-async def test_the_mapped_weights_give_what_wordllama_gives() -> None:
+async def test_the_mapped_weights_give_the_vectors_of_wordllama() -> None:
     texts = ["hello world", "The quarterly report is late again.", "Ünïcödé 漢字 🎉"]
     folder = Path(wordllama.__file__).parent
     expected = WordLlama.load(cache_dir=folder, disable_download=True).embed(texts, norm=True)

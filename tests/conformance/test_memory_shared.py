@@ -1,4 +1,4 @@
-"""The fake shelves of a team's shared knowledge keep the same promises as those in Qdrant."""
+"""The shared entries of teams: the fake and the one in Qdrant keep the same promises."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from memory.adapters.in_memory import InMemoryShared
+from memory.adapters.in_memory import InMemorySharedEntries
 from memory.adapters.qdrant import Qdrant
-from memory.adapters.qdrant_knowledge import QdrantKnowledge
-from memory.adapters.qdrant_shared import QdrantShared
+from memory.adapters.qdrant_entries import QdrantEntries
+from memory.adapters.qdrant_shared_entries import QdrantSharedEntries
 from memory.domain import Owner, Shelf
-from memory.ports import SharedKnowledge, Vector
+from memory.ports import SharedEntries, Vector
 from rota_contracts.messages.learning import LessonType
 from rota_contracts.messages.memory import MemoryEntry, SharedEntry
 
@@ -25,26 +25,26 @@ def entry(name: str, collection: str = "policies", content: str = "text") -> Sha
 
 
 @pytest.fixture(params=["dict", "qdrant in memory", "qdrant in a folder"])
-async def shared(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SharedKnowledge]:
+async def shared(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SharedEntries]:
     if request.param == "dict":
-        yield InMemoryShared()
+        yield InMemorySharedEntries()
         return
     qdrant = Qdrant(path=str(tmp_path / "qdrant") if "folder" in request.param else "", dimensions=2)
     await qdrant.open()
-    real = QdrantShared(qdrant)
+    real = QdrantSharedEntries(qdrant)
     await real.prepare()
     yield real
     await qdrant.close()
 
 
 async def found(
-    shared: SharedKnowledge, team: str = "acme", vector: Vector = EAST, limit: int = 10, *collections: str
+    shared: SharedEntries, team: str = "acme", vector: Vector = EAST, limit: int = 10, *collections: str
 ) -> list[str]:
     answers = await shared.nearest(team, vector, limit, collections=collections or None)
     return [each.entry.id for each in answers]
 
 
-async def test_the_nearest_of_all_collections_come_first(shared: SharedKnowledge) -> None:  # EX-27
+async def test_the_nearest_of_all_collections_come_first(shared: SharedEntries) -> None:  # EX-27
     kept = [(entry("n", "products"), NORTH), (entry("e"), EAST), (entry("ne", "prices"), NORTHEAST)]
     await shared.keep("acme", kept)
     first, second = await shared.nearest("acme", EAST, 2)
@@ -52,7 +52,7 @@ async def test_the_nearest_of_all_collections_come_first(shared: SharedKnowledge
     assert [round(each.score, 3) for each in (first, second)] == [1.0, 0.6]
 
 
-async def test_only_the_named_collections_are_looked_into_and_their_best_are_mixed(shared: SharedKnowledge) -> None:
+async def test_only_the_named_collections_are_searched_and_their_results_are_mixed(shared: SharedEntries) -> None:
     await shared.keep("acme", [(entry("p-n"), NORTH), (entry("p-e"), EAST)])
     await shared.keep("acme", [(entry("q-ne", "products"), NORTHEAST), (entry("s", "secrets"), EAST)])
     assert await found(shared, "acme", EAST, 10, "policies") == ["p-e", "p-n"]
@@ -62,7 +62,7 @@ async def test_only_the_named_collections_are_looked_into_and_their_best_are_mix
     assert await shared.nearest("acme", EAST, 10, collections=[]) == []
 
 
-async def test_an_entry_kept_again_replaces_itself_in_its_collection_alone(shared: SharedKnowledge) -> None:
+async def test_an_entry_kept_again_replaces_itself_in_its_collection_alone(shared: SharedEntries) -> None:
     await shared.keep("acme", [(entry("a", content="old"), EAST), (entry("a", "products", "of products"), EAST)])
     await shared.keep("acme", [(entry("a", content="new"), NORTH)])
     answers = await shared.nearest("acme", NORTH, 10)
@@ -79,7 +79,7 @@ async def test_an_entry_kept_again_replaces_itself_in_its_collection_alone(share
         (Shelf("acme", "other"), Shelf("other", "acme")),
     ],
 )
-async def test_no_team_meets_anothers_entries(shared: SharedKnowledge, one: Shelf, two: Shelf) -> None:  # EX-27
+async def test_a_team_finds_no_entries_of_another(shared: SharedEntries, one: Shelf, two: Shelf) -> None:  # EX-27
     await shared.keep(one.team, [(entry("x", one.collection, "of one"), EAST)])
     await shared.keep(two.team, [(entry("x", two.collection, "of two"), EAST)])
     for mine, collections in ((one, None), (one, [one.collection, two.collection, two.team])):
@@ -91,7 +91,7 @@ async def test_no_team_meets_anothers_entries(shared: SharedKnowledge, one: Shel
     assert await found(shared, two.team) == ["x"]
 
 
-async def test_removing_counts_what_was_there_and_spares_the_rest(shared: SharedKnowledge) -> None:
+async def test_removal_counts_the_entries_and_spares_the_rest(shared: SharedEntries) -> None:
     await shared.keep("acme", [(entry(name), EAST) for name in "abc"])
     await shared.keep("acme", [(entry("a", "products"), EAST)])
     assert await shared.remove(POLICIES, ["a", "b", "b", "z"]) == 2
@@ -100,20 +100,20 @@ async def test_removing_counts_what_was_there_and_spares_the_rest(shared: Shared
     assert await found(shared, "acme", EAST, 10, "products") == ["a"]
 
 
-async def test_a_collection_is_removed_whole_and_alone(shared: SharedKnowledge) -> None:
+async def test_a_collection_is_removed_alone(shared: SharedEntries) -> None:
     await shared.keep("acme", [(entry("a"), EAST), (entry("b"), NORTH), (entry("a", "products"), EAST)])
     assert await shared.clear(POLICIES) == 2
     assert await shared.clear(POLICIES) == 0
     assert await found(shared) == ["a"]
 
 
-async def test_lessons_and_shared_knowledge_lie_beside_each_other_in_one_folder(tmp_path: Path) -> None:
+async def test_robots_and_teams_entries_are_kept_in_one_folder(tmp_path: Path) -> None:
     robot = Owner("acme", "writer")
     lesson = MemoryEntry(id="a", type=LessonType.INSIGHT, content="a lesson", created_at=NOON)
     for visit in ("first", "again"):
         qdrant = Qdrant(path=str(tmp_path), dimensions=2)
         await qdrant.open()
-        lessons, shared = QdrantKnowledge(qdrant), QdrantShared(qdrant)
+        lessons, shared = QdrantEntries(qdrant), QdrantSharedEntries(qdrant)
         await lessons.prepare()
         await shared.prepare()
         if visit == "first":

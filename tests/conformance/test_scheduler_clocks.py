@@ -1,4 +1,4 @@
-"""Robots' clocks in MongoDB: each moves from one state to the next once, and what is due is found by its index."""
+"""Robots' clocks, in MongoDB and in memory: each moves from one state to the next once; due ones are found by index."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,9 +12,10 @@ from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
+from scheduler.adapters.in_memory_clocks import InMemoryClocks
 from scheduler.adapters.mongo_clocks import MongoClocks
-from scheduler.clock_store import Change, MissedFact
-from scheduler.clocks import ClockState, Missed, set_clock
+from scheduler.clock_state import Change, ClockState, Missed, MissedFact, set_clock
+from scheduler.ports import Clocks
 from scheduler.robot_summary import summary_of
 
 EVERY = Clock.model_validate({"mode": "interval", "every": "30m", "catch_up": {"policy": "all", "max_age": "2h"}})
@@ -31,10 +32,18 @@ async def mongo(mongo_url: str, mongo_prefix: str) -> AsyncIterator[Mongo]:
 
 
 @pytest.fixture
-async def clocks(mongo: Mongo) -> MongoClocks:
+async def mongo_clocks(mongo: Mongo) -> MongoClocks:
     store = MongoClocks(mongo.database)
     await store.prepare()
     await store.prepare()
+    return store
+
+
+@pytest.fixture(params=["mongo", "memory"])
+def clocks(request: pytest.FixtureRequest) -> Clocks:
+    if request.param == "memory":
+        return InMemoryClocks()
+    store: Clocks = request.getfixturevalue("mongo_clocks")
     return store
 
 
@@ -48,11 +57,11 @@ def moved(state: ClockState) -> ClockState:
     return replace(state, next_run=due, check_at=due)
 
 
-async def stored(clocks: MongoClocks, state: ClockState) -> ClockState:
+async def stored(clocks: Clocks, state: ClockState) -> ClockState:
     return (await clocks.find([state.key]))[state.key]
 
 
-async def test_a_clock_is_read_as_it_was_written(clocks: MongoClocks) -> None:  # SC-07
+async def test_a_clock_is_read_as_it_was_written(clocks: Clocks) -> None:  # SC-07
     running = a_state("bob", next_run=None, check_at=NOON, running="e1", failures=3, room=7)
     asleep = a_state("cid", next_run=None, check_at=None)
     states = [a_state(), running, asleep]
@@ -63,14 +72,14 @@ async def test_a_clock_is_read_as_it_was_written(clocks: MongoClocks) -> None:  
     assert await clocks.revs() == {state.key: 1 for state in states}
 
 
-async def test_nothing_is_written_where_nothing_changes(clocks: MongoClocks) -> None:
+async def test_nothing_is_written_where_nothing_changes(clocks: Clocks) -> None:
     assert await clocks.write([]) == 0
     await clocks.remove({})
     await clocks.mark_published([])
     assert (await clocks.revs(), await clocks.due(NOON, 9), await clocks.unpublished(9)) == ({}, [], [])
 
 
-async def test_a_clock_that_is_there_is_not_made_anew(clocks: MongoClocks) -> None:
+async def test_a_clock_that_is_there_is_not_made_anew(clocks: Clocks) -> None:
     first = a_state()
     assert await clocks.write([Change(None, first)]) == 1
     assert await clocks.write([Change(None, replace(first, anchor=NOON + HALF_HOUR))]) == 0
@@ -89,7 +98,7 @@ async def test_a_clock_that_is_there_is_not_made_anew(clocks: MongoClocks) -> No
     ids=lambda other: " ".join(other),
 )
 async def test_a_clock_that_somebody_else_has_moved_is_not_moved(
-    clocks: MongoClocks, other: dict[str, Any]
+    clocks: Clocks, other: dict[str, Any]
 ) -> None:  # SC-07
     old = a_state()
     await clocks.write([Change(None, old)])
@@ -99,7 +108,7 @@ async def test_a_clock_that_somebody_else_has_moved_is_not_moved(
     assert await clocks.unpublished(9) == []
 
 
-async def test_of_many_that_move_a_clock_at_once_one_does(clocks: MongoClocks) -> None:  # SC-07
+async def test_of_many_that_move_a_clock_at_once_one_does(clocks: Clocks) -> None:  # SC-07
     old = a_state()
     await clocks.write([Change(None, old)])
     counts = await asyncio.gather(*(clocks.write([Change(old, moved(old), [SKIPPED], NOON)]) for _ in range(8)))
@@ -107,7 +116,7 @@ async def test_of_many_that_move_a_clock_at_once_one_does(clocks: MongoClocks) -
     assert [each.number for each in await clocks.unpublished(9)] == [1]
 
 
-async def test_one_that_is_not_as_it_was_keeps_no_other_from_moving(clocks: MongoClocks) -> None:
+async def test_one_that_is_not_as_it_was_keeps_no_other_from_moving(clocks: Clocks) -> None:
     states = [a_state(name) for name in ("ann", "bob", "cid")]
     await clocks.write([Change(None, state) for state in states])
     stale = replace(states[1], rev=9)
@@ -116,21 +125,21 @@ async def test_one_that_is_not_as_it_was_keeps_no_other_from_moving(clocks: Mong
     assert await stored(clocks, states[2]) == moved(states[2])
 
 
-async def test_a_clock_is_removed_by_the_revision_that_took_it_away_or_a_later_one(clocks: MongoClocks) -> None:
+async def test_a_clock_is_removed_by_the_revision_that_took_it_away_or_a_later_one(clocks: Clocks) -> None:
     states = [a_state("ann", rev=3), a_state("bob", rev=3), a_state("cid", rev=3)]
     await clocks.write([Change(None, state) for state in states])
     await clocks.remove({states[0].key: 2, states[1].key: 3, states[2].key: 4})
     assert await clocks.revs() == {states[0].key: 3}
 
 
-async def test_what_is_due_is_found_the_longest_due_first(clocks: MongoClocks) -> None:  # SC-14
+async def test_what_is_due_is_found_the_longest_due_first(clocks: Clocks) -> None:  # SC-14
     looks = {"ann": NOON, "bob": NOON - HALF_HOUR, "cid": NOON + timedelta(milliseconds=1), "dot": None}
     await clocks.write([Change(None, a_state(name, check_at=at)) for name, at in looks.items()])
     assert [state.member for state in await clocks.due(NOON, 9)] == ["bob", "ann"]
     assert [state.member for state in await clocks.due(NOON, 1)] == ["bob"]
 
 
-async def test_a_clock_that_is_put_to_sleep_is_not_due_any_more(clocks: MongoClocks) -> None:
+async def test_a_clock_that_is_put_to_sleep_is_not_due_any_more(clocks: Clocks) -> None:
     old = a_state(running="e1")
     await clocks.write([Change(None, old)])
     await clocks.write([Change(old, replace(old, next_run=None, check_at=None, running=None))])
@@ -139,7 +148,9 @@ async def test_a_clock_that_is_put_to_sleep_is_not_due_any_more(clocks: MongoClo
     assert (state.next_run, state.check_at, state.running) == (None, None, None)
 
 
-async def test_what_is_due_and_what_is_untold_is_found_by_an_index(clocks: MongoClocks, mongo: Mongo) -> None:  # SC-14
+async def test_due_clocks_and_unpublished_facts_are_found_by_an_index(
+    mongo_clocks: MongoClocks, mongo: Mongo
+) -> None:  # SC-14
     await clocks.write([Change(None, a_state(f"m{number}")) for number in range(50)])
     questions = ({"look_at": {"$lte": NOON}}, {"untold.at": {"$exists": True}})
     for question in questions:
@@ -149,7 +160,7 @@ async def test_what_is_due_and_what_is_untold_is_found_by_an_index(clocks: Mongo
         assert plan["executionStats"]["totalDocsExamined"] == 0
 
 
-async def test_what_was_missed_is_untold_until_it_is_told(clocks: MongoClocks) -> None:  # SC-07
+async def test_a_missed_run_is_unpublished_until_it_is_marked_as_published(clocks: Clocks) -> None:  # SC-07
     first = a_state()
     too_old = replace(SKIPPED, reason=MissReason.TOO_OLD, count=1)
     await clocks.write([Change(None, first)])

@@ -20,10 +20,11 @@ from scheduler.adapters.in_memory_queue import InMemoryCancelRequests, InMemoryQ
 from scheduler.adapters.mongo_cancel_requests import MongoCancelRequests
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.decide import stopped
+from scheduler.batch import Batch, Cancelled, Decided, Moved
+from scheduler.decide import stop_refusal
 from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider
-from scheduler.plan import Plan, change, plan_key, removed, started
-from scheduler.ports import Batch, Cancelled, CancelRequests, Decided, Moved, Plans, PlansChanged, Queue
+from scheduler.plan import Plan, change, plan_key, remove, start
+from scheduler.ports import CancelRequests, Plans, PlansChanged, Queue
 from scheduler.robot_summary import RobotSummary, summary_of
 
 STALE = 1.0
@@ -92,9 +93,9 @@ async def test_of_several_with_one_name_the_first_is_kept(stores: Stores) -> Non
 async def test_a_change_replaces_the_revision_before_it_and_no_other(stores: Stores) -> None:
     plan = planned()
     await stores.plans.add(plan)
-    gone = removed(plan, NOON, reason="the robot is gone")
+    gone = remove(plan, NOON, reason="the robot is gone")
     assert await stores.plans.change(gone)
-    assert not await stores.plans.change(started(plan, NOON))
+    assert not await stores.plans.change(start(plan, NOON))
     assert not await stores.plans.change(planned("never-added"))
     stored = await stores.plans.find(plan.key)
     assert stored == gone
@@ -107,7 +108,7 @@ async def test_the_soonest_is_listed_first_and_what_has_no_time_last(stores: Sto
     await stores.plans.add(planned("theirs", team="initech"))
     over = planned("over")
     await stores.plans.add(over)
-    await stores.plans.change(started(over, NOON))
+    await stores.plans.change(start(over, NOON))
     assert [item.plan_id for item in await stores.plans.listed(TEAM, None, 9)] == ["soon", "bobs", "late", "none"]
     assert [item.plan_id for item in await stores.plans.listed(TEAM, MEMBER, 2)] == ["soon", "late"]
 
@@ -121,7 +122,7 @@ async def test_what_is_due_is_found_until_it_is_postponed_or_over(stores: Stores
     assert [plan.item.plan_id for plan in await stores.plans.due(later, 1)] == ["p0"]
     await stores.plans.postpone(plans[0], NOON + timedelta(hours=1))
     await stores.plans.postpone(replace(plans[1], changes=7), NOON + timedelta(hours=1))  # it was changed meanwhile
-    await stores.plans.change(removed(plans[2], NOON))
+    await stores.plans.change(remove(plans[2], NOON))
     assert [plan.item.plan_id for plan in await stores.plans.due(later, 9)] == ["p1"]
 
 
@@ -136,7 +137,7 @@ async def test_a_cycle_makes_due_what_its_robots_have_planned_without_a_time(sto
 async def test_a_fact_is_kept_until_it_is_told(stores: Stores) -> None:
     plan = planned()
     await stores.plans.add(plan)
-    await stores.plans.change(started(plan, NOON + timedelta(seconds=1)))
+    await stores.plans.change(start(plan, NOON + timedelta(seconds=1)))
     assert await stores.plans.unpublished(NOON - timedelta(seconds=1), 9) == []
     (found,) = await stores.plans.unpublished(NOON, 9)
     assert [each.fact.action for each in found.unpublished] == ["plan.add", "plan.start"]
@@ -150,7 +151,7 @@ async def test_a_fact_is_kept_until_it_is_told(stores: Stores) -> None:
 async def test_a_batch_starts_its_plans_together_with_their_executions(stores: Stores) -> None:  # SC-16
     plan = planned()
     await stores.plans.add(plan)
-    await stores.write(decided=[decided(plan.key, type="human")], plans=[started(plan, NOON)])
+    await stores.write(decided=[decided(plan.key, type="human")], plans=[start(plan, NOON)])
     stored = await stores.plans.find(plan.key)
     assert stored is not None
     assert (stored.item.state, stored.item.execution_id) == (PlanState.STARTED, plan.execution_id)
@@ -161,11 +162,11 @@ async def test_a_batch_with_a_plan_that_was_changed_writes_nothing(stores: Store
     kept, plan = planned("p0"), planned("p1")
     for each in (kept, plan):
         await stores.plans.add(each)
-    await stores.plans.change(removed(plan, NOON))
+    await stores.plans.change(remove(plan, NOON))
     with pytest.raises(PlansChanged):
         await stores.write(
             decided=[decided(kept.key, type="human"), decided(plan.key, type="human")],
-            plans=[started(kept, NOON), started(plan, NOON)],
+            plans=[start(kept, NOON), start(plan, NOON)],
         )
     stored = await stores.plans.find(kept.key)
     assert stored is not None
@@ -201,8 +202,8 @@ async def test_its_outcome_is_what_was_stopped_and_what_is_about_to_begin(stores
     await stores.write(decided=[*rows, decided("bobs", member_id="bob"), decided("theirs", team_id="initech")])
     resumed = (await stores.queue.load()).active[ids["resumed"]]
     gone = Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted")
-    back = [Cancelled(ids["waits"], stopped("")), Cancelled(ids["deleted"], gone)]
-    back += [Cancelled(execution_id(name), stopped("")) for name in ("bobs", "theirs")]
+    back = [Cancelled(ids["waits"], stop_refusal("")), Cancelled(ids["deleted"], gone)]
+    back += [Cancelled(execution_id(name), stop_refusal("")) for name in ("bobs", "theirs")]
     moved = {ids["resumed"]: Moved(replace(resumed, parks=1), EntryState.ADMITTED)}
     await stores.write(started=[ids["runs"]], moved=moved, cancelled=back)
     asked = stores.withdrawals.outcome
@@ -219,6 +220,6 @@ async def test_its_outcome_is_what_was_stopped_and_what_is_about_to_begin(stores
 async def test_what_was_refused_by_a_persons_word_at_once_was_stopped_too(stores: Stores) -> None:
     row = decided("t1")
     assert isinstance(row.verdict, Entry)
-    await stores.write(decided=[replace(row, verdict=stopped("too late"))])
+    await stores.write(decided=[replace(row, verdict=stop_refusal("too late"))])
     outcome = await stores.withdrawals.outcome(Withdraw(team_id=TEAM), NOON)
     assert outcome == WithdrawReply(execution_ids=[execution_id("t1")])

@@ -16,8 +16,9 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
+from scheduler.batch import Batch, Cancelled, Decided, Ended, Moved
 from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider
-from scheduler.ports import Batch, Cancelled, Decided, Ended, LeaseLost, Moved, Queue
+from scheduler.ports import LeaseLost, Queue
 from scheduler.robot_summary import RobotSummary, summary_of
 
 LEASE = 0.3

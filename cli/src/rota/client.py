@@ -1,4 +1,4 @@
-"""The gateway's HTTP API, as the commands and the demo use it."""
+"""The client of the gateway's HTTP API."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,7 +20,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class ApiError(CliError):
-    """The gateway refused; `status` is the HTTP status, `code` the gateway's own word for it."""
+    """The gateway refused the request; `status` is the HTTP status, `code` the gateway's error code."""
 
     def __init__(self, what: str, *, status: int, code: str, hint: str = "", details: list[str] | None = None) -> None:
         super().__init__(what, hint=hint, details=details)
@@ -31,9 +31,10 @@ class Api:
     """One team's API: `async with Api(url, team, key) as api:`. Every method raises CliError when it fails."""
 
     def __init__(self, url: str, team: str, key: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
-        self.url, self._team = url, f"/v1/teams/{team}"
+        self.url = url
+        self._team = f"/v1/teams/{team}"
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        # A proxy from the environment is for the world outside, not for this machine.
+        # A proxy from the environment is not for loopback.
         outside = urlsplit(url).hostname not in LOOPBACK
         self._http = httpx.AsyncClient(
             base_url=url, headers=headers, timeout=TIMEOUT_S, transport=transport, trust_env=outside
@@ -51,7 +52,7 @@ class Api:
         return await self._json("POST", "/v1/teams", json={"team_id": team})
 
     async def robots(self) -> list[Json]:
-        """All of them, page by page, each with its `state`: None while the scheduler can't say."""
+        """All of them, page by page, each with its `state`: None if the scheduler does not answer."""
         found: list[Json] = []
         while True:
             params = {"page": len(found) // PAGE_SIZE + 1, "page_size": PAGE_SIZE}
@@ -68,7 +69,7 @@ class Api:
         return await self._json("GET", f"{self._team}/robots/{member}/status")
 
     async def robot_next(self, member: str, count: int) -> Json:
-        """`{clock, upcoming}`: in words, and the next instants."""
+        """`{clock, upcoming}`: the schedule as text, and the next instants."""
         return await self._json("GET", f"{self._team}/robots/{member}/next", params={"count": count})
 
     async def create_robot(self, definition: Json) -> Json:
@@ -92,7 +93,7 @@ class Api:
         return found
 
     async def create_key(self, role: str, name: str) -> Json:
-        """Its `api_key` is told here and never again."""
+        """The response has its `api_key`, which is never shown again."""
         return await self._json("POST", f"{self._team}/keys", json={"role": role, "name": name})
 
     async def delete_key(self, key_id: str) -> None:
@@ -116,7 +117,7 @@ class Api:
         return await self._json("POST", f"{self._team}/robots/{member}/intervene", json=request)
 
     async def control(self, what: str, action: str, reason: str) -> Json:
-        """Pause, resume or stop `/executions/ID`, `/robots/MEMBER`, or the whole team: nothing."""
+        """Pause, resume or stop `/executions/ID`, `/robots/MEMBER`, or with an empty string the team."""
         return await self._json("POST", f"{self._team}{what}/{action}", json={"reason": reason})
 
     async def plans(self, params: dict[str, str]) -> list[Json]:
@@ -150,7 +151,7 @@ class Api:
         return found
 
     async def remove_knowledge(self, collection: str, entry_id: str = "", *, parts_from: int | None = None) -> int:
-        """How many entries were removed: the one, its parts from this number on, or without an id the collection."""
+        """Remove an entry, its parts from this number on, or without an id the collection; how many were removed."""
         path = "/".join(quote(name, safe="") for name in (collection, entry_id) if name)
         params = {} if parts_from is None else {"parts_from": parts_from}
         return int((await self._json("DELETE", f"{self._team}/kb/{path}", params=params))["count"])
@@ -170,12 +171,12 @@ class Api:
         return await self._json("POST", f"/v1/hooks/{team}/{source}", content=body, headers=headers)
 
     async def ready(self) -> tuple[bool, Json]:
-        """Is the gateway ready, and what it says about it."""
+        """Whether the gateway is ready, and its readiness report."""
         answer = await self._send("GET", "/health/ready")
         return answer.is_success, answer.json()
 
     async def events(self, params: dict[str, str]) -> AsyncIterator[Json]:
-        """The team's live events, until the gateway ends the stream. Who reads too slowly is told by a DROPPED."""
+        """The team's live events, until the gateway ends the stream. A slow reader receives a DROPPED for lost ones."""
         try:
             async with aconnect_sse(
                 self._http, "GET", f"{self._team}/stream", params=params, timeout=httpx.Timeout(TIMEOUT_S, read=None)
@@ -192,12 +193,12 @@ class Api:
             raise _unreachable(self.url, error) from error
 
     async def of_team(self, method: str, path: str, **request: Any) -> Json:
-        """What the team's route at `path` answers: for parts that have a file of their own, like the ledger."""
+        """The response of the team's route at `path`, for modules of single resources, like `delivery_log`."""
         return await self._json(method, f"{self._team}{path}", **request)
 
     @asynccontextmanager
     async def download(self, path: str) -> AsyncIterator[httpx.Response]:
-        """The answer of the team's route at `path`, still to be read: a file."""
+        """The unread response of the team's route at `path`: a file."""
         try:
             async with self._http.stream("GET", f"{self._team}{path}") as answer:
                 if not answer.is_success:
@@ -211,8 +212,8 @@ class Api:
         answer = await self._send(method, path, **request)
         if not answer.is_success:
             raise _refused(answer)
-        told: Json = answer.json() if answer.content else {}
-        return told
+        body: Json = answer.json() if answer.content else {}
+        return body
 
     async def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
         try:
@@ -224,30 +225,30 @@ class Api:
 def _unreachable(url: str, error: Exception) -> CliError:
     return CliError(
         f"no answer from {url}: {error or type(error).__name__}",
-        hint="is it running? `rota up` starts it here; ROTA_URL says where else it is; `rota doctor` looks around",
+        hint="is it running? Start it with `rota up`, set ROTA_URL to another address, or run `rota doctor`",
     )
 
 
 def _refused(answer: httpx.Response) -> ApiError:
     try:
-        told = answer.json()["error"]
+        error = answer.json()["error"]
     except (ValueError, KeyError, TypeError):
-        told = {"code": str(answer.status_code), "message": answer.text[:300] or answer.reason_phrase}
-    code = str(told.get("code", ""))
+        error = {"code": str(answer.status_code), "message": answer.text[:300] or answer.reason_phrase}
+    code = str(error.get("code", ""))
     by_code = {
-        "bad_signature": "sign with the secret that the source was added with",
-        "role_too_low": "`rota keys` lists the team's keys and their roles; an owner's key makes others",
+        "bad_signature": "sign with the secret of the source",
+        "role_too_low": "`rota keys` lists the team's keys and their roles; an owner's key creates others",
     }
     hints = {
-        401: "check ROTA_API_KEY (or ROTA_ADMIN_KEY for this command), or start `rota up` again",
-        403: "this key may not do that: team commands need the team's key, `rota dead` the administrator's",
-        429: "wait a little, then try again",
-        503: "a part of Rota is away: `rota doctor` says which",
+        401: "check ROTA_API_KEY (or ROTA_ADMIN_KEY for this command), or restart `rota up`",
+        403: "this key lacks permission: team commands need the team's key, `rota dead` the administrator's",
+        429: "try again later",
+        503: "a part of Rota is unavailable: `rota doctor` names it",
     }
     return ApiError(
-        f"{told.get('message', '')} ({answer.status_code} {code})",
+        f"{error.get('message', '')} ({answer.status_code} {code})",
         status=answer.status_code,
         code=code,
         hint=by_code.get(code) or hints.get(answer.status_code, ""),
-        details=[f"{field.get('field')}: {field.get('message')}" for field in told.get("fields") or []],
+        details=[f"{field.get('field')}: {field.get('message')}" for field in error.get("fields") or []],
     )

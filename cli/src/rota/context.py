@@ -1,4 +1,4 @@
-"""Which Rota the commands talk to, with which keys: a file that `rota up` writes, overridden by ROTA_* variables."""
+"""The context of commands: address and keys from the file that `rota up` writes, overridden by ROTA_* variables."""
 
 import json
 import os
@@ -23,8 +23,8 @@ VARIABLES = {
 
 @dataclass(frozen=True)
 class Context:
-    """An empty field is one that nobody gave. The two servers are only for `rota doctor` and for subscribers, and so is
-    `nats_config`, the folder with the keys of NATS."""
+    """An empty field is not set. The two servers, and `nats_config`, the folder with the keys of NATS, are only for
+    `rota doctor` and `rota feed-clients`."""
 
     url: str = ""
     team: str = ""
@@ -35,12 +35,12 @@ class Context:
     nats_config: str = ""
 
     def need(self, *names: str) -> "Context":
-        """Itself; CliError when one of these fields is empty."""
+        """Itself; CliError if one of these fields is empty."""
         for name in names:
             if not getattr(self, name):
                 raise CliError(
-                    f"expected {VARIABLES[name]}, or a {name} in {context_file()}: neither is there",
-                    hint="start Rota here with `rota up`, or set the variable for one that runs elsewhere",
+                    f"expected {VARIABLES[name]}, or a {name} in {context_file()}: neither is set",
+                    hint="start Rota here with `rota up`, or set the variable for a Rota elsewhere",
                 )
         return self
 
@@ -50,26 +50,26 @@ def context_file() -> Path:
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Context:
-    """The file's fields, each replaced by its variable where that is set. CliError when the file is unreadable."""
+    """The file's fields, each overridden by its variable. CliError when the file is unreadable."""
     from_file = _read(context_file())
-    given = {name: environ.get(variable) or from_file.get(name, "") for name, variable in VARIABLES.items()}
-    return Context(**given)
+    values = {name: environ.get(variable) or from_file.get(name, "") for name, variable in VARIABLES.items()}
+    return Context(**values)
 
 
 def save(context: Context) -> Path:
-    """Write the file, readable by its owner alone, as it holds keys."""
+    """Write the file. Only its owner can read it, as it holds keys."""
     write_private(context_file(), json.dumps(asdict(context), indent=2))
     return context_file()
 
 
 def forget(context: Context) -> None:
-    """Remove the file if it still speaks of this Rota, which is gone."""
+    """Remove the file if it still refers to this Rota."""
     if _read(context_file()).get("url") == context.url:
         context_file().unlink(missing_ok=True)
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace the file at once, with mode 0600 from its first byte on."""
+    """Replace the file atomically, with mode 0600 from its first byte on."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".new")
     beside.unlink(missing_ok=True)
@@ -84,6 +84,6 @@ def _read(path: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise CliError(f"can't read {path}: {error}", hint="remove it, or start `rota up` again") from error
+        raise CliError(f"can't read {path}: {error}", hint="remove it, or restart `rota up`") from error
     known = {field.name for field in fields(Context)}
     return {name: str(value) for name, value in held.items() if name in known} if isinstance(held, dict) else {}

@@ -1,4 +1,4 @@
-"""The ledger of deliveries over the gateway's API: reading it, and sending a range of it once more page by page."""
+"""The delivery log over the gateway's API: reading it, and replaying deliveries, a range page by page."""
 
 from collections.abc import AsyncIterator, Mapping
 from urllib.parse import quote
@@ -10,23 +10,23 @@ PAGE_SIZE = 100
 TIMEOUT_S = 30.0
 
 
-async def listed(api: Api, params: Mapping[str, str | int]) -> Json:
+async def list_deliveries(api: Api, params: Mapping[str, str | int]) -> Json:
     """One page: `{deliveries, next}`."""
     return await api.of_team("GET", "/deliveries", params=dict(params))
 
 
-async def read(api: Api, request_id: str) -> Json:
+async def read_delivery(api: Api, request_id: str) -> Json:
     return await api.of_team("GET", f"/deliveries/{quote(request_id, safe='')}")
 
 
-async def replay_one(api: Api, request_id: str, how: Json) -> Json:
+async def replay_delivery(api: Api, request_id: str, how: Json) -> Json:
     """`how` is `{targets, replay_id, dry_run}`."""
     path = f"/deliveries/{quote(request_id, safe='')}/replay"
     return await api.of_team("POST", path, json=how, timeout=TIMEOUT_S)
 
 
-async def replay_range(api: Api, which: Mapping[str, str], how: Json) -> AsyncIterator[tuple[list[Json], bool]]:
-    """Page by page what is sent once more, and whether there is another page. What fails says how to go on."""
+async def replay_deliveries(api: Api, which: Mapping[str, str], how: Json) -> AsyncIterator[tuple[list[Json], bool]]:
+    """Each page of replayed deliveries, and whether there is another. An error names the --replay-id."""
     wanted: Json = {**which, **how, "limit": PAGE_SIZE}
     after, count = "", 0
     while True:
@@ -34,8 +34,8 @@ async def replay_range(api: Api, which: Mapping[str, str], how: Json) -> AsyncIt
             page = await api.of_team("POST", "/deliveries/replay", json=wanted | {"after": after}, timeout=TIMEOUT_S)
         except CliError as error:
             if count and not how["dry_run"]:
-                error.details.append(f"sent again before that: {count}")
-                error.hint = f"run it again with --replay-id {how['replay_id']}: what was sent isn't sent twice"
+                error.details.append(f"replayed before the error: {count}")
+                error.hint = f"continue with --replay-id {how['replay_id']}: nothing is sent twice"
             raise
         sent, after = page["replayed"], page["next"]
         count += len(sent)

@@ -1,4 +1,4 @@
-"""What `rota doctor` looks at: each check says what it found, and how to mend it."""
+"""The checks of `rota doctor`. Each returns a finding, and for a problem the repair."""
 
 import asyncio
 import platform
@@ -7,32 +7,21 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
-import nats
-import nats.errors
-from nats.js.errors import NotFoundError
 
 from rota.client import Api
 from rota.context import Context, context_file
 from rota.errors import CliError
-from rota.server.servers import without_password
-from rota_common.bus.connection import identity
-from rota_common.nats_admin.config import Folder
-from rota_common.nats_admin.permissions import OPERATOR
-from rota_common.runtime.embedded_servers import EmbeddedError, find_mongod, find_nats_server
-from rota_common.stores.mongo import OUTAGES, Mongo
-from rota_contracts.catalog import SERVICES
-from rota_contracts.streams import consumers
+from rota.extras import server_extra
 
 TIMEOUT_S = 2
 MODEL_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
 class Level(StrEnum):
-    """A `note` is nothing wrong, only good to know."""
+    """A `note` is no problem."""
 
     OK = "ok"
     NOTE = "note"
@@ -47,16 +36,18 @@ class Finding:
     mend: str = ""
 
 
-async def look_around(given: Context, environ: Mapping[str, str]) -> list[Finding]:
-    """Everything, in the order in which a person would look."""
-    found = [_python(), *_binaries(given), _context(given)]
-    if given.url:
-        found.append(await _gateway(given))
-    if given.nats_url:
-        found += await _bus(given.nats_url, given.nats_config)
-    if given.mongo_url:
-        found.append(await _mongo(given.mongo_url))
-    return [*found, await _qdrant(environ), _model(environ), await _smtp(environ)]
+async def run_checks(given: Context, environ: Mapping[str, str]) -> list[Finding]:
+    """The findings, from this machine's programs to the services behind them."""
+    return [
+        _python(),
+        *_programs(given),
+        _context(given),
+        *([await _gateway(given)] if given.url else []),
+        *await _servers(given),
+        await _qdrant(environ),
+        _model(environ),
+        await _smtp(environ),
+    ]
 
 
 def _python() -> Finding:
@@ -64,15 +55,23 @@ def _python() -> Finding:
     return Finding("python", Level.OK, f"{platform.python_version()}, {sys.executable}")
 
 
-def _binaries(given: Context) -> list[Finding]:
-    found, nats_server, mongod = [], ("nats-server", find_nats_server), ("mongod", find_mongod)
-    for (part, find), url in ((nats_server, given.nats_url), (mongod, given.mongo_url)):
-        try:
-            found.append(Finding(part, Level.OK, find()))
-        except EmbeddedError as error:
-            level = Level.NOTE if url else Level.MISSING
-            found.append(Finding(part, level, "no program of our own", str(error)))
-    return found
+def _programs(given: Context) -> list[Finding]:
+    try:
+        with server_extra("rota up"):
+            from rota.server.doctor import check_programs
+    except CliError as error:
+        return [Finding("server", Level.NOTE, error.what, error.hint)]
+    return check_programs(given)
+
+
+async def _servers(given: Context) -> list[Finding]:
+    try:
+        with server_extra("rota up"):
+            from rota.server.doctor import check_mongo, check_nats
+    except CliError:
+        return []
+    found = await check_nats(given.nats_url, given.nats_config) if given.nats_url else []
+    return found + ([await check_mongo(given.mongo_url)] if given.mongo_url else [])
 
 
 def _context(given: Context) -> Finding:
@@ -80,7 +79,7 @@ def _context(given: Context) -> Finding:
     if not path.exists():
         if given.url:
             return Finding("context", Level.OK, "from ROTA_* variables")
-        return Finding("context", Level.NOTE, f"there is no {path}", "`rota up` writes it, or set ROTA_URL")
+        return Finding("context", Level.NOTE, f"{path} does not exist", "`rota up` writes it, or set ROTA_URL")
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         return Finding("context", Level.MISSING, f"{path} has mode {mode:o}: others can read keys", f"chmod 600 {path}")
@@ -90,55 +89,12 @@ def _context(given: Context) -> Finding:
 async def _gateway(given: Context) -> Finding:
     try:
         async with Api(given.url, given.team or "-", given.api_key) as api:
-            ready, told = await api.ready()
+            ready, answer = await api.ready()
     except (CliError, ValueError) as error:
         return Finding("gateway", Level.MISSING, str(error), "start it with `rota up`, or correct ROTA_URL")
     if ready:
         return Finding("gateway", Level.OK, f"ready at {given.url}")
-    return Finding("gateway", Level.MISSING, f"not ready: {told.get('problems')}", "look after the part it names")
-
-
-async def _bus(url: str, config: str) -> list[Finding]:
-    """The services are ready when they ask for work; a consumer knows whether anybody does."""
-    shown, key = without_password(url), str(Folder(Path(config)).key(OPERATOR)) if config else ""
-    try:
-        client = await nats.connect(url, connect_timeout=TIMEOUT_S, allow_reconnect=False, **identity(OPERATOR, key))
-    except (OSError, nats.errors.Error, TimeoutError) as error:
-        mend = "start it, or correct ROTA_NATS_URL and ROTA_NATS_CONFIG, the folder of `rota nats-config`"
-        return [Finding("nats", Level.MISSING, f"no answer from {shown}: {error!r}", mend)]
-    try:
-        jetstream = client.jetstream(timeout=TIMEOUT_S)
-        found = [Finding("nats", Level.OK, shown)]
-        for service in SERVICES[1:]:  # the gateway takes nothing from the streams, and was asked over HTTP
-            durables = [one for one in consumers() if one.service == service]
-            infos = [await jetstream.consumer_info(one.stream, one.durable) for one in durables]
-            busy = any(info.num_waiting or info.num_ack_pending for info in infos)
-            waiting = sum(info.num_pending or 0 for info in infos)
-            if busy:
-                found.append(Finding(service, Level.OK, f"takes messages, {waiting} waiting"))
-            else:
-                told = f"nobody takes its messages, {waiting} waiting"
-                found.append(Finding(service, Level.MISSING, told, "start the service"))
-    except (NotFoundError, nats.errors.Error, TimeoutError) as error:
-        mend = "declare the streams: python -m rota_common.topology"
-        return [Finding("nats", Level.MISSING, f"{shown}: streams or consumers are missing: {error!r}", mend)]
-    finally:
-        await client.close()
-    return found
-
-
-async def _mongo(url: str) -> Finding:
-    shown, mongo = without_password(url), Mongo(url, "admin")
-    try:
-        hello = await mongo.client.admin.command("hello")
-    except OUTAGES as error:
-        told = f"no answer from {shown}: {error!s:.120}"
-        return Finding("mongodb", Level.MISSING, told, "start it, or correct ROTA_MONGO_URL")
-    finally:
-        await mongo.close()
-    if "setName" not in hello:
-        return Finding("mongodb", Level.MISSING, f"{shown} is no replica set", "start mongod with --replSet")
-    return Finding("mongodb", Level.OK, shown)
+    return Finding("gateway", Level.MISSING, f"not ready: {answer.get('problems')}", "check the part that is named")
 
 
 async def _qdrant(environ: Mapping[str, str]) -> Finding:
@@ -154,15 +110,15 @@ async def _qdrant(environ: Mapping[str, str]) -> Finding:
 
 
 def _model(environ: Mapping[str, str]) -> Finding:
-    there = [name for name in MODEL_KEYS if environ.get(name)]
-    chosen = environ.get("ROTA_CONNECTOR") or ("openai" if "OPENAI_API_KEY" in there else "rehearsal")
-    if chosen == "rehearsal":
+    present = [name for name in MODEL_KEYS if environ.get(name)]
+    connector = environ.get("ROTA_CONNECTOR") or ("openai" if "OPENAI_API_KEY" in present else "rehearsal")
+    if connector == "rehearsal":
         return Finding("model", Level.NOTE, "rehearsal: canned answers", "set OPENAI_API_KEY for a real model")
-    if chosen == "openai" and "OPENAI_API_KEY" not in there:
+    if connector == "openai" and "OPENAI_API_KEY" not in present:
         return Finding("model", Level.MISSING, "connector openai without OPENAI_API_KEY", "set OPENAI_API_KEY")
-    if chosen == "anthropic" and "ANTHROPIC_API_KEY" not in there:
+    if connector == "anthropic" and "ANTHROPIC_API_KEY" not in present:
         return Finding("model", Level.MISSING, "connector anthropic without its key", "set ANTHROPIC_API_KEY")
-    return Finding("model", Level.OK, f"connector {chosen}")
+    return Finding("model", Level.OK, f"connector {connector}")
 
 
 async def _smtp(environ: Mapping[str, str]) -> Finding:
@@ -178,6 +134,6 @@ async def _smtp(environ: Mapping[str, str]) -> Finding:
         _, writer = await asyncio.wait_for(opening, TIMEOUT_S)
         writer.close()
     except (OSError, TimeoutError) as error:
-        told = f"no answer from {parts.hostname}:{port}: {error!r}"
-        return Finding("smtp", Level.MISSING, told, "correct ROTA_SMTP_URL")
+        problem = f"no answer from {parts.hostname}:{port}: {error!r}"
+        return Finding("smtp", Level.MISSING, problem, "correct ROTA_SMTP_URL")
     return Finding("smtp", Level.OK, f"{parts.hostname}:{port}")

@@ -1,8 +1,8 @@
-"""A failure that was to be expected: it is told in words, without a traceback."""
+"""An expected failure, printed as text without a traceback."""
 
 
 class CliError(Exception):
-    """`what` says what was expected and what came, `hint` what to do, `details` are lines of their own."""
+    """`what` states what was expected and what happened, `hint` what to do; `details` are further lines."""
 
     def __init__(self, what: str, *, hint: str = "", details: list[str] | None = None) -> None:
         super().__init__(what)

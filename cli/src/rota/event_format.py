@@ -1,4 +1,4 @@
-"""One line of text for each event of the live stream."""
+"""Events of the live stream, formatted as one line each."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,22 +17,22 @@ MARKS = {
 TEXT_LIMIT = 120
 
 
-def line_of(event: Event) -> str:
-    """What happened, in words. An event of a kind that this program doesn't know is named by its type."""
+def format_event(event: Event) -> str:
+    """One line. An event of an unknown type is shown by the type's name."""
     data, name = event.get("data") or {}, str(event.get("type", "")).removeprefix(f"{catalog.ROOT}.")
-    tell = TOLD.get(name) or (_delivery if name.startswith("delivery.") else _unknown)
-    return f"{data.get('member_id', ''):<16} {tell(name, data)}"
+    formatter = FORMATTERS.get(name) or (_delivery if name.startswith("delivery.") else _unknown)
+    return f"{data.get('member_id', ''):<16} {formatter(name, data)}"
 
 
 def _activity(name: str, data: Event) -> str:
-    kind, where = str(data.get("kind")), str(data.get("task_id") or data.get("phase") or "")
-    return f"{MARKS.get(kind, '·')} {kind.partition('.')[0]} {where}{_after_colon(data.get('text'))}"
+    kind, place = str(data.get("kind")), str(data.get("task_id") or data.get("phase") or "")
+    return f"{MARKS.get(kind, '·')} {kind.partition('.')[0]} {place}{_after_colon(data.get('text'))}"
 
 
 def _verdict(name: str, data: Event) -> str:
     verdict = data.get("verdict") or {}
-    word = "passed" if verdict.get("passed") else "not passed"
-    return f"  ⚖ verdict {data.get('task_id')}: {data.get('error') or word}, score {verdict.get('score')}"
+    outcome = "passed" if verdict.get("passed") else "not passed"
+    return f"  ⚖ verdict {data.get('task_id')}: {data.get('error') or outcome}, score {verdict.get('score')}"
 
 
 def _delivery(name: str, data: Event) -> str:
@@ -44,9 +44,8 @@ def _delivery(name: str, data: Event) -> str:
 
 def _learning(name: str, data: Event) -> str:
     lessons = [str(lesson.get("content")) for lesson in data.get("lessons") or []]
-    return (
-        f"✎ learnt {len(lessons)} lessons{_after_colon(data.get('error') or data.get('skipped') or '; '.join(lessons))}"
-    )
+    detail = data.get("error") or data.get("skipped") or "; ".join(lessons)
+    return f"✎ learned {len(lessons)} lessons{_after_colon(detail)}"
 
 
 def _started(name: str, data: Event) -> str:
@@ -62,7 +61,7 @@ def _parked(name: str, data: Event) -> str:
 
 
 def _resumable(name: str, data: Event) -> str:
-    return f"▶ run {data.get('execution_id')} goes on as soon as it has a slot"
+    return f"▶ run {data.get('execution_id')} resumes when it gets a slot"
 
 
 def _intervened(name: str, data: Event) -> str:
@@ -81,11 +80,11 @@ def _missed(name: str, data: Event) -> str:
 
 
 def _failed(name: str, data: Event) -> str:
-    return f"✗ its status is error since run {data.get('execution_id')} has failed{_after_colon(data.get('message'))}"
+    return f"✗ status: error since run {data.get('execution_id')} failed{_after_colon(data.get('message'))}"
 
 
 def _recovered(name: str, data: Event) -> str:
-    return f"✓ its status is no longer error: run {data.get('execution_id')} has completed"
+    return f"✓ status: no longer error, run {data.get('execution_id')} completed"
 
 
 def _notified(name: str, data: Event) -> str:
@@ -94,11 +93,11 @@ def _notified(name: str, data: Event) -> str:
 
 
 def _disabled(name: str, data: Event) -> str:
-    return f"✗ nothing is sent to {data.get('type')} {data.get('target')} any more{_after_colon(data.get('reason'))}"
+    return f"✗ disabled {data.get('type')} {data.get('target')}{_after_colon(data.get('reason'))}"
 
 
 def _enabled(name: str, data: Event) -> str:
-    return f"✓ {data.get('type')} {data.get('target')} is sent to again"
+    return f"✓ enabled {data.get('type')} {data.get('target')}"
 
 
 def _rejected(name: str, data: Event) -> str:
@@ -106,7 +105,7 @@ def _rejected(name: str, data: Event) -> str:
 
 
 def _dropped(name: str, data: Event) -> str:
-    return f"… {data.get('dropped')} events were left out: this reader was too slow"
+    return f"… {data.get('dropped')} events dropped: this reader is too slow"
 
 
 def _unknown(name: str, data: Event) -> str:
@@ -114,12 +113,12 @@ def _unknown(name: str, data: Event) -> str:
 
 
 def _after_colon(text: object) -> str:
-    """The text on one line, cut to its beginning; nothing where there is none."""
+    """`: ` and the beginning of the text, on one line; nothing for an empty text."""
     line = " ".join(str(text or "").split())
     return f": {line if len(line) <= TEXT_LIMIT else line[: TEXT_LIMIT - 1] + '…'}" if line else ""
 
 
-TOLD: dict[str, Callable[[str, Event], str]] = {
+FORMATTERS: dict[str, Callable[[str, Event], str]] = {
     catalog.ACTIVITY.name: _activity,
     catalog.TRIGGER_REJECTED.name: _rejected,
     catalog.TRIGGER_MISSED.name: _missed,

@@ -1,4 +1,4 @@
-"""The command `rota`: its groups of commands, and how their failures are told."""
+"""The command `rota`: its groups of commands, its error output and exit codes."""
 
 import sys
 from collections.abc import Sequence
@@ -34,13 +34,13 @@ from rota.commands import (
     webhook,
 )
 from rota.errors import CliError
-from rota.output import complain
+from rota.output import print_error
 
 FAILED, INTERRUPTED = 1, 130
 
 app = typer.Typer(
     name="rota",
-    help="Rota runs robot agents. `rota up` starts everything here; the other commands speak to a running Rota.",
+    help="Rota runs robot agents. `rota up` starts everything here; the other commands are clients of a running Rota.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -55,7 +55,7 @@ for name, commands in (
     ("plan", plan.app),
     ("sources", sources.app),
     ("subscriptions", subscriptions.app),
-    ("subscribers", feed_clients.app),
+    ("feed-clients", feed_clients.app),
     ("keys", keys.app),
     ("executions", executions.app),
     ("deliveries", deliveries.app),
@@ -67,14 +67,15 @@ for name, commands in (
     ("webhook", webhook.app),
 ):
     app.add_typer(commands, name=name)
+app.add_typer(feed_clients.app, name=feed_clients.OLD_NAME, hidden=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Exit codes: 0 it worked, 1 it failed, 2 the command was written wrong, 130 Ctrl+C."""
+    """Exit codes: 0 success, 1 failure, 2 wrong usage, 130 Ctrl+C."""
     try:
         app(arguments)
     except CliError as error:
-        complain(error)
+        print_error(error)
         sys.exit(FAILED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

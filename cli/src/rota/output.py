@@ -1,4 +1,4 @@
-"""What commands print: text for people on standard output, JSON when asked for, errors on standard error."""
+"""Output of commands: text or, with --json, JSON on standard output; errors on standard error."""
 
 import json
 import sys
@@ -15,18 +15,18 @@ from rota.errors import CliError
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 PIPE_WIDTH = 160
-"""Columns when nobody's terminal says how wide it is."""
+"""Columns without a terminal."""
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console for the stream as it is now: colours and a live width only where there is a terminal."""
+    """A console for the current stream: colours and its real width only on a terminal."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else PIPE_WIDTH
     return Console(file=stream, width=width, highlight=False)
 
 
 def say(text: str, *, style: str = "") -> None:
-    """A line for people; square brackets in it are taken literally."""
+    """Print a line; square brackets are literal."""
     console().print(escape(text), style=style or None, soft_wrap=True)
 
 
@@ -35,7 +35,7 @@ def warn(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    """One JSON value on one line, so that a program can read line by line."""
+    """Print one JSON value on one line."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
     sys.stdout.flush()
 
@@ -49,8 +49,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     console().print(drawn)
 
 
-def complain(error: CliError) -> None:
-    """Say on standard error what went wrong and what to do."""
+def print_error(error: CliError) -> None:
+    """Print an error and what to do on standard error."""
     screen = console(stderr=True)
     screen.print(f"[red]Error:[/red] {escape(error.what)}", soft_wrap=True)
     for line in error.details:

@@ -1,16 +1,16 @@
-"""A run as text: what woke it, what it decided, did, delivered and learnt, and what people told it."""
+"""A run as text: its trigger, phases, interventions, tasks, deliveries and lessons."""
 
 from collections.abc import Iterator
 
 from rota.report_delivery import deliveries
 from rota.report_tasks import text_of, work
-from rota.timestamps import moment, took
+from rota.timestamps import duration_text, utc_time
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.execution import Execution
 
 
 def report(run: Execution, delivery: DeliveryReply | None = None) -> Iterator[str]:
-    """Line by line; what hasn't happened yet is left out. `delivery`: every try at every target, where it is known."""
+    """The lines; sections without content are omitted. `delivery`: every attempt at every target, if known."""
     yield from _head(run)
     yield from _section("Phases", _phases(run))
     yield from _section("Interventions", _interventions(run))
@@ -29,12 +29,12 @@ def report(run: Execution, delivery: DeliveryReply | None = None) -> Iterator[st
 def _head(run: Execution) -> Iterator[str]:
     yield f"execution {run.execution_id}  {run.status.value}  (phase {run.phase.value}, {run.executor_mode.value})"
     yield f"robot     {run.team_id}/{run.member_id}, rev {run.robot_rev}"
-    yield f"trigger   {run.trigger.type.value}, {moment(run.trigger.received_at)}"
+    yield f"trigger   {run.trigger.type.value}, {utc_time(run.trigger.received_at)}"
     if run.deadline_at is not None and not run.status.over:
-        yield f"deadline  {moment(run.deadline_at)}"
+        yield f"deadline  {utc_time(run.deadline_at)}"
     if run.question is not None:
-        who = f"task {run.question.task_id}" if run.question.task_id else run.phase.value
-        yield f"asks      {run.question.question} ({who}, since {moment(run.question.asked_at)})"
+        asker = f"task {run.question.task_id}" if run.question.task_id else run.phase.value
+        yield f"asks      {run.question.question} ({asker}, since {utc_time(run.question.asked_at)})"
         yield f'answer    rota answer {run.execution_id} "…"'
     if run.error:
         yield f"error     {run.error}"
@@ -52,13 +52,14 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
 
 def _phases(run: Execution) -> list[str]:
     return [
-        f"{one.phase.value:<12} {moment(one.started_at)}  {took(one.started_at, one.finished_at)}" for one in run.phases
+        f"{one.phase.value:<12} {utc_time(one.started_at)}  {duration_text(one.started_at, one.finished_at)}"
+        for one in run.phases
     ]
 
 
 def _interventions(run: Execution) -> list[str]:
     return [
-        f"{moment(one.at)}  {one.action}"
+        f"{utc_time(one.at)}  {one.action}"
         + (f": {one.text}" if one.text else "")
         + (f" → {one.effect}" if one.effect else "")
         for one in run.interventions
@@ -69,5 +70,5 @@ def _lessons(run: Execution) -> list[str]:
     learning = run.learning
     if learning is None:
         return []
-    told = [f"{lesson.type.value}: {lesson.content}" for lesson in learning.lessons]
-    return told + [line for line in (learning.skipped, learning.error) if line]
+    lessons = [f"{lesson.type.value}: {lesson.content}" for lesson in learning.lessons]
+    return lessons + [line for line in (learning.skipped, learning.error) if line]

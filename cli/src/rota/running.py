@@ -1,4 +1,4 @@
-"""Running a command's asynchronous work, so that Ctrl+C and SIGTERM end it tidily."""
+"""Running a command's coroutine, with a clean end on Ctrl+C and SIGTERM."""
 
 import asyncio
 import signal
@@ -12,12 +12,12 @@ T = TypeVar("T")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """The result of `work`. The first SIGINT or SIGTERM cancels it and lets it clean up; then KeyboardInterrupt."""
+    """The result of `work`. The first SIGINT or SIGTERM cancels it; KeyboardInterrupt once it has cleaned up."""
     return asyncio.run(_until_signalled(work))
 
 
 def with_api(use: Callable[[Api], Awaitable[T]], *, admin: bool = False) -> T:
-    """What `use` makes of the API that the context speaks of, with the team's key or the administrator's."""
+    """The result of `use` for the API of the context, with the team's key or the administrator's."""
     given = context.load()
     given.need("url", "admin_key") if admin else given.need("url", "team", "api_key")
 
@@ -34,7 +34,7 @@ async def _until_signalled(work: Coroutine[Any, Any, T]) -> T:
 
     def end(which: signal.Signals) -> None:
         signals.append(which)
-        if len(signals) == 1:  # a second one must not break off the cleaning up: it ends by itself, in bounded time
+        if len(signals) == 1:  # a second one must not interrupt the cleanup, which ends in bounded time
             task.cancel()
 
     for which in (signal.SIGINT, signal.SIGTERM):

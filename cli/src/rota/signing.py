@@ -1,4 +1,4 @@
-"""An event as its sender posts it, with the headers that prove who sent it: for each scheme that a source may have."""
+"""Signed webhook requests, in each scheme that a source may have."""
 
 import base64
 import binascii
@@ -12,19 +12,19 @@ from typing import Any
 from rota.errors import CliError
 from rota_contracts.sources import SIGNATURE_HEADER, Scheme
 
-Posted = tuple[bytes, dict[str, str]]
+Request = tuple[bytes, dict[str, str]]
 
 
 @dataclass(frozen=True)
 class Signer:
-    """Signs as senders of this scheme do. `header` is where the scheme hmac has its signature."""
+    """Signs requests in one scheme. `header` holds the signature of the scheme hmac."""
 
     scheme: Scheme
     secret: str
     header: str = SIGNATURE_HEADER
 
-    def event(self, *, message_id: str, at: datetime, type: str, data: dict[str, Any]) -> Posted:
-        """The body and the headers of an event. CliError when the secret isn't one."""
+    def event(self, *, message_id: str, at: datetime, type: str, data: dict[str, Any]) -> Request:
+        """The body and the headers of an event. CliError when the secret is invalid."""
         named: dict[str, str] = {}
         match self.scheme:
             case Scheme.GITHUB:
@@ -36,11 +36,11 @@ class Signer:
                 body = {"type": "event_callback", "event_id": message_id, "event": {"type": type, **data}}
             case _:
                 body = {"type": type, "timestamp": at.isoformat(), "data": data}
-        raw, headers = self.posted(body, message_id=message_id, at=at)
+        raw, headers = self.request(body, message_id=message_id, at=at)
         return raw, headers | named
 
-    def posted(self, body: dict[str, Any], *, message_id: str, at: datetime) -> Posted:
-        """Any body, signed. CliError when the secret isn't one."""
+    def request(self, body: dict[str, Any], *, message_id: str, at: datetime) -> Request:
+        """Any body, signed. CliError when the secret is invalid."""
         raw = json.dumps(body).encode()
         return raw, {"content-type": "application/json"} | self._proof(raw, message_id, str(int(at.timestamp())))
 
@@ -48,8 +48,8 @@ class Signer:
         match self.scheme:
             case Scheme.STANDARD:
                 signature = _mac(_decoded(self.secret), f"{message_id}.{at}.".encode() + raw).digest()
-                shown = f"v1,{base64.b64encode(signature).decode()}"
-                return {"webhook-id": message_id, "webhook-timestamp": at, "webhook-signature": shown}
+                value = f"v1,{base64.b64encode(signature).decode()}"
+                return {"webhook-id": message_id, "webhook-timestamp": at, "webhook-signature": value}
             case Scheme.GITHUB:
                 return {"x-github-delivery": message_id, "x-hub-signature-256": f"sha256={self._hex(raw)}"}
             case Scheme.STRIPE:
@@ -66,8 +66,8 @@ class Signer:
         return _mac(self.secret.encode(), content).hexdigest()
 
 
-def signed_event(secret: str, *, message_id: str, at: datetime, type: str, data: dict[str, Any]) -> Posted:
-    """As Standard Webhooks sign it: the body and the headers. CliError when the secret isn't one."""
+def signed_event(secret: str, *, message_id: str, at: datetime, type: str, data: dict[str, Any]) -> Request:
+    """The body and the headers of an event in Standard Webhooks. CliError when the secret is invalid."""
     return Signer(Scheme.STANDARD, secret).event(message_id=message_id, at=at, type=type, data=data)
 
 
@@ -79,13 +79,11 @@ def _decoded(secret: str) -> bytes:
     try:
         key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise _no_secret(str(error)) from error
+        raise _invalid_secret(str(error)) from error
     if not key:
-        raise _no_secret("there is nothing after whsec_")
+        raise _invalid_secret("nothing follows whsec_")
     return key
 
 
-def _no_secret(why: str) -> CliError:
-    return CliError(
-        f"expected a signing secret like whsec_ and base64: {why}", hint="look at what the source was added with"
-    )
+def _invalid_secret(reason: str) -> CliError:
+    return CliError(f"expected a signing secret like whsec_ and base64: {reason}", hint="use the secret of the source")

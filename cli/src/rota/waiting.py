@@ -1,4 +1,4 @@
-"""Waiting for a run to be over, by asking for it."""
+"""Waiting for the end of a run, by polling."""
 
 import asyncio
 import time
@@ -11,34 +11,34 @@ POLL_S = 0.3
 NOT_FOUND = 404
 
 
-async def until_over(api: Api, woken: Json, *, timeout: float) -> Json:
-    """The execution that a trigger started, once it has ended. `woken` holds its `execution_id`, and its `trigger_id`
-    unless it was under way already.
+async def until_finished(api: Api, started: Json, *, timeout: float) -> Json:
+    """The execution that a trigger started, once it has finished. `started` holds its `execution_id`, and its
+    `trigger_id` unless the execution was already running.
 
-    CliError when the trigger was rejected, and after `timeout` seconds, with how far it has come.
+    CliError when the trigger was rejected, and after `timeout` seconds, with the execution's state.
     """
-    deadline, seen = time.monotonic() + timeout, "not taken up yet"
+    deadline, seen = time.monotonic() + timeout, "not started yet"
     while time.monotonic() < deadline:
-        found = await _find(api, woken)
+        found = await _find(api, started)
         if found is not None:
             if ExecStatus(found["status"]).over:
                 return found
             seen = f"{found['status']} in phase {found['phase']}"
         await asyncio.sleep(POLL_S)
     raise CliError(
-        f"expected execution {woken['execution_id']} to end within {timeout:g} s: it is {seen}",
-        hint=f"`rota executions show {woken['execution_id']}` and `rota dead list` tell more",
+        f"expected execution {started['execution_id']} to finish within {timeout:g} s: it is {seen}",
+        hint=f"`rota executions show {started['execution_id']}` and `rota dead list` show more",
     )
 
 
-async def _find(api: Api, woken: Json) -> Json | None:
-    """None while it stands in the queue."""
+async def _find(api: Api, started: Json) -> Json | None:
+    """None while it is queued."""
     try:
-        return await api.execution(woken["execution_id"])
+        return await api.execution(started["execution_id"])
     except ApiError as error:
-        if error.status != NOT_FOUND or "trigger_id" not in woken:
+        if error.status != NOT_FOUND or "trigger_id" not in started:
             raise
-    trigger = await api.trigger_state(woken["trigger_id"])
+    trigger = await api.trigger_state(started["trigger_id"])
     if trigger["state"] == TriggerState.REJECTED:
-        raise CliError(f"the trigger was rejected: {trigger['message']}", hint="see the robot's triggers and quota")
+        raise CliError(f"the trigger was rejected: {trigger['message']}", hint="check the robot's triggers and quota")
     return None

@@ -1,4 +1,4 @@
-"""The map: every channel of the system is one line here. Who sends, who reads, which stream keeps it."""
+"""The catalog: every channel with its publishers, consumers and stream, and every question, one line each."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -34,13 +34,13 @@ A = TypeVar("A", bound=Part)
 ROOT = "rota.v1"
 ANYONE = "anyone"
 FEED = "DELIVERIES"
-"""The stream that outside subscribers read."""
+"""The stream that programs outside read."""
 SERVICES = ("trigger-gateway", "scheduler", "executor", "validator", "delivery-center", "learner", "memory")
 
 
 @dataclass(frozen=True)
 class Channel(Generic[P]):
-    """A fact: `rota.v1.<noun>.<past-tense verb>.<team>.<member>`. `stream` is None for plain publishes."""
+    """A fact: `rota.v1.<noun>.<past-tense verb>.<team>.<member>`. `stream` is None if it is not stored."""
 
     name: str
     payload: type[P]
@@ -55,12 +55,12 @@ class Channel(Generic[P]):
 
     @property
     def sequenced(self) -> bool:
-        """Is it part of the feed, whose facts are counted subject by subject?"""
+        """True for the feed, whose facts are numbered by subject."""
         return self.stream == FEED
 
     @property
     def pattern(self) -> str:
-        """What a consumer filters by."""
+        """The filter subject of its consumers."""
         return f"{self.type}.*.*"
 
     @property
@@ -181,10 +181,10 @@ FORGET          = question("forget",          memory.Forget,            memory.F
 
 
 def process_subject(team: str, name: str) -> str:
-    """Where a process of a team is answered, by anyone: `rota.v1.process.<team>.<name>`, dots allowed in the name."""
+    """The subject of a team's process: `rota.v1.process.<team>.<name>`; the name may hold dots."""
     return f"{ROOT}.process.{team}.{name}"
 
 
 def dead_subject(subject: str) -> str:
-    """Where a message of this subject is buried."""
+    """The subject of dead letters from this subject."""
     return f"{ROOT}.dead.{subject}"

@@ -1,4 +1,4 @@
-"""CloudEvents 1.0 in binary mode: `ce-*` headers say what a message is, its body is the payload's JSON."""
+"""The envelope: CloudEvents 1.0 in binary mode, with `ce-*` headers and the payload as JSON in the body."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ MSG_ID = "Nats-Msg-Id"
 TRACEPARENT = "traceparent"
 SEQUENCE = "ce-sequence"
 SEQUENCE_DIGITS = 20
-"""CloudEvents want sequences that sort as text."""
+"""Zero-padded, as CloudEvents sequences must sort as text."""
 CONTENT_TYPE = "application/json"
 
 
 class EnvelopeError(ValueError):
-    """The headers are not those of a CloudEvent of ours."""
+    """The headers are not those of an event of Rota."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Event(Generic[P_co]):
     sequence: int | None = None
 
     def headers(self) -> dict[str, str]:
-        """The message's headers; `Nats-Msg-Id` equals the id unless somebody sends it again on purpose."""
+        """The message's headers. `Nats-Msg-Id` equals the id, except in messages that are resent on purpose."""
         headers = {
             "ce-specversion": "1.0",
             "ce-id": self.id,
@@ -61,7 +61,7 @@ class Event(Generic[P_co]):
 
 
 def parse_event(payload: type[P_co], headers: Mapping[str, str] | None, body: bytes, *, expected: str) -> Event[P_co]:
-    """The event in a message.
+    """Parse a message.
 
     Raises EnvelopeError when a header is missing or the type is not `expected`, and pydantic's ValidationError
     when the body is not a `payload`.

@@ -1,19 +1,19 @@
-"""What programs outside may hear, and how a named subscriber of a team reads the feed (F8, F22).
+"""The feed: the facts that programs outside receive, and the durable consumers of a team's feed clients.
 
-A team's programs are in a NATS account of their own. They hear the team's facts as they pass, and each named subscriber
-reads the stream of deliveries through a durable consumer that was made for it. With any client of NATS: an API prefix
-for JetStream, the stream's and the consumer's name are all it needs.
+A team's programs connect to a NATS account of their own. They receive the team's public facts as they are published,
+and each named feed client reads the stream of deliveries through a durable consumer of its own. Any NATS client can: it
+needs the API prefix of JetStream, and the names of the stream and of the consumer.
 """
 
 from rota_contracts.catalog import ANYONE, CHANNELS, FEED, ROOT, Channel
 from rota_contracts.model import Payload
 
 API_PREFIX = "rota.js"
-"""Under this prefix a team's account reaches its own consumers, and nothing else of JetStream."""
+"""The prefix under which a team's account reaches its own consumers, and nothing else of JetStream."""
 
 
 def public_channels() -> list[Channel[Payload]]:
-    """What a team may hear of its own robots."""
+    """The channels that a team's programs may subscribe to."""
     return [channel for channel in CHANNELS.values() if ANYONE in channel.consumers]
 
 
@@ -24,21 +24,21 @@ def team_subjects(team: str) -> list[str]:
 
 
 def feed_subject(team: str) -> str:
-    """What a team's subscriber reads of the stream: all its deliveries."""
+    """The filter subject of a team's feed clients: all its deliveries."""
     return f"{ROOT}.delivery.*.{team}.*"
 
 
-def subscriber_durable(team: str, name: str) -> str:
-    """The consumer of a named subscriber in the stream of the feed. Neither name can hold `=`."""
+def feed_durable(team: str, name: str) -> str:
+    """The name of a feed client's consumer. Neither name can hold `=`."""
     return f"{team}={name}"
 
 
 def consumer_api(team: str, name: str) -> list[str]:
-    """What a subscriber's programs ask JetStream, without the prefix: its consumer's state, the next messages."""
-    durable = subscriber_durable(team, name)
+    """The JetStream requests of a feed client, without the prefix: the consumer's state, the next messages."""
+    durable = feed_durable(team, name)
     return [f"CONSUMER.INFO.{FEED}.{durable}", f"CONSUMER.MSG.NEXT.{FEED}.{durable}"]
 
 
 def ack_subject(team: str, name: str) -> str:
-    """Where its programs acknowledge."""
-    return f"$JS.ACK.{FEED}.{subscriber_durable(team, name)}.>"
+    """The subject on which a feed client acknowledges."""
+    return f"$JS.ACK.{FEED}.{feed_durable(team, name)}.>"

@@ -1,4 +1,4 @@
-"""Derived ids: doing a thing twice makes the same id twice, so the second can be recognised and dropped."""
+"""Derived ids: the same cause gives the same id, so that duplicates are recognised."""
 
 import json
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ _json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 def derived_id(*parts: str | int | datetime) -> str:
     """A UUID (text form) that depends on `parts` alone.
 
-    The parts are joined as a JSON array, so ("a", "b_c") and ("a_b", "c") can't meet. Instants count as UTC; one
+    The parts are joined as a JSON array, so ("a", "b_c") and ("a_b", "c") differ. Instants count as UTC; one
     without an offset raises ValueError, because every machine would read it in its own zone.
     """
     plain = [_instant(part) if isinstance(part, datetime) else part for part in parts]
@@ -29,20 +29,20 @@ def _instant(moment: datetime) -> str:
 
 
 def event_trigger_id(team: str, source: str, sender_id: str, member: str) -> str:
-    """The trigger that one event of a source is for one robot; `sender_id` is the sender's own id of it."""
+    """The id of the trigger of one event for one robot; `sender_id` is the sender's id of the event."""
     return derived_id("trigger", team, source, sender_id, member)
 
 
 def clock_trigger_id(team: str, member: str, scheduled_at: datetime) -> str:
-    """The trigger that a robot's clock is at this instant, whoever finds it due and however often."""
+    """The id of the trigger of a robot's clock at this instant."""
     return derived_id("trigger", team, member, scheduled_at)
 
 
 def execution_id(trigger_id: str) -> str:
-    """The execution that a trigger starts: one trigger, one execution, however often it arrives."""
+    """The id of the execution of a trigger: one for each trigger."""
     return derived_id("execution", trigger_id)
 
 
 def fact_id(cause: str, subject: str, step: str = "") -> str:
-    """The id of the fact that follows from `cause` on `subject`; `step` tells several of one cause apart."""
+    """The id of the fact that `cause` has on `subject`; `step` distinguishes several of one cause."""
     return derived_id("fact", cause, subject, step)

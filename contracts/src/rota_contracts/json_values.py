@@ -1,4 +1,4 @@
-"""JSON values: when two are equal, what lies at a path, and how a value is named to people and models."""
+"""JSON values: equality, access by path, and short texts of values for people and models."""
 
 import json
 import re
@@ -19,15 +19,15 @@ SHOWN = 200
 
 
 class _Nothing:
-    """Told apart from null, which is a value."""
+    """Distinct from null, which is a value."""
 
 
 MISSING = _Nothing()
-"""What lies at a path that leads nowhere."""
+"""The result for a path that leads nowhere."""
 
 
 def same(one: Json, other: Json) -> bool:
-    """JSON equality (DEC-25): 42 equals 42.0, true never equals 1, the order of keys doesn't matter."""
+    """JSON equality: 42 equals 42.0, true never equals 1, the order of keys doesn't matter."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):
@@ -38,7 +38,7 @@ def same(one: Json, other: Json) -> bool:
 
 
 def at(value: Json, path: str) -> Json:
-    """What lies at a path like `data.items[0].name`, or MISSING. Raises ValueError for a path that isn't one.
+    """The value at a path like `data.items[0].name`, or MISSING. Raises ValueError for an invalid path.
 
     A leading `$` is the value itself; a key with dots or brackets in it is quoted: `data["a.b"]`.
     """
@@ -85,7 +85,7 @@ def compact(value: Json) -> str:
 
 
 def shown(value: Json) -> str:
-    """A value's beginning as JSON, for people and models."""
+    """The value as JSON, truncated, for people and models."""
     if value is MISSING:
         return "nothing"
     if isinstance(value, str) and len(value) > SHOWN:

@@ -1,4 +1,4 @@
-"""The two base classes of everything that travels: parts, and payloads that have a subject of their own."""
+"""The base classes of all messages: parts, and payloads, which have a subject of their own."""
 
 from typing import Annotated, Any
 
@@ -9,21 +9,24 @@ NAME_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 """A team's or a member's name: it is a token of a NATS subject, so no dots, spaces or wildcards."""
 
+ALL = "_all_"
+"""In place of a team's or a member's name: a fact that concerns no single one."""
+
 Instant = AwareDatetime
-"""A point in time; one without an offset is refused, because nobody could say when it is."""
+"""A point in time, with an offset."""
 
 Json = Any
 """Any JSON value."""
 
 
 class Part(BaseModel):
-    """A piece of a payload. Frozen; a reader ignores fields it doesn't know yet (version 1 may grow)."""
+    """A part of a payload. Frozen; a reader ignores fields that it does not know, as version 1 may grow."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class Payload(Part):
-    """The body of one message of the bus. Each says whose it is: its subject ends in `<team_id>.<member_id>`."""
+    """The body of a message of the bus. Its subject ends in `<team_id>.<member_id>`."""
 
     team_id: Name
     member_id: Name

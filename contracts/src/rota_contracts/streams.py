@@ -9,20 +9,20 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 MIB = 1024 * 1024
 
 ROBOTS_BUCKET = "robots"
-"""KV: `<team>.<member>` → the robot's definition (rota_contracts.robots.robot.Robot)."""
+"""Key-value bucket: `<team>.<member>` → the robot's definition (rota_contracts.robots.robot.Robot)."""
 
 OUTPUTS_BUCKET = "outputs"
-"""Object store: outputs over 256 KB (rota_contracts.messages.text.BlobRef)."""
+"""Object store: texts over 256 KB (rota_contracts.messages.text.BlobRef)."""
 
 ATTACHMENTS_BUCKET = "attachments"
-"""Object store: files that go with results (rota_contracts.messages.attachment)."""
+"""Object store: attachments of results (rota_contracts.messages.attachment)."""
 
 ATTACHMENTS_KEPT_S = 90 * DAY
 
 
 @dataclass(frozen=True)
 class Stream:
-    """`max_age` and `duplicate_window` in seconds. Every stream refuses new messages when full, rather than lose old ones."""
+    """`max_age` and `duplicate_window` in seconds. A full stream rejects new messages and keeps the old ones."""
 
     name: str
     subjects: tuple[str, ...]
@@ -34,7 +34,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Consumer:
-    """A durable pull consumer. `ack_wait` in seconds: how long a silent worker keeps a message."""
+    """A durable pull consumer. `ack_wait` in seconds: a message without a sign of life is redelivered after it."""
 
     stream: str
     durable: str

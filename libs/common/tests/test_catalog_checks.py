@@ -20,7 +20,7 @@ NOWHERE = "nats://127.0.0.1:9"
 async def nothing(_: object) -> None: ...
 
 
-def test_a_channel_of_others_can_not_be_listened_to() -> None:
+def test_a_channel_of_others_can_not_be_consumed() -> None:
     router = Router()
     router.consume(catalog.TRIGGER_RECEIVED)(nothing)
     with pytest.raises(ValueError, match=r"executor is not a consumer of rota\.v1\.trigger\.received"):

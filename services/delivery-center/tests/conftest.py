@@ -1,4 +1,4 @@
-"""A robot, a request and a parcel, as tests want them; a clock that a test sets."""
+"""Robots, requests and outgoing messages of tests; the use cases over adapters in memory, with a clock to set."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -9,13 +9,13 @@ import pytest
 
 from delivery_center.adapters.in_memory import (
     InlineTexts,
-    InMemoryDeliveries,
     InMemoryFeedPublisher,
     InMemoryFiles,
     InMemoryRobots,
     ScriptedChannel,
     ScriptedExecutions,
 )
+from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
 from delivery_center.adapters.in_memory_targets import InMemoryTargetEvents, InMemoryTargets
 from delivery_center.attempts.attempt_targets import AttemptTargets
 from delivery_center.attempts.check_permission import CheckPermission
@@ -24,9 +24,11 @@ from delivery_center.attempts.deliver import Deliver
 from delivery_center.attempts.paused_executions import PausedExecutions
 from delivery_center.attempts.retry import Finish, Retry
 from delivery_center.attempts.stop_retries import StopRetries
-from delivery_center.domain.delivery import Delivery, RetryPolicy
-from delivery_center.ports import Deliveries, OutgoingMessage
+from delivery_center.domain.delivery import Delivery
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from delivery_center.domain.retry_policy import RetryPolicy
 from delivery_center.targets.circuit_breakers import CircuitBreakers
+from rota_contracts.envelope import Event
 from rota_contracts.messages.control import ControlGivenV1
 from rota_contracts.messages.delivery import (
     ChannelResult,
@@ -35,6 +37,7 @@ from rota_contracts.messages.delivery import (
     DeliveryRequestedV1,
     DeliveryType,
 )
+from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import TriggerType
 from rota_contracts.robots.robot import Robot
@@ -55,7 +58,7 @@ def make_request(**fields: Any) -> DeliveryRequestedV1:
     return DeliveryRequestedV1.model_validate(given | fields)
 
 
-def make_parcel(**fields: Any) -> OutgoingMessage:
+def make_outgoing(**fields: Any) -> OutgoingMessage:
     given: dict[str, Any] = {
         "delivery_id": "d1",
         "request_id": "r1",
@@ -70,47 +73,58 @@ def make_parcel(**fields: Any) -> OutgoingMessage:
 
 
 class Harness:
-    """The use cases over fakes. `now` is the time; `channels` are scripted."""
+    """The use cases over adapters in memory. `now` is the time; `channels` are scripted."""
 
-    def __init__(self, *robots: Robot, deliveries: Deliveries | None = None, timeout: float = 1) -> None:
+    def __init__(self, *robots: Robot, deliveries: InMemoryDeliveries | None = None, timeout: float = 1) -> None:
         self.now = NOON
         self.deliveries = deliveries or InMemoryDeliveries()
-        self.robots, self.publisher, self.texts = InMemoryRobots(*robots), InMemoryFeedPublisher(), InlineTexts()
+        self.targets = InMemoryTargets(self.deliveries)
+        self.robots = InMemoryRobots(*robots)
+        self.texts = InlineTexts()
         self.files = InMemoryFiles()
         self.channels = {kind: ScriptedChannel() for kind in DeliveryType}
         self.recording = ScriptedChannel()
-        self.executions, self.paused = ScriptedExecutions(), PausedExecutions()
-        self.targets, self.target_events = InMemoryTargets(), InMemoryTargetEvents()
+        self.executions = ScriptedExecutions()
+        self.publisher = InMemoryFeedPublisher()
+        self.target_events = InMemoryTargetEvents()
+        self.paused = PausedExecutions()
         self.breakers = self.replica()
-        leave = CheckPermission(self.executions, self.paused)
-        attempt = AttemptTargets(
+        stores: dict[str, Any] = {"deliveries": self.deliveries, "clock": self.clock}
+        attempts: dict[str, Any] = {
+            "robots": self.robots,
+            "check_permission": CheckPermission(executions=self.executions, paused=self.paused),
+            "attempt": self._attempt(timeout),
+        }
+        finish = Finish(deliveries=self.deliveries, publisher=self.publisher)
+        self._deliver = Deliver(**stores, **attempts, publisher=self.publisher)
+        self.retry = Retry(**stores, **attempts, finish=finish, lease=LEASE)
+        self._stop_retries = StopRetries(**stores, finish=finish, lease=LEASE)
+
+    def _attempt(self, timeout: float) -> AttemptTargets:
+        return AttemptTargets(
             channels=self.channels,
             recording=self.recording,
             texts=self.texts,
             files=self.files,
             paused=self.paused,
             breakers=self.breakers,
-            limits=ConcurrencyLimits(8, patience=0.05),
+            limits=ConcurrencyLimits(8, max_wait=0.05),
             clock=self.clock,
-            retry_policy=RetryPolicy((5, 30), Random(7)),
+            policy=RetryPolicy((5, 30), Random(7)),
             timeout=timeout,
         )
-        self.deliver = Deliver(self.deliveries, self.robots, leave, attempt, self.publisher, self.clock)
-        finish = Finish(self.deliveries, self.publisher)
-        self.retry = Retry(self.deliveries, self.robots, leave, attempt, finish, self.clock, LEASE)
-        self.stop_retries = StopRetries(self.deliveries, finish, self.clock, LEASE)
 
     def clock(self) -> datetime:
         return self.now
 
     def replica(self) -> CircuitBreakers:
-        """What one replica knows of the targets."""
+        """The circuit breakers of one replica."""
         return CircuitBreakers(
-            self.targets,
-            self.target_events,
+            store=self.targets,
+            events=self.target_events,
             clock=self.clock,
             random=Random(7),
-            patience=timedelta(days=5),
+            disable_after=timedelta(days=5),
             probe_for=timedelta(seconds=12),
         )
 
@@ -121,14 +135,24 @@ class Harness:
     def pass_time(self, **amount: float) -> None:
         self.now += timedelta(**amount)
 
+    async def deliver(self, request: DeliveryRequestedV1, *, at: datetime | None = None, trace: str = "") -> None:
+        """Handle a request that was published `at`."""
+        event = Event("f1", "delivery.requested", "executor", at or self.now, request, traceparent=trace)
+        await self._deliver(event)
+
+    async def stop_retries(self, team: str, member: str) -> None:
+        """Handle the deletion of a robot."""
+        deleted = RobotDeletedV1(team_id=team, member_id=member, rev=2)
+        await self._stop_retries(Event("f2", "robot.deleted", "trigger-gateway", self.now, deleted))
+
     async def send(self, *numbers: int) -> list[ChannelResult]:
-        """Requests r<number>, and how their first targets fared at first."""
+        """Deliver requests r<number>; returns the first results of their first targets."""
         for number in numbers:
             await self.deliver(make_request(request_id=f"r{number}"))
         return [accepted.result.results[0] for accepted in self.published("delivery.accepted")[-len(numbers) :]]
 
     async def retry_what_is_due(self) -> int:
-        """How many deliveries were due."""
+        """The number of deliveries that were due."""
         count = 0
         while (delivery := await self.retry.claim()) is not None:
             await self.retry(delivery)
@@ -136,10 +160,11 @@ class Harness:
         return count
 
     def control(self, action: str, *execution_ids: str, reason: str = "") -> None:
-        """As the executors say it to all."""
+        """A signal of an executor."""
         owner = {"team_id": "acme", "member_id": "_all_"}
         given = {"action": action, "execution_ids": execution_ids or ["e1"], "reason": reason, "at": self.now}
-        self.paused.hear(ControlGivenV1.model_validate(owner | given))
+        signal = ControlGivenV1.model_validate(owner | given)
+        self.paused.apply(Event("f3", "control.given", "executor", self.now, signal))
 
     async def stored(self) -> Delivery:
         found = await self.deliveries.find("r1")
@@ -163,7 +188,7 @@ def request_for() -> Callable[..., DeliveryRequestedV1]:
 
 @pytest.fixture
 def outgoing() -> Callable[..., OutgoingMessage]:
-    return make_parcel
+    return make_outgoing
 
 
 @pytest.fixture

@@ -1,17 +1,18 @@
-"""How a delivery has fared, as it is read."""
+"""A delivery as it is read."""
 
 from datetime import timedelta
 from typing import Any
 
-from delivery_center.delivery_log.read_delivery import read_delivery
+from delivery_center.delivery_log.read_delivery import ReadDelivery
 from delivery_center.ports import Rejected, TransientReply
-from rota_contracts.messages.delivery import DeliveryPermission, DeliveryReply, Permission, ReadDelivery
+from rota_contracts.messages.delivery import DeliveryPermission, DeliveryReply, Permission
+from rota_contracts.messages.delivery import ReadDelivery as Question
 
 TWO_HOOKS = {"preferences": {"webhook": {"targets": [{"url": "https://a.example/1"}, {"url": "https://a.example/2"}]}}}
 
 
 async def read(harness: Any, team: str = "acme", execution_id: str = "e1") -> DeliveryReply:
-    return await read_delivery(ReadDelivery(team_id=team, execution_id=execution_id), harness.deliveries)
+    return await ReadDelivery(harness.deliveries)(Question(team_id=team, execution_id=execution_id))
 
 
 async def test_every_target_is_shown_with_its_attempts_and_the_next(
@@ -58,10 +59,10 @@ async def test_a_delivery_is_read_by_its_own_id_and_only_by_its_team(
     harness = new_harness(robot(TWO_HOOKS))
     harness.webhook.script = [Rejected("answered 410", details={"status": 410, "body": "gone"})]
     await harness.deliver(request_for())
-    found = await read_delivery(ReadDelivery(team_id="acme", request_id="r1"), harness.deliveries)
+    found = await ReadDelivery(harness.deliveries)(Question(team_id="acme", request_id="r1"))
     assert (found.request_id, found.summary, found.replay_of) == ("r1", "All done.", None)
     assert found.context == request_for().context
     assert found.targets[0].attempts[0].details == {"status": 410, "body": "gone"}
     for team, request_id in (("other", "r1"), ("acme", "r2")):
-        nothing = await read_delivery(ReadDelivery(team_id=team, request_id=request_id), harness.deliveries)
+        nothing = await ReadDelivery(harness.deliveries)(Question(team_id=team, request_id=request_id))
         assert nothing == DeliveryReply()

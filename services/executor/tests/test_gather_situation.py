@@ -16,7 +16,7 @@ from executor.domain.outcomes import Outcome, Recalled
 from executor.domain.run import Run, Situation
 from executor.domain.steps import AskAgent, RecallLessons, Step, describe
 from executor.steps.gather_situation import ASK_TIMEOUT_S, GatherSituation
-from rota_common.bus.rpc import Unanswered
+from rota_common.bus.rpc import NoReply
 from rota_common.errors import Permanent
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
 from rota_contracts import catalog
@@ -38,7 +38,7 @@ class Scheduler:
 
     def __init__(self, *away: catalog.Question[Any, Any], error: Exception | None = None) -> None:
         self.asked = list[tuple[Part, float | None]]()
-        self._away, self._error = away, error or Unanswered("scheduler isn't there")
+        self._away, self._error = away, error or NoReply("scheduler isn't there")
 
     async def __call__(self, question: Any, request: Part, *, timeout: float | None = None) -> Part:
         self.asked.append((request, timeout))
@@ -76,7 +76,7 @@ async def test_what_has_begun_and_what_has_ended_is_in_the_robots_own_store() ->
     assert around.happened == "- Monday 2026-03-02 11:59, completed: task.add: Look at Globex"
 
 
-@pytest.mark.parametrize("error", [Unanswered("scheduler isn't there"), Permanent("scheduler isn't there")])
+@pytest.mark.parametrize("error", [NoReply("scheduler isn't there"), Permanent("scheduler isn't there")])
 async def test_what_the_scheduler_does_not_say_is_left_out_and_that_is_said(error: Exception) -> None:  # EX-11
     around = await looked(new_run("clock"), scheduler=Scheduler(catalog.LIST_PLANS, error=error))
     assert ("Call Globex" in around.pending, "Initech" in around.pending) == (False, True)

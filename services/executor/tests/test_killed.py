@@ -181,6 +181,7 @@ async def test_a_promised_result_is_never_lost(number: int, made: bool, fast: bo
 
 
 @pytest.mark.parametrize("fast", [False, True], ids=["slow", "faster than its promise"])
+# F1
 @pytest.mark.parametrize("made", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("number", range(1, WRITES + 1))
 async def test_a_call_that_may_not_be_made_again_is_made_once(number: int, made: bool, fast: bool) -> None:  # F9 TG-01

@@ -32,7 +32,7 @@ from executor.domain.steps import (
     RunTurn,
 )
 from executor.steps.merge_goals import MergeGoals
-from rota_common.bus.rpc import Unanswered
+from rota_common.bus.rpc import NoReply
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
 from rota_contracts.messages.execution import ExecStatus, Goals
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, MergeReply, Waiting, WaitingPage
@@ -65,7 +65,7 @@ class Others:
             case MergeInto():
                 if self.lost:
                     self.lost -= 1
-                    raise Unanswered("no answer")
+                    raise NoReply("no answer")
                 return self.merged
         raise AssertionError(question)
 
@@ -116,7 +116,7 @@ async def test_the_learner_is_told_what_is_under_way() -> None:  # SC-13
 
 async def test_without_the_scheduler_the_learner_is_asked_all_the_same() -> None:  # SC-13
     team = Team()
-    team.others.waiting = Unanswered("nobody is there")
+    team.others.waiting = NoReply("nobody is there")
     outcome = await team.merging.compare(comparing(), Goals(content="Sell"))
     assert outcome == GoalsCompared(MERGE, queued=False)
 
@@ -188,7 +188,7 @@ async def test_goals_for_a_run_that_waits_for_its_slot_go_to_the_scheduler() -> 
     run = with_outcome(comparing(), await team.merging.compare(comparing(), Goals(content="Sell")))
     assert run.merging is not None
     team.others.lost = 1
-    with pytest.raises(Unanswered):
+    with pytest.raises(NoReply):
         await team.merging.give(run, run.merging)
     assert await team.merging.give(run, run.merging) == GoalsGiven("q1", done=True)
     first, again = [request for request in team.others.asked if isinstance(request, MergeInto)]

@@ -44,7 +44,7 @@ def asked(run: Run, phase: Phase, texts: dict[str, str] | None = None) -> tuple[
 
 
 @pytest.mark.parametrize("path", sorted(BUILT_IN.glob("*.md")), ids=lambda path: path.stem)
-def test_who_the_robot_is_stands_in_every_prompt(path: Path) -> None:  # EX-28
+def test_who_the_robot_is_stands_in_every_prompt(path: Path) -> None:  # EX-28, CL-03
     agent = AGENTS.find(path.stem)
     assert agent is not None
     text = system(agent, path.stem, ROBOT, locale="de-DE").text()

@@ -1,4 +1,4 @@
-"""A dispatcher with its surroundings in memory, for tests that watch what it writes and tells."""
+"""A dispatcher over adapters in memory, for tests of what it writes and publishes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -16,12 +16,13 @@ from rota_contracts.model import Payload
 from rota_contracts.robots.robot import Robot
 from scheduler.adapters.in_memory_plans import InMemoryPlans
 from scheduler.adapters.in_memory_queue import InMemoryCancelRequests, InMemoryQueue
+from scheduler.batch import Batch, StoredTrigger
 from scheduler.cancel_queued import CancelQueued
 from scheduler.change_plans import ChangePlans
-from scheduler.dispatcher import Dispatcher, Pace
+from scheduler.dispatch_signals import DispatchSignals
+from scheduler.dispatcher import Dispatcher, Timeouts
 from scheduler.domain import EntryState, QueueState
 from scheduler.plan import Plan
-from scheduler.ports import Batch, StoredTrigger
 from scheduler.robot_summary import Key, RobotSummary, summary_of
 from scheduler.run_end_effects import RunEndEffects
 from scheduler.start_plans import StartPlans
@@ -44,7 +45,7 @@ class Robots:
 
 
 class PublishedEvents:
-    """What was announced. `away` makes the next announcement fail."""
+    """A publisher that records. `away` makes the next batch fail."""
 
     def __init__(self) -> None:
         self.requested_ids: list[str] = []
@@ -52,7 +53,7 @@ class PublishedEvents:
         self.grants: list[tuple[str, int]] = []
         self.plans: list[tuple[str, str]] = []
         self.rejected: list[tuple[str, RejectReason]] = []
-        self.judged: list[tuple[str, str]] = []
+        self.statuses: list[tuple[str, str]] = []
         self.away = False
 
     async def publish_batch(self, batch: Batch, earlier: Sequence[StoredTrigger]) -> None:
@@ -60,11 +61,11 @@ class PublishedEvents:
             self.away = False
             raise ConnectionError("NATS is away")
         admitted = [each for each in earlier if each.state is EntryState.ADMITTED]
-        fresh = [(each.trigger.trigger_id, each) for each in batch.decided]
-        self.requested_ids += [name for name, each in fresh if each.admitted]
+        new = [(each.trigger.trigger_id, each) for each in batch.decided]
+        self.requested_ids += [name for name, each in new if each.admitted]
         self.requested_ids += [each.trigger.trigger_id for each in admitted]
         self.grants += [(each.trigger.trigger_id, each.parks) for each in admitted if each.parks]
-        refusals = [(name, each.verdict) for name, each in fresh if not each.accepted]
+        refusals = [(name, each.verdict) for name, each in new if not each.accepted]
         refusals += [(each.trigger.trigger_id, each.refusal) for each in earlier if each.refusal]
         self.rejected += [(name, found.reason) for name, found in refusals]  # type: ignore[union-attr]  # all are refusals
 
@@ -72,51 +73,64 @@ class PublishedEvents:
         self.again.append((stored.trigger.trigger_id, again))
 
     async def publish_failed(self, run: ExecutionFinishedV1) -> None:
-        self.judged.append((run.execution_id, "failed"))
+        self.statuses.append((run.execution_id, "failed"))
 
     async def publish_recovered(self, run: ExecutionFinishedV1) -> None:
-        self.judged.append((run.execution_id, "recovered"))
+        self.statuses.append((run.execution_id, "recovered"))
 
     async def publish_plan(self, plan: Plan) -> None:
         self.plans += [(each.fact.plan_id, each.fact.action) for each in plan.unpublished]
 
 
 class Plans(InMemoryPlans):
-    """`looked` is set whenever the dispatcher looks for what is due."""
+    """`checked` is set whenever the dispatcher checks for due items."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.looked = asyncio.Event()
+        self.checked = asyncio.Event()
 
     async def due(self, now: datetime, limit: int) -> list[Plan]:
-        self.looked.set()
+        self.checked.set()
         return await super().due(now, limit)
 
 
 class Harness:
-    """A dispatcher with its surroundings; the lease is judged by a clock that stands still."""
+    """A dispatcher over adapters in memory; the lease is judged by a clock that stands still."""
 
     def __init__(self, *, pool: int = 10, queue: InMemoryQueue | None = None) -> None:
         self.clock = SetClock()
         self.plans = Plans()
         self.queue = queue or InMemoryQueue(lease=60, clock=self.clock, plans=self.plans)
         self.robots, self.published = Robots(), PublishedEvents()
-        withdrawals, robots, published = (
-            InMemoryCancelRequests(self.queue, clock=self.clock),
-            self.robots,
-            self.published,
-        )
-        changing: Any = ChangePlans(self.plans, robots, published, self.clock)  # type: ignore[arg-type]  # stand-ins
-        planned: Any = StartPlans(self.plans, self.queue, changing, robots, self.clock)  # type: ignore[arg-type]  # too
         self.rearmed: list[tuple[str, bool | None]] = []
         self.lost: list[Any] = []
-        after = RunEndEffects(robots, published, self._rearm)  # type: ignore[arg-type]  # stand-ins too
-        ports: Any = (self.queue, withdrawals, planned, robots, published, after, self._reconcile)
         self.pool = pool
-        pace = Pace(lambda: self.pool, LEASE, 60)
-        self.dispatcher = Dispatcher(*ports, owner="first", pace=pace, clock=self.clock)
-        self.change_plan = changing
-        self.withdraw = CancelQueued(withdrawals, self.dispatcher.wake, self.clock, wait=1)
+        self.signals = DispatchSignals()
+        cancel_requests = InMemoryCancelRequests(self.queue, clock=self.clock)
+        publisher: Any = self.published
+        reconcile: Any = self._reconcile
+        self.change_plan = ChangePlans(plans=self.plans, robots=self.robots, publisher=publisher, clock=self.clock)
+        self.dispatcher = Dispatcher(
+            queue=self.queue,
+            cancel_requests=cancel_requests,
+            start_plans=StartPlans(
+                plans=self.plans,
+                queue=self.queue,
+                change_plans=self.change_plan,
+                robots=self.robots,
+                clock=self.clock,
+            ),
+            robots=self.robots,
+            publisher=publisher,
+            effects=RunEndEffects(robots=self.robots, publisher=publisher, rearm=self._rearm),
+            reconcile=reconcile,
+            signals=self.signals,
+            slots=lambda: self.pool,
+            timeouts=Timeouts(lease=LEASE, republish_after=60),
+            owner="first",
+            clock=self.clock,
+        )
+        self.withdraw = CancelQueued(cancel_requests=cancel_requests, wake=self.signals.wake, clock=self.clock, wait=1)
 
     async def _rearm(self, key: Key, execution: str, *, failed: bool | None) -> None:
         self.rearmed.append((execution, failed))
@@ -127,14 +141,14 @@ class Harness:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Harness"]:
-        loop = asyncio.create_task(self._for_ever())
-        await self.dispatcher.has_lease.wait()
+        loop = asyncio.create_task(self._forever())
+        await self.signals.has_lease.wait()
         yield self
         loop.cancel()
         await asyncio.gather(loop, return_exceptions=True)
 
-    async def _for_ever(self) -> None:
-        """As a service supervises its loops."""
+    async def _forever(self) -> None:
+        """Restarts the loop as a service does."""
         while True:
             try:
                 await self.dispatcher.run()

@@ -11,19 +11,8 @@ from rota_contracts.ids import clock_trigger_id, execution_id
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
 from rota_contracts.robots.recurrence import DAEMON_FLOOR, DAEMON_TIMEOUT
-from scheduler.clocks import (
-    AT_ONCE,
-    CHUNK,
-    ON_TIME,
-    ClockState,
-    Due,
-    due,
-    ended,
-    pending,
-    recheck_later,
-    set_clock,
-    trigger_of,
-)
+from scheduler.clock_state import ClockState, end_daemon_run, recheck_daemon, set_clock
+from scheduler.clocks import AT_ONCE, CHUNK, ON_TIME, Due, due, pending, trigger_of
 from scheduler.robot_summary import summary_of
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
@@ -137,9 +126,9 @@ def test_a_daemon_runs_again_after_its_end_and_not_before() -> None:  # SC-05, D
     run = execution_id(clock_trigger_id(TEAM, MEMBER, NOON))
     assert (found.fires, found.after.next_run, found.after.running) == ((NOON,), None, run)
     assert found.after.check_at == NOON + SECOND + DAEMON_TIMEOUT
-    with pytest.raises(ValueError, match="asked after"):
+    with pytest.raises(ValueError, match="a running daemon has none"):
         due(found.after, NOON + HOUR)
-    later = ended(found.after, NOON + HOUR, failed=False)
+    later = end_daemon_run(found.after, NOON + HOUR, failed=False)
     assert (later.next_run, later.check_at, later.running) == (
         NOON + HOUR + DAEMON_FLOOR,
         NOON + HOUR + DAEMON_FLOOR,
@@ -156,20 +145,20 @@ def test_a_daemons_failures_are_counted_until_a_run_completes() -> None:  # DEC-
     at = state(DAEMON, next_run=None, running="e1")
     pauses = []
     for failed in (True, True, None, True, False, True):
-        at = ended(replace(at, running="e1"), NOON, failed=failed)
+        at = end_daemon_run(replace(at, running="e1"), NOON, failed=failed)
         assert at.next_run is not None
         pauses.append((at.next_run - NOON) / SECOND)
     assert pauses == [2, 4, 4, 8, 1, 2]
 
 
 def test_a_daemon_that_was_paused_while_it_ran_does_not_go_on_by_itself() -> None:
-    at = ended(state(DAEMON, next_run=None, check_at=None, running="e1"), NOON, failed=False)
+    at = end_daemon_run(state(DAEMON, next_run=None, check_at=None, running="e1"), NOON, failed=False)
     assert (at.next_run, at.check_at, at.running) == (None, None, None)
 
 
 def test_a_daemon_of_whose_end_nothing_is_heard_is_asked_after_again() -> None:
     at = state(clock_with_timeout("10m"), next_run=None, running="e1", check_at=NOON)
-    assert recheck_later(at, NOON).check_at == NOON + 10 * MINUTE
+    assert recheck_daemon(at, NOON).check_at == NOON + 10 * MINUTE
 
 
 def clock_with_timeout(timeout: str) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from rota_common.testing.samples import MEMBER, SetClock, a_robot, a_trigger
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import RejectReason
 from scheduler.adapters.in_memory_queue import InMemoryQueue
+from scheduler.batch import Batch
 from scheduler.domain import EntryState
-from scheduler.ports import Batch, LeaseLost
+from scheduler.ports import LeaseLost
 
 
 async def test_a_trigger_is_written_then_told_then_answered() -> None:  # TG-05 SC-11
@@ -98,7 +99,7 @@ async def test_a_rejection_that_was_not_told_is_told_by_whoever_dispatches_next(
         harness.published.away = True
         with pytest.raises(ConnectionError):
             await harness.take(RobotDeletedV1(rev=2, **OWNER))
-        await harness.dispatcher.has_lease.wait()
+        await harness.signals.has_lease.wait()
         await harness.take(RobotDeletedV1(rev=2, **OWNER))
     assert harness.published.rejected == [("t2", RejectReason.ROBOT_DELETED)]
     assert await harness.queue.unpublished() == []
@@ -109,7 +110,7 @@ async def test_what_was_written_and_not_told_is_told_by_whoever_dispatches_next(
         harness.published.away = True
         with pytest.raises(ConnectionError):
             await harness.take(a_trigger("t1"))
-        await harness.dispatcher.has_lease.wait()
+        await harness.signals.has_lease.wait()
     assert harness.published.requested_ids == ["t1"]
 
 

@@ -109,7 +109,7 @@ MERIT = (
     Row("of those that came at once, the first that is known", [one("x"), one("y"), one("z")], "x y z"),
 )  # fmt: skip
 
-TOO_LONG = (
+STARVING_AFTER = (
     Row("whoever waited too long goes before a team with fewer running",
         [one("new", team="b", priority=10, type=HUMAN), one("old", priority=1, type=CLOCK, waited=10)], "old new",
         some(3, "a")),
@@ -152,7 +152,7 @@ GOES_ON = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("row", [*ROOM, *TEAMS, *MERIT, *TOO_LONG, *GOES_ON], ids=str)
+@pytest.mark.parametrize("row", [*ROOM, *TEAMS, *MERIT, *STARVING_AFTER, *GOES_ON], ids=str)
 def test_slots_are_given_in_this_order(row: Row) -> None:  # SC-09 SC-10 SC-11
     chosen = pick(queue_state(row.waits, row.runs), pool=row.pool, now=NOON)
     assert " ".join(each.execution_id for each in chosen) == row.order

@@ -85,7 +85,7 @@ def test_after_its_end_nothing_counts(reports: list[Heard], end: int) -> None:
     queue_state = a_board()
     for report in reports[:end]:
         hear(queue_state, report)
-    queue_state.free("e1")
+    queue_state.remove("e1")
     for report in reports[end:]:
         hear(queue_state, report)
     assert queue_state == QueueState()

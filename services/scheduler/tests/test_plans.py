@@ -48,8 +48,8 @@ async def at(harness: Harness, moment: datetime) -> None:
 async def looked(harness: Harness) -> None:
     """The dispatcher has looked for what is due, and dealt with what it found."""
     for _ in range(2):
-        harness.plans.looked.clear()
-        await harness.plans.looked.wait()
+        harness.plans.checked.clear()
+        await harness.plans.checked.wait()
 
 
 async def test_what_is_added_twice_is_planned_once() -> None:  # SC-16
@@ -196,10 +196,10 @@ async def test_what_a_deleted_robot_had_planned_is_removed_at_once() -> None:  #
     harness = Harness()
     for number in range(3):
         await harness.change_plan(word(plan_id=f"p{number}"))
-    await harness.change_plan.drop(TEAM, MEMBER)
+    await harness.change_plan.remove_all(TEAM, MEMBER)
     assert len(await harness.plans.listed(TEAM, MEMBER, 9)) == 3  # it was made anew meanwhile
     harness.robots.kept[MEMBER] = a_robot(deleted=True)
-    await harness.change_plan.drop(TEAM, MEMBER)
+    await harness.change_plan.remove_all(TEAM, MEMBER)
     assert await harness.plans.listed(TEAM, MEMBER, 9) == []
     assert [action for _, action in harness.published.plans] == ["plan.add"] * 3 + ["plan.remove"] * 3
 

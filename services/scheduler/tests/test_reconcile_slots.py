@@ -58,7 +58,7 @@ def queue_state(*entries: tuple[str, EntryState, int]) -> QueueState:
 async def found(state: EntryState, parked: int, /, **knows: Any) -> Payload | None:
     """The report about an entry in this state, from what the executor knows of it."""
     ask = Asked(SlotState(execution_id="e1", **knows))
-    news: Sequence[Any] = await ReconcileSlots(ask, SetClock(), patience=0, timeout=1)(
+    news: Sequence[Any] = await ReconcileSlots(ask=ask, clock=SetClock(), patience=0, timeout=1)(
         queue_state(("e1", state, parked))
     )  # type: ignore[arg-type]  # a stand-in
     assert ask.about == [["e1"]]
@@ -132,7 +132,7 @@ async def test_nobody_is_asked_before_patience_is_at_its_end(monkeypatch: pytest
     seconds = [0.0]
     monkeypatch.setattr("scheduler.reconcile_slots.monotonic", lambda: seconds[0])
     ask = Asked(*(SlotState(execution_id=each, status=ExecStatus.RUNNING) for each in ("e1", "e2")))
-    reconcile = ReconcileSlots(ask, SetClock(), patience=10, timeout=1)  # type: ignore[arg-type]  # a stand-in
+    reconcile = ReconcileSlots(ask=ask, clock=SetClock(), patience=10, timeout=1)  # type: ignore[arg-type]  # a stand-in
     one, both = (
         queue_state(("e1", EntryState.RUNNING, 0)),
         queue_state(("e1", EntryState.RUNNING, 0), ("e2", EntryState.PARKED, 0)),
@@ -148,7 +148,7 @@ async def test_nobody_is_asked_before_patience_is_at_its_end(monkeypatch: pytest
 async def test_no_answer_is_no_report_and_is_asked_for_again(away: Exception) -> None:
     ask = Asked()
     ask.away = away
-    reconcile = ReconcileSlots(ask, SetClock(), patience=0, timeout=1)  # type: ignore[arg-type]  # a stand-in
+    reconcile = ReconcileSlots(ask=ask, clock=SetClock(), patience=0, timeout=1)  # type: ignore[arg-type]  # a stand-in
     running = queue_state(("e1", EntryState.RUNNING, 0))
     assert await reconcile(running) == []
     ask.away = None
@@ -158,5 +158,5 @@ async def test_no_answer_is_no_report_and_is_asked_for_again(away: Exception) ->
 
 async def test_nobody_is_asked_about_nothing() -> None:
     ask = Asked()
-    assert await ReconcileSlots(ask, SetClock(), patience=0, timeout=1)(QueueState()) == []  # type: ignore[arg-type]  # a stand-in
+    assert await ReconcileSlots(ask=ask, clock=SetClock(), patience=0, timeout=1)(QueueState()) == []  # type: ignore[arg-type]  # a stand-in
     assert ask.about == []

@@ -10,8 +10,8 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1
 from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.robots.robot import Robot
+from scheduler.batch import Batch, Decided, StoredTrigger
 from scheduler.domain import EntryState, QueueState, Refusal, consider
-from scheduler.ports import Batch, Decided, StoredTrigger
 from scheduler.robot_summary import Key, RobotSummary, summary_of
 from scheduler.run_end_effects import RunEndEffects
 
@@ -31,7 +31,7 @@ class After:
         self.published: list[tuple[str, str]] = []
         self.moved: list[tuple[str, bool | None]] = []
         self.away = False
-        self.effects = RunEndEffects(self, self, self._rearm)  # type: ignore[arg-type]  # it stands in for all three
+        self.effects = RunEndEffects(robots=self, publisher=self, rearm=self._rearm)  # type: ignore[arg-type]  # it stands in for all three
 
     async def find(self, team: str, member: str, *, rev: int | None = None) -> RobotSummary | None:
         if isinstance(self.robot, Exception):

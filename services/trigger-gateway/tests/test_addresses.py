@@ -4,7 +4,7 @@ import pytest
 from starlette.requests import Request
 
 from rota_common.urls import networks
-from trigger_gateway.http.client_ip import client_address
+from trigger_gateway.http.client_ip import client_ip
 
 PROXIES = "10.0.0.0/8, 2001:db8:ff::/48"
 
@@ -36,4 +36,4 @@ def request(peer: str | None, *forwarded: str) -> Request:
     ],
 )
 def test_the_address_that_counts(peer: str | None, forwarded: tuple[str, ...], trusted: str, address: str) -> None:
-    assert client_address(request(peer, *forwarded), networks(trusted)) == address
+    assert client_ip(request(peer, *forwarded), networks(trusted)) == address

@@ -8,11 +8,10 @@ import pytest
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.adapters import in_memory_stores
-from trigger_gateway.problems import Conflict, Failed, Malformed, NotFound
-from trigger_gateway.redaction import redacted
+from trigger_gateway.adapters import in_memory_stores, scripted
+from trigger_gateway.problems import Conflict, Failed, Malformed, NotFound, redacted
 from trigger_gateway.robots.record import RobotRecord
-from trigger_gateway.webhooks.answer_message import Answered, AnswerMessage
+from trigger_gateway.webhooks.answer_message import AnswerMessage, MessageReply
 from trigger_gateway.webhooks.inbound_event import InboundEvent
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -23,11 +22,11 @@ class Desk:
 
     def __init__(self) -> None:
         self.robots, self.agents, self.requests = (
-            in_memory_stores.MemoryRobots(),
-            in_memory_stores.ScriptedAgents(),
-            in_memory_stores.MemoryRequests(),
+            in_memory_stores.InMemoryRobots(),
+            scripted.ScriptedAgents(),
+            in_memory_stores.InMemoryRequests(),
         )
-        self._answer = AnswerMessage(self.robots, self.agents, self.requests)
+        self._answer = AnswerMessage(robots=self.robots, agents=self.agents, requests=self.requests)
 
     async def robot(self, **fields: Any) -> None:
         given = {"team_id": "acme", "member_id": "assistant", "robot_config": {"identity": {"role": "Help"}}}
@@ -35,7 +34,7 @@ class Desk:
 
     async def __call__(
         self, message: Any = "Hello?", *, event_id: str = "m1", digest: str = "d", robot: str = "assistant"
-    ) -> Answered:
+    ) -> MessageReply:
         event = InboundEvent("acme", "chat", event_id, None, {"message": message}, AT)
         return await self._answer(event, robot, digest)
 
@@ -48,7 +47,7 @@ async def desk() -> Desk:
 
 
 async def test_a_message_is_answered_by_the_robots_agent(desk: Desk) -> None:  # TG-34
-    assert await desk() == Answered("Hello.", "rehearsal")
+    assert await desk() == MessageReply("Hello.", "rehearsal")
     [call] = desk.agents.calls
     assert (call.team_id, call.member_id, call.assistant_id) == ("acme", "assistant", "rota.message")
     assert [(each.role, each.content) for each in call.messages] == [("user", "Hello?")]
@@ -57,8 +56,8 @@ async def test_a_message_is_answered_by_the_robots_agent(desk: Desk) -> None:  #
 async def test_a_repeat_gets_the_stored_answer(desk: Desk) -> None:  # TG-31
     await desk()
     desk.agents.says = AgentReply(agent_id="rota.message", content="Something else.", model="m")
-    assert await desk() == Answered("Hello.", "rehearsal", repeated=True)
-    assert await desk(event_id="m2") == Answered("Something else.", "m")
+    assert await desk() == MessageReply("Hello.", "rehearsal", repeated=True)
+    assert await desk(event_id="m2") == MessageReply("Something else.", "m")
     with pytest.raises(Conflict) as caught:
         await desk("Another?", digest="e")
     assert caught.value.code == "event_id_reused"
@@ -69,7 +68,7 @@ async def test_a_repeat_gets_the_stored_answer(desk: Desk) -> None:  # TG-31
 async def test_what_is_no_message_is_refused_and_burns_no_id(desk: Desk, message: Any) -> None:  # TG-32, DEC-6
     with pytest.raises(Malformed, match="message"):
         await desk(message)
-    assert await desk(digest="another") == Answered("Hello.", "rehearsal")
+    assert await desk(digest="another") == MessageReply("Hello.", "rehearsal")
 
 
 async def test_a_failure_is_told_without_paths_and_credentials_and_may_be_tried_again(desk: Desk) -> None:  # TG-35
@@ -81,7 +80,7 @@ async def test_a_failure_is_told_without_paths_and_credentials_and_may_be_tried_
         "the robot can't answer: connector openai: [REDACTED] says [REDACTED] for [REDACTED]"
     )
     desk.agents.says = AgentReply(agent_id="rota.message", content="Now.", model="m")
-    assert await desk() == Answered("Now.", "m")
+    assert await desk() == MessageReply("Now.", "m")
     first, second = desk.agents.calls
     assert first.call_id != second.call_id  # or the executor would give its stored failure again
 

@@ -19,7 +19,7 @@ def crm(*conditions: dict[str, Any]) -> Source:
 
 
 def change(**more: Any) -> Change:
-    given: dict[str, Any] = {"place": "8265", "operation": "update", "at": AT, "key": {"_id": 1}}
+    given: dict[str, Any] = {"token": "8265", "operation": "update", "at": AT, "key": {"_id": 1}}
     return Change(**given | {"document": {"_id": 1}, "updated": {"a": 1}, "removed": ["b"]} | more)
 
 
@@ -37,10 +37,10 @@ def test_an_event_of_a_change_is_named_by_its_place_and_typed_by_its_operation()
 
 
 def test_a_place_too_long_for_a_name_has_a_name_of_its_own() -> None:
-    first, second = change(place="8" * 1000), change(place="8" * 1001)
-    assert event_id_of(first) == event_id_of(change(place="8" * 1000)) != event_id_of(second)
+    first, second = change(token="8" * 1000), change(token="8" * 1001)
+    assert event_id_of(first) == event_id_of(change(token="8" * 1000)) != event_id_of(second)
     assert len(event_id_of(first)) <= 256
-    assert event_id_of(change(place="8" * 256)) == "8" * 256
+    assert event_id_of(change(token="8" * 256)) == "8" * 256
 
 
 def test_what_is_too_large_is_left_out_beginning_with_the_document() -> None:

@@ -9,7 +9,7 @@ from rota_contracts.robots.robot import Robot, RobotStatus
 from trigger_gateway.problems import Invalid
 from trigger_gateway.robots.record import changed, replaced, same, webhook_sources
 from trigger_gateway.robots.record import definition as definition_of
-from trigger_gateway.teams.api_keys import is_the_key, is_the_secret, make_key, parse_key
+from trigger_gateway.teams.api_keys import key_matches, make_key, parse_key, secret_matches
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -88,11 +88,11 @@ def test_a_key_is_recognised_by_its_secret_alone() -> None:
     presented = parse_key(new.text)
     assert new.text == "rota_abc_s_e-c_r_e_t"
     assert presented is not None
-    assert is_the_key(presented, new.key)
+    assert key_matches(presented, new.key)
     assert "s_e-c" not in str(new.key)
     for other in ("rota_abc_s_e-c_r_e_", "rota_abc_", "rota_abc_ä"):
         wrong = parse_key(other)
-        assert wrong is None or not is_the_key(wrong, new.key)
+        assert wrong is None or not key_matches(wrong, new.key)
 
 
 @pytest.mark.parametrize("text", ["", "rota", "rota_", "rota_abc", "rota__secret", "other_abc_secret"])
@@ -101,5 +101,5 @@ def test_what_is_no_key_is_none(text: str) -> None:
 
 
 def test_secrets_of_any_text_can_be_compared() -> None:
-    assert is_the_secret("ä", "ä")
-    assert not is_the_secret("a", "ab")
+    assert secret_matches("ä", "ä")
+    assert not secret_matches("a", "ab")

@@ -9,7 +9,7 @@ import pytest
 from rota_contracts.messages.control import InterveneReply, TaskChange
 from rota_contracts.messages.trigger import InterventionAction, Message
 from trigger_gateway.problems import Conflict, Invalid, NotFound
-from trigger_gateway.runs.interventions import Intervention, given_to, validate_intervention
+from trigger_gateway.runs.interventions import Intervention, target_execution, validate_intervention
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 WORDS = {"messages": [Message(content="now")]}
@@ -87,16 +87,18 @@ def test_a_picture_alone_says_something() -> None:  # TG-08
 
 @pytest.mark.parametrize("action", ["task.add", "goal.add", "instruct"])
 def test_three_actions_start_a_run_when_none_is_under_way(action: str) -> None:  # DEC-35
-    assert given_to(wanted(action), InterveneReply()) is None
-    assert given_to(wanted(action), InterveneReply(over="completed")) is None  # the only one ended at this moment
+    assert target_execution(wanted(action), InterveneReply()) is None
+    assert (
+        target_execution(wanted(action), InterveneReply(over="completed")) is None
+    )  # the only one ended at this moment
 
 
 @pytest.mark.parametrize(
     ("intervention", "told", "problem", "said"),
     [
-        (wanted("goal.cancel"), InterveneReply(), Conflict, "no execution of this robot is under way"),
-        (wanted("goal.cancel"), InterveneReply(over="completed"), Conflict, "no execution of this robot is under way"),
-        (wanted("instruct"), InterveneReply(candidates=["a", "b"]), Conflict, "say which one, as execution_id: a, b"),
+        (wanted("goal.cancel"), InterveneReply(), Conflict, "no execution of this robot is running"),
+        (wanted("goal.cancel"), InterveneReply(over="completed"), Conflict, "no execution of this robot is running"),
+        (wanted("instruct"), InterveneReply(candidates=["a", "b"]), Conflict, "choose one as execution_id: a, b"),
         (wanted("instruct", execution_id="a"), InterveneReply(over="failed"), Conflict, "a is failed"),
         (wanted("instruct", execution_id="a"), InterveneReply(), NotFound, "this robot has no execution a"),
         (
@@ -111,4 +113,4 @@ def test_what_cant_be_given_to_an_execution_says_why(
     intervention: Intervention, told: InterveneReply, problem: type[Exception], said: str
 ) -> None:
     with pytest.raises(problem, match=said):
-        given_to(intervention, told)
+        target_execution(intervention, told)

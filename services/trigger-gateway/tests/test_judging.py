@@ -3,23 +3,26 @@
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from rota_common.errors import Transient
+from rota_contracts.envelope import Event
 from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
 from rota_contracts.messages.robot_state import RobotState
+from rota_contracts.model import Payload
 from rota_contracts.robots.robot import Robot, RobotStatus, RunFailure
 from trigger_gateway.adapters import in_memory_stores
-from trigger_gateway.robots.record import RobotRecord, as_read, as_told
+from trigger_gateway.robots.record import RobotRecord, as_read, recorded_status
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.robots.save_robot import SaveRobot
 from trigger_gateway.robots.sync_robots import SyncRobots
-from trigger_gateway.robots.track_robot_health import TRIES, JudgeRobot
+from trigger_gateway.robots.track_robot_health import TRIES, TrackRobotHealth
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 DEFINITION: dict[str, Any] = {"member_id": "leader", "robot_config": {"identity": {"role": "x"}}}
+P = TypeVar("P", bound=Payload)
 WHOSE: dict[str, Any] = {"team_id": "acme", "member_id": "leader"}
 
 
@@ -28,18 +31,24 @@ class World:
 
     def __init__(self) -> None:
         self.now = AT - timedelta(days=1)
-        self.robots, self.definitions = in_memory_stores.MemoryRobots(), in_memory_stores.MemoryDefinitions()
-        self.sync = SyncRobots(self.robots, self.definitions)
-        routes = Routes(in_memory_stores.MemorySources(), self.robots, lambda: self.now)
-        self.save = SaveRobot(self.robots, self.sync, routes, lambda: self.now, lambda: "id")
-        self.judge = JudgeRobot(self.robots, self.sync, lambda: self.now)
+        self.robots, self.definitions = in_memory_stores.InMemoryRobots(), in_memory_stores.InMemoryDefinitions()
+        self.sync = SyncRobots(records=self.robots, definitions=self.definitions, events=self.definitions)
+        routes = Routes(sources=in_memory_stores.InMemorySources(), robots=self.robots, clock=lambda: self.now)
+        self.save = SaveRobot(
+            records=self.robots, sync=self.sync, routes=routes, clock=lambda: self.now, new_id=lambda: "id"
+        )
+        self.judge = TrackRobotHealth(records=self.robots, sync=self.sync, clock=lambda: self.now)
 
     async def failed(self, second: int) -> None:
         at = AT + timedelta(seconds=second)
-        await self.judge.failed(RobotFailedV1(**WHOSE, execution_id=f"e{second}", message="no model", at=at))
+        await self.judge.on_failed(
+            event_of(RobotFailedV1(**WHOSE, execution_id=f"e{second}", message="no model", at=at))
+        )
 
     async def recovered(self, second: int) -> None:
-        await self.judge.recovered(RobotRecoveredV1(**WHOSE, execution_id="e", at=AT + timedelta(seconds=second)))
+        await self.judge.on_recovered(
+            event_of(RobotRecoveredV1(**WHOSE, execution_id="e", at=AT + timedelta(seconds=second)))
+        )
 
     async def owner(self, second: int, status: str = "idle") -> None:
         self.now = AT + timedelta(seconds=second)
@@ -62,6 +71,10 @@ async def world() -> World:
     made = World()
     await made.save.create("acme", DEFINITION)
     return made
+
+
+def event_of(data: P) -> Event[P]:
+    return Event(id="e", type="", source="executor", time=AT, data=data)
 
 
 Say = Callable[[World, int], Awaitable[None]]
@@ -150,10 +163,10 @@ async def test_what_cant_be_told_now_is_told_by_the_sweeper(world: World) -> Non
     await world.failed(1)  # delivered again: it is saved already
     assert await world.sync.sweep() == 1
     assert await world.error() == "e1"
-    assert [rev for _, rev, _ in world.definitions.announced] == [1, 2]
+    assert [rev for _, rev, _ in world.definitions.published] == [1, 2]
 
 
-class Contended(in_memory_stores.MemoryRobots):
+class Contended(in_memory_stores.InMemoryRobots):
     """Somebody else changes the robot between each look and each write; `lose` times."""
 
     lose = 0
@@ -162,16 +175,23 @@ class Contended(in_memory_stores.MemoryRobots):
         self.lose -= 1
         return self.lose < 0 and await super().replace(record, expected=expected)
 
-    async def note_judged(self, record: RobotRecord, at: datetime) -> bool:
+    async def note_health(self, record: RobotRecord, at: datetime) -> bool:
         self.lose -= 1
-        return self.lose < 0 and await super().note_judged(record, at)
+        return self.lose < 0 and await super().note_health(record, at)
 
 
 @pytest.mark.parametrize("error", [True, False])
 async def test_a_judgement_is_made_again_when_others_change_the_robot_meanwhile(error: bool) -> None:
     world, robots = World(), Contended()
     await robots.insert(RobotRecord(Robot.model_validate(DEFINITION | WHOSE), AT))
-    world.robots, world.judge = robots, JudgeRobot(robots, SyncRobots(robots, world.definitions), lambda: AT)
+    world.robots, world.judge = (
+        robots,
+        TrackRobotHealth(
+            records=robots,
+            sync=SyncRobots(records=robots, definitions=world.definitions, events=world.definitions),
+            clock=lambda: AT,
+        ),
+    )
     judge = world.failed if error else world.recovered
     robots.lose = TRIES
     with pytest.raises(Transient, match="changed by others all the time"):
@@ -179,7 +199,7 @@ async def test_a_judgement_is_made_again_when_others_change_the_robot_meanwhile(
     robots.lose = TRIES - 1
     await judge(1)
     found = await world.record()
-    assert (found.robot.error is not None, found.judged_at) == (error, AT + timedelta(seconds=1))
+    assert (found.robot.error is not None, found.health_at) == (error, AT + timedelta(seconds=1))
 
 
 FAILURE = RunFailure(execution_id="e1", at=AT)
@@ -192,8 +212,8 @@ def test_a_status_is_derived_when_a_robot_is_read(stored: str, running: int | No
     state = None
     if running is not None:
         state = RobotState(**WHOSE, status=RobotStatus.IDLE, active=True, running=running, max_running=2, max_queued=9)
-    assert as_told(robot) == stored
+    assert recorded_status(robot) == stored
     assert as_read(robot, state).robot_status == ("working" if running else stored)
     failed = robot.model_copy(update={"error": FAILURE})
-    assert as_read(failed, state).robot_status == as_told(failed) == "error"
+    assert as_read(failed, state).robot_status == recorded_status(failed) == "error"
     assert failed.robot_status == stored

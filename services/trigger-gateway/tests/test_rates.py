@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rota_common.errors import Transient
-from trigger_gateway.adapters.in_memory_inbound_log import MemoryLeases
+from trigger_gateway.adapters.in_memory_inbound_log import InMemoryRateStore
 from trigger_gateway.problems import TooMany
-from trigger_gateway.webhooks.rate_limits import KEPT_KEYS, RateLimits, Rates, portion, seconds_left, window_of
+from trigger_gateway.webhooks.rate_limits import KEPT_KEYS, RateLimiter, RateLimits, portion, seconds_left, window_of
 
 NINE = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -21,11 +21,11 @@ class Clock:
         return self.at
 
 
-def rates(leases: MemoryLeases, clock: Clock, *, address: int = 100, source: int = 100) -> Rates:
-    return Rates(leases, clock, RateLimits(per_address=address, per_source=source))
+def rates(leases: InMemoryRateStore, clock: Clock, *, address: int = 100, source: int = 100) -> RateLimiter:
+    return RateLimiter(store=leases, clock=clock, limits=RateLimits(per_address=address, per_source=source))
 
 
-async def accepted(one: Rates, times: int, address: str = "192.0.2.1") -> int:
+async def accepted(one: RateLimiter, times: int, address: str = "192.0.2.1") -> int:
     results = await asyncio.gather(*(one.by_address(address) for _ in range(times)), return_exceptions=True)
     assert {type(each) for each in results} <= {type(None), TooMany}
     return sum(each is None for each in results)
@@ -47,7 +47,7 @@ def test_the_seconds_to_the_next_minute_are_never_too_few(second: float, left: i
 
 async def test_one_replica_hands_out_exactly_the_limit(  # TG-28
 ) -> None:
-    leases, clock = MemoryLeases(), Clock()
+    leases, clock = InMemoryRateStore(), Clock()
     one = rates(leases, clock)
     assert [await accepted(one, 1) for _ in range(101)] == [1] * 100 + [0]
     assert leases.asked == 21  # twenty leases, and one that got nothing
@@ -56,14 +56,14 @@ async def test_one_replica_hands_out_exactly_the_limit(  # TG-28
 
 
 async def test_four_replicas_together_never_exceed_it_and_lose_little() -> None:
-    leases, clock = MemoryLeases(), Clock()
+    leases, clock = InMemoryRateStore(), Clock()
     replicas = [rates(leases, clock) for _ in range(4)]
     counts = [await accepted(replicas[number % 4], 1) for number in range(400)]
     assert 84 <= sum(counts) <= 100
 
 
 async def test_the_next_minute_begins_anew_and_says_when() -> None:
-    leases, clock = MemoryLeases(), Clock()
+    leases, clock = InMemoryRateStore(), Clock()
     one = rates(leases, clock, address=2)
     clock.at = NINE + timedelta(seconds=42)
     assert await accepted(one, 3) == 2
@@ -75,7 +75,7 @@ async def test_the_next_minute_begins_anew_and_says_when() -> None:
 
 
 async def test_addresses_and_sources_are_counted_apart() -> None:
-    one = rates(MemoryLeases(), Clock(), address=2, source=2)
+    one = rates(InMemoryRateStore(), Clock(), address=2, source=2)
     assert await accepted(one, 5, "192.0.2.1") == await accepted(one, 5, "192.0.2.2") == 2
     await one.by_source("acme", "leads", None)
     await one.by_source("acme", "crm", None)
@@ -86,34 +86,34 @@ async def test_addresses_and_sources_are_counted_apart() -> None:
 
 
 async def test_a_sources_own_limit_counts_instead_of_the_gateways() -> None:
-    one = rates(MemoryLeases(), Clock(), source=100)
+    one = rates(InMemoryRateStore(), Clock(), source=100)
     await one.by_source("acme", "leads", 1)
     with pytest.raises(TooMany, match="at most 1 requests"):
         await one.by_source("acme", "leads", 1)
 
 
 async def test_looking_at_a_source_counts_nothing_and_tells_what_is_known() -> None:  # DEC-7
-    leases = MemoryLeases()
+    leases = InMemoryRateStore()
     one = rates(leases, Clock(), source=1)
     for _ in range(5):
-        one.look_at("acme", "leads", None)
+        one.check_source("acme", "leads", None)
     assert leases.asked == 0
     await one.by_source("acme", "leads", None)
     with pytest.raises(TooMany):
         await one.by_source("acme", "leads", None)
     with pytest.raises(TooMany):
-        one.look_at("acme", "leads", None)
-    one.look_at("acme", "crm", None)
+        one.check_source("acme", "leads", None)
+    one.check_source("acme", "crm", None)
 
 
 async def test_no_limit_asks_nobody() -> None:
-    leases = MemoryLeases()
+    leases = InMemoryRateStore()
     assert await accepted(rates(leases, Clock(), address=0), 500) == 500
     assert leases.asked == 0
 
 
 async def test_those_who_wait_for_a_lease_fail_together_and_the_next_tries_again() -> None:
-    leases = MemoryLeases()
+    leases = InMemoryRateStore()
     one, leases.away = rates(leases, Clock()), True
     failed = await asyncio.gather(*(one.by_address("a") for _ in range(9)), return_exceptions=True)
     assert [type(each) for each in failed] == [Transient] * 9
@@ -123,7 +123,7 @@ async def test_those_who_wait_for_a_lease_fail_together_and_the_next_tries_again
 
 
 async def test_one_who_gives_up_does_not_take_the_lease_from_the_others() -> None:
-    one = rates(MemoryLeases(), Clock(), address=2)
+    one = rates(InMemoryRateStore(), Clock(), address=2)
     first, second = (asyncio.create_task(one.by_address("a")) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
@@ -132,7 +132,7 @@ async def test_one_who_gives_up_does_not_take_the_lease_from_the_others() -> Non
 
 
 async def test_many_addresses_do_not_fill_the_memory() -> None:
-    one = rates(MemoryLeases(), Clock(), address=1)
+    one = rates(InMemoryRateStore(), Clock(), address=1)
     for number in range(KEPT_KEYS + 500):
         await one.by_address(str(number))
     assert len(one._budgets) == KEPT_KEYS

@@ -12,13 +12,13 @@ import pytest
 from rota_common.errors import Transient
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.adapters.in_memory_databases import MemoryDatabases, MemoryReadings
-from trigger_gateway.adapters.in_memory_inbound_log import MemoryInboundLog
-from trigger_gateway.adapters.in_memory_stores import MemoryRobots, MemorySources, MemoryTriggers
+from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases, InMemoryStreamLeases
+from trigger_gateway.adapters.in_memory_inbound_log import InMemoryInboundLog
+from trigger_gateway.adapters.in_memory_stores import InMemoryRobots, InMemorySources, InMemoryTriggers
 from trigger_gateway.databases import read_changes
-from trigger_gateway.databases.assign_databases import WatchDatabases
+from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.change_event import Change
-from trigger_gateway.databases.change_streams import Interrupted, ReadingState
+from trigger_gateway.databases.change_streams import ReadingState, StreamBroken
 from trigger_gateway.databases.read_changes import ReadChanges
 from trigger_gateway.problems import Invalid
 from trigger_gateway.robots.record import RobotRecord
@@ -33,8 +33,12 @@ class World:
     """The source `crm` of the team `acme`, and the robot `leader` that wants its changes. The clock stands still."""
 
     def __init__(self) -> None:
-        self.sources, self.robots, self.triggers = MemorySources(), MemoryRobots(), MemoryTriggers()
-        self.databases, self.readings, self.inbound = MemoryDatabases(), MemoryReadings(self.clock), MemoryInboundLog()
+        self.sources, self.robots, self.triggers = InMemorySources(), InMemoryRobots(), InMemoryTriggers()
+        self.databases, self.readings, self.inbound = (
+            InMemoryDatabases(),
+            InMemoryStreamLeases(self.clock),
+            InMemoryInboundLog(),
+        )
         self.source = Source("acme", "crm", AT, database=settings())
 
     def clock(self) -> datetime:
@@ -46,24 +50,24 @@ class World:
         await self.robots.insert(RobotRecord(Robot.model_validate(robot), AT))
 
     def reader(self, triggers: Any = None) -> ReadChanges:
-        routes = Routes(self.sources, self.robots, self.clock)
+        routes = Routes(sources=self.sources, robots=self.robots, clock=self.clock)
         return ReadChanges(
-            self.databases,
-            self.readings,
-            routes,
-            triggers or self.triggers,
-            self.inbound,
-            self.clock,
-            Random(1),
+            databases=self.databases,
+            leases=self.readings,
+            routes=routes,
+            triggers=triggers or self.triggers,
+            inbound=self.inbound,
+            clock=self.clock,
+            random=Random(1),
             service="test",
             outages=(),
         )
 
     @asynccontextmanager
     async def reading(self, triggers: Any = None) -> AsyncIterator[None]:
-        claim = await self.readings.claim(self.source, "a")
-        assert claim is not None
-        task = asyncio.create_task(self.reader(triggers)(self.source, claim))
+        lease = await self.readings.acquire(self.source, "a")
+        assert lease is not None
+        task = asyncio.create_task(self.reader(triggers)(self.source, lease))
         try:
             yield
         finally:
@@ -75,7 +79,7 @@ class World:
             while not so():
                 await asyncio.sleep(0.001)
 
-    async def until_told(self, state: ReadingState, reason: str = "", *, changes: int = 0) -> None:
+    async def until_state(self, state: ReadingState, reason: str = "", *, changes: int = 0) -> None:
         told = None
         try:
             async with asyncio.timeout(5):
@@ -93,7 +97,7 @@ def settings(**more: Any) -> DatabaseSettings:
 
 
 def change(number: int, **more: Any) -> Change:
-    return Change(**{"place": str(number), "operation": "insert", "at": AT, "key": {"_id": number}} | more)
+    return Change(**{"token": str(number), "operation": "insert", "at": AT, "key": {"_id": number}} | more)
 
 
 @pytest.fixture
@@ -107,14 +111,14 @@ async def world(monkeypatch: pytest.MonkeyPatch) -> World:
 async def test_a_place_is_noted_only_once_its_triggers_are_stored(world: World) -> None:
     world.triggers.away = True
     async with world.reading():
-        await world.databases.tell(*map(change, range(3)))
-        await world.until_told(ReadingState.WAITING, "NATS: not connected", changes=0)
+        await world.databases.append(*map(change, range(3)))
+        await world.until_state(ReadingState.WAITING, "NATS: not connected", changes=0)
         world.triggers.away = False
-        await world.until_told(ReadingState.READING, changes=3)
+        await world.until_state(ReadingState.READING, changes=3)
         assert len(world.triggers.published) == 3
 
 
-class Picky(MemoryTriggers):
+class Picky(InMemoryTriggers):
     """Takes no trigger of the change 1."""
 
     async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> bool:
@@ -126,7 +130,7 @@ class Picky(MemoryTriggers):
 async def test_what_can_never_be_stored_holds_up_nobody(world: World) -> None:
     triggers = Picky()
     async with world.reading(triggers):
-        await world.databases.tell(change(0), change(1), change(2, unreadable="who knows"), change(3))
+        await world.databases.append(change(0), change(1), change(2, unreadable="who knows"), change(3))
         await world.until(lambda: len(triggers.published) == 2)
     keys = [trigger.input.data["document_key"]["_id"] for trigger in triggers.published.values()]
     assert keys == [0, 3]
@@ -136,12 +140,12 @@ async def test_what_can_never_be_stored_holds_up_nobody(world: World) -> None:
 
 async def test_a_loss_is_noted_and_reading_goes_on(world: World) -> None:
     async with world.reading():
-        await world.databases.tell(change(0))
+        await world.databases.append(change(0))
         await world.until(lambda: len(world.triggers.published) == 1)
-        world.databases.interrupted = Interrupted("the log has ended")
-        await world.databases.tell()
-        await world.until_told(ReadingState.LOST, "the log has ended", changes=1)
-        await world.databases.tell(change(1))
+        world.databases.broken = StreamBroken("the log has ended")
+        await world.databases.append()
+        await world.until_state(ReadingState.LOST, "the log has ended", changes=1)
+        await world.databases.append(change(1))
         await world.until(lambda: len(world.triggers.published) == 2)
 
 
@@ -150,19 +154,19 @@ async def test_whatever_goes_wrong_it_is_said_and_tried_again(world: World, fail
     world.databases.away = failure
     async with world.reading():
         reason = "no answer" if isinstance(failure, Transient) else read_changes.BUG
-        await world.until_told(ReadingState.WAITING, reason)
+        await world.until_state(ReadingState.WAITING, reason)
         world.databases.away = None
-        await world.databases.tell(change(0))
+        await world.databases.append(change(0))
         await world.until(lambda: len(world.triggers.published) == 1)
 
 
 async def test_whoever_was_replaced_stops(world: World) -> None:
-    claim = await world.readings.claim(world.source, "a")
-    assert claim is not None
-    await world.readings.release(claim)
-    await world.readings.claim(world.source, "b")
+    lease = await world.readings.acquire(world.source, "a")
+    assert lease is not None
+    await world.readings.release(lease)
+    await world.readings.acquire(world.source, "b")
     async with asyncio.timeout(5):
-        await world.reader()(world.source, claim)
+        await world.reader()(world.source, lease)
 
 
 class Replica:
@@ -170,36 +174,43 @@ class Replica:
 
     def __init__(self, world: World, name: str) -> None:
         self.now: list[str] = []
-        self.watch = WatchDatabases(world.sources, world.readings, self._read, Random(1), owner=name, service="test")
+        self.assign_databases = AssignDatabases(
+            sources=world.sources,
+            leases=world.readings,
+            read=self._read,
+            random=Random(1),
+            owner=name,
+            service="test",
+        )
 
-    async def _read(self, source: Source, claim: Any) -> None:
+    async def _read(self, source: Source, lease: Any) -> None:
         self.now.append(source.name)
         try:
             await asyncio.Event().wait()
         finally:
             self.now.remove(source.name)
 
-    async def looks(self) -> list[str]:
-        await self.watch.look()
+    async def assign(self) -> list[str]:
+        await self.assign_databases.assign()
         await asyncio.sleep(0)
         return self.now
 
 
 async def test_a_database_is_read_by_one_until_it_is_gone(world: World) -> None:
     first, second = Replica(world, "a"), Replica(world, "b")
-    assert await first.looks() == ["crm"]
-    assert await second.looks() == []
-    assert await first.looks() == ["crm"]
+    assert await first.assign() == ["crm"]
+    assert await second.assign() == []
+    assert await first.assign() == ["crm"]
     await world.sources.remove("acme", "crm")
-    assert await first.looks() == []
+    assert await first.assign() == []
 
 
 async def test_replicas_take_some_at_a_time_so_that_others_get_some_too(world: World) -> None:
     for number in range(14):
         await world.sources.add(Source("acme", f"crm{number}", AT, database=settings()))
     first, second = Replica(world, "a"), Replica(world, "b")
-    assert len(await first.looks()) == 10
-    assert len(await second.looks()) == 5
+    assert len(await first.assign()) == 10
+    assert len(await second.assign()) == 5
     assert sorted(first.now + second.now) == sorted({*first.now, *second.now})
 
 
@@ -208,15 +219,15 @@ async def test_a_replica_reads_no_more_than_it_can(world: World, monkeypatch: py
     for number in range(5):
         await world.sources.add(Source("acme", f"crm{number}", AT, database=settings()))
     first = Replica(world, "a")
-    assert len(await first.looks()) == 3
-    assert len(await first.looks()) == 3
+    assert len(await first.assign()) == 3
+    assert len(await first.assign()) == 3
 
 
 async def test_a_loop_that_is_stopped_hands_everything_over(world: World) -> None:
     first, second = Replica(world, "a"), Replica(world, "b")
-    loop = asyncio.create_task(first.watch.loop())
+    loop = asyncio.create_task(first.assign_databases.loop())
     await world.until(lambda: first.now == ["crm"])
     loop.cancel()
     await asyncio.gather(loop, return_exceptions=True)
     assert first.now == []
-    assert await second.looks() == ["crm"]
+    assert await second.assign() == ["crm"]

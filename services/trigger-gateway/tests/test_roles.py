@@ -1,4 +1,4 @@
-"""What each role may do: the table, and that every route of a team stands in it (TG-24)."""
+"""Roles: the table, and that every route of a team is in it (TG-24)."""
 
 import pytest
 from fastapi.routing import APIRoute
@@ -12,13 +12,12 @@ from trigger_gateway.teams.roles import ALLOWED, needed
 
 ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
 OF_A_TEAM = [route for route in ROUTES if "{team}" in route.path and not route.path.startswith("/v1/hooks/")]
-IDS = [f"{min(route.methods or ())} {route.path}" for route in OF_A_TEAM]
 
 
-@pytest.mark.parametrize("route", OF_A_TEAM, ids=IDS)
-def test_every_route_of_a_team_asks_for_the_role_that_the_table_names(route: APIRoute) -> None:
-    assert isinstance(route, TeamRoute)
-    assert needed(route.name) in Role
+def test_every_route_of_a_team_asks_for_the_role_that_the_table_names() -> None:
+    unguarded = [each.path for each in OF_A_TEAM if not isinstance(each, TeamRoute) or needed(each.name) not in Role]
+    assert unguarded == []
+    assert len(OF_A_TEAM) > 50
 
 
 def test_the_table_names_each_route_once_and_nothing_else() -> None:
@@ -26,7 +25,7 @@ def test_the_table_names_each_route_once_and_nothing_else() -> None:
     assert sorted(named) == sorted(route.name for route in OF_A_TEAM)
 
 
-def test_a_route_that_is_not_in_the_table_cant_be_made() -> None:
+def test_a_route_missing_from_the_table_cannot_be_created() -> None:
     router = team_router("new")
 
     async def blow_up() -> None: ...
@@ -35,10 +34,9 @@ def test_a_route_that_is_not_in_the_table_cant_be_made() -> None:
         router.add_api_route("/blow-up", blow_up)
 
 
-@pytest.mark.parametrize("route", OF_A_TEAM, ids=IDS)
-def test_who_only_looks_changes_nothing(route: APIRoute) -> None:
-    if needed(route.name) is Role.VIEWER:
-        assert route.methods == {"GET"} or route.name == "check_clock"
+def test_a_viewers_routes_only_read() -> None:
+    of_viewers = [each for each in OF_A_TEAM if needed(each.name) is Role.VIEWER]
+    assert [each.path for each in of_viewers if each.methods != {"GET"} and each.name != "check_clock"] == []
 
 
 @pytest.mark.parametrize(
@@ -50,7 +48,7 @@ def test_who_only_looks_changes_nothing(route: APIRoute) -> None:
         (Role.OWNER, ["create_key", "delete_key"]),
     ],
 )
-def test_a_role_may_do_what_those_below_it_may_and_more(role: Role, routes: list[str]) -> None:
+def test_a_role_includes_those_below_it(role: Role, routes: list[str]) -> None:
     for name in routes:
         assert needed(name) is role
         for caller in Role:

@@ -11,7 +11,7 @@ import pytest
 from rota_common.errors import Transient
 from rota_contracts.messages.execution import ExecStatus, TriggerReply, TriggerState
 from rota_contracts.messages.trigger import Message, TriggerAdmittedV1, TriggerType
-from trigger_gateway.adapters import in_memory_stores
+from trigger_gateway.adapters import in_memory_stores, scripted
 from trigger_gateway.problems import Conflict, NotFound, StoredNotApplied
 from trigger_gateway.robots.routes import KEPT_FOR, Route, Routes
 from trigger_gateway.robots.save_robot import SaveRobot
@@ -31,20 +31,31 @@ class World:
     """Everything a use case touches, in memory."""
 
     now: datetime = AT
-    robots: in_memory_stores.MemoryRobots = field(default_factory=in_memory_stores.MemoryRobots)
-    sources: in_memory_stores.MemorySources = field(default_factory=in_memory_stores.MemorySources)
-    definitions: in_memory_stores.MemoryDefinitions = field(default_factory=in_memory_stores.MemoryDefinitions)
-    triggers: in_memory_stores.MemoryTriggers = field(default_factory=in_memory_stores.MemoryTriggers)
-    outcomes: in_memory_stores.ScriptedOutcomes = field(default_factory=in_memory_stores.ScriptedOutcomes)
-    requests: in_memory_stores.MemoryRequests = field(default_factory=in_memory_stores.MemoryRequests)
+    robots: in_memory_stores.InMemoryRobots = field(default_factory=in_memory_stores.InMemoryRobots)
+    sources: in_memory_stores.InMemorySources = field(default_factory=in_memory_stores.InMemorySources)
+    definitions: in_memory_stores.InMemoryDefinitions = field(default_factory=in_memory_stores.InMemoryDefinitions)
+    triggers: in_memory_stores.InMemoryTriggers = field(default_factory=in_memory_stores.InMemoryTriggers)
+    outcomes: scripted.ScriptedOutcomes = field(default_factory=scripted.ScriptedOutcomes)
+    requests: in_memory_stores.InMemoryRequests = field(default_factory=in_memory_stores.InMemoryRequests)
 
     def __post_init__(self) -> None:
         ids = count(1)
-        self.routes = Routes(self.sources, self.robots, lambda: self.now)
-        self.sync = SyncRobots(self.robots, self.definitions)
-        self.save = SaveRobot(self.robots, self.sync, self.routes, lambda: self.now, lambda: f"id-{next(ids)}")
+        self.routes = Routes(sources=self.sources, robots=self.robots, clock=lambda: self.now)
+        self.sync = SyncRobots(records=self.robots, definitions=self.definitions, events=self.definitions)
+        self.save = SaveRobot(
+            records=self.robots,
+            sync=self.sync,
+            routes=self.routes,
+            clock=lambda: self.now,
+            new_id=lambda: f"id-{next(ids)}",
+        )
         self.run = RequestRun(
-            self.robots, self.triggers, self.outcomes, self.requests, lambda: self.now, lambda: f"id-{next(ids)}"
+            robots=self.robots,
+            triggers=self.triggers,
+            outcomes=self.outcomes,
+            requests=self.requests,
+            clock=lambda: self.now,
+            new_id=lambda: f"id-{next(ids)}",
         )
 
     async def route(self) -> Route:
@@ -76,7 +87,7 @@ async def test_a_creation_that_broke_off_may_be_repeated(world: World) -> None: 
         await world.save.create("acme", DEFINITION | {"display_name": "another"})
     world.definitions.breaks = False
     assert (await world.save.create("acme", DEFINITION)).rev == 1
-    assert world.definitions.announced == [("leader", 1, True)]
+    assert world.definitions.published == [("leader", 1, True)]
     with pytest.raises(Conflict):
         await world.save.create("acme", DEFINITION)
 
@@ -91,7 +102,7 @@ async def test_a_creation_that_the_sweeper_finished_may_still_be_repeated_once(w
     assert (await world.save.create("acme", DEFINITION)).rev == 1
     with pytest.raises(Conflict):
         await world.save.create("acme", DEFINITION)
-    assert world.definitions.announced == [("leader", 1, True)]
+    assert world.definitions.published == [("leader", 1, True)]
 
 
 async def test_a_robots_creation_is_announced_although_only_a_later_revision_was_told(world: World) -> None:
@@ -102,7 +113,7 @@ async def test_a_robots_creation_is_announced_although_only_a_later_revision_was
         await world.save.change("acme", "leader", {"display_name": "Leo"})
     world.definitions.breaks = False
     await world.sync.sweep()
-    assert world.definitions.announced == [("leader", 2, True)]
+    assert world.definitions.published == [("leader", 2, True)]
 
 
 async def test_a_deletion_that_broke_off_may_be_repeated(world: World) -> None:  # TG-20
@@ -126,7 +137,7 @@ async def test_a_deletion_is_told_before_the_name_is_used_again(world: World) ->
         await world.save.create("acme", DEFINITION)
     world.definitions.breaks = False
     assert (await world.save.create("acme", DEFINITION)).rev == 3
-    assert world.definitions.announced == [("leader", 1, True), ("leader", 2, False), ("leader", 3, True)]
+    assert world.definitions.published == [("leader", 1, True), ("leader", 2, False), ("leader", 3, True)]
 
 
 async def test_who_gets_events_is_asked_once_in_a_while(world: World) -> None:

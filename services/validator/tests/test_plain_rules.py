@@ -1,4 +1,4 @@
-"""Which sentences are read as assertions, and which are left to a model: a wrong guess is worse than none."""
+"""Plain rules: sentences that are parsed as assertions, and those left to a model."""
 
 from typing import Any
 

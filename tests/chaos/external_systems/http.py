@@ -1,4 +1,4 @@
-"""HTTP servers of the parties: each on a free port of loopback, in this process."""
+"""HTTP servers of the external systems: each on a free port of loopback, in this process."""
 
 import socket
 from collections.abc import AsyncIterator
@@ -7,7 +7,7 @@ from typing import Literal
 
 from starlette.types import ASGIApp
 
-from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime import embedded_http
 
 
 @asynccontextmanager
@@ -15,5 +15,5 @@ async def serving(app: ASGIApp, *, lifespan: Literal["on", "off"] = "off") -> As
     """Yields the URL."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        async with serve_beside(app, listener, lifespan=lifespan, close_timeout=1):
+        async with embedded_http.serve(app, listener, lifespan=lifespan, close_timeout=1):
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"

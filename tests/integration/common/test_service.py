@@ -12,7 +12,7 @@ from rota_common.runtime.service import Runtime, Service
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import READ_TRIGGER
 from rota_contracts.messages.execution import ReadTrigger, TriggerReply, TriggerState
-from tests.integration.common.kit import CHANNEL, Seen, a_fact, publish, reader, reading, running, settled
+from tests.integration.common.harness import CHANNEL, Seen, a_fact, publish, reader, reading, running, settled
 
 
 async def ready(service: Service) -> None:
@@ -62,7 +62,7 @@ async def test_a_service_goes_on_after_its_server_was_killed(nats: EmbeddedServe
     assert "e2" in seen.ids  # a killed server may have forgotten that the first was acknowledged
 
 
-async def test_a_message_in_hand_survives_a_restart_of_the_server(nats: EmbeddedServer) -> None:
+async def test_a_message_being_handled_survives_a_restart_of_the_server(nats: EmbeddedServer) -> None:
     reached, go = asyncio.Event(), asyncio.Event()
 
     async def wait(_: object) -> None:
@@ -147,6 +147,7 @@ async def test_a_service_is_ready_when_all_its_parts_are(nats: EmbeddedServer) -
         assert await service.problems() == {"mongo": "ConnectionError: refused"}
 
 
+# SC-18
 @pytest.mark.parametrize("started", [True, False])
 async def test_a_service_can_be_stopped_at_any_time(tmp_path: Path, started: bool) -> None:
     service = reader("nats://127.0.0.1:9", Seen())

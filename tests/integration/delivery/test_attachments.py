@@ -1,4 +1,4 @@
-"""Files that go with a result: in a mail, and in what webhooks and processes are told (DC-04, DC-05)."""
+"""Attachments of a result: in mail, webhooks and processes (DC-04, DC-05)."""
 
 import json
 from collections.abc import AsyncIterator
@@ -14,10 +14,11 @@ from rota_common.stores.attachments import STREAM, Attachments
 from rota_contracts.catalog import DELIVERY_ACCEPTED
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import ChannelResult
-from tests.integration.delivery.conftest import Harness
+from tests.integration.delivery.harness import ServersHarness as Harness
+from tests.integration.delivery.harness import to
 from tests.integration.delivery.mailservers import PASSWORD, USER, MailServer, certificate, mail_server
 from tests.integration.delivery.receivers import HttpReceiver
-from tests.integration.delivery.test_channels import Process, to
+from tests.integration.delivery.test_process_and_notify_channels import Process
 
 BOSS = to("email", {"to": ["boss@acme.example"]})
 MB = 1_000_000
@@ -29,23 +30,23 @@ async def server() -> AsyncIterator[MailServer]:
         yield made
 
 
-async def keep(harness: Harness, content: bytes, *, team: str = "acme", name: str = "leads.csv") -> StoredAttachment:
+async def keep(harness: Harness, content: bytes, *, team: str = "", name: str = "leads.csv") -> StoredAttachment:
     async def whole() -> AsyncIterator[bytes]:
         yield content
 
-    return await Attachments(harness.gateway.bus).put(team, name, "text/csv", whole(), at=now())
+    return await Attachments(harness.gateway.bus).put(team or harness.team, name, "text/csv", whole(), at=now())
 
 
 async def delivered(
     harness: Harness, preferences: dict[str, Any], *attachments: dict[str, Any], **settings: Any
 ) -> list[ChannelResult]:
-    """How the first attempts fared at delivering a result with these attachments."""
+    """The first results of delivering these attachments."""
     await harness.robot(preferences)
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     await harness.start(**settings)
     content = {"summary": "15 new leads.", "body": {"inline": "# Leads"}, "attachments": attachments}
     await harness.request(content=content)
-    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
+    (accepted,) = await harness.events(DELIVERY_ACCEPTED)
     return list(accepted.data.result.results)
 
 
@@ -88,7 +89,7 @@ async def test_ten_megabytes_arrive_byte_for_byte(
     assert result.details["attached"] == ["Übersicht.csv"]
 
 
-async def test_what_can_not_be_attached_is_named_and_the_mail_still_goes(harness: Harness, server: MailServer) -> None:
+async def test_a_mail_is_sent_and_names_the_files_that_cannot_be_attached(harness: Harness, server: MailServer) -> None:
     mine = await keep(harness, b"a,b\n")
     theirs = await keep(harness, b"secret", team="other", name="theirs.csv")
     large = await keep(harness, bytes(20_000), name="large.bin")
@@ -120,11 +121,11 @@ async def test_what_can_not_be_attached_is_named_and_the_mail_still_goes(harness
     assert b"secret" not in mail.as_bytes()
 
 
-async def test_webhooks_and_processes_are_told_what_is_known_of_a_file(
+async def test_webhooks_and_processes_receive_the_description_of_a_file(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     stored = await keep(harness, b"a,b\n")
-    process = Process(harness.nats_url)
+    process = Process(harness)
     await process.answer("audit", b"{}")
     preferences = {
         "preferences": {
@@ -138,7 +139,7 @@ async def test_webhooks_and_processes_are_told_what_is_known_of_a_file(
     assert [result.success for result in results] == [True, True]
     published = json.loads(receiver.got[0].body)["data"]["attachments"]
     about = {"name": "leads.csv", "content_type": "text/csv", "size": 4, "sha256": stored.sha256}
-    href = f"/v1/teams/acme/attachments/{stored.file_id}"
+    href = f"/v1/teams/{harness.team}/attachments/{stored.file_id}"
     assert published == [
         {"title": "Leads", "description": None, "task_id": "t1", "file": stored.file, **about, "href": href},
         {"title": "Plan", "description": None, "task_id": None, "file": "__s3://x"},

@@ -23,7 +23,8 @@ from rota_contracts.catalog import (
     READ_DELIVERY,
 )
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryReply, MayDeliver, Permission, ReadDelivery
-from tests.integration.delivery.conftest import Harness, go
+from tests.integration.delivery.harness import ServersHarness as Harness
+from tests.integration.delivery.harness import allow
 from tests.integration.delivery.receivers import HttpReceiver
 
 TWENTY = [f"/{number}" for number in range(20)]
@@ -41,14 +42,14 @@ async def hold(question: MayDeliver) -> DeliveryPermission:
     return DeliveryPermission(leave=Permission.HOLD, reason="paused by ann")
 
 
-async def heard_by(harness: Harness, *services: Service) -> None:
-    """Once what the executor said to all has reached these."""
+async def received_by(harness: Harness, *services: Service) -> None:
+    """Once the executor's broadcast has reached these."""
     for service in (harness.executor, *services):
         await barrier(service.bus.client)
 
 
-async def reading(harness: Harness, team: str = "acme", execution_id: str = "e1") -> DeliveryReply:
-    return await harness.gateway.ask(READ_DELIVERY, ReadDelivery(team_id=team, execution_id=execution_id))
+async def reading(harness: Harness, team: str = "", execution_id: str = "e1") -> DeliveryReply:
+    return await harness.ask(READ_DELIVERY, ReadDelivery(team_id=team or harness.team, execution_id=execution_id))
 
 
 async def next_attempt(harness: Harness, clock: SetClock) -> None:
@@ -57,14 +58,14 @@ async def next_attempt(harness: Harness, clock: SetClock) -> None:
     clock.at = max(clock.at, target.next_attempt_at or clock.at)
 
 
-async def test_the_result_of_a_stopped_execution_goes_nowhere(harness: Harness, receiver: HttpReceiver) -> None:  # F11
-    harness.leave = stop
+async def test_the_result_of_a_stopped_execution_is_not_sent(harness: Harness, receiver: HttpReceiver) -> None:  # F11
+    harness.permission = stop
     await harness.robot(hooks(receiver.url()))
-    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_FAILED, DELIVERY_SETTLED)
+    await harness.listen(DELIVERY_ACCEPTED, DELIVERY_FAILED, DELIVERY_SETTLED)
     await harness.start()
     await harness.request()
-    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
-    (failed,), (settled,) = await harness.heard(DELIVERY_FAILED), await harness.heard(DELIVERY_SETTLED)
+    (accepted,) = await harness.events(DELIVERY_ACCEPTED)
+    (failed,), (settled,) = await harness.events(DELIVERY_FAILED), await harness.events(DELIVERY_SETTLED)
     assert (accepted.data.result.success, accepted.data.result.error) == (False, "stopped by ann")
     assert failed.data.result.error == settled.data.results[0].error == "stopped by ann"
     assert (harness.asked[0], receiver.got) == ("e1", [])
@@ -78,73 +79,73 @@ async def test_the_result_of_a_paused_execution_waits_until_it_is_resumed(  # F1
 
     async def hold_once(question: MayDeliver) -> DeliveryPermission:
         asked.set()
-        harness.leave = go
+        harness.permission = allow
         return await hold(question)
 
-    harness.leave = hold_once
+    harness.permission = hold_once
     await harness.robot(hooks(receiver.url()))
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     await harness.start()
     await harness.request()
     await asked.wait()
     assert (await reading(harness)).request_id is None
-    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
+    (accepted,) = await harness.events(DELIVERY_ACCEPTED)
     assert accepted.data.result.success
     assert (len(receiver.got), len(harness.asked)) == (1, 2)
 
 
-async def test_while_no_executor_answers_the_request_waits(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_a_request_waits_while_the_executor_is_unavailable(harness: Harness, receiver: HttpReceiver) -> None:
     async def away(question: MayDeliver) -> DeliveryPermission:
-        harness.leave = go
+        harness.permission = allow
         raise Transient("its store is away")
 
-    harness.leave = away
+    harness.permission = away
     await harness.robot(hooks(receiver.url()))
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     await harness.start()
     await harness.request()
-    assert (await harness.heard(DELIVERY_ACCEPTED))[0].data.result.success
+    assert (await harness.events(DELIVERY_ACCEPTED))[0].data.result.success
     assert len(receiver.got) == 1
 
 
-async def test_outside_of_standard_mode_nobody_is_asked(harness: Harness) -> None:
+async def test_outside_of_standard_mode_no_permission_is_requested(harness: Harness) -> None:
     await harness.robot(hooks("https://hooks.example"))
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     await harness.start()
     await harness.request(executor_mode="dryrun")
-    assert (await harness.heard(DELIVERY_ACCEPTED))[0].data.result.success
+    assert (await harness.events(DELIVERY_ACCEPTED))[0].data.result.success
     assert harness.asked == []
 
 
-async def stopped_in_the_middle(harness: Harness, receiver: HttpReceiver, *replicas: Service) -> None:
+async def stopped_during_the_attempts(harness: Harness, receiver: HttpReceiver, *replicas: Service) -> None:
     """A stop that comes while 8 of 20 webhooks are on their way keeps the other 12 from being sent."""
     receiver.hold = asyncio.Event()
     await harness.robot(hooks(*(receiver.url(path) for path in TWENTY)))
-    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_FAILED)
+    await harness.listen(DELIVERY_ACCEPTED, DELIVERY_FAILED)
     await harness.request()
     await receiver.requests(8)
     await harness.control("stop", "e0", "e1", reason="wrong customer")
-    await heard_by(harness, *replicas)
+    await received_by(harness, *replicas)
     receiver.hold.set()
-    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
+    (accepted,) = await harness.events(DELIVERY_ACCEPTED)
     results = accepted.data.result.results
     assert [result.success for result in results] == [True] * 8 + [False] * 12
     shown = {(result.error, result.final, result.attempts) for result in results[8:]}
     assert shown == {("wrong customer", True, 0)}
-    assert len(await harness.heard(DELIVERY_FAILED, 12)) == 12
+    assert len(await harness.events(DELIVERY_FAILED, 12)) == 12
     assert len(receiver.got) == 8
 
 
 @pytest.mark.once
-async def test_a_stop_said_to_all_is_heard_by_whichever_replica_has_the_delivery(
+async def test_a_broadcast_stop_reaches_the_replica_that_has_the_delivery(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     replicas = await asyncio.gather(harness.start(), harness.start())
-    await stopped_in_the_middle(harness, receiver, *replicas)
+    await stopped_during_the_attempts(harness, receiver, *replicas)
 
 
 @pytest.mark.once
-async def test_a_stop_is_heard_after_the_bus_was_away(
+async def test_a_stop_is_received_after_an_outage_of_nats(
     harness: Harness, receiver: HttpReceiver, nats: EmbeddedServer
 ) -> None:
     service = await harness.start()
@@ -156,101 +157,101 @@ async def test_a_stop_is_heard_after_the_bus_was_away(
     await nats.start()
     async with asyncio.timeout(PATIENCE_S):
         while not all(each.bus.connected for each in (service, harness.executor, harness.gateway)):
-            await asyncio.sleep(0.05)  # nats-py tells nobody that it is back
-    await stopped_in_the_middle(harness, receiver, service)
+            await asyncio.sleep(0.05)  # nats-py doesn't report that it is connected again
+    await stopped_during_the_attempts(harness, receiver, service)
 
 
 @pytest.mark.once
-async def test_a_pause_in_the_middle_puts_off_the_rest_until_it_is_resumed(
+async def test_a_pause_during_the_attempts_postpones_the_rest_until_the_resume(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     clock = SetClock()
     service = await harness.start(clock=clock)
     receiver.hold = asyncio.Event()
     await harness.robot(hooks(*(receiver.url(path) for path in TWENTY)))
-    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_ATTEMPTED, DELIVERY_SETTLED)
+    await harness.listen(DELIVERY_ACCEPTED, DELIVERY_ATTEMPTED, DELIVERY_SETTLED)
     await harness.request()
     await receiver.requests(8)
-    harness.leave = hold
+    harness.permission = hold
     await harness.control("pause")
-    await heard_by(harness, service)
+    await received_by(harness, service)
     receiver.hold.set()
-    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
+    (accepted,) = await harness.events(DELIVERY_ACCEPTED)
     waiting = accepted.data.result.results[8:]
     assert {(each.error, each.final, each.attempts) for each in waiting} == {("the execution is paused", False, 0)}
     assert len(receiver.got) == 8
-    harness.leave = go
+    harness.permission = allow
     await harness.control("resume")
     clock.forward(6)
-    (settled,) = await harness.heard(DELIVERY_SETTLED)
+    (settled,) = await harness.events(DELIVERY_SETTLED)
     assert (settled.data.success, len(receiver.got)) == (True, 20)
-    assert {each.data.attempt for each in await harness.heard(DELIVERY_ATTEMPTED, 20)} == {1}
+    assert {each.data.attempt for each in await harness.events(DELIVERY_ATTEMPTED, 20)} == {1}
 
 
 async def test_the_retries_of_a_stopped_execution_end(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(500)
     await harness.robot(hooks(receiver.url()))
-    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_FAILED, DELIVERY_SETTLED)
+    await harness.listen(DELIVERY_ACCEPTED, DELIVERY_FAILED, DELIVERY_SETTLED)
     clock = SetClock()
     await harness.start(clock=clock)
     await harness.request()
-    await harness.heard(DELIVERY_ACCEPTED)
-    harness.leave = stop
+    await harness.events(DELIVERY_ACCEPTED)
+    harness.permission = stop
     clock.forward(1)
-    (failed,) = await harness.heard(DELIVERY_FAILED)
+    (failed,) = await harness.events(DELIVERY_FAILED)
     assert (failed.data.result.error, failed.data.result.attempts) == ("stopped by ann", 1)
-    assert (await harness.heard(DELIVERY_SETTLED))[0].data.success is False
+    assert (await harness.events(DELIVERY_SETTLED))[0].data.success is False
     assert len(receiver.got) == 1
 
 
 async def test_a_retry_waits_for_an_execution_that_is_paused(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(500)
     await harness.robot(hooks(receiver.url()))
-    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
+    await harness.listen(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
     clock = SetClock()
     await harness.start(clock=clock)
     await harness.request()
-    await harness.heard(DELIVERY_ACCEPTED)
-    harness.leave = hold
+    await harness.events(DELIVERY_ACCEPTED)
+    harness.permission = hold
     async with asyncio.timeout(PATIENCE_S):
         while len(harness.asked) < 6:  # more often than there are attempts
             await next_attempt(harness, clock)
     assert len(receiver.got) == 1
-    harness.leave = go
+    harness.permission = allow
     async with asyncio.timeout(PATIENCE_S):
         while not (await reading(harness)).settled:
             await next_attempt(harness, clock)
-    (settled,) = await harness.heard(DELIVERY_SETTLED)
+    (settled,) = await harness.events(DELIVERY_SETTLED)
     assert (settled.data.success, settled.data.results[0].attempts, len(receiver.got)) == (True, 2, 2)
 
 
-async def test_how_a_delivery_fares_can_be_asked(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_a_delivery_is_read_with_its_attempts(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(500, 200)
     await harness.robot(hooks(receiver.url("/a")))
-    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
+    await harness.listen(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
     clock = SetClock()
     await harness.start(clock=clock)
     await harness.request()
-    await harness.heard(DELIVERY_ACCEPTED)
+    await harness.events(DELIVERY_ACCEPTED)
     before = await reading(harness)
     (target,) = before.targets
     assert (before.request_id, before.settled, before.accepted_at) == ("r1", False, clock())
     assert [(each.at, each.ok, each.error) for each in target.attempts] == [(clock(), False, "answered 500")]
     assert target.next_attempt_at is not None
     at = clock.forward(1)
-    await harness.heard(DELIVERY_SETTLED)
+    await harness.events(DELIVERY_SETTLED)
     (target,) = (await reading(harness)).targets
     assert [(each.at, each.ok) for each in target.attempts] == [(at - timedelta(seconds=1), False), (at, True)]
     assert (target.result.target, target.result.success, target.next_attempt_at) == (receiver.url("/a"), True, None)
     assert await reading(harness, team="other") == await reading(harness, execution_id="e2") == DeliveryReply()
 
 
-async def test_the_score_travels_to_the_webhook_and_to_everybody(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_the_score_is_in_the_webhook_and_the_facts(harness: Harness, receiver: HttpReceiver) -> None:
     await harness.robot(hooks(receiver.url()))
-    await harness.hear(DELIVERY_COMPLETED)
+    await harness.listen(DELIVERY_COMPLETED)
     await harness.start()
-    owner = {"team_id": "acme", "member_id": "ann"}
+    owner = {"team_id": harness.team, "member_id": "ann"}
     await harness.request(context=owner | {"execution_id": "e1", "trigger_type": "event", "score": 0.85})
-    (completed,) = await harness.heard(DELIVERY_COMPLETED)
+    (completed,) = await harness.events(DELIVERY_COMPLETED)
     assert completed.data.context.score == 0.85
     assert json.loads(receiver.got[0].body)["data"]["context"]["score"] == 0.85

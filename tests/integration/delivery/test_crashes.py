@@ -21,7 +21,8 @@ from rota_contracts.catalog import (
     Channel,
 )
 from rota_contracts.messages.delivery import DeliveryPermission, MayDeliver
-from tests.integration.delivery.conftest import PERMITTED, Harness, go
+from tests.integration.delivery.harness import PERMITTED, allow
+from tests.integration.delivery.harness import ServersHarness as Harness
 from tests.integration.delivery.receivers import HttpReceiver, Mailbox
 
 pytestmark = pytest.mark.once
@@ -29,6 +30,11 @@ SHORT_LEASE = {"mail_timeout": 0.1, "attempt_timeout": 2.0}
 """With no margin, others take over after the time of an attempt, and no mail makes that longer."""
 
 FIRST = (DELIVERY_ATTEMPTED, DELIVERY_COMPLETED, DELIVERY_SETTLED, DELIVERY_ACCEPTED)
+
+
+@pytest.fixture
+def harness(own_harness: Harness) -> Harness:
+    return own_harness
 
 
 def hooks(*urls: str) -> dict[str, Any]:
@@ -47,7 +53,7 @@ class Stuck:
 
 
 def stuck_before(service: Service, channel: Channel[Any]) -> Stuck:
-    """From now on nothing of this channel leaves the service."""
+    """From now on the service publishes nothing on this channel."""
     stuck, jetstream = Stuck(), service.bus.jetstream
     publish: Callable[..., Awaitable[Any]] = jetstream.publish
 
@@ -70,11 +76,12 @@ async def killed(service: Service, harness: Harness) -> None:
 
 
 async def each_fact_once(harness: Harness, **expected: int) -> None:
-    """As an outside party counts: what was published again was recognised."""
-    kept = {channel.name: [event.id for event in await harness.kept(channel)] for channel in FIRST}
+    """Counted in the stream: repeated publications were recognised."""
+    kept = {channel.name: [event.id for event in await harness.in_stream(channel)] for channel in FIRST}
     assert {name: len(ids) for name, ids in kept.items()} == {channel.name: 1 for channel in FIRST} | expected
 
 
+@pytest.mark.soak
 async def test_killed_before_sending_it_is_sent_once(harness: Harness, receiver: HttpReceiver) -> None:
     asked, released = asyncio.Event(), asyncio.Event()
 
@@ -83,33 +90,34 @@ async def test_killed_before_sending_it_is_sent_once(harness: Harness, receiver:
         await released.wait()
         return PERMITTED
 
-    harness.leave = later
+    harness.permission = later
     await harness.robot({"preferences": hooks(receiver.url())})
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     first = await harness.start()
     await harness.request()
     await killed_at(asked, first, harness)
     released.set()
-    harness.leave = go
+    harness.permission = allow
     await harness.start()
-    assert (await harness.heard(DELIVERY_ACCEPTED))[0].data.result.success
+    assert (await harness.events(DELIVERY_ACCEPTED))[0].data.result.success
     assert len(receiver.got) == 1
     await each_fact_once(harness)
 
 
-async def test_killed_while_the_receiver_has_it_it_is_sent_again_under_the_same_id(
+@pytest.mark.soak
+async def test_killed_while_the_receiver_answers_it_is_sent_again_under_the_same_id(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     receiver.hold = asyncio.Event()
     await harness.robot({"preferences": hooks(receiver.url())})
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     first = await harness.start()
     await harness.request()
     await receiver.requests(1)
     await killed(first, harness)
     receiver.hold.set()
     await harness.start()
-    await harness.heard(DELIVERY_ACCEPTED)
+    await harness.events(DELIVERY_ACCEPTED)
     assert len(receiver.got) == 2
     assert len({got.headers["webhook-id"] for got in receiver.got}) == 1
     await each_fact_once(harness)
@@ -120,14 +128,14 @@ async def test_killed_between_sending_and_storing_everything_is_sent_again_under
 ) -> None:
     email = {"email": {"targets": [{"to": ["a@b.example"]}, {"to": ["c@d.example"]}]}}
     await harness.robot({"preferences": hooks(receiver.url("/a"), receiver.url("/b")) | email})
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     with monkeypatch.context() as patch:
         patch.setattr(MongoDeliveries, "insert", stuck := Stuck())
         first = await harness.start(smtp_url=box.url)
         await harness.request()
         await killed_at(stuck.reached, first, harness)
     await harness.start(smtp_url=box.url)
-    (accepted,) = await harness.heard(DELIVERY_ACCEPTED)
+    (accepted,) = await harness.events(DELIVERY_ACCEPTED)
     one, two, *hooked = [result.delivery_id for result in accepted.data.result.results]
     assert Counter(got.headers["webhook-id"] for got in receiver.got) == dict.fromkeys(hooked, 2)
     mails = Counter((recipients[0], mail["Message-ID"]) for recipients, mail in box.mails)
@@ -135,11 +143,12 @@ async def test_killed_between_sending_and_storing_everything_is_sent_again_under
     await each_fact_once(harness, **{DELIVERY_ATTEMPTED.name: 4})
 
 
-async def test_preferences_that_change_meanwhile_give_no_target_the_id_of_another(
+@pytest.mark.soak
+async def test_preferences_changed_during_a_crash_give_no_target_the_id_of_another(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await harness.robot({"preferences": hooks(receiver.url("/gone"), receiver.url("/kept"))})
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     with monkeypatch.context() as patch:
         patch.setattr(MongoDeliveries, "insert", stuck := Stuck())
         first = await harness.start()
@@ -147,7 +156,7 @@ async def test_preferences_that_change_meanwhile_give_no_target_the_id_of_anothe
         await killed_at(stuck.reached, first, harness)
     await harness.robot({"preferences": hooks(receiver.url("/new"), receiver.url("/kept"))})
     await harness.start()
-    await harness.heard(DELIVERY_ACCEPTED)
+    await harness.events(DELIVERY_ACCEPTED)
     ids = {(got.line.split()[1], got.headers["webhook-id"]) for got in receiver.got}
     assert len(receiver.got) == 4
     assert len(ids) == 3
@@ -155,53 +164,56 @@ async def test_preferences_that_change_meanwhile_give_no_target_the_id_of_anothe
 
 
 @pytest.mark.parametrize("channel", FIRST, ids=lambda channel: channel.name)
-async def test_killed_between_storing_and_publishing_it_is_told_and_not_sent_again(
+@pytest.mark.soak
+async def test_killed_between_storing_and_publishing_the_facts_are_published_and_nothing_is_sent_again(
     harness: Harness, receiver: HttpReceiver, channel: Channel[Any]
 ) -> None:
     await harness.robot({"preferences": hooks(receiver.url())})
-    await harness.hear(*FIRST)
+    await harness.listen(*FIRST)
     first = await harness.start()
     stuck = stuck_before(first, channel)
     await harness.request()
     await killed_at(stuck.reached, first, harness)
     await harness.start()
     for each in FIRST:
-        await harness.heard(each)
+        await harness.events(each)
     assert len(receiver.got) == 1
     await each_fact_once(harness)
 
 
-async def test_killed_before_the_request_is_acknowledged_the_same_is_said_again(
+@pytest.mark.soak
+async def test_killed_before_the_request_is_acknowledged_the_same_fact_is_published_again(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await harness.robot({"preferences": hooks(receiver.url())})
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     with monkeypatch.context() as patch:
         patch.setattr("rota_common.bus.consuming.acknowledge", stuck := Stuck())
         first = await harness.start()
         await harness.request()
         await killed_at(stuck.reached, first, harness)
     await harness.start()
-    one, two = await harness.heard(DELIVERY_ACCEPTED, 2)
+    one, two = await harness.events(DELIVERY_ACCEPTED, 2)
     assert (one.id, one.data) == (two.id, two.data)
     assert len(receiver.got) == 1
     await each_fact_once(harness)
 
 
+@pytest.mark.soak
 async def test_killed_between_a_retry_and_saving_it_the_retry_comes_again_under_the_same_id(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.will_answer(500)
     await harness.robot({"preferences": hooks(receiver.url())})
-    await harness.hear(DELIVERY_SETTLED, DELIVERY_FAILED)
-    monkeypatch.setattr("delivery_center.app.LEASE_MARGIN_S", 0.0)
+    await harness.listen(DELIVERY_SETTLED, DELIVERY_FAILED)
+    monkeypatch.setattr("delivery_center.use_cases.LEASE_MARGIN_S", 0.0)
     with monkeypatch.context() as patch:
         patch.setattr(MongoDeliveries, "save", stuck := Stuck())
         first = await harness.start(**SHORT_LEASE)
         await harness.request()
         await killed_at(stuck.reached, first, harness)
     await harness.start()
-    (settled,) = await harness.heard(DELIVERY_SETTLED)
+    (settled,) = await harness.events(DELIVERY_SETTLED)
     assert (settled.data.success, settled.data.results[0].attempts) == (True, 2)
     assert [got.headers["webhook-id"] for got in receiver.got] == [settled.data.results[0].delivery_id] * 3
-    assert len(await harness.kept(DELIVERY_ATTEMPTED)) == 2
+    assert len(await harness.in_stream(DELIVERY_ATTEMPTED)) == 2

@@ -17,8 +17,8 @@ from rota_contracts.catalog import (
     FEED,
 )
 from rota_contracts.envelope import SEQUENCE
-from rota_contracts.feed import feed_subject, subscriber_durable
-from tests.integration.delivery.conftest import Harness
+from rota_contracts.feed import feed_durable, feed_subject
+from tests.integration.delivery.harness import ServersHarness as Harness
 from tests.integration.delivery.receivers import HttpReceiver
 
 pytestmark = pytest.mark.once
@@ -26,20 +26,25 @@ OF_ONE = (DELIVERY_ATTEMPTED, DELIVERY_COMPLETED, DELIVERY_SETTLED)
 
 
 @pytest.fixture
+def harness(own_harness: Harness) -> Harness:
+    return own_harness
+
+
+@pytest.fixture
 async def robot(harness: Harness, receiver: HttpReceiver) -> None:
     await harness.robot({"preferences": {"webhook": {"targets": [{"url": receiver.url()}]}}})
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
 
 
 async def requested(harness: Harness, start: int, end: int) -> None:
     """Requests `start` … `end` - 1 are made at once, and dealt with when this returns."""
     await asyncio.gather(*(harness.request(f"r{number}") for number in range(start, end)))
-    await harness.heard(DELIVERY_ACCEPTED, end)
+    await harness.events(DELIVERY_ACCEPTED, end)
 
 
 async def assert_counted_to(harness: Harness, count: int) -> None:
     for channel in OF_ONE:
-        kept = await harness.kept(channel)
+        kept = await harness.in_stream(channel)
         assert [event.sequence for event in kept] == list(range(1, count + 1)), channel.name
         assert len({event.data.request_id for event in kept}) == count
 
@@ -50,7 +55,7 @@ async def test_two_replicas_count_the_facts_of_one_robot_together(harness: Harne
     await assert_counted_to(harness, 100)
 
 
-async def test_the_count_goes_on_in_the_next_replica(harness: Harness, robot: None) -> None:
+async def test_the_next_replica_continues_the_count(harness: Harness, robot: None) -> None:
     first = await harness.start()
     await requested(harness, 0, 3)
     await crash(first)
@@ -62,7 +67,7 @@ async def test_the_count_goes_on_in_the_next_replica(harness: Harness, robot: No
     await assert_counted_to(harness, 9)
 
 
-async def test_the_count_goes_on_when_the_stream_has_let_go_of_all(harness: Harness, robot: None) -> None:
+async def test_the_count_continues_after_the_stream_has_expired_all_facts(harness: Harness, robot: None) -> None:
     first = await harness.start()
     await requested(harness, 0, 3)
     await first.stop()
@@ -72,23 +77,24 @@ async def test_the_count_goes_on_when_the_stream_has_let_go_of_all(harness: Harn
     await harness.start()
     await requested(harness, 3, 5)
     for channel in OF_ONE:
-        assert [event.sequence for event in await harness.kept(channel)] == [4, 5]
+        assert [event.sequence for event in await harness.in_stream(channel)] == [4, 5]
 
 
-async def test_a_subscriber_that_was_away_goes_on_where_it_was_in_order(harness: Harness, robot: None) -> None:
-    durable = subscriber_durable("acme", "crm")
+# F8
+async def test_a_feed_client_that_was_away_continues_in_order(harness: Harness, robot: None) -> None:
+    durable = feed_durable(harness.team, "crm")
     client = await nats_py.connect(harness.nats_url)
     await client.jetstream().add_consumer(
-        FEED, ConsumerConfig(durable_name=durable, filter_subject=feed_subject("acme"))
+        FEED, ConsumerConfig(durable_name=durable, filter_subject=feed_subject(harness.team))
     )
     await client.close()
     await asyncio.gather(harness.start(), harness.start())
     seen: list[tuple[str, int]] = []
     for start, end in ((0, 10), (10, 40), (40, 45)):
-        await requested(harness, start, end)  # nobody listens meanwhile
+        await requested(harness, start, end)  # no client reads meanwhile
         seen += await read(harness.nats_url, durable, (end - start) * len(OF_ONE))
     for channel in OF_ONE:
-        subject = channel.subject("acme", "ann")
+        subject = channel.subject(harness.team, "ann")
         assert [count for name, count in seen if name == subject] == list(range(1, 46))
     assert len(seen) == 45 * len(OF_ONE)
 

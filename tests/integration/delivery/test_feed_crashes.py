@@ -1,5 +1,5 @@
 """A replica is killed around the publishing of facts: a subscriber sees each once, counted without a gap, also when
-another says them after the stream has forgotten their ids."""
+another publishes them after the stream has forgotten their ids."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import pytest
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.domain.delivery import Delivery
 from rota_common.runtime.service import Service
-from rota_common.testing.bus import forgets_ids
+from rota_common.testing.bus import shorten_duplicate_window
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_ATTEMPTED,
@@ -20,13 +20,18 @@ from rota_contracts.catalog import (
     FEED,
     Channel,
 )
-from tests.integration.delivery.conftest import Harness
+from tests.integration.delivery.harness import ServersHarness as Harness
 from tests.integration.delivery.receivers import HttpReceiver
 from tests.integration.delivery.test_crashes import SHORT_LEASE, Stuck, hooks, killed_at, stuck_before
 
 pytestmark = pytest.mark.once
 FEED_OF_ONE = (DELIVERY_ATTEMPTED, DELIVERY_COMPLETED, DELIVERY_SETTLED)
 WINDOW_S = 0.1
+
+
+@pytest.fixture
+def harness(own_harness: Harness) -> Harness:
+    return own_harness
 
 
 async def forgotten() -> None:
@@ -36,23 +41,24 @@ async def forgotten() -> None:
 
 async def counted(harness: Harness, channel: Channel[Any]) -> list[int | None]:
     """The numbers that a subscriber reads, in their order; each fact once."""
-    kept = await harness.kept(channel)
+    kept = await harness.in_stream(channel)
     assert len({event.id for event in kept}) == len(kept)
     return [event.sequence for event in kept]
 
 
 async def start_with(harness: Harness, receiver: HttpReceiver, *answers: int) -> None:
     receiver.will_answer(*answers)
-    await forgets_ids(harness.nats_url, FEED, after=WINDOW_S)
+    await shorten_duplicate_window(harness.nats_url, FEED, after=WINDOW_S)
     await harness.robot({"preferences": hooks(receiver.url())})
-    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED, DELIVERY_FAILED)
+    await harness.listen(DELIVERY_ACCEPTED, DELIVERY_SETTLED, DELIVERY_FAILED)
 
 
 def ids(receiver: HttpReceiver) -> Sequence[str]:
     return [got.headers["webhook-id"] for got in receiver.got]
 
 
-async def test_killed_between_sending_and_recording_the_receiver_sees_the_id_again_and_a_subscriber_one_fact(
+@pytest.mark.soak
+async def test_killed_between_sending_and_recording_the_id_is_repeated_and_the_fact_is_not(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await start_with(harness, receiver)
@@ -63,14 +69,16 @@ async def test_killed_between_sending_and_recording_the_receiver_sees_the_id_aga
         await killed_at(stuck.reached, first, harness)
     await forgotten()
     await harness.start()
-    await harness.heard(DELIVERY_ACCEPTED)
+    await harness.events(DELIVERY_ACCEPTED)
     assert len(ids(receiver)) == 2
     assert len(set(ids(receiver))) == 1
     assert [await counted(harness, channel) for channel in FEED_OF_ONE] == [[1]] * 3
 
 
+# F8
 @pytest.mark.parametrize("channel", [*FEED_OF_ONE, DELIVERY_ACCEPTED], ids=lambda channel: channel.name)
-async def test_killed_between_recording_and_publishing_each_fact_is_said_once(
+@pytest.mark.soak
+async def test_killed_between_recording_and_publishing_each_fact_is_stored_once(
     harness: Harness, receiver: HttpReceiver, channel: Channel[Any]
 ) -> None:
     await start_with(harness, receiver)
@@ -80,12 +88,13 @@ async def test_killed_between_recording_and_publishing_each_fact_is_said_once(
     await killed_at(stuck.reached, first, harness)
     await forgotten()
     await harness.start()
-    await harness.heard(DELIVERY_ACCEPTED)
+    await harness.events(DELIVERY_ACCEPTED)
     assert len(ids(receiver)) == 1
     assert [await counted(harness, each) for each in FEED_OF_ONE] == [[1]] * 3
 
 
-async def test_killed_before_the_request_is_acknowledged_nothing_is_said_twice(
+@pytest.mark.soak
+async def test_killed_before_the_request_is_acknowledged_no_fact_is_stored_twice(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await start_with(harness, receiver)
@@ -96,17 +105,18 @@ async def test_killed_before_the_request_is_acknowledged_nothing_is_said_twice(
         await killed_at(stuck.reached, first, harness)
     await forgotten()
     await harness.start()
-    await harness.heard(DELIVERY_ACCEPTED, 2)
+    await harness.events(DELIVERY_ACCEPTED, 2)
     await harness.request("r2")
-    await harness.heard(DELIVERY_ACCEPTED, 3)
+    await harness.events(DELIVERY_ACCEPTED, 3)
     assert [await counted(harness, channel) for channel in FEED_OF_ONE] == [[1, 2]] * 3
 
 
-async def test_killed_between_publishing_a_retry_and_letting_go_of_it_nothing_is_said_twice(
+@pytest.mark.soak
+async def test_killed_between_publishing_a_retry_and_releasing_it_no_fact_is_stored_twice(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await start_with(harness, receiver, 500, 500, 500)
-    monkeypatch.setattr("delivery_center.app.LEASE_MARGIN_S", 0.0)
+    monkeypatch.setattr("delivery_center.use_cases.LEASE_MARGIN_S", 0.0)
     stuck, save = Stuck(), MongoDeliveries.save
 
     async def save_but_not_let_go(store: MongoDeliveries, delivery: Delivery) -> bool:
@@ -119,32 +129,33 @@ async def test_killed_between_publishing_a_retry_and_letting_go_of_it_nothing_is
         await killed_at(stuck.reached, first, harness)
     await forgotten()
     await harness.start(**SHORT_LEASE)
-    await harness.heard(DELIVERY_SETTLED)
+    await harness.events(DELIVERY_SETTLED)
     assert await counted(harness, DELIVERY_ATTEMPTED) == [1, 2, 3]
     assert [await counted(harness, each) for each in (DELIVERY_FAILED, DELIVERY_SETTLED)] == [[1], [1]]
     assert len(set(ids(receiver))) == 1
 
 
 @pytest.mark.parametrize("channel", [DELIVERY_ATTEMPTED, DELIVERY_FAILED, DELIVERY_SETTLED], ids=lambda each: each.name)
-async def test_killed_between_recording_a_retry_and_publishing_it_each_fact_is_said_once(
+@pytest.mark.soak
+async def test_killed_between_recording_a_retry_and_publishing_it_each_fact_is_stored_once(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch, channel: Channel[Any]
 ) -> None:
     await start_with(harness, receiver, 500, 500, 410)
-    monkeypatch.setattr("delivery_center.app.LEASE_MARGIN_S", 0.0)
+    monkeypatch.setattr("delivery_center.use_cases.LEASE_MARGIN_S", 0.0)
     first = await harness.start(**SHORT_LEASE)
     stuck = stuck_at_the_last(first, channel, receiver)
     await harness.request()
     await killed_at(stuck.reached, first, harness)
     await forgotten()
     await harness.start(**SHORT_LEASE)
-    await harness.heard(DELIVERY_SETTLED)
+    await harness.events(DELIVERY_SETTLED)
     assert await counted(harness, DELIVERY_ATTEMPTED) == [1, 2, 3]
     assert [await counted(harness, each) for each in (DELIVERY_FAILED, DELIVERY_SETTLED)] == [[1], [1]]
     assert len(ids(receiver)) == 3
 
 
 def stuck_at_the_last(service: Service, channel: Channel[Any], receiver: HttpReceiver) -> Stuck:
-    """Nothing of this channel leaves the service once the receiver has said what it was scripted to say."""
+    """The service publishes nothing on this channel once the receiver's script has ended."""
     stuck, jetstream = Stuck(), service.bus.jetstream
     publish: Any = jetstream.publish
 

@@ -1,4 +1,4 @@
-"""The suppression list: whoever doesn't exist, or doesn't want to, gets no mail of the team any more (F23)."""
+"""The suppression list: missing mailboxes and addresses added by hand get no mail of the team (F23)."""
 
 from collections.abc import AsyncIterator
 
@@ -7,12 +7,16 @@ import pytest
 from rota_contracts.catalog import DELIVERY_ACCEPTED, LIST_SUPPRESSIONS, SUPPRESS, UNSUPPRESS
 from rota_contracts.messages.delivery import ChannelResult
 from rota_contracts.messages.targets import ListSuppressions, Suppress, Suppression, Unsuppress
-from tests.integration.delivery.conftest import Harness
+from tests.integration.delivery.harness import Harness, to
 from tests.integration.delivery.mailservers import MailServer, mail_server
-from tests.integration.delivery.test_channels import to
 
 GONE = "Gone@b.example"
 UNKNOWN = "550 5.1.1 <gone>: user unknown"
+
+
+@pytest.fixture
+def harness(in_memory_harness: Harness) -> Harness:
+    return in_memory_harness
 
 
 @pytest.fixture
@@ -22,22 +26,22 @@ async def server() -> AsyncIterator[MailServer]:
 
 
 async def sent(harness: Harness, *request_ids: str) -> list[ChannelResult]:
-    """How the mails of these requests fared, one after the other."""
+    """The results of these requests, one after the other."""
     for request_id in request_ids:
         await harness.request(request_id)
-        accepted = await harness.heard(DELIVERY_ACCEPTED, 1 + request_ids.index(request_id))
+        accepted = await harness.events(DELIVERY_ACCEPTED, 1 + request_ids.index(request_id))
     return [event.data.result.results[0] for event in accepted]
 
 
-async def listed(harness: Harness, team: str = "acme") -> list[Suppression]:
-    return (await harness.gateway.ask(LIST_SUPPRESSIONS, ListSuppressions(team_id=team))).suppressions
+async def listed(harness: Harness, team: str = "") -> list[Suppression]:
+    return (await harness.ask(LIST_SUPPRESSIONS, ListSuppressions(team_id=team or harness.team))).suppressions
 
 
 @pytest.mark.once
 async def test_after_a_hard_bounce_no_mail_goes_there(harness: Harness, server: MailServer) -> None:
     server.unknown = {GONE: UNKNOWN}
     await harness.robot(to("email", {"to": [GONE, "boss@acme.example"]}))
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     await harness.start(smtp_url=server.url())
     first, second = await sent(harness, "r1", "r2")
     assert (first.recipients, first.details["refused"]) == (["boss@acme.example"], {GONE: UNKNOWN[4:]})
@@ -50,10 +54,12 @@ async def test_after_a_hard_bounce_no_mail_goes_there(harness: Harness, server: 
 
 
 @pytest.mark.once
-async def test_if_nobody_is_left_nothing_is_sent_and_the_target_says_why(harness: Harness, server: MailServer) -> None:
+async def test_a_target_with_only_suppressed_recipients_fails_with_the_reason(
+    harness: Harness, server: MailServer
+) -> None:
     server.unknown = {GONE: UNKNOWN}
     await harness.robot(to("email", {"to": [GONE]}))
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     await harness.start(smtp_url=server.url())
     first, second = await sent(harness, "r1", "r2")
     assert (first.final, first.details["refused"]) == (True, {GONE: UNKNOWN[4:]})
@@ -61,27 +67,27 @@ async def test_if_nobody_is_left_nothing_is_sent_and_the_target_says_why(harness
     assert (second.final, second.details, server.seen) == (True, {"suppressed": [GONE]}, [])
 
 
-async def test_a_refusal_that_says_nothing_of_the_mailbox_suppresses_nobody(
+async def test_a_refusal_that_does_not_concern_the_mailbox_suppresses_no_address(
     harness: Harness, server: MailServer
 ) -> None:
     server.unknown = {"a@b.example": "552 5.2.2 mailbox full", "c@b.example": "550 5.7.1 blocked"}
     await harness.robot(to("email", {"to": ["a@b.example", "c@b.example", "boss@acme.example"]}))
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     await harness.start(smtp_url=server.url())
     await sent(harness, "r1")
     assert await listed(harness) == []
 
 
 @pytest.mark.once
-async def test_a_person_puts_addresses_on_the_list_and_takes_them_off(harness: Harness, server: MailServer) -> None:
+async def test_addresses_are_added_and_removed_by_hand(harness: Harness, server: MailServer) -> None:
     await harness.robot(to("email", {"to": ["Boss <boss@acme.example>"]}))
-    await harness.hear(DELIVERY_ACCEPTED)
+    await harness.listen(DELIVERY_ACCEPTED)
     await harness.start(smtp_url=server.url())
-    wanted = Suppress(team_id="acme", address="BOSS@acme.example", reason="asked for it", by="ada")
-    (kept,) = (await harness.gateway.ask(SUPPRESS, wanted)).suppressions
+    wanted = Suppress(team_id=harness.team, address="BOSS@acme.example", reason="asked for it", by="ada")
+    (kept,) = (await harness.ask(SUPPRESS, wanted)).suppressions
     assert (kept.address, kept.by, await listed(harness)) == ("boss@acme.example", "ada", [kept])
     (suppressed,) = await sent(harness, "r1")
-    await harness.gateway.ask(UNSUPPRESS, Unsuppress(team_id="acme", address="boss@ACME.example"))
+    await harness.ask(UNSUPPRESS, Unsuppress(team_id=harness.team, address="boss@ACME.example"))
     assert await listed(harness) == []
     _, again = await sent(harness, "r1", "r2")
     assert (suppressed.success, again.success, len(server.taken)) == (False, True, 1)

@@ -1,7 +1,6 @@
-"""Receivers of every kind on loopback, over days of a clock that jumps: what is sent to them, and how it ends."""
+"""Receivers of every kind on loopback, over days of a clock that skips: what is sent to them, and how it ends."""
 
 import socket
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -10,12 +9,11 @@ import pytest
 
 from delivery_center.settings import Settings
 from rota_common.runtime.embedded_servers import free_port
-from rota_common.stores.mongo import Mongo
 from rota_contracts.catalog import DELIVERY_ACCEPTED, DELIVERY_COMPLETED, DELIVERY_FAILED, DELIVERY_SETTLED
 from rota_contracts.messages.delivery_log import TargetState
-from tests.integration.delivery.conftest import Harness
-from tests.integration.delivery.days import Calendar, WatchedDeliveries
+from tests.integration.delivery.harness import Harness, InMemoryHarness
 from tests.integration.delivery.receivers import HttpReceiver, Manner, for_ever, hang, http_receiver
+from tests.integration.delivery.watched_deliveries import Calendar, WatchedDeliveries
 
 METADATA = "169.254.169.254"
 INSIDE = "10.1.2.3"
@@ -25,6 +23,11 @@ DAY_S = 86_400.0
 TIMEOUT_S = 0.3
 HEAD = b"HTTP/1.1 200 OK\r\n"
 BEGUN = HEAD + b"content-length: 1000000000\r\n\r\n"
+
+
+@pytest.fixture
+def harness(in_memory_harness: Harness) -> Harness:
+    return in_memory_harness
 
 
 @dataclass(frozen=True)
@@ -82,17 +85,14 @@ CASES = (
 
 
 @pytest.fixture
-async def days(harness: Harness, mongo_url: str, mongo_prefix: str) -> AsyncIterator[WatchedDeliveries]:
-    connection = Mongo(mongo_url, f"{mongo_prefix}_delivery")
-    store = WatchedDeliveries(connection.database)
-    await store.prepare()
-    yield store
-    await connection.close()
+def watched(in_memory_harness: InMemoryHarness) -> WatchedDeliveries:
+    in_memory_harness.deliveries = made = WatchedDeliveries()
+    return made
 
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a name server says that belongs to somebody else."""
+    """The answers of a foreign name server."""
     lookup, moving = socket.getaddrinfo, iter(["127.0.0.1"])
 
     def getaddrinfo(host: str, port: int, **kind: Any) -> Any:
@@ -115,18 +115,18 @@ def hook(url: str) -> dict[str, Any]:
 @pytest.mark.once
 @pytest.mark.usefixtures("names")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.kind.replace(" ", "_"))
-async def test_how_it_ends(
-    harness: Harness, receiver: HttpReceiver, days: WatchedDeliveries, case: Case
+async def test_the_end_of_a_delivery_to_each_kind_of_receiver(
+    harness: Harness, receiver: HttpReceiver, watched: WatchedDeliveries, case: Case
 ) -> None:  # F4, F22
     receiver.will_answer(*case.answers, **case.headers)
     receiver.manner = case.manner
     await harness.robot(hook(receiver.url(host=case.host)))
-    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_SETTLED, DELIVERY_FAILED)
+    await harness.listen(DELIVERY_ACCEPTED, DELIVERY_SETTLED, DELIVERY_FAILED)
     calendar, seconds = Calendar(), TIMEOUT_S if case.manner else 120
-    await harness.start(clock=calendar, deliveries=days, attempt_timeout=seconds, retry_schedule=SCHEDULE)
+    await harness.start(clock=calendar, attempt_timeout=seconds, retry_schedule=SCHEDULE)
     await harness.request()
-    await harness.heard(DELIVERY_ACCEPTED)
-    delivery = await days.played("r1", calendar)
+    await harness.events(DELIVERY_ACCEPTED)
+    delivery = await watched.finished("r1", calendar)
     (target,) = delivery.targets
     assert (target.state, len(target.attempts)) == (case.ends, case.attempts)
     assert (case.error or "") in (target.attempts[-1].error or "")
@@ -135,29 +135,31 @@ async def test_how_it_ends(
     assert all(attempt.latency_ms < 3000 for attempt in target.attempts)
     asked = {METADATA: 0, "inside.test": 0, "nowhere.test": 0, "moving.test": 1}.get(case.host, case.attempts)
     assert [got.headers["webhook-id"] for got in receiver.got] == [target.delivery_id] * asked
-    (settled,) = await harness.heard(DELIVERY_SETTLED)
+    (settled,) = await harness.events(DELIVERY_SETTLED)
     assert settled.data.success is (case.ends is DELIVERED)
     assert len(str(settled.data.results[0].details)) < 2200
     if case.ends is FAILED:
-        (failed,) = await harness.heard(DELIVERY_FAILED)
+        (failed,) = await harness.events(DELIVERY_FAILED)
         assert failed.data.result.attempts == case.attempts
 
 
 @pytest.mark.once
-async def test_a_receiver_that_was_down_for_a_day_has_it_soon_after(harness: Harness, days: WatchedDeliveries) -> None:
+async def test_a_receiver_that_was_down_for_a_day_receives_it_soon_after(
+    harness: Harness, watched: WatchedDeliveries
+) -> None:
     port, calendar = free_port(), Calendar()
     await harness.robot(hook(f"http://127.0.0.1:{port}/in"))
-    await harness.hear(DELIVERY_ACCEPTED, DELIVERY_COMPLETED)
-    await harness.start(clock=calendar, deliveries=days, retry_schedule=SCHEDULE)
+    await harness.listen(DELIVERY_ACCEPTED, DELIVERY_COMPLETED)
+    await harness.start(clock=calendar, retry_schedule=SCHEDULE)
     began = calendar()
     await harness.request()
-    await harness.heard(DELIVERY_ACCEPTED)
+    await harness.events(DELIVERY_ACCEPTED)
     while calendar() - began < timedelta(days=1):
-        delivery = await days.resting("r1", calendar)
+        delivery = await watched.resting("r1", calendar)
         assert delivery.due_at is not None
-        calendar.jump_to(min(delivery.due_at, began + timedelta(days=1)))
+        calendar.skip_to(min(delivery.due_at, began + timedelta(days=1)))
     async with http_receiver(port=port) as receiver:
-        delivery = await days.played("r1", calendar)
+        delivery = await watched.finished("r1", calendar)
         (target,) = delivery.targets
         assert target.state is DELIVERED
         (got,) = receiver.got
@@ -166,4 +168,4 @@ async def test_a_receiver_that_was_down_for_a_day_has_it_soon_after(harness: Har
     assert 6 <= len(errors) <= 8
     assert all("can't reach 127.0.0.1" in str(error) for error in errors)
     assert target.attempts[-1].at - began < timedelta(days=2)
-    assert len(await harness.kept(DELIVERY_COMPLETED)) == 1
+    assert len(await harness.in_stream(DELIVERY_COMPLETED)) == 1

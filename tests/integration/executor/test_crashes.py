@@ -71,6 +71,7 @@ async def each_fact_once(system: Harness) -> None:
     assert len(await stored(system.nats_url, catalog.EXECUTION_FINISHED)) == 1
 
 
+# F1
 @pytest.mark.parametrize("what", list(ANSWERS))
 async def test_after_a_crash_in_a_model_call_only_that_call_is_made_again(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], what: str

@@ -15,7 +15,7 @@ from executor.agents.connectors import Connector
 from executor.domain.conversation.chat import ChatMessage, ModelReply, Tool, ToolCall
 from executor.ports import Prompt
 from rota_common.errors import Permanent, Transient
-from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime import embedded_http
 from rota_contracts.messages.trigger import Message
 
 CALL = ToolCall(id="1", name="web__now", arguments={"zone": "UTC"})
@@ -38,7 +38,7 @@ async def host() -> AsyncIterator[Host]:
         listener.bind(("127.0.0.1", 0))
         made.url = f"http://127.0.0.1:{listener.getsockname()[1]}/ask"
         app = Starlette(routes=[Route("/ask", made.__call__, methods=["POST"])])
-        async with serve_beside(app, listener, lifespan="off", close_timeout=0):
+        async with embedded_http.serve(app, listener, lifespan="off", close_timeout=0):
             yield made
 
 

@@ -65,6 +65,7 @@ async def a_process(system: Harness, model: OpenAIServer, folder: Path) -> Async
         await made.wait()
 
 
+# F2
 @pytest.mark.once
 async def test_a_step_that_takes_ten_times_the_ack_wait_runs_once(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
@@ -82,6 +83,7 @@ async def test_a_step_that_takes_ten_times_the_ack_wait_runs_once(
     assert len(await stored(system.nats_url, catalog.EXECUTION_FINISHED)) == 1
 
 
+# F2
 @pytest.mark.once
 async def test_a_worker_that_slept_through_its_claim_changes_nothing_when_it_wakes(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], tmp_path: Path

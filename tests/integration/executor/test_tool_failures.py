@@ -21,7 +21,7 @@ from starlette.routing import Route
 from executor.adapters import mcp_session
 from executor.adapters.mcp_servers import Server, Stdio
 from executor.ports import NotBegun, ToolFailed
-from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime import embedded_http
 from rota_common.testing.mcp_server import ScriptedTool, mcp_server
 from rota_common.testing.patience import PATIENCE_S
 from tests.integration.executor.test_tools import ECHO, Gate, at, failure, robot, tools_of, use
@@ -96,7 +96,7 @@ async def faulty(*answers: Response) -> AsyncIterator[Faulty]:
         listener.bind(("127.0.0.1", 0))
         made.url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         app = Starlette(routes=[Route("/mcp", made.__call__, methods=["GET", "POST", "DELETE"])])
-        async with serve_beside(app, listener, lifespan="off", close_timeout=0):
+        async with embedded_http.serve(app, listener, lifespan="off", close_timeout=0):
             yield made
 
 

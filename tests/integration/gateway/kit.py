@@ -166,6 +166,11 @@ def fastapi_of(app: App) -> FastAPI:
     return app.http
 
 
+def fields_of(answer: httpx.Response) -> dict[str, str]:
+    assert answer.status_code == 422, answer.text
+    return {field["field"]: field["message"] for field in answer.json()["error"]["fields"]}
+
+
 @dataclass
 class Scheduler:
     """Admits every trigger, or refuses it when `refuses` says why; answers what has become of it.

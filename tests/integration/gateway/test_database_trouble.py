@@ -25,7 +25,7 @@ from tests.integration.gateway.databases import (
 )
 from tests.integration.gateway.kit import Gateway
 from trigger_gateway.adapters.mongo_changes import MongoChanges
-from trigger_gateway.databases.change_streams import Place
+from trigger_gateway.databases.change_streams import ResumePoint
 from trigger_gateway.settings import own_variables
 from trigger_gateway.sources.source import DatabaseSettings
 
@@ -138,7 +138,7 @@ async def test_rotas_own_variables_are_no_address(crm: Crm) -> None:
     databases = MongoChanges(environ, Runtime().clock, forbidden=own_variables())
     settings = DatabaseSettings(url="$ENV.ROTA_MONGO_URL", database=crm.name, collection="leads")
     with pytest.raises(Transient, match="a setting of Rota"):
-        async with databases.follow(settings, Place(Runtime().clock())):
+        async with databases.follow(settings, ResumePoint(Runtime().clock())):
             pass
 
 

@@ -7,17 +7,12 @@ import nats as nats_py
 import pytest
 
 from rota_common.bus.robots import robot_key
-from rota_common.errors import Transient
-from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.bus import stored
-from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
 from rota_contracts.robots.robot import Robot, RobotStatus
 from rota_contracts.streams import ROBOTS_BUCKET
-from tests.integration.gateway.kit import Gateway, gateway, messages, robot, settings
-from tests.integration.gateway.test_teams import fields_of
+from tests.integration.gateway.kit import Gateway, fields_of, messages, robot
 from tests.integration.gateway.test_webhooks import error_of
-from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 
 ROBOTS = "/v1/teams/acme/robots"
 LEADER = f"{ROBOTS}/leader"
@@ -208,46 +203,3 @@ async def test_changes_at_the_same_moment_are_all_made_or_refused(acme: Gateway)
     there = await published(acme.nats_url)
     assert there is not None
     assert there.rev == 1 + len(done)
-
-
-class Unreliable:
-    """Definitions that can't be told until `works` is set, although NATS seemed to be there."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner, self.works = inner, False
-
-    def check(self) -> None: ...
-
-    async def put(self, definition: Robot) -> None:
-        if not self.works:
-            raise Transient("NATS: gone in the middle of it")
-        await self._inner.put(definition)
-
-    async def announce(self, definition: Robot, *, created: bool) -> None:
-        await self._inner.announce(definition, created=created)
-
-
-async def test_what_could_not_be_told_is_stored_and_told_later(
-    nats: EmbeddedServer, mongo_url: str, mongo_prefix: str
-) -> None:
-    async with gateway(settings(nats.url, mongo_url, mongo_prefix)) as good:
-        good.key = await good.make_team()
-        shaky = Unreliable(NatsDefinitions(good.app.service.bus, good.app.service.publish))
-        given = settings(nats.url, mongo_url, mongo_prefix, sweep_interval=60)
-        async with gateway(given, definitions=shaky) as bad:
-            bad.key = good.key
-            await good.app.service.stop(1)  # so that its sweeper doesn't tell it first
-            first = await bad.call("POST", ROBOTS, json=robot())
-            assert error_of(first) == (503, "stored_not_applied")
-            assert int(first.headers["retry-after"]) > 0
-            assert await published(nats.url) is None
-    async with gateway(settings(nats.url, mongo_url, mongo_prefix)) as swept:
-        swept.key = good.key
-        async with asyncio.timeout(PATIENCE_S):
-            while (there := await published(nats.url)) is None:
-                await asyncio.sleep(0.01)
-        assert there.rev == 1
-        # Its owner was never told that it worked: the repeat is no conflict. Then it is.
-        assert (await swept.call("POST", ROBOTS, json=robot())).status_code == 201
-        assert error_of(await swept.call("POST", ROBOTS, json=robot())) == (409, "robot_exists")
-        assert len(await stored(nats.url, ROBOT_CHANGED)) == 1

@@ -208,7 +208,7 @@ async def test_a_trigger_belongs_to_the_execution_it_will_be(served: Gateway) ->
 
 async def test_a_quiet_stream_beats(served: Gateway) -> None:
     state = fastapi_of(served.app).state
-    state.parts = replace(state.parts, heartbeat=0.05)
+    state.use_cases = replace(state.use_cases, heartbeat=0.05)
     async with following(served) as live:
         kind, text = await live.next()
     assert kind == ":"

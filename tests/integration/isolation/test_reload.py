@@ -1,4 +1,4 @@
-"""New teams and subscribers come, go and read again while everybody else stays connected (F22)."""
+"""Teams and feed clients are added, removed and rewound while all other clients stay connected (F22)."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -10,18 +10,18 @@ from nats.aio.msg import Msg
 from rota_common import topology
 from rota_common.clock import now
 from rota_common.nats_admin.config import Server, write
-from rota_common.nats_admin.feed_client_admin import Subscriber, SubscriberError
+from rota_common.nats_admin.feed_client_admin import FeedClient, FeedClientError
 from rota_common.runtime.embedded_servers import nats_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import FEED
 from rota_contracts.feed import API_PREFIX
-from tests.integration.isolation.kit import IsolatedNats, Known, isolated_nats
+from tests.integration.isolation.harness import Connection, IsolatedNats, isolated_nats
 
 pytestmark = pytest.mark.integration
 
 
-async def bodies(reader: Known, durable: str) -> list[bytes]:
-    """What is there to read, all of it acknowledged."""
+async def bodies(reader: Connection, durable: str) -> list[bytes]:
+    """The waiting messages, all acknowledged."""
     jetstream = reader.client.jetstream(prefix=API_PREFIX)
     waiting = (await jetstream.consumer_info(FEED, durable)).num_pending or 0
     if not waiting:
@@ -33,27 +33,27 @@ async def bodies(reader: Known, durable: str) -> list[bytes]:
     return [message.data for message in messages]
 
 
-async def test_a_new_team_takes_a_reload_and_nobody_loses_the_connection(bus: IsolatedNats) -> None:
-    executor, reader = await bus.service("executor"), await bus.member("acme", "crm")
-    operator, pid = await bus.user("operator"), bus.server.pid
-    await bus.subscribe("newcomer", "crm")
-    await bus.deliver("newcomer", "acme")
-    member = await bus.member("newcomer", "crm")
+async def test_a_new_team_needs_a_reload_and_all_connections_stay_open(own_bus: IsolatedNats) -> None:
+    executor, reader = await own_bus.service("executor"), await own_bus.member("acme", "crm")
+    operator, pid = await own_bus.user("operator"), own_bus.server.pid
+    await own_bus.add("newcomer", "crm")
+    await own_bus.deliver("newcomer", "acme")
+    member = await own_bus.member("newcomer", "crm")
     assert await bodies(member, "newcomer=crm") == [b"newcomer"]
     assert await bodies(reader, "acme=crm") == [b"acme"]
     await executor.jetstream.publish("rota.v1.execution.finished.acme.robot", b"")
-    assert bus.server.pid == pid
+    assert own_bus.server.pid == pid
     for client in (executor.client, reader.client, operator.client):
         assert (client.is_connected, client.stats["reconnects"]) == (True, 0)
-    assert reader.told == []
+    assert reader.errors == []
 
 
-async def test_what_a_new_catalog_allows_reaches_a_service_that_is_connected(bus: IsolatedNats) -> None:
-    executor, file = await bus.user("executor"), bus.folder.path / "accounts.conf"
+async def test_new_permissions_reach_a_connected_service(own_bus: IsolatedNats) -> None:
+    executor, file = await own_bus.user("executor"), own_bus.folder.path / "accounts.conf"
     await executor.published("rota.v1.something.new.acme.robot")
     assert len(executor.refused) == 1
     file.write_text(file.read_text().replace('"rota.v1.activity.observed.*.*"', '"rota.v1.something.new.*.*"'))
-    await bus.subscribers.reload()
+    await own_bus.feed_clients.reload()
     await executor.published("rota.v1.something.new.acme.robot")
     assert len(executor.refused) == 1
     await executor.published("rota.v1.activity.observed.acme.robot")
@@ -61,69 +61,69 @@ async def test_what_a_new_catalog_allows_reaches_a_service_that_is_connected(bus
     assert (executor.client.is_connected, executor.client.stats["reconnects"]) == (True, 0)
 
 
-async def test_two_subscribers_of_one_name_are_not_made(bus: IsolatedNats) -> None:
-    with pytest.raises(SubscriberError, match="has a subscriber crm already"):
-        await bus.subscribers.add("acme", "crm")
+async def test_a_name_is_taken_once(own_bus: IsolatedNats) -> None:
+    with pytest.raises(FeedClientError, match="has a feed client crm already"):
+        await own_bus.feed_clients.add("acme", "crm")
 
 
-@pytest.mark.parametrize(("team", "name"), [("a.b", "crm"), ("acme", "*"), ("", "crm"), ("acme", "a b")])
-async def test_a_name_that_would_mean_more_than_itself_is_refused(bus: IsolatedNats, team: str, name: str) -> None:
-    before = bus.folder.accounts()
-    with pytest.raises(ValueError, match="expected a name of letters"):
-        await bus.subscribers.add(team, name)
-    assert bus.folder.accounts() == before
+async def test_a_name_that_is_no_token_of_a_subject_is_refused(own_bus: IsolatedNats) -> None:
+    before = own_bus.folder.accounts()
+    for team, name in (("a.b", "crm"), ("acme", "*"), ("", "crm"), ("acme", "a b")):
+        with pytest.raises(ValueError, match="expected a name of letters"):
+            await own_bus.feed_clients.add(team, name)
+    assert own_bus.folder.accounts() == before
 
 
-async def test_a_new_subscriber_reads_what_was_delivered_since(bus: IsolatedNats) -> None:
-    await bus.deliver("acme", "acme")
-    key = await bus.subscribers.add("acme", "late", since=now() - timedelta(hours=1))
-    bus.key("acme", "late").write_text(key)
-    assert await bodies(await bus.member("acme", "late"), "acme=late") == [b"acme", b"acme"]
+async def test_a_new_feed_client_reads_the_deliveries_since_an_instant(own_bus: IsolatedNats) -> None:
+    await own_bus.deliver("acme", "acme")
+    key = await own_bus.feed_clients.add("acme", "late", since=now() - timedelta(hours=1))
+    own_bus.key("acme", "late").write_text(key)
+    assert await bodies(await own_bus.member("acme", "late"), "acme=late") == [b"acme", b"acme"]
 
 
-async def test_a_rewound_subscriber_reads_it_all_again_with_the_same_key(bus: IsolatedNats) -> None:
-    start, reader = now(), await bus.member("acme", "crm")
-    await bus.deliver("acme", "acme")
+async def test_a_rewound_feed_client_reads_again_with_the_same_key(own_bus: IsolatedNats) -> None:
+    start, reader = now(), await own_bus.member("acme", "crm")
+    await own_bus.deliver("acme", "acme")
     assert len(await bodies(reader, "acme=crm")) == 2
     assert await bodies(reader, "acme=crm") == []
-    await bus.subscribers.rewind("acme", "crm", since=start)
+    await own_bus.feed_clients.rewind("acme", "crm", since=start)
     assert len(await bodies(reader, "acme=crm")) == 2
 
 
-async def test_the_list_says_how_far_each_is(bus: IsolatedNats) -> None:
-    await bus.deliver("acme")
-    assert await bus.subscribers.listed("acme") == [
-        Subscriber("acme", "archive", waiting=1, unacknowledged=0),
-        Subscriber("acme", "crm", waiting=1, unacknowledged=0),
+async def test_the_list_shows_the_unread_messages_of_each_client(own_bus: IsolatedNats) -> None:
+    await own_bus.deliver("acme")
+    assert await own_bus.feed_clients.listed("acme") == [
+        FeedClient("acme", "archive", waiting=1, unacknowledged=0),
+        FeedClient("acme", "crm", waiting=1, unacknowledged=0),
     ]
-    assert [one.team for one in await bus.subscribers.listed()] == ["acme", "acme", "rival"]
+    assert [one.team for one in await own_bus.feed_clients.listed()] == ["acme", "acme", "rival"]
 
 
-async def test_a_removed_subscriber_is_cut_off_and_the_others_read_on(bus: IsolatedNats) -> None:
-    gone, stays = await bus.member("rival", "crm"), await bus.member("acme", "crm")
-    await bus.subscribers.remove("rival", "crm")
-    await bus.deliver("acme")
+async def test_a_removed_feed_client_is_disconnected_and_the_others_read_on(own_bus: IsolatedNats) -> None:
+    gone, stays = await own_bus.member("rival", "crm"), await own_bus.member("acme", "crm")
+    await own_bus.feed_clients.remove("rival", "crm")
+    await own_bus.deliver("acme")
     assert await bodies(stays, "acme=crm") == [b"acme"]
     assert stays.client.stats["reconnects"] == 0
     assert not gone.client.is_connected
-    with pytest.raises(SubscriberError, match="has no subscriber crm"):
-        await bus.subscribers.rewind("rival", "crm", since=now())
+    with pytest.raises(FeedClientError, match="has no feed client crm"):
+        await own_bus.feed_clients.rewind("rival", "crm", since=now())
 
 
-async def test_a_configuration_that_the_server_refuses_is_said_so_and_the_old_one_goes_on(bus: IsolatedNats) -> None:
-    (bus.folder.path / "accounts.conf").write_text("accounts: {")
-    with pytest.raises(SubscriberError, match="refuses its configuration"):
-        await bus.subscribers.reload()
-    await bus.deliver("acme")
-    assert await bodies(await bus.member("acme", "crm"), "acme=crm") == [b"acme"]
+async def test_a_configuration_that_the_server_rejects_is_reported_and_the_old_one_stays(own_bus: IsolatedNats) -> None:
+    (own_bus.folder.path / "accounts.conf").write_text("accounts: {")
+    with pytest.raises(FeedClientError, match="rejects its configuration"):
+        await own_bus.feed_clients.reload()
+    await own_bus.deliver("acme")
+    assert await bodies(await own_bus.member("acme", "crm"), "acme=crm") == [b"acme"]
 
 
-async def test_written_again_every_key_is_the_same(bus: IsolatedNats) -> None:
-    before = {path: path.read_text() for path in bus.folder.path.rglob("*.nk")}
-    accounts = (bus.folder.path / "accounts.conf").read_text()
-    write(bus.folder, Server(port=1234))
-    assert {path: path.read_text() for path in bus.folder.path.rglob("*.nk")} == before
-    assert (bus.folder.path / "accounts.conf").read_text() == accounts
+async def test_keys_stay_the_same_when_the_configuration_is_written_again(own_bus: IsolatedNats) -> None:
+    before = {path: path.read_text() for path in own_bus.folder.path.rglob("*.nk")}
+    accounts = (own_bus.folder.path / "accounts.conf").read_text()
+    write(own_bus.folder, Server(port=1234))
+    assert {path: path.read_text() for path in own_bus.folder.path.rglob("*.nk")} == before
+    assert (own_bus.folder.path / "accounts.conf").read_text() == accounts
 
 
 async def test_a_folder_from_before_there_were_keys_keeps_its_streams(tmp_path: Path) -> None:
@@ -134,5 +134,5 @@ async def test_a_folder_from_before_there_were_keys_keeps_its_streams(tmp_path: 
     await client.jetstream().publish("rota.v1.delivery.completed.acme.robot", b"kept")
     await client.close()
     await before.stop()
-    async with isolated_nats(tmp_path, subscribers=()) as after:
+    async with isolated_nats(tmp_path, feed_clients=()) as after:
         assert (await after.stored())[FEED] == 1

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from rota_common.runtime.service import Service
-from rota_common.testing.bus import stored
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, a_robot
 from rota_contracts import catalog
@@ -78,7 +77,7 @@ async def published(harness: Harness, channel: Channel[Any], count: int) -> list
 
 async def requests(harness: Harness) -> list[TriggerReceivedV1]:
     """The triggers whose executions were requested, in order; a fact that was sent again (nobody has begun) is one."""
-    sent = {event.id: event.data.trigger for event in await stored(harness.nats_url, catalog.EXECUTION_REQUESTED)}
+    sent = {event.id: event.data.trigger for event in await harness.events(catalog.EXECUTION_REQUESTED)}
     return list(sent.values())
 
 
@@ -94,7 +93,7 @@ class Stores:
         self.clocks: list[MongoClocks] = []
         self.queues: list[MongoQueue] = []
         for kind, made in ((MongoClocks, self.clocks), (MongoQueue, self.queues)):
-            patch.setattr(f"scheduler.app.{kind.__name__}", _remembering(kind, made))
+            patch.setattr(f"scheduler.adapters.real.{kind.__name__}", _remembering(kind, made))
 
 
 def _remembering(kind: type[Any], made: list[Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The scheduler's surroundings: see world.py."""
+"""Fixtures of the scheduler on real servers."""
 
 from collections.abc import AsyncIterator
 
@@ -13,15 +13,15 @@ from tests.integration.scheduler.harness import Harness
 
 @pytest.fixture
 async def harness(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Harness]:
-    """A gateway, an executor, and one robot with the quota of the specification: 2 run, 10 wait."""
-    async with Harness(nats.url, mongo_url, mongo_prefix).neighbours() as made:
+    """A gateway, an executor, and one robot with the default quota: 2 run, 10 wait."""
+    async with Harness(nats.url, mongo_url, mongo_prefix).running() as made:
         await made.keep(a_robot())
         yield made
 
 
 @pytest.fixture
 async def mongo(mongo_url: str, mongo_prefix: str) -> AsyncIterator[Mongo]:
-    """The scheduler's database, for tests that look into it or take something out."""
+    """The scheduler's database, for tests that read or change it."""
     made = Mongo(mongo_url, f"{mongo_prefix}_scheduler")
     yield made
     await made.close()

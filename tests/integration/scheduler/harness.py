@@ -1,4 +1,4 @@
-"""The scheduler on real servers, beside a gateway that triggers and an executor that reports."""
+"""The scheduler under test, with a gateway that triggers and an executor that reports."""
 
 import asyncio
 import contextlib
@@ -11,6 +11,7 @@ from rota_common.clock import Clock, now
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App
 from rota_common.testing.bus import Listener, stored
+from rota_common.testing.crash import crash
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, a_trigger
 from rota_contracts import catalog
@@ -30,39 +31,63 @@ from rota_contracts.messages.executor_capacity import ExecutorReportedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply, ListPlans, PlanItem
 from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.model import ALL
 from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 from scheduler.app import build
 from scheduler.settings import Settings
 
-RUNTIME = Runtime(fetch_timeout=0.3)
-
 
 class Harness:
+    """On real servers; `InMemoryHarness` in services/scheduler/tests needs none."""
+
+    fetch_timeout = 0.3
+
     def __init__(self, nats_url: str, mongo_url: str, prefix: str) -> None:
         self._urls: dict[str, Any] = {"nats_url": nats_url, "mongo_url": mongo_url, "mongo_prefix": prefix}
         self.nats_url = nats_url
-        self.gateway, self.executor = (
-            Service(name, nats_url, runtime=RUNTIME) for name in ("trigger-gateway", "executor")
-        )
+        self.gateway, self.executor = self.service("trigger-gateway"), self.service("executor")
         self.requested: list[str] = []
         self._kept: dict[tuple[str, str], Robot] = {}
         self.capacity: int | None = 1000
         router = Router()
-        router.consume(catalog.EXECUTION_REQUESTED)(self._on_requested)
+        router.on(catalog.EXECUTION_REQUESTED, self._on_requested)
         self.executor.include(router)
+
+    def service(self, name: str) -> Service:
+        return Service(name, self.nats_url, runtime=self.runtime())
+
+    def runtime(self, **given: Any) -> Runtime:
+        return Runtime(fetch_timeout=self.fetch_timeout, **given)
+
+    def build(self, settings: Settings, runtime: Runtime) -> App:
+        return build(settings, runtime=runtime)
+
+    async def listen(self, channel: Channel[Any]) -> Listener:
+        return await Listener.to(self.nats_url, channel.pattern)
+
+    async def store(self, robot: Robot) -> None:
+        bucket = await self.gateway.bus.jetstream.key_value(ROBOTS_BUCKET)
+        await bucket.put(f"{robot.team_id}.{robot.member_id}", robot.model_dump_json().encode())
+
+    async def events(self, channel: Channel[Any]) -> list[Event[Any]]:
+        """The events of a channel, as its stream holds them."""
+        return await stored(self.nats_url, channel)
+
+    async def end(self, service: Service) -> None:
+        await crash(service)
 
     async def _on_requested(self, event: Event[ExecutionRequestedV1]) -> None:
         self.requested.append(event.data.trigger.trigger_id)
 
     @contextlib.asynccontextmanager
-    async def neighbours(self) -> AsyncIterator["Harness"]:
+    async def running(self) -> AsyncIterator["Harness"]:
         for service in (self.gateway, self.executor):
             await service.start()
             await service.started.wait()
-        self.requests = await Listener.to(self.nats_url, catalog.EXECUTION_REQUESTED.pattern)
-        self.rejections = await Listener.to(self.nats_url, catalog.TRIGGER_REJECTED.pattern)
-        self.admissions = await Listener.to(self.nats_url, catalog.TRIGGER_ADMITTED.pattern)
+        self.requests = await self.listen(catalog.EXECUTION_REQUESTED)
+        self.rejections = await self.listen(catalog.TRIGGER_REJECTED)
+        self.admissions = await self.listen(catalog.TRIGGER_ADMITTED)
         alive = asyncio.create_task(self._alive())
         try:
             yield self
@@ -71,25 +96,23 @@ class Harness:
             for listener in (self.requests, self.rejections, self.admissions):
                 await listener.close()
             for service in (self.gateway, self.executor):
-                await service.stop(1)
+                await self.end(service)
 
     async def _alive(self) -> None:
-        """The executor says so all the time, unless its `capacity` is None."""
+        """Reports all the time, unless `capacity` is None."""
         while True:
             if self.capacity is not None:
                 await self.report(self.capacity)
             await asyncio.sleep(0.1)
 
     async def report(self, capacity: int, executor: str = "e1") -> None:
-        """An executor says how many executions it can have at once."""
-        report = ExecutorReportedV1(
-            team_id="_all_", member_id="_all_", executor_id=executor, capacity=capacity, at=now()
-        )
+        """An executor's report of its capacity."""
+        report = ExecutorReportedV1(team_id=ALL, member_id=ALL, executor_id=executor, capacity=capacity, at=now())
         await self.executor.publish.observe(catalog.EXECUTOR_REPORTED, report)
 
     async def start(self, *, clock: Clock = now, middlewares: Any = (), **settings: Any) -> App:
-        runtime = Runtime(clock=clock, fetch_timeout=0.3, middlewares=middlewares)
-        app = build(Settings(**{"lease": 0.6} | self._urls | settings), runtime=runtime)
+        runtime = self.runtime(clock=clock, middlewares=middlewares)
+        app = self.build(Settings(**{"lease": 0.6} | self._urls | settings), runtime)
         await app.service.start()
         await app.service.started.wait()
         return app
@@ -103,13 +126,12 @@ class Harness:
             await app.service.stop(2)
 
     async def keep(self, robot: Robot) -> None:
-        """Put a definition where the gateway puts it. No two have the same revision, as the gateway sees to."""
+        """Store a definition as the gateway does: each change has a new revision."""
         last = self._kept.get((robot.team_id, robot.member_id))
         if last is not None and robot.rev == last.rev and robot != last:
             robot = robot.model_copy(update={"rev": last.rev + 1})
         self._kept[robot.team_id, robot.member_id] = robot
-        bucket = await self.gateway.bus.jetstream.key_value(ROBOTS_BUCKET)
-        await bucket.put(f"{robot.team_id}.{robot.member_id}", robot.model_dump_json().encode())
+        await self.store(robot)
 
     async def trigger(self, trigger_id: str = "t1", type: str = "event", *, again: int = 0, **fields: Any) -> None:
         given = a_trigger(trigger_id, type, at=now(), **fields)
@@ -170,32 +192,32 @@ class Harness:
         return (await self.gateway.ask(catalog.LIST_PLANS, ListPlans(team_id=TEAM))).items
 
     async def until(self, state: str, trigger_id: str) -> TriggerReply:
-        """What became of a trigger, once it is so far."""
+        """The trigger, once it is in this state."""
         while (read := await self.read(trigger_id)).state != state:
             await asyncio.sleep(0.05)
         return read
 
     async def facts(self, channel: Channel[Any]) -> list[Any]:
-        return [event.data for event in await stored(self.nats_url, channel)]
+        return [event.data for event in await self.events(channel)]
 
     async def slots(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
         """The triggers whose executions were requested, once there are `count`, each counted once."""
         return await _distinct(self.requests, count, lambda fact: str(fact["trigger"]["trigger_id"]), timeout)
 
     async def admitted(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
-        """The triggers that have their place, once there are `count`, each counted once."""
+        """The admitted triggers, once there are `count`, each counted once."""
         return await _distinct(self.admissions, count, lambda fact: str(fact["trigger_id"]), timeout)
 
     async def rejected(self, count: int, *, timeout: float = PATIENCE_S) -> list[str]:
-        """The triggers that start nothing, once there are `count`, each counted once."""
+        """The rejected triggers, once there are `count`, each counted once."""
         return await _distinct(self.rejections, count, lambda fact: str(fact["trigger_id"]), timeout)
 
     async def grants(self, count: int, *, timeout: float = PATIENCE_S) -> list[tuple[str, int]]:
         """The triggers whose executions were requested, with the number of the grant, once there are `count`."""
-        heard = await _distinct(
+        received = await _distinct(
             self.requests, count, lambda fact: json.dumps([fact["trigger"]["trigger_id"], fact["grant"]]), timeout
         )
-        return [(trigger_id, grant) for trigger_id, grant in map(json.loads, heard)]
+        return [(trigger_id, grant) for trigger_id, grant in map(json.loads, received)]
 
     async def given_slots(self) -> list[str]:
         """The triggers whose executions were requested, in order, as the stream holds them."""
@@ -203,10 +225,10 @@ class Harness:
 
 
 async def _distinct(listener: Listener, count: int, name: Callable[[dict[str, Any]], str], timeout: float) -> list[str]:
-    """What was heard, by name, each once: a plain listener also hears what the stream recognises and drops."""
+    """The received messages by name, each once: a plain listener also receives duplicates that the stream drops."""
     while True:
-        heard = listener.messages
-        found = list(dict.fromkeys(name(json.loads(message.data)) for message in heard))
+        received = listener.messages
+        found = list(dict.fromkeys(name(json.loads(message.data)) for message in received))
         if len(found) >= count:
             return found
-        await listener.heard(len(heard) + 1, timeout=timeout)
+        await listener.heard(len(received) + 1, timeout=timeout)

@@ -10,8 +10,8 @@ from rota_common.runtime.serving import App
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.crash import crash
 from scheduler.adapters.mongo_queue import LEASE
+from scheduler.batch import Batch
 from scheduler.dispatcher import Dispatcher
-from scheduler.ports import Batch
 from tests.integration.scheduler.harness import Harness
 
 SLEEP_S = 0.1
@@ -71,14 +71,14 @@ class Replicas:
         time at which it wakes up and writes."""
         holder = await self._holder()
         other = dispatcher(self._random.choice([app for app in self.apps if app is not holder]))
-        queue: Any = dispatcher(holder)._queue
+        queue: Any = dispatcher(holder).queue
         write, woken = queue.write, asyncio.Event()
 
         async def late(batch: Batch, *, owner: str, epoch: int) -> None:
             queue.write = write
             await self._give_lease(other)
             with contextlib.suppress(TimeoutError):  # it may have stopped meanwhile, or lost the lease itself
-                await asyncio.wait_for(other.has_lease.wait(), 2)
+                await asyncio.wait_for(other.signals.has_lease.wait(), 2)
             await asyncio.sleep(SLEEP_S)
             woken.set()
             await write(batch, owner=owner, epoch=epoch)
@@ -86,19 +86,19 @@ class Replicas:
         queue.write = late
         while not woken.is_set() and not self._over:  # at the end there may be nothing more to write
             await asyncio.sleep(0.02)
-            if queue.write is late and not dispatcher(holder).has_lease.is_set():
+            if queue.write is late and not dispatcher(holder).signals.has_lease.is_set():
                 queue.write = write  # it has lost the lease by itself: it may be long until it writes again
                 return
         self.robberies += woken.is_set()
 
     async def _give_lease(self, other: Dispatcher) -> None:
-        taken = {"epoch": {"$add": ["$epoch", 1]}, "owner": other._owner}
+        taken = {"epoch": {"$add": ["$epoch", 1]}, "owner": other.owner}
         lease = {"until": {"$add": ["$$NOW", int(self._settings["lease"] * 1000)]}}
         await self._leases.update_one({"_id": LEASE}, [{"$set": taken | lease}])
 
     async def _holder(self) -> App:
         while True:
             for app in self.apps:
-                if dispatcher(app).has_lease.is_set():
+                if dispatcher(app).signals.has_lease.is_set():
                     return app
             await asyncio.sleep(0.02)

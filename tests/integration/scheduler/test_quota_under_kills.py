@@ -132,7 +132,7 @@ async def busy(quiet: None, nats: EmbeddedServer, mongo_url: str, mongo_prefix: 
     """With an ack wait of a second: what a dead dispatcher had in hand comes again soon."""
     await short_ack_wait(nats.url, "scheduler")
     harness = Busy(nats.url, mongo_url, mongo_prefix, Random(8))
-    async with harness.neighbours():
+    async with harness.running():
         for member, quota in QUOTAS.items():
             await harness.keep(a_robot(member_id=member, config={"quota": quota}))
         yield harness

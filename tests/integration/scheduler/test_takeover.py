@@ -129,7 +129,7 @@ async def own_mongo(tmp_path: Path) -> AsyncIterator[EmbeddedServer]:
 async def test_triggers_wait_while_the_database_is_away(
     nats: EmbeddedServer, own_mongo: EmbeddedServer, mongo_prefix: str
 ) -> None:
-    async with Harness(nats.url, own_mongo.url, mongo_prefix).neighbours() as harness:
+    async with Harness(nats.url, own_mongo.url, mongo_prefix).running() as harness:
         await harness.keep(a_robot(config={"quota": {"max": 9}}))
         async with harness.scheduler() as app:
             await harness.trigger("t1")

@@ -1,4 +1,4 @@
-"""`rota apply`: make the robots what the files say."""
+"""`rota apply`: robots from files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,10 +16,10 @@ def register(app: typer.Typer) -> None:
 
 
 def apply(
-    file: Annotated[list[Path], typer.Option("--file", "-f", help="A YAML file of robots, - for standard input.")],
+    file: Annotated[list[Path], typer.Option("--file", "-f", help="A YAML file of robots; - for standard input.")],
     json: JsonFlag = False,
 ) -> None:
-    """Create the robots in these files, or change them to what the files say."""
+    """Create the robots in these files, or replace those that exist."""
     definitions = [definition for path in file for definition in read_definitions(path)]
     for outcome in with_api(lambda api: apply_all(api, definitions)):
         if json:

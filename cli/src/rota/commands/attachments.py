@@ -1,4 +1,4 @@
-"""`rota attachments`: files that go with results."""
+"""`rota attachments`: files attached to results."""
 
 import mimetypes
 import re
@@ -21,23 +21,23 @@ CHUNK = 64 * 1024
 UNKNOWN_TYPE = "application/octet-stream"
 _EXACTLY, _PLAIN = re.compile(r"filename\*=UTF-8''([^;]+)"), re.compile(r'filename="([^"]*)"')
 
-app = typer.Typer(help="Keep files that go with results, and get them back.", no_args_is_help=True)
+app = typer.Typer(help="Store files that results can attach, and download them.", no_args_is_help=True)
 
 
 @app.command(epilog="Example: `rota attachments put leads.csv`")
 def put(
     file: Annotated[Path, typer.Argument(metavar="FILE")],
-    name: Annotated[str, typer.Option(help="Its name for who receives it; FILE's own if not given.")] = "",
+    name: Annotated[str, typer.Option(help="The name that receivers see. Default: FILE's name.")] = "",
     content_type: Annotated[
-        str, typer.Option("--type", help="Like text/csv; guessed from the name if not given.")
+        str, typer.Option("--type", help="The content type, like text/csv. Default: by the name.")
     ] = "",
     json: JsonFlag = False,
 ) -> None:
-    """Keep a file for 90 days; what it is called in a result is told."""
+    """Store a file for 90 days and print its name for use in results."""
     named = name or file.name
     kind = content_type or mimetypes.guess_type(named)[0] or UNKNOWN_TYPE
 
-    async def keep(api: Api) -> Json:
+    async def store(api: Api) -> Json:
         with _opened(file, "rb") as source:
             size = source.seek(0, 2)
             source.seek(0)
@@ -49,20 +49,20 @@ def put(
             headers = {"content-type": kind, "content-length": str(size)}
             return await api.of_team("POST", "/attachments", params={"name": named}, content=chunks(), headers=headers)
 
-    kept = with_api(keep)
+    stored = with_api(store)
     if json:
-        say_json(kept)
+        say_json(stored)
     else:
-        say(f"{kept['name']}: kept, {kept['size']:,} bytes; in a result it is {kept['file']}")
+        say(f"{stored['name']}: stored, {stored['size']:,} bytes; in a result it is {stored['file']}")
 
 
 @app.command(epilog="Example: `rota attachments get 0f3a…`")
 def get(
-    file_id: Annotated[str, typer.Argument(metavar="ID", help="The file's id, or what it is called in a result.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to; here, under its name.")] = None,
+    file_id: Annotated[str, typer.Argument(metavar="ID", help="The file's id, or its name in a result.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The new file. Default: its name.")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Get a file back; one that is already here is never overwritten."""
+    """Download a file. An existing file is never overwritten."""
     wanted = quote(parse(file_id).file_id, safe="")
 
     async def fetch(api: Api) -> tuple[Path, int]:
@@ -78,7 +78,7 @@ def get(
 
 
 async def _written(answer: httpx.Response, to: Path) -> int:
-    """How many bytes it had."""
+    """Write the response to a new file; its size in bytes."""
     size = 0
     with _new(to) as target:
         async for chunk in answer.aiter_bytes():
@@ -88,7 +88,7 @@ async def _written(answer: httpx.Response, to: Path) -> int:
 
 @contextmanager
 def _new(path: Path) -> Iterator[BinaryIO]:
-    """A file that isn't left there when it breaks off."""
+    """A new file, removed again if writing fails."""
     with _opened(path, "xb") as target:
         try:
             yield target
@@ -101,14 +101,14 @@ def _opened(path: Path, mode: Literal["rb", "xb"]) -> BinaryIO:
     try:
         return path.open(mode)
     except FileExistsError as error:
-        raise CliError(f"{path} is already here", hint="--output says where else to put it") from error
+        raise CliError(f"{path} exists", hint="choose another file with --output") from error
     except OSError as error:
         raise CliError(f"can't open {path}: {error.strerror}") from error
 
 
 def _name(answer: httpx.Response) -> str:
-    """What the gateway says it is called, without any folder."""
-    said = answer.headers.get("content-disposition", "")
-    exactly, plain = _EXACTLY.search(said), _PLAIN.search(said)
+    """The file's name from the response, without any folder."""
+    header = answer.headers.get("content-disposition", "")
+    exactly, plain = _EXACTLY.search(header), _PLAIN.search(header)
     name = unquote(exactly[1]) if exactly else plain[1] if plain else ""
     return Path(name).name or "attachment"

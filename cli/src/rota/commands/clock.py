@@ -1,4 +1,4 @@
-"""`rota clock`: a clock configuration in words and as the next instants, checked without a server."""
+"""`rota clock`: a clock configuration as text and as the next instants, validated without a server."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,16 +15,15 @@ from rota.definitions import documents
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json
 from rota.schedule import shifts, show_schedule
-from rota.timestamps import wall_time
-from rota.validation_errors import BARE, IN_ROBOT, faults, words
-from rota_common.clock import now
+from rota.timestamps import now, parse_time
+from rota.validation_errors import BARE, IN_ROBOT, describe, message_of
 from rota_contracts.robots.clock_config import DAYS, Clock, ClockMode
 from rota_contracts.robots.recurrence import due_instants, in_words
 
 
 @dataclass(frozen=True)
-class Found:
-    """A clock, and whose: nobody's if it was not in a robot. `clock` is None for a robot without one."""
+class RobotClock:
+    """A robot's clock, None if it has none. `member` is empty for a clock outside a robot."""
 
     member: str
     clock: Clock | None
@@ -42,43 +41,45 @@ def clock(
     every: Annotated[str, typer.Option(help="Mode interval: like 30m or 1h30m.")] = "",
     daemon: Annotated[bool, typer.Option("--daemon", help="Mode daemon: run after run.")] = False,
     file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="YAML: robots, or a clock alone; - for standard input.")
+        Path | None, typer.Option("--file", "-f", help="YAML: robots, or a clock; - for standard input.")
     ] = None,
     start: Annotated[
         datetime | None,
-        typer.Option("--from", parser=wall_time, metavar="TIME", help="Default: now. With no offset: by the zone."),
+        typer.Option(
+            "--from", parser=parse_time, metavar="TIME", help="Default: now. Without an offset: local to --tz."
+        ),
     ] = None,
-    count: Annotated[int, typer.Option(min=1, max=100, help="How many runs.")] = 5,
+    count: Annotated[int, typer.Option(min=1, max=100, help="Number of runs.")] = 5,
     json: JsonFlag = False,
 ) -> None:
-    """Say when a clock would run, without a server. It is the same arithmetic that the scheduler uses."""
+    """Show the runs of a clock, without a server, by the scheduler's own arithmetic."""
     if [bool(times), bool(every), daemon, file is not None].count(True) != 1:
         raise typer.BadParameter("expected one of --times, --every, --daemon and --file")
     if (days and not times) or (tz and file):
-        raise typer.BadParameter("--days goes with --times, and --tz doesn't go with --file, which says it itself")
+        raise typer.BadParameter("--days goes with --times, and --tz is not for --file, which has its own")
     if file is None:
         raw = {"mode": _mode(times, every), "times": _listed(times), "days": _days(days), "every": every or None}
-        every_one = [_given(raw | {"tz": tz or "UTC"})]
+        clocks = [_given(raw | {"tz": tz or "UTC"})]
     else:
-        every_one = [_in_file(raw, f"{file}, document {number}") for number, raw in enumerate(documents(file), 1)]
-    for one in every_one:
-        _tell(one, start, count, json=json)
+        clocks = [_in_file(raw, f"{file}, document {number}") for number, raw in enumerate(documents(file), 1)]
+    for one in clocks:
+        _print(one, start, count, json=json)
 
 
-def _tell(found: Found, start: datetime | None, count: int, *, json: bool) -> None:
-    whose = f"{found.member}: " if found.member else ""
+def _print(found: RobotClock, start: datetime | None, count: int, *, json: bool) -> None:
+    prefix = f"{found.member}: " if found.member else ""
     if (it := found.clock) is None:
-        say_json({"member_id": found.member, "clock": None}) if json else say(f"{whose}no clock wakes it")
+        say_json({"member_id": found.member, "clock": None}) if json else say(f"{prefix}no clock")
         return
     since = start or now()
     since = since if since.tzinfo else since.replace(tzinfo=ZoneInfo(it.tz))
     upcoming = list(islice(due_instants(it, since, anchor=since), count))
     if not json:
-        show_schedule(f"{whose}{in_words(it)}", upcoming, it.tz)
+        show_schedule(f"{prefix}{in_words(it)}", upcoming, it.tz)
         return
-    told = {"member_id": found.member or None, "clock": it.model_dump(mode="json"), "words": in_words(it)}
+    summary = {"member_id": found.member or None, "clock": it.model_dump(mode="json"), "words": in_words(it)}
     instants = [at.astimezone(ZoneInfo(it.tz)).isoformat() for at in upcoming]
-    say_json(told | {"upcoming": instants, "shifts": shifts(upcoming, it.tz)})
+    say_json(summary | {"upcoming": instants, "shifts": shifts(upcoming, it.tz)})
 
 
 def _mode(times: str, every: str) -> ClockMode:
@@ -94,7 +95,7 @@ def _days(text: str) -> list[str]:
 
 
 def _span(text: str) -> Iterator[str]:
-    """`Fri-Mon` is four days. What is no span is left as it is, for the contract to judge."""
+    """`Fri-Mon` is four days. Anything else is returned as it is, for the contract to validate."""
     first, sign, last = text.partition("-")
     if not sign or first not in DAYS or last not in DAYS:
         yield text
@@ -104,30 +105,30 @@ def _span(text: str) -> Iterator[str]:
         yield DAYS[(start + step) % len(DAYS)]
 
 
-def _given(raw: dict[str, Any]) -> Found:
+def _given(raw: dict[str, Any]) -> RobotClock:
     try:
-        return Found("", Clock.model_validate(raw))
+        return RobotClock("", Clock.model_validate(raw))
     except ValidationError as error:
-        # Every fault is in the field of an option: each is a text, so only our own checks can find one.
-        told = "; ".join(f"--{fault['loc'][0]}: {words(fault)}" for fault in error.errors())
-        raise typer.BadParameter(told) from error
+        # Every error is in the field of an option.
+        errors = "; ".join(f"--{one['loc'][0]}: {message_of(one)}" for one in error.errors())
+        raise typer.BadParameter(errors) from error
 
 
-def _in_file(raw: Any, where: str) -> Found:
+def _in_file(raw: Any, source: str) -> RobotClock:
     if not isinstance(raw, dict) or not ("mode" in raw or "robot_config" in raw):
-        hint = "`rota clock --help` shows what is taken; docs/clock.md shows clocks"
-        raise CliError(f"expected a robot, or a clock (mode: times, times: …) in {where}, not {raw!r}", hint=hint)
+        hint = "see `rota clock --help`, and docs/clock.md for examples"
+        raise CliError(f"expected a robot, or a clock (mode: times, times: …) in {source}, not {raw!r}", hint=hint)
     if "robot_config" not in raw:
-        return Found("", _checked(raw, where, BARE))
-    config, member = raw["robot_config"], str(raw.get("member_id") or where)
+        return RobotClock("", _checked(raw, source, BARE))
+    config, member = raw["robot_config"], str(raw.get("member_id") or source)
     own = config.get("clock") if isinstance(config, dict) else None
-    return Found(member, None if own is None else _checked(own, where, IN_ROBOT))
+    return RobotClock(member, None if own is None else _checked(own, source, IN_ROBOT))
 
 
-def _checked(raw: Any, where: str, at: tuple[str, ...]) -> Clock:
-    """As strictly as when the robot is written: an unknown field is an error."""
+def _checked(raw: Any, source: str, at: tuple[str, ...]) -> Clock:
+    """Validated like a robot's definition: an unknown field is an error."""
     try:
         return Clock.model_validate(raw, extra="forbid")
     except ValidationError as error:
-        hint = "docs/clock.md shows right ones"
-        raise CliError(f"the clock in {where} is wrong:", hint=hint, details=faults(error, at=at)) from error
+        hint = "see docs/clock.md for valid clocks"
+        raise CliError(f"the clock in {source} is not valid:", hint=hint, details=describe(error, at=at)) from error

@@ -1,4 +1,4 @@
-"""`rota pause`, `rota resume`, `rota stop`: a run, all of a robot, or all of the team."""
+"""`rota pause`, `rota resume`, `rota stop`: a run, the runs of a robot, or the runs of the team."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -10,9 +10,9 @@ from rota.running import with_api
 from rota_contracts.messages.control import ControlAction
 
 HELP = {
-    ControlAction.PAUSE: "Pause a run, a robot, or the team: what runs holds after its step, nothing new begins.",
-    ControlAction.RESUME: "Let what was paused go on: a run, a robot, or the team.",
-    ControlAction.STOP: "Stop a run, all runs of a robot, or of the team; what waits is taken out of the queue.",
+    ControlAction.PAUSE: "Pause a run, a robot or the team. Runs pause after their current step; no new one starts.",
+    ControlAction.RESUME: "Resume a paused run, robot or team.",
+    ControlAction.STOP: "Stop a run, or all runs of a robot or the team. Queued runs are removed from the queue.",
 }
 
 
@@ -25,22 +25,20 @@ def register(app: typer.Typer) -> None:
 def _command(action: ControlAction) -> Callable[..., None]:
     def control(
         execution: Annotated[str, typer.Argument(help="One run, as in `rota executions`.")] = "",
-        robot: Annotated[str, typer.Option(help="All of this robot, by its member_id.")] = "",
-        team: Annotated[bool, typer.Option("--team", help="All of the team.")] = False,
-        reason: Annotated[str, typer.Option(help="Why; it is kept with each run.")] = "",
+        robot: Annotated[str, typer.Option(help="All runs of this robot, by its member_id.")] = "",
+        team: Annotated[bool, typer.Option("--team", help="All runs of the team.")] = False,
+        reason: Annotated[str, typer.Option(help="The reason; recorded with each run.")] = "",
         json: JsonFlag = False,
     ) -> None:
         if [bool(execution), bool(robot), team].count(True) != 1:
-            raise typer.BadParameter(
-                f"expected what to {action}: EXECUTION, --robot MEMBER or --team, one of the three"
-            )
+            raise typer.BadParameter(f"expected one to {action}: EXECUTION, --robot MEMBER or --team")
         what = f"/executions/{execution}" if execution else f"/robots/{robot}" if robot else ""
-        told = with_api(lambda api: api.control(what, action.value, reason))
+        result = with_api(lambda api: api.control(what, action.value, reason))
         if json:
-            say_json(told)
+            say_json(result)
             return
-        for one in told["execution_ids"]:
-            say(f"{one}: {'taken out of the queue' if one in told['withdrawn'] else action.value}")
-        say(told["message"])
+        for one in result["execution_ids"]:
+            say(f"{one}: {'removed from the queue' if one in result['withdrawn'] else action.value}")
+        say(result["message"])
 
     return control

@@ -1,4 +1,4 @@
-"""`rota dead`: messages that nobody could handle; look at them, send them back."""
+"""`rota dead`: dead letters, and sending them back."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from rota.client import Api, Json
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 
-app = typer.Typer(help="Messages that nobody could handle (needs the admin key).", no_args_is_help=True)
+app = typer.Typer(help="Messages that no service could handle (needs the admin key).", no_args_is_help=True)
 
 
 @app.command("list", epilog="Example: `rota dead list`")
@@ -26,7 +26,7 @@ def listed(json: JsonFlag = False) -> None:
 
 @app.command(epilog="Example: `rota dead show 17`")
 def show(seq: Annotated[int, typer.Argument(help="Its number in `rota dead list`.")], json: JsonFlag = False) -> None:
-    """Show one dead letter, whole."""
+    """Show one dead letter in full."""
     letter = with_api(lambda api: api.dead_letter(seq), admin=True)
     if json:
         say_json(letter)
@@ -41,12 +41,12 @@ def show(seq: Annotated[int, typer.Argument(help="Its number in `rota dead list`
 @app.command(epilog="Example: `rota dead redrive 17`, or `rota dead redrive --all`")
 def redrive(
     seq: Annotated[int | None, typer.Argument(help="Its number in `rota dead list`.")] = None,
-    all_of_them: Annotated[bool, typer.Option("--all", help="Every dead letter there is now.")] = False,
+    all_of_them: Annotated[bool, typer.Option("--all", help="Every dead letter.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Send dead letters back to where they came from, once the cause is mended."""
+    """Send dead letters back to their stream, once the cause is fixed."""
     if (seq is None) is not all_of_them:
-        raise typer.BadParameter("expected a number, or --all: one of the two")
+        raise typer.BadParameter("expected a number or --all")
 
     async def send_back(api: Api) -> list[Json]:
         wanted = [int(letter["seq"]) for letter in await api.dead()] if seq is None else [seq]

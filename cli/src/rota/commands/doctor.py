@@ -1,4 +1,4 @@
-"""`rota doctor`: what is there, what is missing, and how to mend it."""
+"""`rota doctor`: the parts that Rota needs, and how to repair the missing ones."""
 
 import os
 from dataclasses import asdict
@@ -6,6 +6,7 @@ from dataclasses import asdict
 import typer
 
 from rota import context
+from rota.doctor import Level, run_checks
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import run
 
@@ -15,11 +16,8 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(json: JsonFlag = False) -> None:
-    """Look at all that Rota needs. Exit code 1 if something needed is missing."""
-    # The clients of NATS and MongoDB take half a second to import, and the other commands don't need them.
-    from rota.doctor import Level, look_around
-
-    findings = run(look_around(context.load(), os.environ))
+    """Check everything that Rota needs. Exit code 1 if something required is missing."""
+    findings = run(run_checks(context.load(), os.environ))
     missing = [finding for finding in findings if finding.level is Level.MISSING]
     if json:
         for finding in findings:

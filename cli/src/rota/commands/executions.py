@@ -1,4 +1,4 @@
-"""`rota executions`: list the runs, show one from trigger to lessons."""
+"""`rota executions`: the team's runs, each from its trigger to its lessons."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ def listed(
     context: typer.Context,
     member: Annotated[str, typer.Option(help="Only this robot's.")] = "",
     status: Annotated[ExecStatus | None, typer.Option(help="Only those with this status.")] = None,
-    page: Annotated[int, typer.Option(min=1, help="10 to a page, the newest first.")] = 1,
+    page: Annotated[int, typer.Option(min=1, help="The page of 10, the newest first.")] = 1,
     json: JsonFlag = False,
 ) -> None:
     """List the team's runs, or show one."""
@@ -39,7 +39,7 @@ def listed(
         for one in found["executions"]
     ]
     table(("EXECUTION", "MEMBER", "TRIGGER", "STATUS", "PHASE", "CREATED"), rows)
-    say(f"page {found['page']}, {found['total']} in all")
+    say(f"page {found['page']}, {found['total']} in total")
 
 
 @app.command(epilog="Example: `rota executions show 0c6f…`, the id as listed")
@@ -53,13 +53,13 @@ def show(execution_id: Annotated[str, typer.Argument(help="As in `rota execution
     if json:
         say_json(found | {"delivery_attempts": delivery})
         return
-    told = None if delivery is None else DeliveryReply.model_validate(delivery)
-    for line in report(Execution.model_validate(found), told):
+    attempts = None if delivery is None else DeliveryReply.model_validate(delivery)
+    for line in report(Execution.model_validate(found), attempts):
         say(line)
 
 
 async def _delivery(api: Api, execution_id: str) -> Json | None:
-    """How its delivery has fared; None when there is none yet, or nobody can say: the rest is worth showing."""
+    """Its delivery; None if there is none yet or the delivery-center does not answer."""
     try:
         return await api.delivery(execution_id)
     except ApiError:

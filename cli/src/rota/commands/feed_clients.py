@@ -1,7 +1,6 @@
-"""`rota subscribers`: programs of a team that read its deliveries from NATS, each with a key and a place of its own."""
+"""`rota feed-clients`: programs of a team that read its deliveries from NATS, each with a key and a position."""
 
 from collections.abc import Callable, Coroutine
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -10,18 +9,20 @@ import typer
 from rota import context
 from rota.context import write_private
 from rota.errors import CliError
+from rota.extras import server_extra
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import run
-from rota.timestamps import ago
+from rota.timestamps import parse_past
 
 if TYPE_CHECKING:
-    from rota_common.nats_admin.feed_client_admin import Subscribers
+    from rota_common.nats_admin.feed_client_admin import FeedClients
 
 T = TypeVar("T")
-app = typer.Typer(help="Let programs of a team read its deliveries from NATS.", no_args_is_help=True)
+OLD_NAME = "subscribers"
+app = typer.Typer(help="Manage the programs of a team that read its deliveries from NATS.", no_args_is_help=True)
 
-Team = Annotated[str, typer.Argument(help="Whose deliveries. It need not have any robots yet.")]
-Name = Annotated[str, typer.Argument(help="What the program is called.")]
+Team = Annotated[str, typer.Argument(help="The team whose deliveries it reads. The team needs no robots yet.")]
+Name = Annotated[str, typer.Argument(help="The program's name.")]
 Config = Annotated[
     str,
     typer.Option(help="The folder of `rota nats-config`. Default: that of the running `rota up`.", metavar="FOLDER"),
@@ -29,20 +30,20 @@ Config = Annotated[
 SINCE = "2h or 7d ago, or 2026-03-02T09:00:00+01:00; the stream keeps 14 days."
 
 
-@app.command(epilog="Example: `rota subscribers add main crm`")
+@app.command(epilog="Example: `rota feed-clients add main crm`")
 def add(
     team: Team,
     name: Name,
-    since: Annotated[str, typer.Option(help=f"Let it begin with what was delivered then: {SINCE}")] = "",
-    key_file: Annotated[Path | None, typer.Option(help="Where its key goes. Default: NAME.nk here.")] = None,
+    since: Annotated[str, typer.Option(help=f"Start with the deliveries of then: {SINCE}")] = "",
+    key_file: Annotated[Path | None, typer.Option(help="The file for its key. Default: NAME.nk here.")] = None,
     config: Config = "",
     json: JsonFlag = False,
 ) -> None:
-    """Make a subscriber, with its key. NATS takes it at once, and everybody stays connected."""
-    file, start = key_file or Path(f"{name}.nk"), _instant(since)
+    """Add a feed client and create its key. NATS accepts it at once, and existing connections stay."""
+    file, start = key_file or Path(f"{name}.nk"), parse_past(since) if since else None
     if file.exists():
         raise CliError(f"expected no file {file}, where the key would go", hint="choose another with --key-file")
-    seed = _with(config, lambda subscribers: subscribers.add(team, name, since=start))
+    seed = _admin(config, lambda clients: clients.add(team, name, since=start))
     write_private(file, seed)
     if json:
         say_json({"team": team, "name": name, "key_file": str(file), "durable": f"{team}={name}"})
@@ -51,29 +52,29 @@ def add(
     say(f"  stream DELIVERIES, consumer {team}={name}, JetStream's API prefix rota.js: see examples/subscribers")
 
 
-@app.command("list", epilog="Example: `rota subscribers list`, or `rota subscribers list --team main`")
+@app.command("list", epilog="Example: `rota feed-clients list`, or `rota feed-clients list --team main`")
 def listed(
     team: Annotated[str, typer.Option(help="Only this team's.")] = "", config: Config = "", json: JsonFlag = False
 ) -> None:
-    """List the subscribers, and how much each has left to read."""
-    found = _with(config, lambda subscribers: subscribers.listed(team))
+    """List the feed clients, and how many messages each has left to read."""
+    found = _admin(config, lambda clients: clients.listed(team))
     if json:
         say_json([vars(one) for one in found])
     elif not found:
-        say("There are no subscribers yet: rota subscribers add TEAM NAME")
+        say("There are no feed clients yet: rota feed-clients add TEAM NAME")
     else:
         rows = [(one.team, one.name, _count(one.waiting), _count(one.unacknowledged)) for one in found]
         table(("TEAM", "NAME", "WAITING", "UNACKNOWLEDGED"), rows)
 
 
-@app.command(epilog="Example: `rota subscribers remove main crm`")
+@app.command(epilog="Example: `rota feed-clients remove main crm`")
 def remove(team: Team, name: Name, config: Config = "", json: JsonFlag = False) -> None:
-    """Take its key from a subscriber, and forget how far it has read."""
-    _with(config, lambda subscribers: subscribers.remove(team, name))
+    """Revoke a feed client's key and delete its position."""
+    _admin(config, lambda clients: clients.remove(team, name))
     say_json({"team": team, "name": name}) if json else say(f"{team}/{name}: removed")
 
 
-@app.command(epilog="Example: `rota subscribers rewind main crm --since 2d`")
+@app.command(epilog="Example: `rota feed-clients rewind main crm --since 2d`")
 def rewind(
     team: Team,
     name: Name,
@@ -81,46 +82,43 @@ def rewind(
     config: Config = "",
     json: JsonFlag = False,
 ) -> None:
-    """Let a subscriber read again all that was delivered since then. Its key stays."""
-    start = ago(since)
-    _with(config, lambda subscribers: subscribers.rewind(team, name, since=start))
+    """Move a feed client's position back: it reads all deliveries since then again. Its key stays."""
+    start = parse_past(since)
+    _admin(config, lambda clients: clients.rewind(team, name, since=start))
     if json:
         say_json({"team": team, "name": name, "since": start})
     else:
         say(f"{team}/{name}: reads again from {start.isoformat(timespec='seconds')} on")
 
 
-@app.command(epilog="Example: `rota subscribers reload`")
+@app.command(epilog="Example: `rota feed-clients reload`")
 def reload(config: Config = "", json: JsonFlag = False) -> None:
-    """Tell the NATS servers to read their configuration again, after it was changed in another way than here."""
-    count = _with(config, lambda subscribers: subscribers.reload())
-    say_json({"servers": count}) if json else say(f"{count} server{'' if count == 1 else 's'} read it again")
+    """Make the NATS servers read their configuration again, after a change by other means than these commands."""
+    count = _admin(config, lambda clients: clients.reload())
+    say_json({"servers": count}) if json else say(f"{count} server{'' if count == 1 else 's'} reloaded")
 
 
-def _with(folder: str, use: Callable[["Subscribers"], Coroutine[Any, Any, T]]) -> T:
-    """What `use` makes of the subscribers that the folder and the server of the context have."""
-    # nats-py takes half a second to import, and the other commands don't need it.
-    from nats.errors import Error as NatsError
+def _admin(folder: str, use: Callable[["FeedClients"], Coroutine[Any, Any, T]]) -> T:
+    """The result of `use` for the folder and the server of the context."""
+    with server_extra("rota feed-clients"):
+        from nats.errors import Error as NatsError
 
-    from rota_common.nats_admin.config import Folder
-    from rota_common.nats_admin.feed_client_admin import Subscribers
+        from rota_common.nats_admin.config import Folder
+        from rota_common.nats_admin.feed_client_admin import FeedClients
 
     given = context.load()
     given.need("nats_url") if folder else given.need("nats_url", "nats_config")
     path = Path(folder or given.nats_config)
     if not (path / "accounts.json").exists():
-        raise CliError(f"expected NATS's configuration in {path}: it isn't there", hint="`rota nats-config` writes it")
+        what = f"expected NATS's configuration in {path}: there is none"
+        raise CliError(what, hint="`rota nats-config` writes it")
     try:
-        return run(use(Subscribers(Folder(path), given.nats_url)))
+        return run(use(FeedClients(Folder(path), given.nats_url)))
     except (NatsError, OSError, TimeoutError) as error:
-        what = f"NATS at {given.nats_url} doesn't do that now: {error!r}"
+        what = f"the request to NATS at {given.nats_url} failed: {error!r}"
         raise CliError(what, hint="start it with this configuration, or correct ROTA_NATS_URL") from error
     except ValueError as error:
-        raise CliError(str(error), hint="`rota subscribers --help` shows what there is") from error
-
-
-def _instant(text: str) -> datetime | None:
-    return ago(text) if text else None
+        raise CliError(str(error), hint="`rota feed-clients --help` lists the commands") from error
 
 
 def _count(number: int | None) -> str:

@@ -1,4 +1,4 @@
-"""`rota intervene` and `rota answer`: a person's word to a robot, in what runs or in its plan."""
+"""`rota intervene` and `rota answer`: instructions of a person to a robot."""
 
 import json as jsonlib
 from typing import Annotated
@@ -25,54 +25,54 @@ def register(app: typer.Typer) -> None:
 
 def intervene(
     member: Annotated[str, typer.Argument(help="The robot's member_id.")],
-    action: Annotated[InterventionAction, typer.Option(help="What is to be done.")],
-    message: Annotated[str, typer.Option("--message", "-m", help="What a person says to the robot.")] = "",
-    execution: Annotated[str, typer.Option(help="Which run, when several are under way.")] = "",
-    task_id: Annotated[str, typer.Option(help="task.update, task.cancel: which task of the run's plan.")] = "",
-    goal: Annotated[str, typer.Option(help='goal.…: which, as the plan names it: "Goal 2".')] = "",
+    action: Annotated[InterventionAction, typer.Option(help="The kind of intervention.")],
+    message: Annotated[str, typer.Option("--message", "-m", help="The instruction to the robot.")] = "",
+    execution: Annotated[str, typer.Option(help="The run, if several are running.")] = "",
+    task_id: Annotated[str, typer.Option(help="task.update, task.cancel: the task in the run's plan.")] = "",
+    goal: Annotated[str, typer.Option(help='goal.…: the goal, as the plan names it: "Goal 2".')] = "",
     plan_time: Annotated[str, typer.Option(help="plan.add, plan.update: when, like 2026-03-02T09:00:00+01:00.")] = "",
-    plan_id: Annotated[str, typer.Option(help="plan.update, plan.remove: which, as in `rota plan`.")] = "",
+    plan_id: Annotated[str, typer.Option(help="plan.update, plan.remove: the id, as in `rota plan`.")] = "",
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help=f"task.…: FIELD=VALUE, several times. {', '.join(FIELDS)}")
+        list[str] | None, typer.Option("--set", help=f"task.…: FIELD=VALUE, repeatable. {', '.join(FIELDS)}")
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Tell a robot what to do: in the run that is under way, in its plan, or as a run of its own."""
+    """Instruct a robot: in its current run, in its plan, or as a new run."""
     task = ({"id": task_id} if task_id else {}) | dict(_setting(each) for each in set_ or [])
     fields = {"execution_id": execution, "goal": goal, "plan_time": plan_time, "plan_id": plan_id, "task": task}
-    request: Json = {name: value for name, value in fields.items() if value} | words(action, message)
-    tell(with_api(lambda api: api.intervene(member, request)), json=json)
+    request: Json = {name: value for name, value in fields.items() if value} | instruction(action, message)
+    print_result(with_api(lambda api: api.intervene(member, request)), json=json)
 
 
 def answer(
-    execution: Annotated[str, typer.Argument(help="The run that waits, as in `rota executions --status waiting`.")],
-    text: Annotated[str, typer.Argument(help="The answer to what it asks.")],
+    execution: Annotated[str, typer.Argument(help="The waiting run, as in `rota executions --status waiting`.")],
+    text: Annotated[str, typer.Argument(help="The answer to its question.")],
     json: JsonFlag = False,
 ) -> None:
-    """Answer a run that waits for a person."""
+    """Answer the question of a waiting run."""
 
     async def reply(api: Api) -> Json:
         run = await api.execution(execution)
         if run.get("question") is None:
             command = f"rota intervene {run['member_id']} --action instruct --execution {execution}"
             raise CliError(
-                f"expected a run that waits for an answer: {execution} is {run['status']} and asks nothing",
-                hint=f"`{command}` says it all the same, while it is under way",
+                f"expected a run that waits for an answer: {execution} is {run['status']} and has no question",
+                hint=f"`{command}` instructs it while it is running",
             )
-        request = {"execution_id": execution} | words(InterventionAction.INSTRUCT, text)
+        request = {"execution_id": execution} | instruction(InterventionAction.INSTRUCT, text)
         return await api.intervene(run["member_id"], request)
 
-    tell(with_api(reply), json=json)
+    print_result(with_api(reply), json=json)
 
 
-def words(action: InterventionAction, message: str) -> Json:
-    """The beginning of a request: what is to be done, and what the person says."""
-    said: Json = {"messages": [{"role": "user", "content": message}]} if message else {}
-    return {"action": action.value} | said
+def instruction(action: InterventionAction, message: str) -> Json:
+    """The action and the person's message, as the API expects them."""
+    messages: Json = {"messages": [{"role": "user", "content": message}]} if message else {}
+    return {"action": action.value} | messages
 
 
 def _setting(text: str) -> tuple[str, object]:
-    """A field of a task and its value; lists are written as JSON."""
+    """A field of a task and its value; lists are JSON."""
     name, sign, value = text.partition("=")
     if not sign or name not in FIELDS:
         raise typer.BadParameter(f"expected --set FIELD=VALUE with one of {', '.join(FIELDS)}, not {text!r}")
@@ -84,12 +84,12 @@ def _setting(text: str) -> tuple[str, object]:
         raise typer.BadParameter(f"expected JSON in --set {name}=…, like '[1, \"two\"]': {error}") from error
 
 
-def tell(done: Json, *, json: bool) -> None:
-    """Print what came of an intervention."""
+def print_result(result: Json, *, json: bool) -> None:
+    """Print the result of an intervention."""
     if json:
-        say_json(done)
-    elif "plan_id" in done:
-        due = f", due {done['plan_time']}" if done.get("plan_time") else ""
-        say(f"plan {done['plan_id']}: {done['message']}{due}")
+        say_json(result)
+    elif "plan_id" in result:
+        due = f", due {result['plan_time']}" if result.get("plan_time") else ""
+        say(f"plan {result['plan_id']}: {result['message']}{due}")
     else:
-        say(f"execution {done['execution_id']}: {done['message']}")
+        say(f"execution {result['execution_id']}: {result['message']}")

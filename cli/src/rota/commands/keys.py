@@ -10,15 +10,15 @@ from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 from rota_contracts.roles import Role
 
-app = typer.Typer(help="List the team's API keys, make one, or delete one.", invoke_without_command=True)
+app = typer.Typer(help="List the team's API keys, create one, or delete one.", invoke_without_command=True)
 
 
-ROLES = "viewer: reads; member: also runs and instructs robots; admin: also changes them; owner: also makes keys."
+ROLES = "viewer: reads; member: also runs and instructs robots; admin: also changes them; owner: also creates keys."
 
 
 @app.callback(epilog="Example: `rota keys`")
 def listed(context: typer.Context, json: JsonFlag = False) -> None:
-    """List the team's API keys, without their secrets; make one, or delete one."""
+    """List the team's API keys, without their secrets; create one, or delete one."""
     if context.invoked_subcommand is not None:
         return
     keys = with_api(lambda api: api.keys())
@@ -32,16 +32,16 @@ def listed(context: typer.Context, json: JsonFlag = False) -> None:
 @app.command(epilog="Example: `rota keys create --role viewer --name dashboard`")
 def create(
     role: Annotated[Role, typer.Option(help=ROLES)],
-    name: Annotated[str, typer.Option(help="Whose it is; its holder subscribes under this name.")] = "",
+    name: Annotated[str, typer.Option(help="The holder; also the name of their subscriptions.")] = "",
     json: JsonFlag = False,
 ) -> None:
-    """Make a key. It is shown here and never again."""
-    made = with_api(lambda api: api.create_key(role.value, name))
+    """Create a key. It is shown only once."""
+    created = with_api(lambda api: api.create_key(role.value, name))
     if json:
-        say_json(made)
+        say_json(created)
         return
-    say(f"{made['key_id']}: created, role {role}; this is the only time that it is shown:")
-    say(made["api_key"])
+    say(f"{created['key_id']}: created, role {role}; it is shown only now:")
+    say(created["api_key"])
 
 
 @app.command(epilog="Example: `rota keys delete 5f1e… --yes`, the id as in `rota keys`")

@@ -1,4 +1,4 @@
-"""`rota kb`: what the team knows, for its robots to read."""
+"""`rota kb`: the team's shared knowledge, which its robots read."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,50 +13,53 @@ from rota.text_splitter import Text, read_text
 from rota_contracts.messages.memory import MAX_PARTS
 
 AT_ONCE = 25
-"""Parts in one request: the gateway takes 768 KB, and a part of 4,000 characters may have 16 KB."""
+"""Parts per request: the gateway accepts 768 KB, and a part of 4,000 characters may have 16 KB."""
 
 EXCERPT = 100
 NOT_FOUND = 404
 
 app = typer.Typer(help="Fill, search and clear the team's shared knowledge.", no_args_is_help=True)
 
-Collection = Annotated[str, typer.Argument(help="Its name, as in kb.collections of the robots that read it.")]
+Collection = Annotated[str, typer.Argument(help="The collection, as in kb.collections of robots.")]
 
 
 @app.command(epilog="Example: `rota kb put sales-policies policies/*.md`")
 def put(
     collection: Collection,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Text or markdown files.")],
-    entry_id: Annotated[str, typer.Option("--id", help="The id, for one file; otherwise it is the file's name.")] = "",
+    entry_id: Annotated[str, typer.Option("--id", help="The id, for one file. Default: the file's name.")] = "",
     json: JsonFlag = False,
 ) -> None:
-    """Keep files in a collection; a file of the same id is replaced. Long ones are kept in parts: ID#1, ID#2 …"""
+    """Store files in a collection; an entry with the same id is replaced. Long files are split: ID#1, ID#2 …"""
     if entry_id and len(files) > 1:
         raise typer.BadParameter(f"expected one FILE with --id, got {len(files)}")
     texts = [read_text(path, entry_id) for path in files]
     names = [text.id for text in texts]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         hint = "put them one by one, each with its own --id, or into different collections"
-        raise CliError(f"expected files of different names, got {', '.join(twice)} more than once", hint=hint)
+        raise CliError(f"expected files with different names, got {', '.join(twice)} more than once", hint=hint)
 
-    async def keep(api: Api) -> list[Json]:
+    async def store(api: Api) -> list[Json]:
         return [await _put(api, collection, text) for text in texts]
 
-    for kept in with_api(keep):
+    for stored in with_api(store):
         if json:
-            say_json(kept)
+            say_json(stored)
         else:
-            say(f"{kept['id']}: kept in {collection}" + (f", in {kept['parts']} parts" if kept["parts"] > 1 else ""))
+            say(
+                f"{stored['id']}: stored in {collection}"
+                + (f", in {stored['parts']} parts" if stored["parts"] > 1 else "")
+            )
 
 
 @app.command(epilog='Example: `rota kb search "who may give a discount?" --collection sales-policies`')
 def search(
-    query: Annotated[str, typer.Argument(help="What is wanted, in any words: it is searched by meaning.")],
-    collection: Annotated[str, typer.Option(help="Only this one.")] = "",
-    limit: Annotated[int, typer.Option(min=1, max=100, help="How many, at most.")] = 5,
+    query: Annotated[str, typer.Argument(help="The query; the search is by meaning.")],
+    collection: Annotated[str, typer.Option(help="Only this collection.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of results.")] = 5,
     json: JsonFlag = False,
 ) -> None:
-    """Search the team's collections as a run would: the best first."""
+    """Search the team's collections as a run does, the best result first."""
     params: dict[str, str | int] = {"query": query, "limit": limit}
     if collection:
         params["collection"] = collection
@@ -64,7 +67,7 @@ def search(
     if json:
         say_json(found)
     elif not found:
-        say("Nothing is known yet: rota kb put COLLECTION FILE…")
+        say("There is no shared knowledge yet: rota kb put COLLECTION FILE…")
     else:
         table(("SCORE", "COLLECTION", "ID", "TITLE", "TEXT"), [_row(each) for each in found])
 
@@ -72,20 +75,20 @@ def search(
 @app.command(epilog="Example: `rota kb remove sales-policies discounts.md`, or `rota kb remove sales-policies`")
 def remove(
     collection: Collection,
-    entry_id: Annotated[str, typer.Argument(metavar="[ID]", help="One text; without it the whole collection.")] = "",
+    entry_id: Annotated[str, typer.Argument(metavar="[ID]", help="One entry. Default: the whole collection.")] = "",
     json: JsonFlag = False,
 ) -> None:
-    """Remove a text with all its parts, or a whole collection."""
+    """Remove an entry with all its parts, or a whole collection."""
 
-    async def gone(api: Api) -> int:
+    async def remove_entries(api: Api) -> int:
         if not entry_id:
             return await api.remove_knowledge(collection)
-        count = await _gone(api, collection, entry_id) + await _gone(api, collection, entry_id, parts_from=1)
+        count = await _removed(api, collection, entry_id) + await _removed(api, collection, entry_id, parts_from=1)
         if not count:
             raise CliError(f"collection {collection} has no {entry_id}", hint='`rota kb search "…"` shows ids')
         return count
 
-    count = with_api(gone)
+    count = with_api(remove_entries)
     if json:
         say_json({"collection": collection, "id": entry_id or None, "count": count})
     else:
@@ -93,20 +96,20 @@ def remove(
 
 
 async def _put(api: Api, collection: str, text: Text) -> Json:
-    """All parts first, then what an earlier text of that id had more of: so it is never gone in between."""
+    """Store all parts, then remove the surplus parts of an earlier version: the entry is never missing in between."""
     entries = text.entries()
     for start in range(0, len(entries), AT_ONCE):
         await api.put_knowledge(collection, entries[start : start + AT_ONCE])
     count = len(entries)
     if count > 1:
-        await _gone(api, collection, text.id)
+        await _removed(api, collection, text.id)
     if count < MAX_PARTS:
-        await _gone(api, collection, text.id, parts_from=count + 1 if count > 1 else 1)
+        await _removed(api, collection, text.id, parts_from=count + 1 if count > 1 else 1)
     return {"collection": collection, "id": text.id, "parts": count}
 
 
-async def _gone(api: Api, collection: str, entry_id: str, *, parts_from: int | None = None) -> int:
-    """How many entries were removed: none is fine."""
+async def _removed(api: Api, collection: str, entry_id: str, *, parts_from: int | None = None) -> int:
+    """How many entries were removed, possibly none."""
     try:
         return await api.remove_knowledge(collection, entry_id, parts_from=parts_from)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""`rota nats-config`: the NATS server's configuration, in which everybody may do only what the catalog says."""
+"""`rota nats-config`: the NATS server's configuration, in which each user may do only what the catalog allows."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from rota.errors import CliError
+from rota.extras import server_extra
 from rota.output import JsonFlag, say, say_json
 
 EPILOG = "Example: `rota nats-config --out nats --port 4222`, then `nats-server --config nats/nats.conf`"
@@ -17,32 +18,32 @@ def register(app: typer.Typer) -> None:
 
 def nats_config(
     out: Annotated[Path, typer.Option(help="The folder. Keep it safe: it holds every key.", file_okay=False)],
-    host: Annotated[str, typer.Option(help="Where the server listens.")] = "0.0.0.0",  # noqa: S104  # it has clients
-    port: Annotated[int, typer.Option(help="Of its clients.")] = 4222,
-    http_port: Annotated[int, typer.Option(help="Of its monitoring; 0: none.")] = 8222,
+    host: Annotated[str, typer.Option(help="The address the server listens on.")] = "0.0.0.0",  # noqa: S104
+    port: Annotated[int, typer.Option(help="The port for clients.")] = 4222,
+    http_port: Annotated[int, typer.Option(help="The port for monitoring; 0: none.")] = 8222,
     store: Annotated[str, typer.Option(help="The folder of the streams, as the server sees it.")] = "/data",
     kubernetes: Annotated[
         bool, typer.Option("--kubernetes", help="Print the Secrets that deploy/k8s refers to.")
     ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Write NATS's configuration and everybody's key into a folder. Written again, the keys stay as they are.
+    """Write the NATS server's configuration and a key per user into a folder. Existing keys are kept.
 
-    A service reads its own key from the file that ROTA_NATS_NKEY_FILE names: `keys/SERVICE/nats.nk`. Programs of a
-    team get theirs by `rota subscribers add`.
+    A service reads its key from the file in ROTA_NATS_NKEY_FILE: `keys/SERVICE/nats.nk`. Programs of a team get theirs
+    by `rota feed-clients add`.
 
-    On Kubernetes: `rota nats-config --out nats --kubernetes | kubectl apply -n rota -f -`; after a change the same
-    again, and a minute later, when the pods see it, `rota subscribers reload`.
+    On Kubernetes: `rota nats-config --out nats --kubernetes | kubectl apply -n rota -f -`. After a change run it again,
+    and a minute later, when the pods have the new Secret, `rota feed-clients reload`.
     """
-    # It takes a moment to import, and the other commands don't need it.
-    from rota_common.nats_admin import config as config
-    from rota_common.nats_admin.accounts import USERS
+    with server_extra("rota nats-config"):
+        from rota_common.nats_admin import config as config
+        from rota_common.nats_admin.accounts import USERS
 
     folder = config.Folder(out)
     try:
         config.write(folder, config.Server(host, port, http_port, store))
     except (OSError, ValueError) as error:
-        raise CliError(f"can't write the configuration: {error}", hint="choose another folder, or mend it") from error
+        raise CliError(f"can't write the configuration: {error}", hint="choose another folder, or repair it") from error
     if kubernetes:
         say(config.kubernetes(folder))
     elif json:

@@ -1,4 +1,4 @@
-"""`rota plan`: what the robots are to do later; list it, add to it, change it."""
+"""`rota plan`: planned instructions to robots."""
 
 from datetime import datetime
 from typing import Annotated
@@ -6,21 +6,21 @@ from typing import Annotated
 import typer
 
 from rota.client import Json
-from rota.commands.intervene import tell, words
+from rota.commands.intervene import instruction, print_result
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
-from rota.timestamps import instant
+from rota.timestamps import parse_instant
 from rota_contracts.messages.plan import PlanItem
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction
 
 EXCERPT = 80
-AT = "When, with its offset, like 2026-03-02T09:00:00+01:00."
+AT = "The time with its offset, like 2026-03-02T09:00:00+01:00."
 
-app = typer.Typer(help="List what is planned, add to it, change or remove it.", invoke_without_command=True)
+app = typer.Typer(help="List planned items; add, change or remove one.", invoke_without_command=True)
 
 Member = Annotated[str, typer.Argument(help="The robot's member_id.")]
 PlanId = Annotated[str, typer.Argument(help="As in `rota plan`.")]
-Dryrun = Annotated[bool, typer.Option("--dryrun", help="All steps, but call no model and send nothing.")]
+Dryrun = Annotated[bool, typer.Option("--dryrun", help="All steps without model calls and deliveries.")]
 
 
 @app.callback(epilog="Example: `rota plan --member sales-assistant`")
@@ -29,14 +29,14 @@ def listed(
     member: Annotated[str, typer.Option(help="Only this robot's.")] = "",
     json: JsonFlag = False,
 ) -> None:
-    """List what is planned, the soonest first; add to it, change or remove it."""
+    """List planned items, the soonest first; add, change or remove one."""
     if context.invoked_subcommand is not None:
         return
     found = with_api(lambda api: api.plans({"member_id": member} if member else {}))
     if json:
         say_json(found)
     elif not found:
-        say('Nothing is planned: rota plan add MEMBER -m "…" --at 2026-03-02T09:00:00+01:00')
+        say('There are no planned items: rota plan add MEMBER -m "…" --at 2026-03-02T09:00:00+01:00')
     else:
         rows = [_row(PlanItem.model_validate(one)) for one in found]
         table(("PLAN", "MEMBER", "STATE", "DUE", "EXECUTION", "WHAT"), rows)
@@ -45,44 +45,44 @@ def listed(
 @app.command(epilog='Example: `rota plan add sales-assistant -m "Review the quarter" --at 2026-03-02T09:00:00+01:00`')
 def add(
     member: Member,
-    message: Annotated[str, typer.Option("--message", "-m", help="What is to be done.")],
+    message: Annotated[str, typer.Option("--message", "-m", help="The instruction.")],
     at: Annotated[
-        datetime | None, typer.Option(parser=instant, metavar="TIME", help=f"{AT} Default: with the next cycle.")
+        datetime | None, typer.Option(parser=parse_instant, metavar="TIME", help=f"{AT} Default: the next cycle.")
     ] = None,
     dryrun: Dryrun = False,
     json: JsonFlag = False,
 ) -> None:
-    """Plan something for a robot."""
-    _change(member, words(InterventionAction.PLAN_ADD, message) | _when_and_how(at, dryrun), json=json)
+    """Plan an instruction to a robot."""
+    _change(member, instruction(InterventionAction.PLAN_ADD, message) | _time_and_mode(at, dryrun), json=json)
 
 
 @app.command(epilog='Example: `rota plan update sales-assistant 5f1e… -m "Review the year"`')
 def update(
     member: Member,
     plan_id: PlanId,
-    message: Annotated[str, typer.Option("--message", "-m", help="What is to be done.")] = "",
-    at: Annotated[datetime | None, typer.Option(parser=instant, metavar="TIME", help=AT)] = None,
+    message: Annotated[str, typer.Option("--message", "-m", help="The instruction.")] = "",
+    at: Annotated[datetime | None, typer.Option(parser=parse_instant, metavar="TIME", help=AT)] = None,
     dryrun: Dryrun = False,
     json: JsonFlag = False,
 ) -> None:
-    """Change what is planned; what isn't given stays as it is."""
+    """Change a planned item; omitted fields keep their value."""
     if not (message or at or dryrun):
-        raise typer.BadParameter("expected something to change: --message, --at or --dryrun")
-    request = words(InterventionAction.PLAN_UPDATE, message) | _when_and_how(at, dryrun)
+        raise typer.BadParameter("expected at least one of --message, --at and --dryrun")
+    request = instruction(InterventionAction.PLAN_UPDATE, message) | _time_and_mode(at, dryrun)
     _change(member, request | {"plan_id": plan_id}, json=json)
 
 
 @app.command(epilog="Example: `rota plan remove sales-assistant 5f1e…`")
 def remove(member: Member, plan_id: PlanId, json: JsonFlag = False) -> None:
-    """Take something out of the plan."""
-    _change(member, words(InterventionAction.PLAN_REMOVE, "") | {"plan_id": plan_id}, json=json)
+    """Remove a planned item."""
+    _change(member, instruction(InterventionAction.PLAN_REMOVE, "") | {"plan_id": plan_id}, json=json)
 
 
 def _change(member: str, request: Json, *, json: bool) -> None:
-    tell(with_api(lambda api: api.intervene(member, request)), json=json)
+    print_result(with_api(lambda api: api.intervene(member, request)), json=json)
 
 
-def _when_and_how(at: datetime | None, dryrun: bool) -> Json:
+def _time_and_mode(at: datetime | None, dryrun: bool) -> Json:
     when = {"plan_time": at.isoformat()} if at else {}
     return when | ({"executor_mode": ExecutorMode.DRYRUN.value} if dryrun else {})
 

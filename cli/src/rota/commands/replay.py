@@ -1,4 +1,4 @@
-"""`rota replay`: run a stored run again on the answers that were recorded, and compare each decision."""
+"""`rota replay`: a stored run replayed on its recorded answers, decision by decision."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ import typer
 
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
-from rota.timestamps import moment
+from rota.timestamps import utc_time
 from rota_contracts.messages.replay import Decision, ReplayReply
 
 DIFFERS = 1
@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 def replay(
     execution_id: Annotated[str, typer.Argument(help="As in `rota executions`.")], json: JsonFlag = False
 ) -> None:
-    """Run it again on what was recorded: nothing leaves, nothing is changed. Exit 1 if a decision differs."""
+    """Replay a run on its recorded answers, without side effects. Exit code 1 if a decision differs."""
     found = with_api(lambda api: api.replay(execution_id))
     replayed = ReplayReply.model_validate(found)
     if json:
@@ -33,11 +33,11 @@ def replay(
 
 def _row(decision: Decision) -> tuple[object, ...]:
     differs = decision.replayed is not None
-    return "≠" if differs else "=", moment(decision.at), decision.step, decision.outcome, decision.replayed
+    return "≠" if differs else "=", utc_time(decision.at), decision.step, decision.outcome, decision.replayed
 
 
 def _verdict(replayed: ReplayReply) -> str:
     count = len(replayed.decisions)
     if replayed.same:
-        return f"the same: {count} decisions, and the execution that they lead to"
-    return f"not the same: {replayed.difference or 'nobody says where'}"
+        return f"the same: {count} decisions and the resulting execution"
+    return f"not the same: {replayed.difference or 'unknown difference'}"

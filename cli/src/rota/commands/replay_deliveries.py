@@ -1,4 +1,4 @@
-"""`rota deliveries replay`: send one delivery, or a range of them, once more."""
+"""`rota deliveries replay`: replays of one delivery, or of a range."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 
 from rota import delivery_log
 from rota.client import Api, Json
-from rota.commands.deliveries import Execution, Member, Since, Target, Until, which
+from rota.commands.deliveries import Execution, Member, Since, Target, Until, query
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 
@@ -16,8 +16,8 @@ EXAMPLES = "`rota deliveries replay 5f1e…`, or `rota deliveries replay --since
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What is to be sent once more: the one `request_id`, or what fits `range`. `how` as the API wants it."""
+class ReplayRequest:
+    """One delivery by `request_id`, or those that match `range`. `how` is the API's body."""
 
     request_id: str
     range: dict[str, str]
@@ -40,49 +40,49 @@ def replay(
     target: Target = "",
     since: Since = None,
     until: Until = None,
-    every: Annotated[bool, typer.Option("--all", help="Also where it was received. Default: where it failed.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All targets. Default: the failed ones.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be sent.")] = False,
-    replay_id: Annotated[str, typer.Option(help="Go on with a replay: what it has sent isn't sent twice.")] = "",
+    replay_id: Annotated[str, typer.Option(help="Continue this replay; nothing is sent twice.")] = "",
     json: JsonFlag = False,
 ) -> None:
-    """Send deliveries once more, as deliveries of their own: to the targets that were given up, or to all."""
-    range_ = which(member, execution, target, since, until)
+    """Replay deliveries, each as a new delivery: to the targets that failed, or to all."""
+    range_ = query(member, execution, target, since, until)
     if bool(request_id) is bool(range_):
         options = "--since, --until, --member, --target, --execution"
-        raise typer.BadParameter(f"expected the ID of one delivery, or at least one of {options}: one of the two")
+        raise typer.BadParameter(f"expected the ID of one delivery, or at least one of {options}")
     how: Json = {
         "targets": "all" if every else "failed",
         "replay_id": replay_id or str(uuid4()),
         "dry_run": dry_run,
     }
-    wish = Wish(request_id, range_, how, json)
-    _tell(wish, with_api(lambda api: _send(api, wish)))
+    request = ReplayRequest(request_id, range_, how, json)
+    _print(request, with_api(lambda api: _send(api, request)))
 
 
-async def _send(api: Api, wish: Wish) -> list[Json]:
-    if wish.request_id:
-        return [await delivery_log.replay_one(api, wish.request_id, wish.how)]
+async def _send(api: Api, request: ReplayRequest) -> list[Json]:
+    if request.request_id:
+        return [await delivery_log.replay_delivery(api, request.request_id, request.how)]
     sent: list[Json] = []
-    async for page, more in delivery_log.replay_range(api, wish.range, wish.how):
+    async for page, more in delivery_log.replay_deliveries(api, request.range, request.how):
         sent += page
-        if more and not wish.json:
-            say(f"{wish.name}: {_count(len(sent), 'delivery', 'deliveries')} so far")
+        if more and not request.json:
+            say(f"{request.name}: {_count(len(sent), 'delivery', 'deliveries')} so far")
     return sent
 
 
-def _tell(wish: Wish, sent: list[Json]) -> None:
+def _print(request: ReplayRequest, sent: list[Json]) -> None:
     count, targets = len(sent), sum(int(each["targets"]) for each in sent)
-    if wish.json:
-        told = {"replay_id": wish.how["replay_id"], "dry_run": wish.how["dry_run"], "replayed": sent}
-        say_json(told | {"deliveries": count, "targets": targets})
+    if request.json:
+        summary = {"replay_id": request.how["replay_id"], "dry_run": request.how["dry_run"], "replayed": sent}
+        say_json(summary | {"deliveries": count, "targets": targets})
     elif not sent:
-        others = wish.how["targets"] == "all"
-        say("nothing to send again" + ("" if others else ": nothing of it was given up (--all sends the rest too)"))
-    elif wish.how["dry_run"]:
+        every = request.how["targets"] == "all"
+        say("nothing to replay" + ("" if every else ": no target failed (--all includes the others)"))
+    elif request.how["dry_run"]:
         table(("DELIVERY", "TARGETS"), [(each["replay_of"], each["targets"]) for each in sent])
-        say(f"{_totals(count, targets)} would be sent again; nothing was sent")
+        say(f"{_totals(count, targets)} would be replayed; nothing was sent")
     else:
-        say(f"{wish.name}: {_totals(count, targets)} sent again; `rota deliveries` shows how it fares")
+        say(f"{request.name}: {_totals(count, targets)} replayed; `rota deliveries` shows their state")
 
 
 def _totals(deliveries: int, targets: int) -> str:

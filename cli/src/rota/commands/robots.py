@@ -1,4 +1,4 @@
-"""`rota robots`: list them and how they stand, show one, say when it runs next, delete one."""
+"""`rota robots`: the team's robots with their status and next runs."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from rota.client import Api, Json
 from rota.deleting import YesFlag
 from rota.deleting import delete as delete_it
 from rota.output import JsonFlag, say, say_json, table
-from rota.robot_status import row_of, state_lines
+from rota.robot_status import state_lines, status_row
 from rota.running import with_api
 from rota.schedule import show_schedule
 from rota_contracts.messages.robot_state import RobotState
@@ -22,7 +22,7 @@ Member = Annotated[str, typer.Argument(help="The robot's member_id.")]
 
 
 class Next(BaseModel):
-    """What the gateway says of a robot's next runs."""
+    """A robot's next runs, as the gateway returns them."""
 
     clock: str
     upcoming: list[AwareDatetime]
@@ -30,7 +30,7 @@ class Next(BaseModel):
 
 @app.callback(epilog="Example: `rota robots`, or `rota robots --json`")
 def listed(context: typer.Context, json: JsonFlag = False) -> None:
-    """List the team's robots: what each does now, when its clock is due next, and what wakes it."""
+    """List the team's robots with status, next run and trigger types."""
     if context.invoked_subcommand is not None:
         return
     robots = with_api(lambda api: api.robots())
@@ -40,12 +40,12 @@ def listed(context: typer.Context, json: JsonFlag = False) -> None:
         say("This team has no robots yet: rota apply -f examples/robots/lead-processor.yaml")
     else:
         columns = ("MEMBER", "NAME", "STATUS", "NEXT RUN", "RUNNING", "QUEUED", "WAKES ON")
-        table(columns, [row_of(robot) for robot in robots])
+        table(columns, [status_row(robot) for robot in robots])
 
 
 @app.command(epilog="Example: `rota robots show lead-processor`")
 def show(member: Member, json: JsonFlag = False) -> None:
-    """Show how a robot stands: its status and last error, its clock, its runs."""
+    """Show a robot's status, last error, clock and runs."""
 
     async def read(api: Api) -> tuple[Json, Json]:
         return await api.robot(member), await api.robot_state(member)
@@ -61,25 +61,25 @@ def show(member: Member, json: JsonFlag = False) -> None:
 @app.command("next", epilog="Example: `rota robots next seo-content --count 10`")
 def next_runs(
     member: Member,
-    count: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 5,
+    count: Annotated[int, typer.Option(min=1, max=100, help="Number of runs.")] = 5,
     json: JsonFlag = False,
 ) -> None:
-    """Say when a robot's clock is due next: in words, by its zone, and in UTC."""
+    """Show the next runs of a robot's clock, in its zone and in UTC."""
 
     async def read(api: Api) -> tuple[Json, Json]:
         return await api.robot(member), await api.robot_next(member, count)
 
-    robot, told = with_api(read)
+    robot, found = with_api(read)
     clock = RobotDefinition.model_validate(robot).robot_config.clock
     if json:
-        say_json(told)
+        say_json(found)
     elif clock is None:
-        say(f"{member} has no clock: only people and events wake it")
+        say(f"{member} has no clock: it runs on events and interventions")
     else:
-        due = Next.model_validate(told)
+        due = Next.model_validate(found)
         show_schedule(due.clock, due.upcoming, clock.tz)
         if not due.upcoming and clock.mode is not ClockMode.DAEMON:
-            say(f"nothing is due: `rota robots show {member}` says why")
+            say(f"no run is due: see `rota robots show {member}`")
 
 
 @app.command(epilog="Example: `rota robots delete lead-processor --yes`")
@@ -88,6 +88,6 @@ def delete(
     yes: YesFlag = False,
     json: JsonFlag = False,
 ) -> None:
-    """Delete a robot: its runs stop, what it has learnt is removed."""
-    question = f"Delete {member} and all it has learnt?"
+    """Delete a robot: its runs stop, its lessons are removed."""
+    question = f"Delete {member} and its lessons?"
     delete_it(lambda api: api.delete_robot(member), named={"member_id": member}, question=question, yes=yes, json=json)

@@ -1,4 +1,4 @@
-"""`rota subscriptions`: who is told of the notifications that robots deliver to a channel."""
+"""`rota subscriptions`: subscribers to the notification channels of robots."""
 
 from typing import Annotated
 
@@ -7,10 +7,10 @@ import typer
 from rota.output import JsonFlag, say, say_json, table
 from rota.running import with_api
 
-app = typer.Typer(help="List who subscribes to notifications, add one, or remove one.", invoke_without_command=True)
+app = typer.Typer(help="List the subscriptions to notifications, add one, or remove one.", invoke_without_command=True)
 
 Channel = Annotated[str, typer.Argument(help="As in the robots' delivery.preferences.notify.")]
-Subscriber = Annotated[str, typer.Argument(help="Who: a name of letters, digits, _ and -.")]
+Subscriber = Annotated[str, typer.Argument(help="The subscriber: a name of letters, digits, _ and -.")]
 
 
 @app.callback(epilog="Example: `rota subscriptions --channel sales`")
@@ -19,14 +19,14 @@ def listed(
     channel: Annotated[str, typer.Option(help="Only this channel's.")] = "",
     json: JsonFlag = False,
 ) -> None:
-    """List who subscribes to the notifications of the team's robots; add one, or remove one."""
+    """List the subscriptions to the robots' notifications; add one, or remove one."""
     if context.invoked_subcommand is not None:
         return
     found = with_api(lambda api: api.subscriptions({"channel": channel} if channel else {}))
     if json:
         say_json(found)
     elif not found:
-        say("Nobody subscribes: rota subscriptions add CHANNEL SUBSCRIBER")
+        say("There are no subscriptions: rota subscriptions add CHANNEL SUBSCRIBER")
     else:
         rows = [(one["channel"], one["subscriber"], one["created_at"]) for one in found]
         table(("CHANNEL", "SUBSCRIBER", "SINCE"), rows)
@@ -34,7 +34,7 @@ def listed(
 
 @app.command(epilog="Example: `rota subscriptions add sales ada`")
 def add(channel: Channel, subscriber: Subscriber, json: JsonFlag = False) -> None:
-    """Let somebody have a channel's notifications. For another name than this key's own it takes an admin's key."""
+    """Subscribe to a channel. A name other than this key's own needs an admin's key."""
     added = with_api(lambda api: api.add_subscription({"channel": channel, "subscriber": subscriber}))
     if json:
         say_json(added)
@@ -44,7 +44,7 @@ def add(channel: Channel, subscriber: Subscriber, json: JsonFlag = False) -> Non
 
 @app.command(epilog="Example: `rota subscriptions remove sales ada`")
 def remove(channel: Channel, subscriber: Subscriber, json: JsonFlag = False) -> None:
-    """End a subscription; one that isn't there is none to end."""
+    """Remove a subscription. Succeeds if there is none."""
     with_api(lambda api: api.remove_subscription({"channel": channel, "subscriber": subscriber}))
     if json:
         say_json({"channel": channel, "subscriber": subscriber, "outcome": "removed"})

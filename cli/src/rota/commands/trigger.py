@@ -1,4 +1,4 @@
-"""`rota trigger`: wake a robot by hand, and wait for it if wanted."""
+"""`rota trigger`: a manual trigger, with an optional wait for the run."""
 
 import json as jsonlib
 from enum import StrEnum
@@ -11,7 +11,7 @@ from rota.client import Api, Json
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
-from rota.waiting import until_over
+from rota.waiting import until_finished
 from rota_contracts.messages.trigger import InterventionAction
 
 
@@ -29,37 +29,37 @@ def register(app: typer.Typer) -> None:
 
 def trigger(
     member: Annotated[str, typer.Argument(help="The robot's member_id.")],
-    type: Annotated[Kind, typer.Option(help="What kind of trigger this is.")] = Kind.HUMAN,
+    type: Annotated[Kind, typer.Option(help="The type of trigger.")] = Kind.HUMAN,
     action: Annotated[
         InterventionAction | None,
-        typer.Option(help="Intervene with this action instead, with --message. `rota intervene` can say more."),
+        typer.Option(help="Intervene with this action instead, with --message. `rota intervene` has more options."),
     ] = None,
-    message: Annotated[str, typer.Option("--message", "-m", help="What a person says to the robot.")] = "",
+    message: Annotated[str, typer.Option("--message", "-m", help="The instruction to the robot.")] = "",
     event_type: Annotated[str, typer.Option(help="For --type event, for example lead.created.")] = "",
     data: Annotated[str, typer.Option(help="For --type event: JSON, or @FILE.")] = "{}",
-    dryrun: Annotated[bool, typer.Option("--dryrun", help="All steps, but call no model and send nothing.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Until the run is over; exit 1 if it didn't complete.")] = False,
-    timeout: Annotated[float, typer.Option(help="Seconds to --wait at most.")] = 600,
+    dryrun: Annotated[bool, typer.Option("--dryrun", help="All steps without model calls and deliveries.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the run; exit code 1 if it did not complete.")] = False,
+    timeout: Annotated[float, typer.Option(help="Maximum seconds to --wait.")] = 600,
     json: JsonFlag = False,
 ) -> None:
-    """Wake a robot now."""
+    """Trigger a robot now."""
     request = _request(type, action, message, event_type, data, dryrun)
 
-    async def wake(api: Api) -> tuple[Json, Json | None]:
+    async def start(api: Api) -> tuple[Json, Json | None]:
         answer = await (api.trigger if action is None else api.intervene)(member, request)
         if not json:
             say(f"execution {answer['execution_id']}: {answer['message']}")
-        over = await until_over(api, answer, timeout=timeout) if wait else None
-        return answer, over
+        finished = await until_finished(api, answer, timeout=timeout) if wait else None
+        return answer, finished
 
-    answer, over = with_api(wake)
+    answer, finished = with_api(start)
     if json:
-        say_json(over or answer)
-    elif over is not None:
-        summary = (over.get("content") or {}).get("summary") or over.get("error") or ""
-        say(f"{over['status']}: {summary}")
-    if over is not None and over["status"] != "completed":
-        raise CliError(f"the run {over['status']}: {over.get('error') or 'no reason was given'}")
+        say_json(finished or answer)
+    elif finished is not None:
+        summary = (finished.get("content") or {}).get("summary") or finished.get("error") or ""
+        say(f"{finished['status']}: {summary}")
+    if finished is not None and finished["status"] != "completed":
+        raise CliError(f"the run {finished['status']}: {finished.get('error') or 'no reason given'}")
 
 
 def read_data(text: str) -> Json:
@@ -83,7 +83,7 @@ def _request(
     messages: Json = {"messages": [{"role": "user", "content": message}]} if message else {}
     if action is not None:
         if action.startswith("plan."):
-            raise typer.BadParameter(f"{action} wakes nobody now: use `rota intervene --action {action}`")
+            raise typer.BadParameter(f"{action} starts no run: use `rota intervene --action {action}`")
         return {"action": action.value} | messages | mode
     if kind is Kind.EVENT:
         if not event_type:

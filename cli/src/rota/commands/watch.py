@@ -1,11 +1,11 @@
-"""`rota watch`: what the team's robots do, as it happens."""
+"""`rota watch`: the team's live events."""
 
 from typing import Annotated
 
 import typer
 
 from rota.client import Api
-from rota.event_format import line_of
+from rota.event_format import format_event
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
 
@@ -25,13 +25,13 @@ def watch(
         wanted = {"member_id": member, "execution_id": execution}
         async for event in api.events({name: value for name, value in wanted.items() if value}):
             data = event.get("data") or {}
-            if all(not value or _whose(data, name) == value for name, value in wanted.items()):
-                say_json(event) if json else say(f"{str(event.get('time', ''))[11:19]} {line_of(event)}")
+            if all(not value or _field(data, name) == value for name, value in wanted.items()):
+                say_json(event) if json else say(f"{str(event.get('time', ''))[11:19]} {format_event(event)}")
 
     with_api(follow)
 
 
-def _whose(data: dict[str, object], name: str) -> object:
-    """Deliveries say in their context which run they belong to."""
+def _field(data: dict[str, object], name: str) -> object:
+    """A field of the event; deliveries have the run's fields in their context."""
     context = data.get("context")
     return data.get(name) or (context.get(name) if isinstance(context, dict) else None)

@@ -1,4 +1,4 @@
-"""`rota webhook send`: post an event as an outside system would, signed as its scheme wants it."""
+"""`rota webhook`: signed webhooks, as an external system sends them."""
 
 import os
 from typing import Annotated
@@ -12,22 +12,23 @@ from rota.commands.trigger import read_data
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json
 from rota.running import run
-from rota.signing import Posted, Signer
-from rota_common.clock import now
-from rota_common.secrets import MissingSecret, resolve
+from rota.signing import Request, Signer
+from rota.timestamps import now
 from rota_contracts.sources import SIGNATURE_HEADER, Scheme
 
-app = typer.Typer(help="Webhooks into Rota.", no_args_is_help=True)
+REFERENCE = "$ENV."
+
+app = typer.Typer(help="Send webhooks to Rota.", no_args_is_help=True)
 
 Source = Annotated[str, typer.Argument(help="The source's name, as in `rota sources`.")]
 Secret = Annotated[str, typer.Option(help="The source's secret, or $ENV.VARIABLE of this shell.")]
 SchemeOption = Annotated[Scheme, typer.Option(help="As in `rota sources`.")]
-Header = Annotated[str, typer.Option(help="hmac: where the signature goes.")]
+Header = Annotated[str, typer.Option(help="hmac: the header of the signature.")]
 
 
 @app.callback()
 def webhooks() -> None:
-    """Webhooks into Rota."""
+    """Send webhooks to Rota."""
 
 
 @app.command(
@@ -36,15 +37,15 @@ def webhooks() -> None:
 )
 def send(
     source: Source,
-    type: Annotated[str, typer.Option(help="The event's type, for example lead.created; of GitHub issues.opened.")],
+    type: Annotated[str, typer.Option(help="The event's type, for example lead.created; for GitHub issues.opened.")],
     secret: Secret,
     data: Annotated[str, typer.Option(help="The event's data: JSON, or @FILE.")] = "{}",
     scheme: SchemeOption = Scheme.STANDARD,
     header: Header = SIGNATURE_HEADER,
-    id: Annotated[str, typer.Option(help="The event's own id; sent twice, it counts once. Default: a new one.")] = "",
+    id: Annotated[str, typer.Option(help="The event's id; duplicates count once. Default: a new one.")] = "",
     json: JsonFlag = False,
 ) -> None:
-    """Post a signed webhook, as the sender of this source would."""
+    """Send a signed webhook, as the sender of this source does."""
     signer = Signer(scheme, _key(secret), header)
     answer = _post(source, signer.event(message_id=id or _new_id(), at=now(), type=type, data=read_data(data)))
     if json:
@@ -58,25 +59,25 @@ def send(
 @app.command(epilog="Example: `rota webhook ask chat 'What is due today?' --secret '$ENV.CHAT_KEY'`")
 def ask(
     source: Source,
-    message: Annotated[str, typer.Argument(help="What the robot is told.")],
+    message: Annotated[str, typer.Argument(help="The message to the robot.")],
     secret: Secret,
     scheme: SchemeOption = Scheme.BEARER,
     header: Header = SIGNATURE_HEADER,
-    id: Annotated[str, typer.Option(help="The message's own id: again, it gets the stored answer.")] = "",
+    id: Annotated[str, typer.Option(help="The message's id; a duplicate gets the stored answer.")] = "",
     json: JsonFlag = False,
 ) -> None:
-    """Post a message to a source whose robot answers at once, and print the answer."""
+    """Send a message to a source whose robot answers synchronously, and print the answer."""
     signer = Signer(scheme, _key(secret), header)
-    answer = _post(source, signer.posted({"message": message}, message_id=id or _new_id(), at=now()))
+    answer = _post(source, signer.request({"message": message}, message_id=id or _new_id(), at=now()))
     if json:
         say_json(answer)
     else:
         say(str(answer.get("response", answer.get("message", ""))))
 
 
-def _post(source: str, posted: Posted) -> Json:
+def _post(source: str, request: Request) -> Json:
     given = context.load().need("url", "team")
-    body, headers = posted
+    body, headers = request
 
     async def post() -> Json:
         async with Api(given.url, given.team, "") as api:
@@ -90,7 +91,10 @@ def _new_id() -> str:
 
 
 def _key(secret: str) -> str:
-    try:
-        return resolve(secret, os.environ)
-    except MissingSecret as error:
-        raise CliError(str(error), hint="export it, or give the secret itself") from error
+    if not secret.startswith(REFERENCE):
+        return secret
+    name = secret.removeprefix(REFERENCE)
+    if not os.environ.get(name):
+        what = f"expected the environment variable {name} (referred to as {secret}): it is not set"
+        raise CliError(what, hint="export it, or give the secret itself")
+    return os.environ[name]

@@ -1,1 +1,1 @@
-"""`rota demo`: one robot, two leads, and the outside parties that hear of them, all for real on this machine."""
+"""`rota demo`: one robot, two leads, and external systems on this machine that receive the results."""

@@ -1,4 +1,4 @@
-"""What each outside party should have got for the two leads, and what it did get."""
+"""Checks of what each external system received for the two leads."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ EXCERPT_LINES = 6
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """`lines` are for people."""
+class Check:
+    """`lines` describe what the system received."""
 
     party: str
     ok: bool
     lines: list[str]
 
 
-def of_sender(accepted: list[str]) -> Verdict:
-    """The web site that posted the leads: each was accepted and named the run it started."""
+def check_sender(accepted: list[str]) -> Check:
+    """The sender of the leads: each was accepted, with the id of the run it started."""
     lines = [f"lead accepted, run {execution_id}" for execution_id in accepted]
-    return Verdict("Sender: signed webhook in", len(set(accepted)) == LEADS, lines)
+    return Check("Sender: signed webhook in", len(set(accepted)) == LEADS, lines)
 
 
-def of_receiver(hooks: list[Hook], runs: list[Execution]) -> Verdict:
-    """Every run's result once, with a signature that the standardwebhooks package accepts."""
+def check_receiver(hooks: list[Hook], runs: list[Execution]) -> Check:
+    """Each run's result once, with a signature that the standardwebhooks package accepts."""
     ok = len(hooks) == LEADS and all(hook.verified for hook in hooks) and len({hook.id for hook in hooks}) == LEADS
     texts = [str(hook.body) for hook in hooks]
     ok = ok and all(any(run.execution_id in text for text in texts) for run in runs)
@@ -36,33 +36,33 @@ def of_receiver(hooks: list[Hook], runs: list[Execution]) -> Verdict:
         f"signature {'verified' if hook.verified else 'WRONG'}, webhook-id {hook.id}, type {hook.body.get('type')}"
         for hook in hooks
     ]
-    return Verdict("Receiver: signed webhook out", ok, lines)
+    return Check("Receiver: signed webhook out", ok, lines)
 
 
-def of_mailbox(mails: list[EmailMessage], sender: str) -> Verdict:
+def check_mailbox(mails: list[EmailMessage], sender: str) -> Check:
     """A mail for each run, from the robot's own address."""
     ok = len(mails) == LEADS and all(sender in str(mail["From"]) for mail in mails)
     lines = [line for mail in mails for line in _mail(mail)]
-    return Verdict("Mailbox: e-mail over SMTP", ok, lines)
+    return Check("Mailbox: e-mail over SMTP", ok, lines)
 
 
-def of_subscriber(facts: list[Fact], runs: list[Execution]) -> Verdict:
-    """A delivery.completed for each run, that parses as the contract says."""
-    told = [(fact, DeliveryCompletedV1.model_validate_json(fact.body)) for fact in facts]
-    heard = [event.context.execution_id for _, event in told]
-    lines = [f"{fact.subject}, ce-id {fact.id}: {event.result.content.summary}" for fact, event in told]
-    return Verdict("Subscriber: feed on NATS", sorted(heard) == sorted(run.execution_id for run in runs), lines)
+def check_feed_client(facts: list[Fact], runs: list[Execution]) -> Check:
+    """A delivery.completed for each run, valid by the contract."""
+    events = [(fact, DeliveryCompletedV1.model_validate_json(fact.body)) for fact in facts]
+    received = [event.context.execution_id for _, event in events]
+    lines = [f"{fact.subject}, ce-id {fact.id}: {event.result.content.summary}" for fact, event in events]
+    return Check("Subscriber: feed on NATS", sorted(received) == sorted(run.execution_id for run in runs), lines)
 
 
-def of_memory(first: Execution, second: Execution, *, must_mention: bool) -> Verdict:
-    """The second run was given a lesson of the first; the rehearsal also repeats it, a real model need not."""
+def check_memory(first: Execution, second: Execution, *, must_mention: bool) -> Check:
+    """The second run recalled a lesson of the first; the rehearsal also quotes it, a real model need not."""
     recalled = [lesson for lesson in second.recalled if lesson.execution_id == first.execution_id]
     goals = second.goals.content if second.goals else ""
     mentioned = any(lesson.content in goals for lesson in recalled)
     lines = [f"recalled: {lesson.content}" for lesson in recalled]
-    lines.append(f"its goals {'say so' if mentioned else 'do not quote it'}: {' '.join(goals.split())[:200]}")
+    lines.append(f"its goals {'quote it' if mentioned else 'do not quote it'}: {' '.join(goals.split())[:200]}")
     ok = bool(recalled) and (mentioned or not must_mention)
-    return Verdict("Memory: the second run knows of the first", ok, lines)
+    return Check("Memory: the second run knows of the first", ok, lines)
 
 
 def _mail(mail: EmailMessage) -> Iterator[str]:

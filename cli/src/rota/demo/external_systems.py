@@ -1,4 +1,4 @@
-"""The outside parties of the demo: a webhook receiver, a mailbox and a NATS subscriber. None knows Rota's code."""
+"""External systems of the demo: a webhook receiver, a mailbox and a NATS client. None uses Rota's code."""
 
 import asyncio
 import contextlib
@@ -25,26 +25,26 @@ T = TypeVar("T")
 
 @dataclass
 class Inbox(Generic[T]):
-    """What a party has got so far. `where` is its address."""
+    """The items a system has received. `url` is its address."""
 
-    where: str = ""
-    got: list[T] = field(default_factory=list)
+    url: str = ""
+    received: list[T] = field(default_factory=list)
     _more: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def put(self, item: T) -> None:
         async with self._more:
-            self.got.append(item)
+            self.received.append(item)
             self._more.notify_all()
 
     async def wait(self, count: int) -> None:
-        """Return once `count` have come."""
+        """Return once `count` items have been received."""
         async with self._more:
-            await self._more.wait_for(lambda: len(self.got) >= count)
+            await self._more.wait_for(lambda: len(self.received) >= count)
 
 
 @dataclass(frozen=True)
 class Hook:
-    """A webhook as it arrived; `verified` by the standardwebhooks package with the receiver's own secret."""
+    """A received webhook; `verified` by the standardwebhooks package with the receiver's secret."""
 
     id: str
     verified: bool
@@ -53,7 +53,7 @@ class Hook:
 
 @dataclass(frozen=True)
 class Fact:
-    """A message of the bus as it arrived."""
+    """A received message of the bus."""
 
     subject: str
     id: str
@@ -62,7 +62,7 @@ class Fact:
 
 @contextlib.asynccontextmanager
 async def webhook_receiver(secret: str) -> AsyncIterator[Inbox[Hook]]:
-    """An HTTP server that takes signed webhooks at `inbox.where`; a wrong signature gets a 401."""
+    """An HTTP server that accepts signed webhooks at `inbox.url`; a wrong signature gets a 401."""
     inbox: Inbox[Hook] = Inbox()
 
     async def receive(request: Request) -> Response:
@@ -76,13 +76,13 @@ async def webhook_receiver(secret: str) -> AsyncIterator[Inbox[Hook]]:
 
     app = Starlette(routes=[Route("/sales-leads", receive, methods=["POST"])])
     async with serving(app, listening(0)) as url:
-        inbox.where = f"{url}/sales-leads"
+        inbox.url = f"{url}/sales-leads"
         yield inbox
 
 
 @contextlib.asynccontextmanager
 async def mailbox() -> AsyncIterator[Inbox[EmailMessage]]:
-    """An SMTP server that takes every mail; `inbox.where` is its URL."""
+    """An SMTP server that accepts every mail at `inbox.url`."""
     inbox: Inbox[EmailMessage] = Inbox()
 
     class Handler:
@@ -90,11 +90,11 @@ async def mailbox() -> AsyncIterator[Inbox[EmailMessage]]:
         async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
             raw = envelope.content if isinstance(envelope.content, bytes) else str(envelope.content).encode()
             await inbox.put(email.message_from_bytes(raw, policy=email.policy.default))
-            return "250 taken"
+            return "250 accepted"
 
     handler = Handler()
     server = await asyncio.get_running_loop().create_server(lambda: SMTP(handler, enable_SMTPUTF8=True), "127.0.0.1", 0)
-    inbox.where = f"smtp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    inbox.url = f"smtp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield inbox
     finally:
@@ -104,15 +104,15 @@ async def mailbox() -> AsyncIterator[Inbox[EmailMessage]]:
 
 @contextlib.asynccontextmanager
 async def feed(nats_url: str, subject: str, *, seed: str | None = None) -> AsyncIterator[Inbox[Fact]]:
-    """A plain subscriber of `subject`, from now on, with the key that it was given, where NATS asks for one."""
-    inbox: Inbox[Fact] = Inbox(where=subject)
+    """A plain NATS subscription to `subject`, with the key of `seed` if the server requires one."""
+    inbox: Inbox[Fact] = Inbox(url=subject)
 
-    async def hear(message: Msg) -> None:
+    async def on_message(message: Msg) -> None:
         await inbox.put(Fact(message.subject, (message.headers or {}).get("ce-id", ""), message.data))
 
     client = await nats.connect(nats_url, nkeys_seed_str=seed)
     try:
-        await client.subscribe(subject, cb=hear)
+        await client.subscribe(subject, cb=on_message)
         await client.flush()
         yield inbox
     finally:

@@ -1,4 +1,4 @@
-"""Shows a team's live events while the demo goes on."""
+"""The live events of the demo's team, shown on the screen."""
 
 import asyncio
 import contextlib
@@ -12,21 +12,19 @@ GRACE_S = 3
 
 
 class Follower:
-    """Knows which runs the stream has shown to their end, and how many events there were."""
+    """Tracks which runs the stream has shown to their end."""
 
     def __init__(self) -> None:
-        self.events = 0
         self._finished: dict[str, asyncio.Event] = {}
 
     async def until_shown(self, execution_id: str) -> bool:
-        """Wait a moment for the stream's last words about a run that is over; False if they didn't come."""
+        """Wait briefly for the last event of a finished run; False if it did not arrive."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._of(execution_id).wait(), GRACE_S)
         return self._of(execution_id).is_set()
 
     async def follow(self, api: Api, screen: Screen) -> None:
         async for event in api.events({}):
-            self.events += 1
             screen.event(event)
             if event.get("type") == EXECUTION_FINISHED.type:
                 self._of(str(event["data"]["execution_id"])).set()

@@ -1,4 +1,4 @@
-"""The demo's robot: examples/robots/lead-processor.yaml, with the outside parties of this machine as its targets."""
+"""The demo's robot: examples/robots/lead-processor.yaml, with the external systems of this machine as targets."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ from rota_contracts.robots.preferences import (
 from rota_contracts.robots.robot import RobotDefinition
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "robots" / "lead-processor.yaml"
-WEBHOOK_SECRET = "SALES_WEBHOOK_SECRET"  # noqa: S105  # the variable's name, as the example names it
+WEBHOOK_SECRET = "SALES_WEBHOOK_SECRET"  # noqa: S105  # the variable's name in the example
 MAIL_TO = "sales@company.com"
 
 
 def demo_robot(webhook_url: str) -> RobotDefinition:
-    """The example with its deliveries sent to `webhook_url` and to the demo's mailbox; everything else as written."""
+    """The example, with `webhook_url` and the demo's mailbox as its targets."""
     if not EXAMPLE.exists():
         raise CliError(f"expected the example robot at {EXAMPLE}", hint="run the demo from a checkout: make demo")
     definition = read_definitions(EXAMPLE)[0]

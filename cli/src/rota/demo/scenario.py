@@ -1,4 +1,4 @@
-"""The demo from beginning to end: start everything, post two leads, look at what the outside parties got."""
+"""The demo's scenario: start everything, post two leads, check what the external systems received."""
 
 import base64
 import json
@@ -20,13 +20,13 @@ from rota.demo.screen import Screen
 from rota.errors import CliError
 from rota.server.stack import Stack
 from rota.signing import signed_event
-from rota.waiting import until_over
-from rota_common.clock import now
-from rota_common.nats_admin.feed_client_admin import Subscribers
+from rota.timestamps import now
+from rota.waiting import until_finished
+from rota_common.nats_admin.feed_client_admin import FeedClients
 from rota_contracts.catalog import DELIVERY_COMPLETED
 from rota_contracts.messages.execution import ExecStatus, Execution
 
-TEAM, SOURCE, SUBSCRIBER = "demo", "leads", "crm"
+TEAM, SOURCE, FEED_CLIENT = "demo", "leads", "crm"
 EVENT_TYPE = "lead.created"
 FIRST_LEAD = EXAMPLE.parents[1] / "events" / "lead-created.json"
 SECOND_LEAD = {
@@ -41,8 +41,8 @@ RUN_TIMEOUT_S = 300
 
 
 @dataclass
-class Cast:
-    """Everybody who takes part."""
+class Participants:
+    """The gateway's client and the external systems."""
 
     api: Api
     follower: Follower
@@ -55,35 +55,35 @@ class Cast:
 
 
 def signing_secret() -> str:
-    """A new secret as Standard Webhooks write it."""
+    """A new secret in the form of Standard Webhooks."""
     return f"whsec_{base64.b64encode(secrets.token_bytes(24)).decode()}"
 
 
-async def tell(folder: Path, screen: Screen, *, connector: str, environ: Mapping[str, str]) -> bool:
-    """Did everybody get what they should? `folder` is for the servers' data; nothing runs any more on return."""
+async def play(folder: Path, screen: Screen, *, connector: str, environ: Mapping[str, str]) -> bool:
+    """Whether every system received what it should. `folder` is for the servers' data; on return nothing runs."""
     async with AsyncExitStack() as ends:
-        cast = await _enter(ends, folder, screen, connector=connector, environ=environ)
+        parties = await _enter(ends, folder, screen, connector=connector, environ=environ)
         screen.heading("2. A lead comes in")
-        first = await _lead(cast, screen, json.loads(FIRST_LEAD.read_text()))
+        first = await _lead(parties, screen, json.loads(FIRST_LEAD.read_text()))
         screen.heading("3. A second lead of the same company")
-        second = await _lead(cast, screen, SECOND_LEAD)
-        screen.heading("4. What the outside parties got")
-        verdicts = [
-            checks.of_sender(cast.accepted),
-            checks.of_receiver(cast.receiver.got, [first, second]),
-            checks.of_mailbox(cast.mails.got, cast.sender),
-            checks.of_subscriber(cast.facts.got, [first, second]),
-            checks.of_memory(first, second, must_mention=connector == REHEARSAL),
+        second = await _lead(parties, screen, SECOND_LEAD)
+        screen.heading("4. What the external systems received")
+        results = [
+            checks.check_sender(parties.accepted),
+            checks.check_receiver(parties.receiver.received, [first, second]),
+            checks.check_mailbox(parties.mails.received, parties.sender),
+            checks.check_feed_client(parties.facts.received, [first, second]),
+            checks.check_memory(first, second, must_mention=connector == REHEARSAL),
         ]
-        for one in verdicts:
+        for one in results:
             screen.party(one.party, ok=one.ok, lines=one.lines)
         screen.heading("5. Stopping")
-    return all(one.ok for one in verdicts)
+    return all(one.ok for one in results)
 
 
 async def _enter(
     ends: AsyncExitStack, folder: Path, screen: Screen, *, connector: str, environ: Mapping[str, str]
-) -> Cast:
+) -> Participants:
     screen.heading("1. Starting NATS, MongoDB and the seven services")
     incoming, outgoing = signing_secret(), signing_secret()
     receiver = await ends.enter_async_context(webhook_receiver(outgoing))
@@ -92,41 +92,41 @@ async def _enter(
         Stack(
             folder,
             connector=connector,
-            smtp_url=mails.where,
+            smtp_url=mails.url,
             allow_private_targets="127.0.0.1/32",
             environ={**environ, SOURCE_SECRET: incoming, WEBHOOK_SECRET: outgoing},
             progress=screen.part,
         )
     )
-    seed = await Subscribers(stack.nats, stack.nats_url).add(TEAM, SUBSCRIBER) if stack.nats else None
+    seed = await FeedClients(stack.nats, stack.nats_url).add(TEAM, FEED_CLIENT) if stack.nats else None
     facts = await ends.enter_async_context(feed(stack.nats_url, DELIVERY_COMPLETED.subject(TEAM, "*"), seed=seed))
     async with Api(stack.url, TEAM, stack.admin_key) as admin:
         key = str((await admin.create_team(TEAM))["api_key"])
     api = await ends.enter_async_context(Api(stack.url, TEAM, key))
     await api.add_source(SOURCE, f"$ENV.{SOURCE_SECRET}")
-    robot = demo_robot(receiver.where)
+    robot = demo_robot(receiver.url)
     await apply_one(api, robot)
     screen.line(f"robot {robot.member_id}, from {EXAMPLE.relative_to(EXAMPLE.parents[2])}; changed for the demo:")
-    screen.line(f"its webhook goes to {receiver.where}, its mails to {mails.where}, both on this machine")
+    screen.line(f"its webhook goes to {receiver.url}, its mails to {mails.url}, both on this machine")
     follower = await ends.enter_async_context(following(api, screen))
-    return Cast(api, follower, receiver, mails, facts, incoming, sender=robot.robot_email or "")
+    return Participants(api, follower, receiver, mails, facts, incoming, sender=robot.robot_email or "")
 
 
-async def _lead(cast: Cast, screen: Screen, lead: dict[str, Any]) -> Execution:
-    """Post a lead, signed, and wait for all that follows from it."""
+async def _lead(parties: Participants, screen: Screen, lead: dict[str, Any]) -> Execution:
+    """Post a signed lead, and wait for its run and deliveries."""
     body, headers = signed_event(
-        cast.source_secret, message_id=f"msg_{secrets.token_hex(12)}", at=now(), type=EVENT_TYPE, data=lead
+        parties.source_secret, message_id=f"msg_{secrets.token_hex(12)}", at=now(), type=EVENT_TYPE, data=lead
     )
     screen.line(f"{EVENT_TYPE}: {lead['name']}, {lead['company']}: {lead['message']}")
-    answer = await cast.api.hook(TEAM, SOURCE, body, headers)
+    answer = await parties.api.hook(TEAM, SOURCE, body, headers)
     if len(answer["triggers"]) != 1:
-        raise CliError(f"expected the lead to wake one robot: {answer['message']}", hint="see the robot's events")
-    woken = answer["triggers"][0]
-    cast.accepted.append(woken["execution_id"])
-    run = Execution.model_validate(await until_over(cast.api, woken, timeout=RUN_TIMEOUT_S))
-    await cast.follower.until_shown(run.execution_id)
+        raise CliError(f"expected the lead to start one run: {answer['message']}", hint="check the robot's events")
+    started = answer["triggers"][0]
+    parties.accepted.append(started["execution_id"])
+    run = Execution.model_validate(await until_finished(parties.api, started, timeout=RUN_TIMEOUT_S))
+    await parties.follower.until_shown(run.execution_id)
     if run.status is not ExecStatus.COMPLETED:
-        raise CliError(f"the run {run.status.value}: {run.error or 'no reason was given'}")
-    for inbox in (cast.receiver, cast.mails, cast.facts):
-        await inbox.wait(len(cast.accepted))
+        raise CliError(f"the run {run.status.value}: {run.error or 'no reason given'}")
+    for inbox in (parties.receiver, parties.mails, parties.facts):
+        await inbox.wait(len(parties.accepted))
     return run

@@ -1,9 +1,9 @@
-"""What the demo shows: headings and lines for people, or one JSON object per line."""
+"""The output of the demo: headings and lines, or one JSON object per line."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from rota.event_format import line_of
+from rota.event_format import format_event
 from rota.output import say, say_json
 
 
@@ -34,10 +34,10 @@ class Screen:
         if self._json:
             say_json({"event": event})
         else:
-            say(f"  {str(event.get('time', ''))[11:23]}  {line_of(event)}", style="dim")
+            say(f"  {str(event.get('time', ''))[11:23]}  {format_event(event)}", style="dim")
 
     def party(self, name: str, *, ok: bool, lines: Sequence[str]) -> None:
-        """What one outside party got, and whether it is what it should get."""
+        """What an external system received, and whether it is what was expected."""
         if self._json:
             say_json({"party": name, "ok": ok, "got": list(lines)})
             return
@@ -50,5 +50,5 @@ class Screen:
             say_json({"ok": ok, "seconds": round(seconds, 1)})
         else:
             say("")
-            verdict = "Everybody got what they should" if ok else "Not everybody got what they should"
+            verdict = "Every system received what it should" if ok else "Not every system received what it should"
             say(f"{verdict}, after {seconds:.1f} s.", style="bold green" if ok else "bold red")

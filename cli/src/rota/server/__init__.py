@@ -1,1 +1,1 @@
-"""The whole system in one process. Needs the extra `rota[server]`; nothing else in the command imports it at start."""
+"""The whole system in one process. Imported only by commands that need the extra `rota[server]`."""

@@ -1,4 +1,4 @@
-"""What a data folder keeps beside the data: the administrator's key, the first team's, the one that seals secrets."""
+"""Keys of a data folder: the administrator's, the first team's, and the one that encrypts secrets of sources."""
 
 import base64
 import json
@@ -21,46 +21,49 @@ class Keys:
     api_key: str = ""
 
 
-def admin_key_of(folder: Path, given: str = "") -> Keys:
-    """The keys in the folder, or a new administrator's key, saved before anything uses it."""
-    kept = _read(folder)
-    keys = Keys(given or kept.get("admin_key") or secrets.token_urlsafe(32), FIRST_TEAM, kept.get("api_key", ""))
+def load_keys(folder: Path, admin_key: str = "") -> Keys:
+    """The folder's keys. A missing administrator's key is generated and saved before anything uses it."""
+    saved = _read(folder)
+    keys = Keys(admin_key or saved.get("admin_key") or secrets.token_urlsafe(32), api_key=saved.get("api_key", ""))
     _save(folder, keys)
     return keys
 
 
-async def first_team(url: str, folder: Path, keys: Keys) -> Keys:
-    """The keys with that of the first team, which is created when the folder doesn't know one yet."""
+async def ensure_team(url: str, folder: Path, keys: Keys) -> Keys:
+    """The keys with the first team's, which is created if the folder has no key for it."""
     if keys.api_key:
         return keys
     async with Api(url, keys.team, keys.admin_key) as api:
         try:
-            answer = await api.create_team(keys.team)
+            created = await api.create_team(keys.team)
         except ApiError as error:
             if error.status != CONFLICT:
                 raise
             raise CliError(
-                f"the team {keys.team} exists already, but its key isn't in {_file(folder)}",
-                hint="set ROTA_TEAM and ROTA_API_KEY to a key of it, or start with another --data folder",
+                f"the team {keys.team} exists, but {_file(folder)} has no key for it",
+                hint="set ROTA_TEAM and ROTA_API_KEY to one of its keys, or start with another --data folder",
             ) from error
-    made = Keys(keys.admin_key, keys.team, str(answer["api_key"]))
-    _save(folder, made)
-    return made
+    complete = Keys(keys.admin_key, keys.team, str(created["api_key"]))
+    _save(folder, complete)
+    return complete
 
 
-def secrets_key_of(folder: Path, given: str = "") -> str:
-    """The keys that secrets of sources are kept with: those given, and the folder's, which is made if there is none."""
+def secrets_key(folder: Path, given: str = "") -> str:
+    """The keys that encrypt secrets of sources, comma-separated: the given ones first, then the folder's.
+
+    The folder's is generated if there is none at all.
+    """
     file = folder / "secrets.key"
     try:
-        kept = file.read_text().strip()
+        saved = file.read_text().strip()
     except FileNotFoundError:
-        kept = ""
+        saved = ""
     except OSError as error:
-        raise CliError(f"can't read the key in {file}: {error}", hint="mend it, or set ROTA_SECRETS_KEY") from error
-    if not given and not kept:
-        kept = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
-        write_private(file, kept)
-    return ",".join(key for key in (given, kept) if key)
+        raise CliError(f"can't read the key in {file}: {error}", hint="repair it, or set ROTA_SECRETS_KEY") from error
+    if not given and not saved:
+        saved = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
+        write_private(file, saved)
+    return ",".join(key for key in (given, saved) if key)
 
 
 def _file(folder: Path) -> Path:
@@ -73,9 +76,9 @@ def _save(folder: Path, keys: Keys) -> None:
 
 def _read(folder: Path) -> dict[str, str]:
     try:
-        held = json.loads(_file(folder).read_text())
-        return {str(name): str(value) for name, value in held.items()}
+        saved = json.loads(_file(folder).read_text())
+        return {str(name): str(value) for name, value in saved.items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError) as error:
-        raise CliError(f"can't read the keys in {_file(folder)}: {error}", hint="mend it, or remove it") from error
+        raise CliError(f"can't read the keys in {_file(folder)}: {error}", hint="repair it, or remove it") from error

@@ -1,4 +1,4 @@
-"""The gateway's HTTP side inside this process: on loopback."""
+"""HTTP servers inside this process, on loopback."""
 
 import socket
 from collections.abc import AsyncIterator
@@ -7,14 +7,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from starlette.types import ASGIApp
 
 from rota.errors import CliError
-from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime import embedded_http
 
 CLOSE_TIMEOUT_S = 2
-"""How long an open stream of events may hold up the end."""
+"""How long an open event stream may delay the shutdown."""
 
 
 def listening(port: int) -> socket.socket:
-    """A socket on 127.0.0.1:`port`, 0 for any free one. CliError when the port is taken."""
+    """A socket bound to 127.0.0.1:`port`, 0 for any free one. CliError when the port is taken."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -22,7 +22,8 @@ def listening(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         what = f"can't listen on 127.0.0.1:{port}: {error.strerror}"
-        raise CliError(what, hint="stop what uses the port, or choose another: --port 0 takes any free one") from error
+        hint = "stop the program that uses the port, or choose another: --port 0 takes any free one"
+        raise CliError(what, hint=hint) from error
     return listener
 
 
@@ -31,7 +32,7 @@ async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[str]:
     """Serve `app` (and run its lifespan) on `listener`. Yields the URL. CliError when the lifespan failed."""
     async with AsyncExitStack() as ends:
         try:
-            await ends.enter_async_context(serve_beside(app, listener, close_timeout=CLOSE_TIMEOUT_S))
+            await ends.enter_async_context(embedded_http.serve(app, listener, close_timeout=CLOSE_TIMEOUT_S))
         except RuntimeError as error:
-            raise CliError(str(error), hint="the log says why") from error
+            raise CliError(str(error), hint="see the log for the reason") from error
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"

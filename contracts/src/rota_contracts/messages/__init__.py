@@ -1,1 +1,1 @@
-"""The payloads: what services tell and ask each other, one module per noun."""
+"""Messages: the payloads of facts, requests and replies, one module per noun."""

@@ -1,4 +1,4 @@
-"""Progress for people to watch. Plain publish: losing it does no harm, nothing is decided by it."""
+"""Activity: the progress of runs, for people. Published without a stream: a lost message does no harm."""
 
 from enum import StrEnum
 
@@ -21,7 +21,7 @@ class ActivityKind(StrEnum):
 
 
 class ActivityV1(Payload):
-    """A run has come one step further."""
+    """Published when a run starts or finishes a phase, a task, a turn or a tool call, and when it waits."""
 
     execution_id: str
     kind: ActivityKind

@@ -1,4 +1,4 @@
-"""Calling an agent by request and reply (EX-88 to EX-91): keys, costs and limits have one home, the executor."""
+"""Calls of agents by request and reply: the executor owns their keys, costs and limits."""
 
 from pydantic import Field
 
@@ -9,7 +9,7 @@ DEFAULT_TIMEOUT_S = 600
 
 
 class CallAgent(Part):
-    """`call_id` is the caller's: asked twice, the stored answer comes back and the model isn't called again."""
+    """Request to the executor: call an agent. A repeated `call_id` returns the stored reply, without a second call."""
 
     call_id: str
     team_id: Name
@@ -17,14 +17,14 @@ class CallAgent(Part):
     assistant_id: str = Field(min_length=1)
     messages: list[Message] = Field(min_length=1)
     execution_id: str | None = None
-    model: str | None = Field(default=None, description="a connector's id, in place of the agent's own")
+    model: str | None = Field(default=None, description="a connector's id, instead of the agent's own")
     timeout: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=3600, description="seconds")
     metadata: dict[str, Json] = {}
     locale: str | None = None
 
 
 class AgentReply(Part):
-    """EX-90. `response` is the JSON found in `content`, if there is any; `error` is empty on success."""
+    """The agent's reply. `response` is the JSON found in `content`, if any; `error` is empty on success."""
 
     agent_id: str
     content: str = ""

@@ -1,4 +1,4 @@
-"""Files that go with a result (DC-04, DC-05): by a wrapper `__<uploader>://<fileID>`, in the object store."""
+"""Attachments: files of a result in the object store, named by a wrapper `__<uploader>://<fileID>`."""
 
 import re
 from typing import NamedTuple
@@ -9,14 +9,14 @@ from rota_contracts.model import Instant, Name, Part
 
 UPLOADER = "rota.attachment"
 ALIASES = (UPLOADER, "yao.attachment")
-"""The uploader of the files that Rota itself keeps, and the documents' own name for it."""
+"""The uploader of files that Rota stores, and an alias of it."""
 
 _WRAPPER = re.compile(r"__(?P<uploader>[A-Za-z0-9_.-]+)://(?P<file_id>.+)")
 FILE_ID = r"^[A-Za-z0-9_-]{8,64}$"
 
 
 class Wrapper(NamedTuple):
-    """What `parse` finds. Without a wrapper, `file_id` is the whole value."""
+    """A parsed value. If it is no wrapper, `file_id` is the whole value."""
 
     uploader: str
     file_id: str
@@ -24,13 +24,13 @@ class Wrapper(NamedTuple):
 
 
 def parse(value: str) -> Wrapper:
-    """(uploader, file id, whether it is a wrapper) of `__<uploader>://<fileID>`."""
+    """Parse `__<uploader>://<fileID>`."""
     found = _WRAPPER.fullmatch(value)
     return Wrapper(found["uploader"], found["file_id"], True) if found else Wrapper("", value, False)
 
 
 def attachment_path(team: str, file_id: str) -> str:
-    """Where the gateway gives it out."""
+    """The gateway's path of the file."""
     return f"/v1/teams/{team}/attachments/{file_id}"
 
 
@@ -39,16 +39,16 @@ def wrap(file_id: str) -> str:
 
 
 def object_name(team: str, file_id: str) -> str:
-    """Where the bucket keeps it; a name of another team can't be made of this one's."""
+    """The object's name in the bucket. No two teams can share one."""
     return f"{team}/{file_id}"
 
 
 class StoredAttachment(Part):
-    """What is known of a file that is kept. `size` in bytes, `sha256` in hexadecimal."""
+    """The metadata of a stored file. `size` in bytes, `sha256` in hexadecimal."""
 
     file_id: str = Field(pattern=FILE_ID)
     team_id: Name
-    name: str = Field(min_length=1, max_length=200, description="for the people who receive it")
+    name: str = Field(min_length=1, max_length=200, description="the file name for recipients")
     content_type: str = Field(default="application/octet-stream", max_length=200)
     size: int = Field(ge=0)
     sha256: str
@@ -56,5 +56,5 @@ class StoredAttachment(Part):
 
     @property
     def file(self) -> str:
-        """The wrapper that names it in a result."""
+        """The wrapper that names the file in a result."""
         return wrap(self.file_id)

@@ -1,7 +1,7 @@
-"""Results that come later, from outside: what waits for one goes on when it arrives (TG-01).
+"""Callbacks: results of calls that arrive later, from outside.
 
-A process that can't answer at once answers with the header `rota-status: pending`. Its result is then sent to the
-gateway's `callback` path that came with the call.
+A process that can't return its result at once replies with the header `rota-status: pending`, and later sends it to the
+gateway's path in `callback` of the call.
 """
 
 from pydantic import Field
@@ -9,16 +9,16 @@ from pydantic import Field
 from rota_contracts.model import Json, Part
 
 STATUS, PENDING = "rota-status", "pending"
-"""Header of a process's answer, and its value where the result comes later."""
+"""Header of a process's reply, and its value if the result comes later."""
 
 
 def callback_path(callback_id: str) -> str:
-    """Where the gateway takes the result; whoever knows the id may send it, once."""
+    """The gateway's path for the result. The id is the permission to send it, once."""
     return f"/v1/callbacks/{callback_id}"
 
 
 class CallBack(Part):
-    """Question to the executor: the result of a call is here. One of `output` and `error` counts: the error if set."""
+    """Request to the executor: deliver the result of a call. `error` takes precedence over `output`."""
 
     callback_id: str = Field(min_length=1, max_length=200)
     output: Json = None
@@ -26,9 +26,9 @@ class CallBack(Part):
 
 
 class CallbackReply(Part):
-    """`execution_id` None: nothing waits for this. `repeated`: this result, or another, was here before."""
+    """`execution_id` null: nothing waits for this result. `repeated`: a result was delivered before."""
 
     team_id: str | None = None
     execution_id: str | None = None
     repeated: bool = False
-    over: str | None = Field(default=None, description="the execution is over: its status")
+    over: str | None = Field(default=None, description="the status of the execution, if it has finished")

@@ -1,4 +1,4 @@
-"""Changing what runs: pausing, resuming and stopping, and people's interventions (TG-06 to TG-10, TG-16, F11)."""
+"""Control of running executions: pause, resume, stop, and interventions by people."""
 
 from enum import StrEnum
 from typing import Self
@@ -17,8 +17,8 @@ class ControlAction(StrEnum):
 
 
 class TaskChange(Part):
-    """What an intervention says of a task. `task.add` makes a task of it; `task.update` changes the fields that are
-    set; `task.cancel` needs `id` alone."""
+    """The task of an intervention. `task.add` creates it; `task.update` changes the fields that are set; `task.cancel`
+    needs `id` alone."""
 
     id: str | None = None
     description: str | None = None
@@ -32,27 +32,26 @@ class TaskChange(Part):
 
 
 class Control(Part):
-    """Question to the executor: pause, resume or stop one execution, all of a robot, or all of a team."""
+    """Request to the executor: pause, resume or stop one execution, all of a robot, or all of a team."""
 
     request_id: str
     team_id: Name
-    member_id: Name | None = Field(default=None, description="None = every robot of the team")
-    execution_id: str | None = Field(default=None, description="None = every execution of the robot or team")
+    member_id: Name | None = Field(default=None, description="null = every robot of the team")
+    execution_id: str | None = Field(default=None, description="null = every execution of the robot or team")
     action: ControlAction
     reason: str = Field(default="", max_length=500)
 
 
 class ControlReply(Part):
-    """The executions that the word was given to; those that were over already are not among them."""
+    """The executions that were signalled; finished ones are not among them."""
 
     execution_ids: list[str]
-    unknown: bool = Field(default=False, description="an execution was named, and no executor has it (yet)")
-    over: str | None = Field(default=None, description="an execution was named that is over: its status")
+    unknown: bool = Field(default=False, description="an execution was named that the executor does not have (yet)")
+    over: str | None = Field(default=None, description="the status of the named execution, if it has finished")
 
 
 class Intervene(Part):
-    """Question to the executor: change a running execution; without `execution_id`, the robot's only one
-    (DEC-35)."""
+    """Request to the executor: change a running execution; without `execution_id`, the robot's only one."""
 
     intervention_id: str
     team_id: Name
@@ -61,7 +60,7 @@ class Intervene(Part):
     action: InterventionAction
     messages: list[Message] = []
     task: TaskChange | None = None
-    goal: str | None = Field(default=None, description='which goal: as the plan names it, for example "Goal 2"')
+    goal: str | None = Field(default=None, description='the goal as the plan names it, for example "Goal 2"')
 
     @model_validator(mode="after")
     def _has_what_its_action_needs(self) -> Self:
@@ -70,42 +69,42 @@ class Intervene(Part):
         return self
 
 
-def says_something(messages: list[Message]) -> bool:
-    """Is there a word, an image or a file in them?"""
+def has_content(messages: list[Message]) -> bool:
+    """True if a message holds text, an image or a file."""
     return any(message.content.strip() if isinstance(message.content, str) else message.content for message in messages)
 
 
 def missing(
     action: InterventionAction, messages: list[Message], task: TaskChange | None, goal: str | None
 ) -> str | None:
-    """What an intervention still needs (TG-10), in words for whoever sends it; None if it is complete."""
-    words = says_something(messages)
+    """The error message for an incomplete intervention; None if it is complete."""
+    words = has_content(messages)
     described = task is not None and bool(task.description)
     match action:
         case InterventionAction.TASK_ADD if not words and not described:
-            return "task.add needs a message, or task.description, that says what is to be done"
+            return "task.add needs a message, or task.description, that describes the task"
         case InterventionAction.TASK_CANCEL | InterventionAction.TASK_UPDATE if task is None or not task.id:
             return f"{action} needs task.id: the id of the task in the execution's plan"
         case InterventionAction.TASK_UPDATE if not words and task is not None and task == TaskChange(id=task.id):
             return "task.update needs a message, or fields of task to change"
         case InterventionAction.GOAL_ADD | InterventionAction.GOAL_ADJUST | InterventionAction.INSTRUCT if not words:
-            return f"{action} needs a message that says what is wanted"
+            return f"{action} needs a message that describes the change"
         case InterventionAction.GOAL_COMPLETE | InterventionAction.GOAL_CANCEL if not goal and not words:
             return f'{action} needs goal (for example "Goal 2"), or a message that names it'
     return None
 
 
 class InterveneReply(Part):
-    """`execution_id`: whom it was given to. Otherwise `candidates` are the robot's executions that are under way: none,
-    or several."""
+    """`execution_id` is the execution that was signalled. Otherwise `candidates` are the robot's running executions:
+    none, or several."""
 
     execution_id: str | None = None
     candidates: list[str] = []
-    over: str | None = Field(default=None, description="the execution that was named is over: its status")
+    over: str | None = Field(default=None, description="the status of the named execution, if it has finished")
 
 
 class Withdraw(Part):
-    """Question to the scheduler: take back what is waiting for a slot, of an execution, a robot or a team."""
+    """Request to the scheduler: cancel what is queued for a slot, of an execution, a robot or a team."""
 
     team_id: Name
     member_id: Name | None = None
@@ -114,14 +113,14 @@ class Withdraw(Part):
 
 
 class WithdrawReply(Part):
-    """What will not start. `admitted`: got their slot already and are about to start: stop them at the executor."""
+    """The cancelled executions. Those in `admitted` have their slot already: stop them at the executor."""
 
     execution_ids: list[str] = []
     admitted: list[str] = []
 
 
 class ExecutionIntervenedV1(Payload):
-    """A person's word has been stored in an execution, which heeds it at its next step."""
+    """Published when a signal is stored in an execution, which applies it at its next step."""
 
     intervention_id: str
     execution_id: str
@@ -131,7 +130,7 @@ class ExecutionIntervenedV1(Payload):
 
 
 class ControlGivenV1(Payload):
-    """Heard by every executor and delivery-center, whoever has the execution in hand. `member_id` may be `_all_`."""
+    """Published to every executor and delivery-center when executions are signalled. `member_id` may be `_all_`."""
 
     action: str = Field(description="pause, resume, stop, or intervene")
     execution_ids: list[str]

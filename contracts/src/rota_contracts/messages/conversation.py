@@ -1,4 +1,4 @@
-"""What an assistant did for a task, turn by turn: what it was told, which tools it used, how its answer was judged."""
+"""The conversation with a task's assistant: its turns, tool calls and verdicts."""
 
 from enum import StrEnum
 
@@ -10,7 +10,7 @@ from rota_contracts.model import Instant, Json, Part
 
 
 class ToolStatus(StrEnum):
-    """`unknown`: its worker died in it, and nobody can say whether it happened."""
+    """The status of a tool call. `unknown`: its worker crashed during the call, which may or may not have happened."""
 
     PENDING = "pending"
     STARTED = "started"
@@ -20,15 +20,15 @@ class ToolStatus(StrEnum):
 
 
 class ToolUse(Part):
-    """One call of a tool or a process. `step_id` is its idempotency key; `call_id` is the model's name of it."""
+    """One call of a tool or a process. `step_id` is its idempotency key; `call_id` is the model's id of it."""
 
     step_id: str
     call_id: str = ""
-    name: str = Field(description="as the model calls it; of a process, its name")
-    server: str | None = Field(default=None, description="the MCP server; None = a process")
+    name: str = Field(description="the name that the model uses; of a process, its own name")
+    server: str | None = Field(default=None, description="the MCP server; null = a process")
     tool: str = ""
     arguments: Json = Field(default={}, description="an object; of a process, a list")
-    idempotent: bool = Field(default=False, description="may be called again with its step id after a crash")
+    idempotent: bool = Field(default=False, description="may be repeated with the same step id after a crash")
     status: ToolStatus = ToolStatus.PENDING
     output: Text | None = None
     error: str | None = None
@@ -37,7 +37,7 @@ class ToolUse(Part):
 
 
 class Round(Part):
-    """One answer of the model within a turn, and the tools it asked for. Without tools it is the turn's answer."""
+    """One completion of the model within a turn, with its tool calls. Without any, it is the answer of the turn."""
 
     text: str = ""
     uses: list[ToolUse] = []
@@ -45,10 +45,10 @@ class Round(Part):
 
 
 class Turn(Part):
-    """One exchange with a task's assistant: what it was told, what it did, what it said, how that was judged."""
+    """One exchange with a task's assistant: the prompt, the tool calls, the answer and its verdict."""
 
     number: int = Field(ge=1)
-    told: str = Field(default="", description="the reply that opened this turn; empty in the first one")
+    told: str = Field(default="", description="the reply that opens this turn; empty in the first one")
     rounds: list[Round] = []
     output: Text | None = None
     validation: ValidationResult | None = None

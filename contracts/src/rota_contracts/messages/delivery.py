@@ -1,4 +1,4 @@
-"""Delivering a result: the executor hands over content, the delivery-center decides where it goes (DC-01)."""
+"""Deliveries: the executor provides the content, the delivery-center chooses the targets and sends."""
 
 from enum import StrEnum
 
@@ -17,7 +17,7 @@ class DeliveryType(StrEnum):
 
 
 class Attachment(Part):
-    """DC-04. `file` is a wrapper `__<uploader>://<fileID>`."""
+    """A file that belongs to a result. `file` is a wrapper `__<uploader>://<fileID>`."""
 
     title: str
     description: str | None = None
@@ -26,7 +26,7 @@ class Attachment(Part):
 
 
 class DeliveryContent(Part):
-    """What the delivery agent wrote (DC-03)."""
+    """The content of a delivery, written by the delivery agent."""
 
     summary: str = Field(description="one or two sentences")
     body: Text = Field(description="the whole report, markdown")
@@ -34,17 +34,17 @@ class DeliveryContent(Part):
 
 
 class DeliveryContext(Part):
-    """DC-06: whose result this is."""
+    """The origin of a result: its robot, execution and trigger."""
 
     member_id: Name
     execution_id: str
     trigger_type: TriggerType
     team_id: Name
-    score: float | None = Field(default=None, ge=0, le=1, description="the lowest of the validated results behind it")
+    score: float | None = Field(default=None, ge=0, le=1, description="the lowest score of the validated results")
 
 
 class DeliveryRequestedV1(Payload):
-    """A result to deliver (DC-02). There is no channels field: the robot's preferences decide where it goes."""
+    """Published when a run has a result to deliver. The targets are those of the robot's preferences."""
 
     request_id: str
     content: DeliveryContent
@@ -53,7 +53,7 @@ class DeliveryRequestedV1(Payload):
 
 
 class ChannelResult(Part):
-    """DC-14: how one target fared, so far."""
+    """The result of a delivery at one target, so far."""
 
     type: DeliveryType
     target: str = Field(description="address, URL without its query, process or channel")
@@ -62,36 +62,36 @@ class ChannelResult(Part):
     details: Json = None
     error: str | None = None
     sent_at: Instant | None = None
-    delivery_id: str = Field(description="same at every attempt: the receiver's idempotency key")
+    delivery_id: str = Field(description="the idempotency key for the receiver, the same at every attempt")
     attempts: int = Field(default=1, ge=0)
-    final: bool = Field(default=True, description="false: it will be tried again")
-    target_id: str = Field(default="", description="the same for all deliveries of the team to this place")
+    final: bool = Field(default=True, description="false: it will be retried")
+    target_id: str = Field(default="", description="the same for all deliveries of the team to this target")
 
 
 class DeliveryResult(Part):
-    """DC-13."""
+    """The results of a delivery at all its targets."""
 
     request_id: str
     content: DeliveryContent
     results: list[ChannelResult] = []
-    success: bool = Field(description="every target has been reached; true if there is none")
+    success: bool = Field(description="true if every target was reached, or there is none")
     error: str | None = None
     sent_at: Instant | None = None
 
 
 class DeliveryAcceptedV1(Payload):
-    """The delivery-center has stored the delivery with its first attempts; the execution may go on."""
+    """Published when a delivery is stored with its first attempts; the execution goes on."""
 
     request_id: str
     execution_id: str
     result: DeliveryResult
 
 
-REPLAY_OF = Field(default=None, description="the request whose result is sent once more, on purpose")
+REPLAY_OF = Field(default=None, description="the request that this is a replay of")
 
 
 class DeliveryCompletedV1(Payload):
-    """For the outside world: the content and the first outcome at every target."""
+    """Published when every target was tried once: the content, and the first outcome at each target."""
 
     request_id: str
     context: DeliveryContext
@@ -100,7 +100,7 @@ class DeliveryCompletedV1(Payload):
 
 
 class DeliveryAttemptedV1(Payload):
-    """One attempt at one target. `error` is empty when it succeeded."""
+    """Published after each attempt at a target. The result's `error` is null if it succeeded."""
 
     request_id: str
     context: DeliveryContext
@@ -111,7 +111,7 @@ class DeliveryAttemptedV1(Payload):
 
 
 class DeliverySettledV1(Payload):
-    """Every target is final: reached, or given up."""
+    """Published when every target of a delivery is final: reached, or given up."""
 
     request_id: str
     context: DeliveryContext
@@ -121,7 +121,7 @@ class DeliverySettledV1(Payload):
 
 
 class DeliveryFailedV1(Payload):
-    """One target was given up; the reason is in its result."""
+    """Published when a target of a delivery is given up; the reason is in its result."""
 
     request_id: str
     context: DeliveryContext
@@ -130,7 +130,7 @@ class DeliveryFailedV1(Payload):
 
 
 class MayDeliver(Part):
-    """Question to the executor, before anything is sent: may this execution's result still go out?"""
+    """Request to the executor, before a result is sent: is it still allowed?"""
 
     team_id: Name
     execution_id: str
@@ -143,14 +143,14 @@ class Permission(StrEnum):
 
 
 class DeliveryPermission(Part):
-    """`hold`: the execution is paused, ask again later. `stop`: it was stopped; `reason` says by what."""
+    """`hold`: the execution is paused, ask again later. `stop`: it was stopped; `reason` says why."""
 
     leave: Permission
     reason: str = ""
 
 
 class ReadDelivery(Part):
-    """Question to the delivery-center: how has a delivery fared? By `request_id`, or the newest of an execution."""
+    """Request to the delivery-center: read a delivery, by `request_id` or the newest of an execution."""
 
     team_id: Name
     execution_id: str = ""
@@ -158,7 +158,7 @@ class ReadDelivery(Part):
 
 
 class AttemptDetail(Part):
-    """One attempt at one target. `details`: what the receiver said: of a webhook `{status, body}`, its beginning."""
+    """One attempt at one target. `details` is the receiver's answer: of a webhook `{status, body}`, truncated."""
 
     at: Instant
     ok: bool
@@ -176,7 +176,7 @@ class TargetDetail(Part):
 
 
 class DeliveryReply(Part):
-    """`request_id` is None when this team has no such delivery."""
+    """`request_id` is null if the team has no such delivery."""
 
     request_id: str | None = None
     accepted_at: Instant | None = None

@@ -1,4 +1,4 @@
-"""The ledger of deliveries: what went where and how it fared, and sending it once more on purpose (F5)."""
+"""The delivery log: all deliveries of a team with their targets, and replays of them."""
 
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -12,7 +12,7 @@ Limit = Annotated[int, Field(ge=1, le=200)]
 
 
 class DeliveryState(StrEnum):
-    """`pending`: a target is still being tried. `failed`: none is, and one at least was given up."""
+    """`pending`: a target is still being tried. `failed`: all are final, and at least one was given up."""
 
     PENDING = "pending"
     DELIVERED = "delivered"
@@ -20,7 +20,7 @@ class DeliveryState(StrEnum):
 
 
 class TargetState(StrEnum):
-    """`retrying` also before its first attempt."""
+    """The state of one target of a delivery; `retrying` also before the first attempt."""
 
     DELIVERED = "delivered"
     RETRYING = "retrying"
@@ -28,8 +28,8 @@ class TargetState(StrEnum):
 
 
 class DeliveryFilter(Part):
-    """Which deliveries of a team; what isn't set doesn't count. By the instant they were asked for: from `since` on,
-    before `until`."""
+    """A filter of a team's deliveries: all fields that are set must match. `since` (inclusive) and `until` (exclusive)
+    apply to the instant of the request."""
 
     team_id: Name
     member_id: Name | None = None
@@ -40,7 +40,7 @@ class DeliveryFilter(Part):
 
 
 class ListDeliveries(DeliveryFilter):
-    """Question to the delivery-center: the deliveries that fit, newest first. `after` is the `next` of the answer
+    """Request to the delivery-center: list the deliveries that match, newest first. `after` is the `next` of the page
     before."""
 
     state: DeliveryState | None = None
@@ -49,7 +49,7 @@ class ListDeliveries(DeliveryFilter):
 
 
 class TargetSummary(Part):
-    """How a delivery stands with one of its targets."""
+    """One target of a delivery, as a list shows it."""
 
     delivery_id: str
     target_id: str
@@ -75,17 +75,17 @@ class DeliverySummary(Part):
 
 
 class DeliveryPage(Part):
-    """`next` is empty when there are no more."""
+    """A page of deliveries; `next` is empty on the last one."""
 
     deliveries: list[DeliverySummary] = []
     next: str = ""
 
 
 class ReplayDeliveries(DeliveryFilter):
-    """Question to the delivery-center: send what fits once more, oldest first; a page of it, ask on with `next`.
+    """Request to the delivery-center: send the deliveries that match again, oldest first, one page per request.
 
-    `targets`: those that were given up, or all that are final. What is still being tried is left alone. `replay_id` is
-    the asker's: asked twice, everything is sent once. `dry_run`: only say what would be sent.
+    `targets`: those that were given up, or all that are final. A target that is still being retried is skipped.
+    `replay_id` is chosen by the caller: repeated requests send once. `dry_run`: list what would be sent.
     """
 
     replay_id: str = Field(min_length=1, max_length=200)
@@ -97,7 +97,7 @@ class ReplayDeliveries(DeliveryFilter):
 
 
 class ReplayedDelivery(Part):
-    """A replay is a delivery of its own, with a `request_id` of its own."""
+    """A replay: a new delivery with its own `request_id`."""
 
     request_id: str
     replay_of: str
@@ -105,7 +105,7 @@ class ReplayedDelivery(Part):
 
 
 class ReplayDeliveriesReply(Part):
-    """`next` is empty when all is done."""
+    """A page of replays; `next` is empty on the last one."""
 
     replayed: list[ReplayedDelivery] = []
     next: str = ""

@@ -1,4 +1,4 @@
-"""One run of a robot as everybody sees it (EX-05), and the facts of its life."""
+"""Executions: the public view of one run of a robot, and the facts of its life cycle."""
 
 from enum import StrEnum
 from typing import Any, Literal, Self
@@ -19,7 +19,7 @@ from rota_contracts.robots.robot import Phase
 
 
 class ExecStatus(StrEnum):
-    """EX-06, with `waiting` for a person and `paused` (DEC-30)."""
+    """The status of a run. `waiting` needs a person's answer; `paused` needs a resume."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -47,14 +47,14 @@ class ExecutorType(StrEnum):
 
 
 class InspirationReport(Part):
-    """P0's output (EX-10): sections Summary, Highlights, Opportunities, Risks, World News, Pending."""
+    """The output of the phase `inspiration`: Summary, Highlights, Opportunities, Risks, World News, Pending."""
 
     clock: ClockContext
     content: str
 
 
 class DeliveryTarget(Part):
-    """EX-14: a wish of the goals agent; it never overrides the robot's preferences (DEC-32)."""
+    """A suggestion of the goals agent. It never overrides the robot's delivery preferences."""
 
     type: DeliveryType | None = None
     recipients: list[str] = []
@@ -64,14 +64,14 @@ class DeliveryTarget(Part):
 
 
 class Goals(Part):
-    """P1's output."""
+    """The output of the phase `goals`."""
 
     content: str = Field(min_length=1, description="markdown")
     delivery: DeliveryTarget | None = None
 
 
 class Task(Part):
-    """EX-16: one step of P2's plan, with the criteria its result is held to (EX-18)."""
+    """One step of the plan, with the criteria that its result must meet."""
 
     id: str
     description: str = ""
@@ -90,7 +90,7 @@ class Task(Part):
 
     @model_validator(mode="after")
     def _mcp_needs_three_fields(self) -> Self:
-        """EX-19."""
+        """Server, tool and `executor_id` must agree."""
         if self.executor_type is ExecutorType.MCP:
             if not (self.mcp_server and self.mcp_tool):
                 raise ValueError("a task of type mcp needs mcp_server and mcp_tool besides executor_id")
@@ -109,7 +109,7 @@ class TaskStatus(StrEnum):
 
 
 class TaskResult(Part):
-    """How a task went. `step_id` is the idempotency key of its call; `output` that of its last turn."""
+    """The result of a task. `step_id` is the idempotency key of its call; `output` is that of its last turn."""
 
     task_id: str
     step_id: str
@@ -123,7 +123,7 @@ class TaskResult(Part):
 
 
 class LearningResult(Part):
-    """P5's output."""
+    """The output of the phase `learning`."""
 
     lessons: list[Lesson] = []
     skipped: str | None = None
@@ -137,12 +137,12 @@ class Progress(Part):
 
 
 class Execution(Part):
-    """All that is kept of one run, phase by phase."""
+    """The stored record of one run, phase by phase."""
 
     execution_id: str
     team_id: Name
     member_id: Name
-    robot_rev: int = Field(description="the revision this run is pinned to")
+    robot_rev: int = Field(description="the revision of the robot that this run uses")
     trigger: TriggerReceivedV1
     executor_mode: ExecutorMode
     status: ExecStatus
@@ -153,24 +153,24 @@ class Execution(Part):
     goals: Goals | None = None
     tasks: list[Task] | None = None
     results: list[TaskResult] = []
-    content: DeliveryContent | None = Field(default=None, description="P4: what is delivered")
+    content: DeliveryContent | None = Field(default=None, description="the content to deliver")
     delivery: DeliveryResult | None = None
     learning: LearningResult | None = None
     error: str | None = None
-    notes: list[str] = Field(default=[], description="what an owner should know, for example how a plan was mended")
+    notes: list[str] = Field(default=[], description="notes for the owner, for example how the plan was repaired")
     created_at: Instant
     started_at: Instant | None = None
     finished_at: Instant | None = None
     progress: Progress = Progress()
     phases: list[PhaseTime] = []
     interventions: list[Intervention] = []
-    question: PendingQuestion | None = Field(default=None, description="status waiting: what a person is asked")
-    deadline_at: Instant | None = Field(default=None, description="when it ends if it is still working then")
-    skipped: str | None = Field(default=None, description="why there was nothing to do")
+    question: PendingQuestion | None = Field(default=None, description="status waiting: the question to a person")
+    deadline_at: Instant | None = Field(default=None, description="when it is ended if it is still working")
+    skipped: str | None = Field(default=None, description="why the run had nothing to do")
 
 
 class ExecutionSummary(Part):
-    """A line of a list of executions."""
+    """One execution in a list."""
 
     execution_id: str
     team_id: Name
@@ -185,20 +185,20 @@ class ExecutionSummary(Part):
 
 
 class ReadExecution(Part):
-    """Question to the executor: all that is kept of one run."""
+    """Request to the executor: read the record of one run."""
 
     team_id: Name
     execution_id: str
 
 
 class ExecutionReply(Part):
-    """`execution` is None when this team has no such execution."""
+    """`execution` is null if the team has no such execution."""
 
     execution: Execution | None = None
 
 
 class ListExecutions(Part):
-    """Question to the executor: the runs of a team, or of one of its robots."""
+    """Request to the executor: list the runs of a team, or of one of its robots."""
 
     team_id: Name
     member_id: Name | None = None
@@ -217,24 +217,24 @@ class ExecutionPage(Part):
 
 
 class ExecutionRequestedV1(Payload):
-    """The scheduler gave this execution a slot: run it."""
+    """Published when the scheduler grants an execution a slot; the executor runs it."""
 
     execution_id: str
     trigger: TriggerReceivedV1
     requested_at: Instant
-    grant: int = Field(default=0, ge=0, description="how often it had been parked before: 0 = it begins")
+    grant: int = Field(default=0, ge=0, description="how often it was parked before; 0 = it begins")
 
 
 class ExecutionStartedV1(Payload):
-    """An executor has taken the execution up: this grant of a slot."""
+    """Published when an executor takes up an execution, once for each granted slot."""
 
     execution_id: str
     started_at: Instant
-    grant: int = Field(default=0, ge=0, description="as in the request: 0 = it begins, n = it goes on")
+    grant: int = Field(default=0, ge=0, description="as in the request; 0 = it begins, n = it goes on")
 
 
 class ExecutionFinishedV1(Payload):
-    """The run is over and its slot is free."""
+    """Published when a run has ended and its slot is free."""
 
     execution_id: str
     trigger_id: str
@@ -244,7 +244,7 @@ class ExecutionFinishedV1(Payload):
 
 
 class TriggerState(StrEnum):
-    """How far a trigger has come."""
+    """The state of a trigger."""
 
     UNKNOWN = "unknown"
     QUEUED = "queued"
@@ -256,15 +256,15 @@ class TriggerState(StrEnum):
 
 
 class ReadTrigger(Part):
-    """Question to the scheduler: what has become of this trigger?"""
+    """Request to the scheduler: read the state of a trigger."""
 
     team_id: Name
     trigger_id: str
-    execution_id: str | None = Field(default=None, description="asks for the trigger of this execution instead")
+    execution_id: str | None = Field(default=None, description="reads the trigger of this execution instead")
 
 
 class TriggerReply(Part):
-    """How far a trigger has come; `message` says why when it was rejected."""
+    """The state of a trigger; `message` is the reason if it was rejected."""
 
     trigger_id: str
     state: TriggerState

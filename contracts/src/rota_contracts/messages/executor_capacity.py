@@ -1,4 +1,4 @@
-"""How much the executors that are alive can take, and what they know of the slots that are held."""
+"""The capacity of executors, and the reconciliation of slots."""
 
 from pydantic import Field
 
@@ -6,14 +6,17 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.model import Instant, Part, Payload
 
 REPORT_S = 1.0
-"""How often an executor says that it is alive."""
+"""Seconds between two reports of an executor."""
 
 ALIVE_S = 5.0
-"""One that hasn't said so for this long counts for nothing."""
+"""Seconds without a report after which an executor's capacity counts as 0."""
 
 
 class ExecutorReportedV1(Payload):
-    """An executor is alive and can have so many executions at once; 0 says that it stops. Sent as `_all_`, `_all_`."""
+    """Published by each executor every second: how many executions it can run (0 = it stops).
+
+    `team_id` and `member_id` are `_all_`.
+    """
 
     executor_id: str
     capacity: int = Field(ge=0)
@@ -21,13 +24,13 @@ class ExecutorReportedV1(Payload):
 
 
 class CheckSlots(Part):
-    """Question to the executor: what has become of these executions, which hold slots?"""
+    """Request to the executor: read the status of executions that hold slots."""
 
     execution_ids: list[str] = Field(min_length=1, max_length=500)
 
 
 class SlotState(Part):
-    """`status` None: no executor has it. `parks`: how often it was parked; `granted`: the last slot it has taken up."""
+    """`status` null: not found. `parks`: how often it was parked; `granted`: the grant that it last took up."""
 
     execution_id: str
     status: ExecStatus | None = None
@@ -37,6 +40,6 @@ class SlotState(Part):
 
 
 class SlotsReply(Part):
-    """One for each that was asked about."""
+    """One state for each requested execution."""
 
     slots: list[SlotState]

@@ -1,4 +1,4 @@
-"""Merging what a run wants into one that waits for its slot (SC-13)."""
+"""Goal merges: the goals of a run are added to an execution that is queued for its first slot."""
 
 from pydantic import Field
 
@@ -7,7 +7,7 @@ from rota_contracts.model import Instant, Name, Part
 
 
 class ListWaiting(Part):
-    """Question to the scheduler: which executions of this robot wait for their first slot?"""
+    """Request to the scheduler: list a robot's executions that are queued for their first slot."""
 
     team_id: Name
     member_id: Name
@@ -15,7 +15,7 @@ class ListWaiting(Part):
 
 
 class Waiting(Part):
-    """`about`: what woke it, in one line."""
+    """A queued execution. `about` is its trigger in one line."""
 
     execution_id: str
     type: TriggerType
@@ -24,15 +24,15 @@ class Waiting(Part):
 
 
 class WaitingPage(Part):
-    """The oldest first."""
+    """The queued executions, oldest first."""
 
     waiting: list[Waiting] = []
 
 
 class MergeInto(Part):
-    """Question to the scheduler: let this execution, which waits for its first slot, reach these goals too.
+    """Request to the scheduler: add goals to an execution that is queued for its first slot.
 
-    `merge_id` is the asker's: merging twice under it merges once.
+    `merge_id` is chosen by the caller: merging twice under it merges once.
     """
 
     team_id: Name
@@ -43,6 +43,6 @@ class MergeInto(Part):
 
 
 class MergeReply(Part):
-    """`done` is false when it doesn't wait any more: then it is the executor's, or there is none."""
+    """`done` is false if the execution is no longer queued."""
 
     done: bool

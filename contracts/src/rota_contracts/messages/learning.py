@@ -1,4 +1,4 @@
-"""Learning from a run: what worked, what failed, what to remember (LE-01 to LE-05)."""
+"""Learning from runs: lessons for later runs, and the check whether goals were already reached."""
 
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ class LessonType(StrEnum):
 
 
 class Lesson(Part):
-    """One entry of a robot's private knowledge base, and the run it comes from."""
+    """A lesson: one entry of a robot's private knowledge base, with the run it comes from."""
 
     id: str
     type: LessonType
@@ -26,15 +26,15 @@ class Lesson(Part):
 class TaskSummary(Part):
     description: str
     status: str
-    output: str = Field(default="", description="its beginning, at most 2,000 characters")
+    output: str = Field(default="", description="at most its first 2,000 characters")
     issues: list[str] = []
 
 
 class RunSummary(Part):
-    """P5's input: the run in short."""
+    """The input of the phase `learning`: a summary of the run."""
 
     role: str
-    trigger: str = Field(description="what woke the robot, in words")
+    trigger: str = Field(description="the trigger, in words")
     status: str
     error: str | None = None
     goals: str = ""
@@ -43,17 +43,17 @@ class RunSummary(Part):
 
 
 class LearningRequestedV1(Payload):
-    """A run is over, well or badly: learn from it. Not sent for dry runs, nor where learning is switched off."""
+    """Published when a run has ended, completed or failed. Not for dry runs, nor if learning is off."""
 
     execution_id: str
     summary: RunSummary
     types: list[LessonType] = list(LessonType)
-    keep_days: int = Field(default=0, ge=0, description="0 = for ever")
+    keep_days: int = Field(default=0, ge=0, description="0 = forever")
     agent: str = "rota.learning"
 
 
 class LearningCompletedV1(Payload):
-    """What was learnt; `skipped` says why nothing was, `error` why nothing could be."""
+    """Published when the lessons of a run are stored; `skipped` or `error` is the reason if there are none."""
 
     execution_id: str
     lessons: list[Lesson] = []
@@ -68,7 +68,7 @@ class DedupDecision(StrEnum):
 
 
 class UnderWay(Part):
-    """An execution of the same robot that isn't over. One that waits for its first slot has no goals yet."""
+    """A running or queued execution of the same robot. A queued one has no goals yet."""
 
     execution_id: str
     status: str
@@ -77,24 +77,23 @@ class UnderWay(Part):
 
 
 class CheckGoals(Part):
-    """Question to the learner: has this been done already (SC-13)? Asked twice for one execution, the answer is the
-    same."""
+    """Request to the learner: have these goals been reached already? The reply for one execution is always the same."""
 
     team_id: Name
     member_id: Name
     execution_id: str
     goals: str
-    about: str = Field(default="", description="what woke the robot, in one line")
-    window_s: float = Field(gt=0, description="how far back counts, in seconds")
+    about: str = Field(default="", description="the trigger, in one line")
+    window_s: float = Field(gt=0, description="length of the window to search, in seconds")
     agent: str = "rota.dedup"
-    under_way: list[UnderWay] = Field(default=[], description="what `merge` may merge into")
+    under_way: list[UnderWay] = Field(default=[], description="the executions that `merge` may choose from")
     asked_at: Instant
 
 
 class GoalsReply(Part):
-    """`skip`: done already. `merge`: partly done, `goals` are what is left. `execution_id` is the run that did it.
+    """`skip`: done already. `merge`: partly done, `goals` are the rest. `execution_id` is the run that did it.
 
-    With `into`, `goals` go to that execution, which is under way, and this one ends; without, it goes on with them.
+    With `into`, the `goals` are added to that execution and this one ends; without, this one goes on with them.
     """
 
     decision: DedupDecision

@@ -1,4 +1,4 @@
-"""Questions to the memory: keep this, what do you know of that, forget it."""
+"""The memory of robots and teams: remember, recall, share, search and forget entries."""
 
 from pydantic import Field
 
@@ -7,12 +7,12 @@ from rota_contracts.model import Instant, Name, Part
 
 
 def private_kb(team: str, member: str) -> str:
-    """The label of a robot's private knowledge base (LE-04). Entries are keyed by team and member (DEC-31)."""
+    """The label of a robot's private knowledge base. Entries are keyed by team and member."""
     return f"robot_{team}_{member}_kb"
 
 
 MAX_PARTS = 1000
-"""How many entries one text of a team may be kept as."""
+"""The largest number of entries that one text may be split into."""
 
 
 def part_id(text_id: str, number: int) -> str:
@@ -21,7 +21,7 @@ def part_id(text_id: str, number: int) -> str:
 
 
 class MemoryEntry(Part):
-    """`id` is the caller's: remembering it twice keeps it once."""
+    """One entry of a robot's memory. `id` is chosen by the caller: remembering it twice stores it once."""
 
     id: str
     type: LessonType
@@ -31,7 +31,7 @@ class MemoryEntry(Part):
 
 
 class Remember(Part):
-    """Question to the memory: keep these entries for this robot."""
+    """Request to the memory: store entries of a robot."""
 
     team_id: Name
     member_id: Name
@@ -39,13 +39,13 @@ class Remember(Part):
 
 
 class RememberReply(Part):
-    """How many entries were asked for and are kept now."""
+    """The number of entries that are stored now."""
 
     count: int
 
 
 class SharedEntry(Part):
-    """One piece of a team's shared knowledge (EX-27). Keeping it again under its id replaces it."""
+    """One entry of a team's shared knowledge. Storing its id again replaces it."""
 
     collection: Name
     id: str = Field(min_length=1, max_length=200)
@@ -55,20 +55,20 @@ class SharedEntry(Part):
 
 
 class Share(Part):
-    """Question to the memory: keep these in the team's shared collections."""
+    """Request to the memory: store entries in the team's shared collections."""
 
     team_id: Name
     entries: list[SharedEntry] = Field(min_length=1, max_length=100)
 
 
 class ShareReply(Part):
-    """How many are kept."""
+    """The number of entries that are stored now."""
 
     count: int
 
 
 class Unshare(Part):
-    """Removes these entries of a team's collection, or with `ids` = None the whole collection."""
+    """Request to the memory: remove entries of a shared collection; with `ids` null, the whole collection."""
 
     team_id: Name
     collection: Name
@@ -76,7 +76,7 @@ class Unshare(Part):
 
 
 class SearchShared(Part):
-    """Question to the memory: what does the team know of `query`? Without collections, in all of them."""
+    """Request to the memory: search the team's shared knowledge, in all collections unless some are named."""
 
     team_id: Name
     query: str = Field(max_length=20_000)
@@ -85,26 +85,26 @@ class SearchShared(Part):
 
 
 class SharedMatch(Part):
-    """One piece of shared knowledge, and how well it fits."""
+    """A shared entry with its score."""
 
     entry: SharedEntry
     score: float
 
 
 class SearchSharedReply(Part):
-    """Best first."""
+    """The matches, best first."""
 
     entries: list[SharedMatch] = []
 
 
 class Recall(Part):
-    """Question to the memory: what does this robot know of `query`?"""
+    """Request to the memory: search what a robot has learnt."""
 
     team_id: Name
     member_id: Name
     query: str = Field(max_length=20_000)
     limit: int = Field(default=5, ge=1, le=100)
-    collections: list[Name] = Field(default=[], description="shared ones to look into as well")
+    collections: list[Name] = Field(default=[], description="shared collections to search as well")
     shared_limit: int = Field(default=5, ge=1, le=100)
 
 
@@ -114,14 +114,14 @@ class RecalledEntry(Part):
 
 
 class RecallReply(Part):
-    """Best first."""
+    """The matches, best first."""
 
     entries: list[RecalledEntry] = []
     shared: list[SharedMatch] = []
 
 
 class Forget(Part):
-    """Removes these entries, or with `ids` = None all that this robot knows; with `before` only what is older."""
+    """Request to the memory: remove entries of a robot; with `ids` null, all of them. `before`: only older ones."""
 
     team_id: Name
     member_id: Name
@@ -130,6 +130,6 @@ class Forget(Part):
 
 
 class ForgetReply(Part):
-    """How many entries were removed."""
+    """The number of entries that were removed."""
 
     count: int

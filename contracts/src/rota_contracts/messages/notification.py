@@ -1,4 +1,4 @@
-"""The delivery channel `notify`: an event for whoever subscribes to it (DEC-12)."""
+"""Notifications: the delivery channel `notify` and its subscriptions."""
 
 from pydantic import Field
 
@@ -6,9 +6,9 @@ from rota_contracts.model import Instant, Name, Part, Payload
 
 
 class NotificationPostedV1(Payload):
-    """News for one who subscribes to `channel`: one fact for each subscriber, or one without if there is none.
+    """Published for each subscriber of `channel`, or once without `subscriber` if there is none.
 
-    `notification_id` is the delivery's id at this target: the same one again is the same notification.
+    `notification_id` is the delivery's id at this target; a repeated one is the same notification.
     """
 
     notification_id: str
@@ -21,7 +21,7 @@ class NotificationPostedV1(Payload):
 
 
 class Subscription(Part):
-    """Who wants the notifications of a channel of the team's robots."""
+    """A subscription to a notification channel of the team's robots."""
 
     team_id: Name
     channel: str = Field(min_length=1, max_length=100)
@@ -30,7 +30,7 @@ class Subscription(Part):
 
 
 class Subscribe(Part):
-    """Question to the delivery-center: add a subscriber; doing so again changes nothing."""
+    """Request to the delivery-center: add a subscriber. Repeating it changes nothing."""
 
     team_id: Name
     channel: str = Field(min_length=1, max_length=100)
@@ -38,7 +38,7 @@ class Subscribe(Part):
 
 
 class Unsubscribe(Part):
-    """Question to the delivery-center: remove a subscriber of a channel."""
+    """Request to the delivery-center: remove a subscriber of a channel."""
 
     team_id: Name
     channel: str = Field(min_length=1, max_length=100)
@@ -46,14 +46,14 @@ class Unsubscribe(Part):
 
 
 class ListSubscriptions(Part):
-    """Question to the delivery-center: who subscribes, to one channel or to any?"""
+    """Request to the delivery-center: list the subscriptions of one channel, or of all."""
 
     team_id: Name
     channel: str | None = None
 
 
 class SubscriptionPage(Part):
-    """By channel and subscriber; `refused` says why nothing was changed."""
+    """Subscriptions by channel and subscriber; `refused` is the reason if nothing was changed."""
 
     subscriptions: list[Subscription] = []
     refused: str = ""

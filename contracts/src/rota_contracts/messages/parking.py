@@ -1,4 +1,4 @@
-"""Executions that wait hold no slot: parked while they can't go on, resumable when they can."""
+"""Parking: executions that wait hold no slot until they can go on."""
 
 from pydantic import Field
 
@@ -7,7 +7,7 @@ from rota_contracts.model import Instant, Payload
 
 
 class ExecutionParkedV1(Payload):
-    """The execution waits (for a person, or paused): its slot is free. `parks` counts how often it has."""
+    """Published when an execution waits for a person or is paused: its slot is free. `parks` counts these times."""
 
     execution_id: str
     status: ExecStatus
@@ -17,7 +17,7 @@ class ExecutionParkedV1(Payload):
 
 
 class ExecutionResumableV1(Payload):
-    """A parked execution can go on and wants a slot; the request for it carries `parks` as its `grant`."""
+    """Published when a parked execution can go on and needs a slot. Its next grant carries `parks` as `grant`."""
 
     execution_id: str
     parks: int = Field(ge=1)

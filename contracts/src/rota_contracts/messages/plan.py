@@ -1,4 +1,4 @@
-"""The plan queue: what a robot is to do later (SC-16, TG-09)."""
+"""The plan queue: work that a robot does later."""
 
 from enum import StrEnum
 
@@ -15,7 +15,7 @@ class PlanState(StrEnum):
 
 
 class PlanItem(Part):
-    """One thing planned. Without `plan_time` it runs at the robot's next cycle (DEC-14)."""
+    """One item of the plan queue. Without `plan_time` it runs at the robot's next cycle."""
 
     plan_id: str
     team_id: Name
@@ -27,7 +27,7 @@ class PlanItem(Part):
     state: PlanState = PlanState.PLANNED
     created_at: Instant
     execution_id: str | None = None
-    reason: str = Field(default="", description="removed: why, if it wasn't a person's word")
+    reason: str = Field(default="", description="removed: the reason, unless a person removed it")
 
 
 class PlanAction(StrEnum):
@@ -37,9 +37,9 @@ class PlanAction(StrEnum):
 
 
 class ChangePlan(Part):
-    """Question to the scheduler: add to the plan queue, or change or remove what is in it.
+    """Request to the scheduler: add an item to the plan queue, or change or remove one.
 
-    `plan_id` names the item; for `plan.add` it is the sender's own, so adding twice adds once.
+    `plan_id` names the item; for `plan.add` the caller chooses it, so that adding twice adds once.
     """
 
     team_id: Name
@@ -53,14 +53,14 @@ class ChangePlan(Part):
 
 
 class ChangePlanReply(Part):
-    """The item as it is now; None when there is none with this id. `refused` says why nothing was changed."""
+    """The item as it is now; null if there is none. `refused` is the reason if nothing was changed."""
 
     item: PlanItem | None = None
     refused: str = ""
 
 
 class ListPlans(Part):
-    """Question to the scheduler: what is planned for a team, or for one of its robots; soonest first."""
+    """Request to the scheduler: list the plan queue of a team, or of one of its robots."""
 
     team_id: Name
     member_id: Name | None = None
@@ -68,17 +68,17 @@ class ListPlans(Part):
 
 
 class PlanPage(Part):
-    """Soonest first; what has no `plan_time` runs with the robot's next cycle."""
+    """The items, soonest first; one without `plan_time` runs at the robot's next cycle."""
 
     items: list[PlanItem] = []
 
 
 class PlanChangedV1(Payload):
-    """Something was planned, changed, removed or started."""
+    """Published when an item of the plan queue is added, changed, removed or started."""
 
     plan_id: str
     action: str = Field(description="plan.add, plan.update, plan.remove, or plan.start")
     plan_time: Instant | None = None
     execution_id: str | None = None
-    reason: str = Field(default="", description="plan.remove: why, if it wasn't a person's word")
+    reason: str = Field(default="", description="plan.remove: the reason, unless a person removed it")
     at: Instant

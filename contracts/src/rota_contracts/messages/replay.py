@@ -1,19 +1,17 @@
-"""Running a stored execution again, against the answers that were recorded (F24)."""
+"""Replays: a stored execution is decided again, against its recorded outcomes."""
 
 from rota_contracts.model import Instant, Name, Part
 
 
 class ReplayExecution(Part):
-    """Question to the executor: run it again, against the answers that were recorded. Nothing leaves, nothing is
-    changed (F24)."""
+    """Request to the executor: replay a stored execution against its recorded outcomes. Nothing is sent or changed."""
 
     team_id: Name
     execution_id: str
 
 
 class Decision(Part):
-    """One step of a run as it was decided: what had to happen, and what came of it. `replayed` is set when the replay
-    decided otherwise."""
+    """One decision of a run and its outcome. `replayed` is the decision of the replay, where it differs."""
 
     at: Instant
     step: str
@@ -22,8 +20,8 @@ class Decision(Part):
 
 
 class ReplayReply(Part):
-    """`found` is false when this team has no such execution. `same`: each decision and the execution that they lead to
-    are equal, byte by byte; otherwise `difference` names the first that isn't."""
+    """`found` is false if the team has no such execution. `same`: all decisions and the resulting execution are equal,
+    byte by byte; otherwise `difference` names the first that differs."""
 
     found: bool = True
     same: bool = False

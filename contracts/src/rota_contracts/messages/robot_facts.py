@@ -1,4 +1,4 @@
-"""What happens to robots: changed, deleted, failed, recovered."""
+"""Facts about robots: changed, deleted, failed, recovered."""
 
 from pydantic import Field
 
@@ -7,21 +7,21 @@ from rota_contracts.robots.robot import RobotStatus
 
 
 class RobotChangedV1(Payload):
-    """A robot was created or changed; its definition is in the `robots` bucket under `<team>.<member>`."""
+    """Published when a robot is created or changed. Its definition is in the `robots` bucket: `<team>.<member>`."""
 
     rev: int
     created: bool = False
-    robot_status: RobotStatus | None = Field(default=None, description="error while its last run has failed")
+    robot_status: RobotStatus | None = Field(default=None, description="error after a failed run")
 
 
 class RobotDeletedV1(Payload):
-    """A robot is gone: its executions stop, what it has learnt is removed."""
+    """Published when a robot is deleted: its executions stop, its lessons are removed."""
 
     rev: int
 
 
 class RobotFailedV1(Payload):
-    """A run of this robot has failed: its status is `error` until one completes or its owner sets the status."""
+    """Published when a run of a robot fails. Its status is `error` until a run completes or the owner sets it."""
 
     execution_id: str
     message: str = ""
@@ -29,7 +29,7 @@ class RobotFailedV1(Payload):
 
 
 class RobotRecoveredV1(Payload):
-    """A run of this robot has completed, after one that failed."""
+    """Published when a run of a robot completes after a failed one."""
 
     execution_id: str
     at: Instant

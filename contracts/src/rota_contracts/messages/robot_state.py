@@ -1,4 +1,4 @@
-"""How a robot stands: what it does now, what it did last, when it is due next (TG-22)."""
+"""The state of a robot: its status, its queue, its last and its next run."""
 
 from pydantic import Field
 
@@ -8,28 +8,28 @@ from rota_contracts.robots.robot import RobotStatus, RunFailure
 
 
 class RobotState(Part):
-    """`status` is derived: error, else working, else what its owner has set. `active`: does anything new start?"""
+    """The state of a robot. `status` is error, else working, else what the owner has set."""
 
     team_id: Name
     member_id: Name
     status: RobotStatus
-    active: bool = Field(description="false: paused, in maintenance, or switched off")
-    last_run: Instant | None = Field(default=None, description="when the last run that is over had got its slot")
+    active: bool = Field(description="false: nothing new starts: paused, in maintenance, or switched off")
+    last_run: Instant | None = Field(default=None, description="when the last finished run got its slot")
     last_status: ExecStatus | None = None
-    next_run: Instant | None = Field(default=None, description="by its clock; None for none, and while a daemon runs")
+    next_run: Instant | None = Field(default=None, description="by its clock; null if none, or a daemon is running")
     clock: str = Field(default="", description="its clock in words")
     running: int = 0
     max_running: int
     running_ids: list[str] = []
     queued: int = 0
     max_queued: int
-    parked: int = Field(default=0, description="have begun, wait for somebody and hold no slot")
+    parked: int = Field(default=0, description="runs that wait without a slot")
     error: RunFailure | None = None
-    upcoming: list[Instant] = Field(default=[], description="when its clock is due next, as many as were asked for")
+    upcoming: list[Instant] = Field(default=[], description="the next instants of its clock, as many as requested")
 
 
 class ReadRobots(Part):
-    """Question to the scheduler: how do these robots stand? `upcoming`: how many instants of their clocks to tell."""
+    """Request to the scheduler: read the state of robots. `upcoming`: the number of clock instants to return."""
 
     team_id: Name
     member_ids: list[Name] = Field(min_length=1, max_length=100)
@@ -37,6 +37,6 @@ class ReadRobots(Part):
 
 
 class RobotsReply(Part):
-    """Those of them that there are, in the order of the question."""
+    """The robots that exist, in the order of the request."""
 
     robots: list[RobotState] = []

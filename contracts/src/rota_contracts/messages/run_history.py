@@ -1,4 +1,4 @@
-"""The course of a run: when it was in which phase, what people said to it, what it asks them."""
+"""The history of a run: times of its phases, interventions, and its open question."""
 
 from pydantic import Field
 
@@ -7,7 +7,7 @@ from rota_contracts.robots.robot import Phase
 
 
 class PhaseTime(Part):
-    """When a phase was entered and left. A phase that was entered again has several."""
+    """One visit to a phase. A phase that is entered again has several."""
 
     phase: Phase
     started_at: Instant
@@ -15,7 +15,7 @@ class PhaseTime(Part):
 
 
 class Intervention(Part):
-    """A person's word in this run, and what came of it."""
+    """A signal to this run, and its effect."""
 
     intervention_id: str
     action: str = Field(description="an intervention's action, or pause, resume, stop, deadline")
@@ -25,7 +25,7 @@ class Intervention(Part):
 
 
 class PendingQuestion(Part):
-    """What a person is asked; the run waits for the answer. Without `task_id` the phase's agent asks."""
+    """A question to a person; the run waits for the answer. Without `task_id` the phase's agent asks."""
 
     question: str
     task_id: str | None = None

@@ -1,4 +1,4 @@
-"""The places a team's results go to: how they fare, switching them off and on; addresses that get no mail any more."""
+"""Delivery targets: their health, enabling and disabling them; suppressed mail addresses."""
 
 from enum import StrEnum
 
@@ -9,7 +9,7 @@ from rota_contracts.model import Instant, Name, Part, Payload
 
 
 class TargetCondition(StrEnum):
-    """`failing`: its last attempt was in vain. `disabled`: nothing is sent there until somebody enables it."""
+    """`failing`: the last attempt failed. `disabled`: nothing is sent until it is enabled."""
 
     HEALTHY = "healthy"
     FAILING = "failing"
@@ -17,7 +17,7 @@ class TargetCondition(StrEnum):
 
 
 class TargetHealth(Part):
-    """One place; `target_id` is the same for all robots of the team. `failures`: attempts in vain in a row."""
+    """The health of a target, shared by all robots of the team. `failures` counts consecutive failed attempts."""
 
     target_id: str
     type: DeliveryType
@@ -30,10 +30,10 @@ class TargetHealth(Part):
 
 
 class TargetDisabledV1(Payload):
-    """A place was switched off: it failed for days, it said that it is gone, or a person did it.
+    """Published when a target is disabled: after failing for days, by its own answer "gone", or by a person.
 
-    Its deliveries fail at once, and can be replayed once it is enabled. `member_id` is the robot whose delivery was the
-    last straw; `_all_` when a person did it.
+    Its deliveries fail at once, and can be replayed once it is enabled. `member_id` is the robot of the last failed
+    delivery; `_all_` if a person disabled it.
     """
 
     target_id: str
@@ -45,7 +45,7 @@ class TargetDisabledV1(Payload):
 
 
 class TargetEnabledV1(Payload):
-    """A place that was switched off is sent to again. `member_id` is `_all_`."""
+    """Published when a disabled target is enabled again. `member_id` is `_all_`."""
 
     target_id: str
     type: DeliveryType
@@ -54,13 +54,13 @@ class TargetEnabledV1(Payload):
 
 
 class ListTargets(Part):
-    """Question to the delivery-center: the team's places that are failing or disabled."""
+    """Request to the delivery-center: list the team's targets that are failing or disabled."""
 
     team_id: Name
 
 
 class SwitchTarget(Part):
-    """Question to the delivery-center: enable or disable a place."""
+    """Request to the delivery-center: enable or disable a target."""
 
     team_id: Name
     target_id: str
@@ -69,14 +69,14 @@ class SwitchTarget(Part):
 
 
 class TargetPage(Part):
-    """By target; `refused` says why nothing was switched."""
+    """Targets in the order of their address; `refused` is the reason if nothing was changed."""
 
     targets: list[TargetHealth] = []
     refused: str = ""
 
 
 class Suppression(Part):
-    """An address that gets no mail of this team any more. `by`: who said so: `mail server`, or a key's name."""
+    """A suppressed address: it gets no mail of this team. `by`: `mail server`, or the name of a key."""
 
     team_id: Name
     address: str = Field(min_length=3, max_length=320, description="in lower case")
@@ -86,7 +86,7 @@ class Suppression(Part):
 
 
 class Suppress(Part):
-    """Question to the delivery-center: no more mail to this address."""
+    """Request to the delivery-center: suppress mail to an address."""
 
     team_id: Name
     address: str = Field(min_length=3, max_length=320)
@@ -95,14 +95,14 @@ class Suppress(Part):
 
 
 class Unsuppress(Part):
-    """Question to the delivery-center: mail to this address is welcome again."""
+    """Request to the delivery-center: allow mail to an address again."""
 
     team_id: Name
     address: str = Field(min_length=3, max_length=320)
 
 
 class ListSuppressions(Part):
-    """Question to the delivery-center: who gets no mail? From the address behind `after` on."""
+    """Request to the delivery-center: list the suppressed addresses that follow `after`."""
 
     team_id: Name
     after: str = ""
@@ -110,7 +110,7 @@ class ListSuppressions(Part):
 
 
 class SuppressionPage(Part):
-    """By address; `next` is empty when there are no more. `refused` says why nothing was changed."""
+    """Suppressions by address; `next` is empty on the last page. `refused` is the reason if nothing was changed."""
 
     suppressions: list[Suppression] = []
     next: str = ""

@@ -1,4 +1,4 @@
-"""Text that may be too long for a message: inline up to 256 KB, a reference into the object store above."""
+"""Texts of any length: inline up to 256 KB, above that a reference into the object store."""
 
 from typing import Self
 
@@ -11,7 +11,7 @@ INLINE_LIMIT = 256 * 1024
 
 
 class BlobRef(Part):
-    """Where a long text lies: an object of the NATS object store."""
+    """A reference to a long text: an object of the NATS object store."""
 
     bucket: str
     name: str

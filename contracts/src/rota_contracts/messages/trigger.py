@@ -1,4 +1,4 @@
-"""What wakes a robot: a clock, a person, an event, or an answer from outside."""
+"""Triggers: a clock, a person, an event or a callback that starts a robot's run."""
 
 from enum import StrEnum
 from typing import Literal
@@ -10,7 +10,7 @@ from rota_contracts.robots.clock import ClockContext
 
 
 class TriggerType(StrEnum):
-    """TG-01. The configuration key of `human` is `intervene` (DEC-19)."""
+    """The kind of a trigger. In a robot's definition, `human` is configured under the key `intervene`."""
 
     CLOCK = "clock"
     HUMAN = "human"
@@ -19,7 +19,7 @@ class TriggerType(StrEnum):
 
 
 class InterventionAction(StrEnum):
-    """TG-07: what a person may ask of a robot."""
+    """The actions that a person may request of a robot."""
 
     TASK_ADD = "task.add"
     TASK_CANCEL = "task.cancel"
@@ -35,7 +35,7 @@ class InterventionAction(StrEnum):
 
 
 class ExecutorMode(StrEnum):
-    """EX-07. `sandbox` behaves like `dryrun` where no sandbox runtime is configured (DEC-28)."""
+    """How a run acts on the outside. `sandbox` behaves like `dryrun` where no sandbox runtime is configured."""
 
     STANDARD = "standard"
     DRYRUN = "dryrun"
@@ -56,31 +56,31 @@ class Message(Part):
 
 
 class TriggerInput(Part):
-    """What came with the trigger; which fields are set depends on its type."""
+    """The input of a trigger; the fields that are set depend on its type."""
 
-    action: InterventionAction | None = Field(default=None, description="human: what the person asks for")
-    messages: list[Message] = Field(default=[], description="human: what the person said")
-    source: str | None = Field(default=None, description="event: the name of the source it came through")
+    action: InterventionAction | None = Field(default=None, description="human: the requested action")
+    messages: list[Message] = Field(default=[], description="human: the person's messages")
+    source: str | None = Field(default=None, description="event: the name of its source")
     event_type: str | None = Field(default=None, description="event: for example lead.created")
     data: dict[str, Json] = Field(default={}, description="event: the event's own data")
-    clock: ClockContext | None = Field(default=None, description="clock: what time it is for the robot")
+    clock: ClockContext | None = Field(default=None, description="clock: the robot's local time")
 
 
 class TriggerReceivedV1(Payload):
-    """Somebody or something wants a robot to run. Stored before its sender is told so."""
+    """Published when the gateway accepts a trigger for a robot, before the sender is answered."""
 
     trigger_id: str
     type: TriggerType
     input: TriggerInput
     received_at: Instant
-    executor_mode: ExecutorMode | None = Field(default=None, description="overrides the robot's own mode (TG-14)")
+    executor_mode: ExecutorMode | None = Field(default=None, description="overrides the robot's own mode")
     locale: str | None = None
-    robot_rev: int | None = Field(default=None, description="revision of the robot that the gateway knew")
+    robot_rev: int | None = Field(default=None, description="the robot's revision at the gateway")
     scheduled_at: Instant | None = Field(default=None, description="clock: when it was due")
 
 
 class TriggerAdmittedV1(Payload):
-    """The trigger has its place in the scheduler's queue; `execution_id` will be its execution."""
+    """Published when the scheduler has queued a trigger; `execution_id` is the execution that it will start."""
 
     trigger_id: str
     execution_id: str
@@ -89,7 +89,7 @@ class TriggerAdmittedV1(Payload):
 
 
 class RejectReason(StrEnum):
-    """Why a trigger starts nothing. The message beside it says it in words."""
+    """Why a trigger starts nothing, for programs; the message beside it is for people."""
 
     NO_ROBOT = "no_robot"
     NOT_AUTONOMOUS = "not_autonomous"
@@ -102,7 +102,7 @@ class RejectReason(StrEnum):
 
 
 class MissReason(StrEnum):
-    """Why a run that was due by the clock isn't made up for."""
+    """Why a missed run of the clock is not made up for."""
 
     SKIPPED = "skipped"
     SUPERSEDED = "superseded"
@@ -110,9 +110,9 @@ class MissReason(StrEnum):
 
 
 class TriggerMissedV1(Payload):
-    """Runs were due by the clock while no scheduler could start them, and aren't made up for.
+    """Published when runs that were due while no scheduler could start them are not made up for.
 
-    There were `count` of them, from `first` to `last`.
+    `count` of them, from `first` to `last`.
     """
 
     first: Instant
@@ -124,7 +124,7 @@ class TriggerMissedV1(Payload):
 
 
 class TriggerRejectedV1(Payload):
-    """The trigger starts nothing, and this is why."""
+    """Published when the scheduler rejects a trigger, with the reason."""
 
     trigger_id: str
     type: TriggerType

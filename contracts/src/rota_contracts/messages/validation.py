@@ -1,4 +1,4 @@
-"""Checking a task's result: rules first, then meaning (VA-01). The verdict decides what happens to the task."""
+"""Validation of a task's result: rules first, then a semantic check. The verdict decides how the task goes on."""
 
 from enum import StrEnum
 
@@ -8,11 +8,11 @@ from rota_contracts.messages.text import Text
 from rota_contracts.model import Json, Name, Part, Payload
 
 THRESHOLD = 0.6
-"""The lowest score that passes (VA-11)."""
+"""The lowest score that passes."""
 
 
 class AssertionType(StrEnum):
-    """The types every validator knows."""
+    """The built-in types."""
 
     EQUALS = "equals"
     CONTAINS = "contains"
@@ -28,83 +28,83 @@ class Assertion(Part):
     """One check of an output, for example `{"type": "json_path", "path": "data.count", "value": 10}`."""
 
     type: str = Field(
-        description=f"{', '.join(AssertionType)}; or a name that the validator was taught (any other fails its task)",
+        description=f"{', '.join(AssertionType)}; or a type that was added to the validator (any other fails the task)",
         examples=list(AssertionType),
     )
     value: Json = None
-    path: str | None = Field(default=None, description="json_path, and any type that looks at a part: data.items[0].id")
+    path: str | None = Field(default=None, description="json_path, and any type that checks a part: data.items[0].id")
     script: str | None = Field(default=None, description="script: its name")
-    use: str | None = Field(default=None, description="agent: which one checks")
-    message: str | None = Field(default=None, description="said instead of the standard text when it fails")
+    use: str | None = Field(default=None, description="agent: its id")
+    message: str | None = Field(default=None, description="replaces the standard text of a failure")
     negate: bool = False
 
 
 ValidationRule = Assertion | str
-"""A rule is an assertion, or a sentence that only a model can judge."""
+"""An assertion, or a sentence that only a model can judge."""
 
 
 class ValidationResult(Part):
-    """VA-11: the verdict over one result of one task."""
+    """The verdict on one result of one task."""
 
     passed: bool
     score: float = Field(ge=0, le=1)
     issues: list[str] = []
     suggestions: list[str] = []
     details: str = Field(default="", description="report in markdown")
-    complete: bool = Field(default=False, description="the expected result is there")
+    complete: bool = Field(default=False, description="the expected result is present")
     need_reply: bool = False
     reply_content: str = ""
 
 
 class Conversation(Part):
-    """Where in the talk with an assistant an output stands (VA-12). Without `turns` there is nobody to reply to."""
+    """The position of an output in the conversation with an assistant."""
 
     turn: int = Field(default=1, ge=1)
-    max_turns: int = Field(default=1, ge=1, description="1: a single call, as of MCP tools and processes (VA-14)")
+    max_turns: int = Field(default=1, ge=1, description="1: a single call, as of MCP tools and processes")
 
     @property
     def goes_on(self) -> bool:
-        """May there be a further turn?"""
+        """True if a further turn is possible."""
         return self.turn < self.max_turns
 
 
 class CheckRules(Part):
-    """Question to the validator: do the rules hold for this output?"""
+    """Request to the validator: check an output against rules."""
 
     rules: list[ValidationRule]
     output: Text
     conversation: Conversation = Conversation()
-    team_id: Name | None = Field(default=None, description="whose robot it is; needed by agent assertions")
+    team_id: Name | None = Field(default=None, description="needed by agent assertions")
     member_id: Name | None = None
     execution_id: str | None = None
-    check_id: str | None = Field(default=None, description="the same each time this very check is asked for")
+    check_id: str | None = Field(default=None, description="idempotency key of the check")
 
 
 class RulesReply(Part):
-    """`open_rules` are those that only the semantic layer can judge."""
+    """The verdict of the rules; `open_rules` are those that need the semantic check."""
 
     verdict: ValidationResult
     open_rules: list[str] = Field(default=[], description="sentences, and `agent` assertions as JSON")
 
 
 class ValidationRequestedV1(Payload):
-    """A result that kept its rules wants the second, semantic look."""
+    """Published when a result has passed its rules and needs the semantic check."""
 
     validation_id: str
     execution_id: str
     task_id: str
     description: str
     expected_output: str = ""
-    rules: list[str] = Field(default=[], description="the open ones: sentences, and `agent` assertions as JSON")
+    rules: list[str] = Field(default=[], description="the open rules: sentences, and `agent` assertions as JSON")
     output: Text
     agent: str = "rota.validation"
     threshold: float = Field(default=THRESHOLD, ge=0, le=1)
     conversation: Conversation = Conversation()
-    rules_verdict: ValidationResult | None = Field(default=None, description="of the first layer, to be merged")
+    rules_verdict: ValidationResult | None = Field(default=None, description="the verdict of the rules, to be merged")
 
 
 class ValidationCompletedV1(Payload):
-    """The semantic verdict. With `error`, no verdict could be had, and the task fails with that reason."""
+    """Published when the semantic check has ended. With `error` there is no verdict, and the task fails."""
 
     validation_id: str
     execution_id: str

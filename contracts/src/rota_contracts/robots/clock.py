@@ -1,4 +1,4 @@
-"""What time it is for a robot: the key input of a clock run's inspiration (CL-05)."""
+"""The clock context: a robot's local time, the main input of a run that its clock started."""
 
 from calendar import monthrange
 from datetime import datetime
@@ -13,7 +13,7 @@ MONTH_EDGE_DAYS = 3
 
 
 class ClockContext(Part):
-    """All of it in the robot's own zone."""
+    """The time in the robot's own zone."""
 
     now: Instant
     tz: str = "UTC"

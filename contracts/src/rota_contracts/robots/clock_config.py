@@ -1,4 +1,4 @@
-"""When a robot wakes by itself (SC-01 to SC-06), checked when it is written."""
+"""The clock of a robot: times of day, an interval, or a daemon."""
 
 import re
 from datetime import timedelta
@@ -102,13 +102,13 @@ class CatchUpPolicy(StrEnum):
 
 
 class CatchUp(Part):
-    """What happens to runs that were due while no scheduler could start them. What isn't made up for is a visible
-    `trigger.missed`."""
+    """The policy for runs that were due while no scheduler could start them. Those that are not made up for are
+    published as `trigger.missed`."""
 
     policy: CatchUpPolicy = Field(
         default=CatchUpPolicy.ONCE, description="skip: none of them; once: the newest; all: each, the oldest first"
     )
-    max_age: Duration = Field(default="1d", description="what was due longer ago is not made up for")
+    max_age: Duration = Field(default="1d", description="runs that were due longer ago are not made up for")
 
 
 class Clock(Part):

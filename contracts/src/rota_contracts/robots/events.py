@@ -1,4 +1,4 @@
-"""Which events wake a robot (TG-12): by source, type, and what their data says."""
+"""Event subscriptions: the events that trigger a robot, by source, type and data."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -19,11 +19,11 @@ def _path(text: str) -> str:
 
 
 Path = Annotated[str, AfterValidator(_path), Field(min_length=1, max_length=500)]
-"""Where a value lies in JSON: `customer.orders[0].total`; a leading `$.` may stand or not."""
+"""A path to a value in JSON: `customer.orders[0].total`; a leading `$.` is optional."""
 
 
 class Op(StrEnum):
-    """How a condition compares what it finds with its value."""
+    """The comparison of a condition."""
 
     EQ = "eq"
     NE = "ne"
@@ -46,9 +46,9 @@ WANTED: Mapping[Op, tuple[tuple[type, ...], str]] = {
 
 
 class Condition(Part):
-    """What must hold of an event's data. Nothing at `path` fulfils `ne` and `exists: false` alone.
+    """A condition on an event's data. If nothing is at `path`, only `ne` and `exists: false` hold.
 
-    `gt` to `le` compare two numbers or two texts; `contains` looks into a text or a list; `glob` takes `*` and `?`.
+    `gt` to `le` compare two numbers or two texts; `contains` searches a text or a list; `glob` takes `*` and `?`.
     """
 
     path: Path
@@ -106,22 +106,22 @@ Patterns = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], 
 
 
 def any_matches(patterns: list[str], event_type: str | None) -> bool:
-    """Is an event of this type one of these: exactly, or by `*` and `?` (`lead.*`)? No pattern takes all."""
+    """True if the event type matches a pattern, exactly or by `*` and `?` (`lead.*`), or if there is no pattern."""
     return not patterns or (event_type is not None and any(fnmatchcase(event_type, one) for one in patterns))
 
 
 class EventFilter(Part):
-    """All that is set must fit."""
+    """All fields that are set must match."""
 
     event_types: list[str] = Field(
         default=[], description="webhook: exact or with * and ?, like lead.*; empty = every type"
     )
     trigger: str | None = Field(default=None, description="database: insert, update, replace or delete; empty = each")
-    conditions: Conditions = Field(default=[], description="what must hold of the event's data")
+    conditions: Conditions = Field(default=[], description="conditions on the event's data")
 
 
 class EventSubscription(Part):
-    """TG-12. A webhook's `source` may be written as its path: `/webhook/leads` is the source `leads`."""
+    """Events that trigger the robot. A webhook's `source` may be its path: `/webhook/leads` is the source `leads`."""
 
     type: Literal["webhook", "database"]
     source: str
@@ -134,7 +134,7 @@ class EventSubscription(Part):
     def wants(
         self, source: str, event_type: str | None, data: Mapping[str, Json] | None = None, *, kind: str = "webhook"
     ) -> bool:
-        """Is this event for this robot? `kind` is `webhook` or `database`; there the type is the operation."""
+        """True if the event matches. `kind` is `webhook` or `database`; for `database` the type is the operation."""
         if self.type != kind or self.source_name != source:
             return False
         if kind == "webhook":

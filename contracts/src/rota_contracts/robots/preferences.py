@@ -1,4 +1,4 @@
-"""Where a robot's results go: channels, each with several targets (DC-08). Chosen by the owner, never by an agent."""
+"""Delivery preferences: channels, each with several targets. Set by the owner, never by an agent."""
 
 from typing import Annotated, Any, Literal
 
@@ -44,7 +44,7 @@ class WebhookTarget(Part):
     url: Url
     method: Literal["POST", "PUT", "PATCH"] = "POST"
     headers: dict[str, str] = {}
-    secret: SecretRef | None = Field(default=None, description="signs, as Standard Webhooks do")
+    secret: SecretRef | None = Field(default=None, description="signs each message by Standard Webhooks")
 
 
 class ProcessTarget(Part):
@@ -53,7 +53,7 @@ class ProcessTarget(Part):
 
 
 class NotifyTarget(Part):
-    channel: str = Field(default="team", description="a name that subscribers of notifications know")
+    channel: str = Field(default="team", description="the name that notifications are subscribed to by")
 
 
 class EmailPreference(Part):
@@ -84,7 +84,7 @@ class Channels(Part):
 
 
 class DeliveryPreferences(Part):
-    """`{preferences: {…}}`; the short form `{type, opts}` is accepted and converted (DEC-11)."""
+    """`{preferences: {…}}`; the short form `{type, opts}` is accepted and converted."""
 
     preferences: Channels = Channels()
 

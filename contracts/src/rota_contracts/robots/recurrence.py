@@ -1,4 +1,4 @@
-"""When a clock is due: pure functions from a robot's clock and an instant (SC-01 to SC-07, DEC-18 and DEC-23).
+"""The recurrence of clocks: pure functions from a robot's clock and an instant.
 
 Zones are IANA zones. A local time that daylight saving skips is due at the next minute that exists, one that it repeats
 is due once, at its first occurrence. Spans are elapsed time: `every: 1d` is 24 hours, also on a day of 23.
@@ -16,7 +16,7 @@ LOOK_AHEAD = 9
 """Days in which a clock of mode times is due at least once: a week, and the edges of its zone."""
 
 DAEMON_FLOOR, DAEMON_CEILING = timedelta(seconds=1), timedelta(minutes=15)
-"""A daemon's shortest pause between two runs, and its longest, after many failures (DEC-18)."""
+"""A daemon's shortest pause between two runs, and its longest, after many failures."""
 
 DAEMON_TIMEOUT = timedelta(minutes=30)
 
@@ -41,12 +41,12 @@ def due_instants(clock: Clock, after: datetime, *, anchor: datetime) -> Iterator
 
 
 def daemon_pause(failures: int) -> timedelta:
-    """Between the end of a daemon's run and the next, after so many failures in a row: doubled with each."""
+    """The pause between the end of a daemon's run and the next; each consecutive failure doubles it."""
     return min(DAEMON_FLOOR * (1 << min(failures, 20)), DAEMON_CEILING)
 
 
 def daemon_timeout(clock: Clock) -> timedelta:
-    """How long after its start a daemon's run is asked after, if nobody has told its end."""
+    """The time after which a daemon's run without a known end is looked up."""
     return duration(clock.timeout) if clock.timeout else DAEMON_TIMEOUT
 
 
@@ -106,7 +106,7 @@ def _after_gap(wall: datetime, zone: ZoneInfo) -> datetime:
 
 
 def in_words(clock: Clock) -> str:
-    """When it would run, for people."""
+    """The clock in words, for people."""
     match clock.mode:
         case ClockMode.TIMES:
             times = _joined([f"{minute // 60:02}:{minute % 60:02}" for minute in _minutes(tuple(clock.times))])

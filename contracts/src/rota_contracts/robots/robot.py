@@ -1,4 +1,4 @@
-"""The definition of a robot: the member record (TG-53) and its configuration (CL-01 to CL-04)."""
+"""The definition of a robot: the member record and its configuration."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from rota_contracts.robots.preferences import DeliveryPreferences, ProcessName
 
 
 class Phase(StrEnum):
-    """EX-02, in order. `inspiration` runs for clock triggers alone."""
+    """The phases of a run, in order. `inspiration` runs for clock triggers alone."""
 
     INSPIRATION = "inspiration"
     GOALS = "goals"
@@ -41,13 +41,13 @@ class RobotStatus(StrEnum):
 
 
 class Trigger(Part):
-    """One kind of trigger: on unless switched off (TG-02)."""
+    """The switch of one kind of trigger."""
 
     enabled: bool = True
 
 
 class InterveneTrigger(Trigger):
-    actions: list[InterventionAction] = Field(default=[], description="allow-list; empty = all (TG-04)")
+    actions: list[InterventionAction] = Field(default=[], description="allow-list; empty = all")
 
 
 class Triggers(Part):
@@ -63,36 +63,36 @@ class Identity(Part):
 
 
 class Quota(Part):
-    """SC-10: how much of the pool one robot may take."""
+    """The share of the executors' slots that one robot may take."""
 
     max: int = Field(default=2, ge=1, le=1000, description="executions running at once")
     queue: int = Field(default=10, ge=0, le=100_000, description="executions waiting")
-    priority: int = Field(default=5, ge=1, le=10, description="10 goes first")
+    priority: int = Field(default=5, ge=1, le=10, description="10 is first")
 
 
 class SharedKB(Part):
-    """EX-27. `options.limit`: how many pieces a run is given (default 5)."""
+    """Shared collections that a run reads. `options.limit`: entries per run (default 5)."""
 
     collections: list[str] = []
     options: dict[str, Json] = {}
 
 
 class SharedDB(Part):
-    """EX-27. Each method of a model is a process that tasks may call: `models.<model>.<Method>`."""
+    """Models of the team's data. Each method is a process that tasks may call: `models.<model>.<Method>`."""
 
     models: list[str] = []
     options: dict[str, Json] = {}
 
 
 class Learn(Part):
-    """What a robot keeps of its runs (LE-03)."""
+    """The lessons that a robot keeps of its runs."""
 
     on: bool = True
     types: list[LessonType] = list(LessonType)
-    keep: int = Field(default=0, ge=0, description="days; 0 = for ever")
+    keep: int = Field(default=0, ge=0, description="days; 0 = forever")
 
     def kept_since(self, now: datetime) -> datetime | None:
-        """What is older is kept no longer (LE-06); None if all is kept."""
+        """The instant before which lessons are removed; None if all are kept."""
         try:
             return now - timedelta(days=self.keep) if self.keep else None
         except OverflowError:  # longer than there are dates
@@ -105,16 +105,16 @@ class MCPServer(Part):
 
 
 class ProcessResource(Part):
-    """A process that tasks may call. `idempotent`: called twice with one step id, it does its work once."""
+    """A process that tasks may call. `idempotent`: two calls with the same step id have the effect of one."""
 
     name: ProcessName
     idempotent: bool = False
     timeout: Duration = "1m"
-    callback_within: Duration = Field(default="7d", description="how long a result that was promised is waited for")
+    callback_within: Duration = Field(default="7d", description="how long to wait for a promised result")
 
 
 READING = frozenset({"find", "get", "select", "selectone", "paginate", "count", "list"})
-"""Methods of a model that change nothing, in lower case: calling them again does no harm."""
+"""Methods of a model that only read, in lower case: they may be repeated."""
 
 MODELS = "models."
 
@@ -134,7 +134,7 @@ PhaseAgents = dict[Literal["inspiration", "goals", "tasks", "run", "validation",
 
 
 class Resources(Part):
-    """What a robot may use: nothing else (EX-26)."""
+    """The agents, tools and processes that a robot may use: no others."""
 
     phases: PhaseAgents = Field(default={}, description="the agent of a phase; default rota.<phase>")
     agents: list[str] = []
@@ -143,14 +143,14 @@ class Resources(Part):
 
 
 class Dedup(Part):
-    """Smart dedup (SC-13): before the plan is made, the goals are held against what was done lately."""
+    """Smart dedup: before the plan is made, the goals are compared with those of recent runs."""
 
     on: bool = False
-    window: Duration = Field(default="1d", description="how far back counts")
+    window: Duration = Field(default="1d", description="how far back runs count as recent")
 
 
 class Executor(Part):
-    """How a run goes (EX-20). `validation_threshold` is the least score of a result that passes."""
+    """Settings of a run. `validation_threshold` is the lowest score that passes."""
 
     mode: ExecutorMode = ExecutorMode.STANDARD
     max_duration: Duration = Field(default="30m", description="longest working time of one run; waiting doesn't count")
@@ -160,7 +160,7 @@ class Executor(Part):
 
 
 class RobotConfig(Part):
-    """The specification's `robot_config` (robot-agent §5.1)."""
+    """The configuration of a robot."""
 
     triggers: Triggers = Triggers()
     clock: Clock | None = None
@@ -178,14 +178,14 @@ class RobotConfig(Part):
 
 
 class RobotDefinition(Part):
-    """What an owner writes: a robot without the fields that Rota keeps itself."""
+    """A robot as its owner writes it: without the fields that Rota maintains."""
 
-    member_id: Name | None = Field(default=None, description="made up when missing")
+    member_id: Name | None = Field(default=None, description="generated if missing")
     member_type: Literal["robot"] = "robot"
     display_name: str = ""
     autonomous_mode: bool = Field(default=True, description="false: the robot never runs")
     system_prompt: str = ""
-    robot_email: str | None = Field(default=None, description="From address of its mails")
+    robot_email: str | None = Field(default=None, description="the From address of its mails")
     manager_id: str | None = None
     agents: list[str] = Field(default=[], description="same as resources.agents")
     mcp_servers: list[str] = Field(default=[], description="same as resources.mcp")
@@ -193,7 +193,7 @@ class RobotDefinition(Part):
 
 
 class RunFailure(Part):
-    """The last run that failed; gone as soon as one completes, or the owner sets the status."""
+    """The last failed run; removed when a run completes, or the owner sets the status."""
 
     execution_id: str
     message: str = ""
@@ -201,9 +201,9 @@ class RunFailure(Part):
 
 
 class Robot(RobotDefinition):
-    """A robot as it is stored and read: `rev` grows with every change; readers ignore a lower one.
+    """A robot as it is stored: `rev` grows with every change; readers ignore a lower one.
 
-    Stored, `robot_status` is what its owner wants: idle, paused or maintenance. Read, it may be `error` or `working`.
+    The owner sets `robot_status` to idle, paused or maintenance. Read, it may also be `error` or `working`.
     """
 
     member_id: Name
@@ -220,11 +220,11 @@ class Robot(RobotDefinition):
         return self
 
     def allowed_agents(self) -> set[str]:
-        """Every assistant this robot may use."""
+        """The assistants that this robot may use."""
         return {*self.agents, *self.robot_config.resources.agents}
 
     def allowed_servers(self) -> dict[str, set[str]]:
-        """MCP server → the tools of it this robot may use; an empty set means all (EX-26)."""
+        """MCP server → the tools of it this robot may use; an empty set means all."""
         servers: dict[str, set[str]] = {name: set() for name in self.mcp_servers}
         return servers | {server.id: set(server.tools) for server in self.robot_config.resources.mcp}
 
@@ -234,7 +234,7 @@ class Robot(RobotDefinition):
         return own or model_process(name, self.models())
 
     def models(self) -> list[str]:
-        """The models of the team's data whose methods this robot may call; a name that no subject can hold is none."""
+        """The models whose methods this robot may call, without names that a subject cannot hold."""
         named = self.robot_config.db.models if self.robot_config.db else []
         return [model for model in named if model_process(f"{MODELS}{model}.Find", [model])]
 
@@ -250,7 +250,7 @@ class Robot(RobotDefinition):
         return f"rota.{chosen.removeprefix('__yao.')}" if chosen.startswith("__yao.") else chosen
 
     def trigger(self, kind: TriggerType) -> Trigger:
-        """The switch that decides about triggers of this kind; an answer from outside counts as an event."""
+        """The switch for triggers of this kind; a callback counts as an event."""
         triggers = self.robot_config.triggers
         switches: Mapping[TriggerType, Trigger] = {
             TriggerType.CLOCK: triggers.clock,
@@ -260,7 +260,7 @@ class Robot(RobotDefinition):
 
 
 def parse_definition(raw: Mapping[str, Any]) -> RobotDefinition:
-    """An owner's definition, strictly: an unknown field is an error, because it is most likely a typing error.
+    """Parse an owner's definition strictly: an unknown field is an error, as it is most likely a typing error.
 
     Raises pydantic's ValidationError, whose `errors()` name each field.
     """

@@ -21,27 +21,27 @@ Document = dict[str, Any]
 
 EVENT_HEADERS: Document = {
     "type": "object",
-    "description": "CloudEvents 1.0 in binary mode, and what NATS and W3C Trace Context add.",
+    "description": "CloudEvents 1.0 in binary mode, with headers of NATS and W3C Trace Context.",
     "required": ["ce-specversion", "ce-id", "ce-type", "ce-source", "ce-time"],
     "properties": {
         "ce-specversion": {"type": "string", "const": "1.0"},
         "ce-id": {"type": "string", "description": "derived from the cause: the same fact always has the same id"},
         "ce-type": {"type": "string"},
-        "ce-source": {"type": "string", "description": "the service that sent it"},
+        "ce-source": {"type": "string", "description": "the service that published it"},
         "ce-time": {"type": "string", "format": "date-time"},
-        "ce-causationid": {"type": "string", "description": "the id of what this follows from"},
+        "ce-causationid": {"type": "string", "description": "the id of the cause"},
         SEQUENCE: {
             "type": "string",
             "pattern": "^[0-9]{20}$",
-            "description": "on the feed: counts the facts of its subject, 1, 2, 3 … without a gap",
+            "description": "on the feed: the number of the fact in its subject, 1, 2, 3 … without a gap",
         },
         "content-type": {"type": "string", "const": CONTENT_TYPE},
-        MSG_ID: {"type": "string", "description": "ce-id, with :<n> behind it when it was sent again on purpose"},
+        MSG_ID: {"type": "string", "description": "ce-id, followed by :<n> if it was resent on purpose"},
         TRACEPARENT: {"type": "string"},
     },
 }
 REFUSED: Document = {
-    "title": "The question could not be answered",
+    "title": "The request failed",
     "contentType": "text/plain",
     "headers": {
         "type": "object",
@@ -50,20 +50,20 @@ REFUSED: Document = {
             "rota-error": {
                 "type": "string",
                 "enum": ["permanent", "transient", "working"],
-                "description": "transient: the same question may be answered later; working: ask it again and wait on",
+                "description": "transient: retry later; working: repeat the request and keep waiting",
             }
         },
     },
-    "payload": {"type": "string", "description": "the reason, for people"},
+    "payload": {"type": "string", "description": "the reason, as text"},
 }
 PARAMETERS: Document = {
-    "team": {"description": f"The team whose message it is: {NAME_PATTERN}"},
-    "member": {"description": f"The robot whose message it is: {NAME_PATTERN}"},
+    "team": {"description": f"The team of the message: {NAME_PATTERN}"},
+    "member": {"description": f"The robot of the message: {NAME_PATTERN}"},
 }
 
 
 def asyncapi(version: str) -> Document:
-    """`version` is that of these contracts as a package."""
+    """The document; `version` is that of the package rota-contracts."""
     channels: Document = {channel.name: _channel(channel) for channel in CHANNELS.values()}
     operations: Document = {}
     for channel in CHANNELS.values():
@@ -77,7 +77,7 @@ def asyncapi(version: str) -> Document:
         "info": {
             "title": "Rota",
             "version": version,
-            "description": "Robot agents on NATS JetStream: facts, and the questions that services ask each other.",
+            "description": "Robot agents on NATS JetStream: facts, and requests between services.",
             "license": {"name": "Apache-2.0"},
         },
         "defaultContentType": CONTENT_TYPE,
@@ -130,13 +130,13 @@ def _channel(channel: Channel[Payload]) -> Document:
 
 def _kept(stream: Stream | None) -> str:
     if stream is None:
-        return "Plain publish: kept nowhere."
+        return "Not stored."
     until = "until it is handled, at most" if stream.retention == "workqueue" else "for"
     return f"Kept in the stream {stream.name} {until} {stream.max_age // DAY} days."
 
 
 def _retention(stream: Stream) -> Document:
-    """How long a reader finds a message there. A full stream refuses new ones, rather than lose old ones."""
+    """The retention of the stream. A full stream rejects new messages and keeps the old ones."""
     return {
         "stream": stream.name,
         "policy": stream.retention,
@@ -147,7 +147,7 @@ def _retention(stream: Stream) -> Document:
 
 
 def _channel_operations(channel: Channel[Payload]) -> Document:
-    """A consumer `anyone` is outside: it has no operation in the system's own document."""
+    """The consumer `anyone` is outside: it has no operation in this document."""
     parties = [(service, "send") for service in sorted(channel.producers)]
     parties += [(service, "receive") for service in sorted(channel.consumers - {ANYONE})]
     return {
@@ -175,7 +175,7 @@ def _question_channels(question: Question[Part, Part]) -> Iterator[tuple[str, Do
         f"rpc.{question.name}.reply",
         {
             "address": None,
-            "description": "The reply subject that NATS made for the request.",
+            "description": "The reply subject of the request.",
             "messages": {
                 "answer": {"title": question.answer.__name__, "payload": _payload(question.answer)},
                 "refused": {"$ref": "#/components/messages/Refused"},

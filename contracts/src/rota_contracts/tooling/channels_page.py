@@ -1,4 +1,4 @@
-"""docs/channels.md: the catalog, the streams and the questions as tables for people."""
+"""The page docs/channels.md: the catalog, the streams and the questions as tables."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ INTRODUCTION = """\
 
 <!-- Generated from rota_contracts.catalog and rota_contracts.streams by `python -m rota_contracts.tooling.export`. -->
 
-What travels between the services of Rota, and what other programs can listen to. Every message is a CloudEvent in
+The messages between the services of Rota, and those that other programs can receive. Every message is a CloudEvent in
 binary mode: `ce-*` headers, and the payload as JSON in the body. How to read one: [contracts](../contracts/README.md).
 For tools, the gateway serves the same as an AsyncAPI document at `/asyncapi`, and every schema at `/schemas`.
 """
@@ -30,25 +30,25 @@ For tools, the gateway serves the same as an AsyncAPI document at `/asyncapi`, a
 FACTS = """\
 ## Facts
 
-The subject of a fact is `{subject}`: the last two tokens say whose it is, so that a rule
+The subject of a fact is `{subject}`: the last two tokens name its robot, so that a rule
 like `{rule}` grants a team its own messages and nothing else.
-A payload of version 1 only ever gains optional fields; readers ignore the fields they don't know.
-*Anyone*: no service of Rota needs it, it is there for whoever listens.
+A payload of version 1 only gains optional fields; readers ignore fields that they don't know.
+*Anyone*: programs outside.
 """
 
 STREAMS_INTRODUCTION = """\
 ## Streams
 
-A stream that is full refuses new messages; it never drops old ones to make room. Messages with the same `Nats-Msg-Id`
+A full stream rejects new messages and never drops old ones. Messages with the same `Nats-Msg-Id`
 within the duplicate window are stored once.
 """
 
 QUESTIONS_INTRODUCTION = """\
 ## Questions
 
-Request and reply, one service answers. A reply with the header `rota-error` holds the reason as text instead of an
-answer: `permanent`; `transient`, it may be answered later; `working`, ask the same again and wait on. When nobody is
-there, NATS says so at once.
+Request and reply; one service answers. A reply with the header `rota-error` is a failure, with the reason as text:
+`permanent`; `transient`, retry later; `working`, repeat the request and keep waiting. If the service is down, NATS
+reports *no responders* at once.
 """
 
 OTHERS = f"""\
@@ -56,11 +56,11 @@ OTHERS = f"""\
 
 | Where | What |
 |---|---|
-| `{process_subject("<team>", "<name>")}` | request: a process of a team, answered by the team itself |
-| `{dead_subject("<subject>")}` | a message that nobody could handle, with the reason in its headers |
+| `{process_subject("<team>", "<name>")}` | request: a process of a team, run by the team itself |
+| `{dead_subject("<subject>")}` | a message that could not be handled, with the reason in its headers |
 | key-value bucket `{ROBOTS_BUCKET}` | `<team>.<member>`: the robot's definition |
-| object store `{OUTPUTS_BUCKET}` | texts too long for a message |
-| object store `{ATTACHMENTS_BUCKET}` | `<team>/<file id>`: files that go with results |
+| object store `{OUTPUTS_BUCKET}` | texts that are too long for a message |
+| object store `{ATTACHMENTS_BUCKET}` | `<team>/<file id>`: attachments of results |
 """
 
 
@@ -70,7 +70,7 @@ def channels_page() -> str:
     parts = [
         INTRODUCTION,
         facts,
-        _table(("Channel", "Payload", "Stream", "From", "To", "What it says"), map(_fact, channels)),
+        _table(("Channel", "Payload", "Stream", "Publishers", "Consumers", "Published"), map(_fact, channels)),
         STREAMS_INTRODUCTION,
         _table(("Stream", "Subjects", "Kept", "At most", "Duplicate window"), map(_stream, STREAMS)),
         QUESTIONS_INTRODUCTION,
@@ -89,7 +89,7 @@ def _fact(channel: Channel[Payload]) -> tuple[str, ...]:
     return (
         f"[`{channel.name}`](../contracts/examples/{channel.name})",
         f"[{channel.payload.__name__}](../contracts/schemas/{channel.name}.{VERSION}.json)",
-        channel.stream or "none: plain publish",
+        channel.stream or "not stored",
         _services(channel.producers),
         _services(channel.consumers),
         channel.summary,
@@ -119,5 +119,5 @@ def _question(question: Question[Part, Part]) -> tuple[str, ...]:
 
 
 def _services(names: frozenset[str]) -> str:
-    """In the order of the catalog's services, which is the order of work."""
+    """In the order of the catalog's services."""
     return ", ".join(name for name in (*SERVICES, ANYONE) if name in names)

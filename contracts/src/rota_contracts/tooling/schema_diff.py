@@ -1,4 +1,4 @@
-"""What changed between two versions of a JSON Schema, and whether messages or readers in use would break by it."""
+"""Differences between two versions of a JSON Schema: breaking ones, and those that need the readers first."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ STRUCTURE = (
 )
 ANNOTATIONS = ("$schema", "$id", "title", "description", "default", "examples", "deprecated")
 UNDERSTOOD = frozenset((*LOWER_BOUNDS, *UPPER_BOUNDS, *CONDITIONS, *STRUCTURE, *ANNOTATIONS))
-"""A change of any other keyword is called breaking, because nobody here can tell."""
+"""A change of any other keyword counts as breaking, as its effect is unknown."""
 
 ANY = "any value"
 ABSENT = "absent"
@@ -25,7 +25,7 @@ ABSENT = "absent"
 
 @dataclass(frozen=True)
 class Finding:
-    """`breaking`: refuse it. Otherwise new messages may surprise old readers, so the readers are rolled out first."""
+    """A difference. `breaking` is refused; otherwise old readers may reject new messages, so the readers go first."""
 
     schema: str
     path: str
@@ -39,14 +39,14 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a comparison stands; `refs` are the references followed to get here, so that a recursive schema ends."""
+class _Position:
+    """The position of a comparison; `refs` are the references followed so far, so that a recursive schema ends."""
 
     schema: str
     path: str = "$"
     refs: Refs = frozenset()
 
-    def __truediv__(self, step: str) -> "_Place":
+    def __truediv__(self, step: str) -> "_Position":
         return replace(self, path=self.path + step)
 
     def breaks(self, what: str, was: Any, now: Any) -> Finding:
@@ -77,7 +77,7 @@ class _Form:
 
 def differences(schema: str, old: Schema, new: Schema) -> list[Finding]:
     """All findings between two versions of the schema of this name, in the order of their paths."""
-    found = _Comparison(old, new).compare(old, new, _Place(schema))
+    found = _Comparison(old, new).compare(old, new, _Position(schema))
     # Two old forms may have the same new match, and so the same findings.
     distinct = {str(finding): finding for finding in found}
     return sorted(distinct.values(), key=lambda finding: (finding.path, finding.what))
@@ -89,7 +89,7 @@ class _Comparison:
     def __init__(self, old: Schema, new: Schema) -> None:
         self._old, self._new = old, new
 
-    def compare(self, old: Any, new: Any, at: _Place) -> list[Finding]:
+    def compare(self, old: Any, new: Any, at: _Position) -> list[Finding]:
         """Every old form must find a new one that takes all its values; the one with the fewest breaks is its match."""
         olds, news = list(_forms(old, self._old)), list(_forms(new, self._new))
         if len(olds) == len(news) == 1:
@@ -105,7 +105,7 @@ class _Comparison:
             found.append(at.widens("type widened", *names))
         return found
 
-    def _compare_forms(self, old: _Form, new: _Form, at: _Place) -> list[Finding]:
+    def _compare_forms(self, old: _Form, new: _Form, at: _Position) -> list[Finding]:
         pair = (old.ref, new.ref)
         if all(pair) and pair in at.refs:
             return []
@@ -126,7 +126,7 @@ class _Comparison:
             *self.compare(old.schema.get("propertyNames", {}), new.schema.get("propertyNames", {}), at / ".<name>"),
         ]
 
-    def _compare_properties(self, old: Schema, new: Schema, at: _Place) -> Iterator[Finding]:
+    def _compare_properties(self, old: Schema, new: Schema, at: _Position) -> Iterator[Finding]:
         olds, news = old.get("properties", {}), new.get("properties", {})
         for name, was in olds.items():
             here = at / f".{name}"
@@ -141,7 +141,7 @@ class _Comparison:
         for name in (before - after) & set(news):
             yield (at / f".{name}").widens("property made optional", "required", "optional")
 
-    def _compare_additional(self, old: Schema, new: Schema, at: _Place) -> list[Finding]:
+    def _compare_additional(self, old: Schema, new: Schema, at: _Position) -> list[Finding]:
         was, now, here = old.get("additionalProperties", True), new.get("additionalProperties", True), at / ".*"
         if was is False:
             return [] if now is False else [here.widens("unknown properties allowed", "forbidden", "allowed")]
@@ -187,7 +187,7 @@ def _severity(findings: list[Finding]) -> tuple[int, int]:
     return sum(finding.breaking for finding in findings), len(findings)
 
 
-def _compare_values(old: Schema, new: Schema, at: _Place) -> Iterator[Finding]:
+def _compare_values(old: Schema, new: Schema, at: _Position) -> Iterator[Finding]:
     was, now = _values(old), _values(new)
     if was is None and now is not None:
         yield at.breaks("limited to fixed values", ANY, now)
@@ -202,7 +202,7 @@ def _compare_values(old: Schema, new: Schema, at: _Place) -> Iterator[Finding]:
             yield at.widens(f"enum value added ({_shown(added)})", was, now)
 
 
-def _compare_bounds(old: Schema, new: Schema, at: _Place) -> Iterator[Finding]:
+def _compare_bounds(old: Schema, new: Schema, at: _Position) -> Iterator[Finding]:
     for key in (*LOWER_BOUNDS, *UPPER_BOUNDS):
         was, now = old.get(key), new.get(key)
         if was == now:
@@ -214,7 +214,7 @@ def _compare_bounds(old: Schema, new: Schema, at: _Place) -> Iterator[Finding]:
             yield at.widens(f"{key} loosened", was, ABSENT if now is None else now)
 
 
-def _compare_conditions(old: Schema, new: Schema, at: _Place) -> Iterator[Finding]:
+def _compare_conditions(old: Schema, new: Schema, at: _Position) -> Iterator[Finding]:
     for key in sorted({*old, *new} - (UNDERSTOOD - set(CONDITIONS))):
         was, now = old.get(key, ABSENT), new.get(key, ABSENT)
         if was == now:

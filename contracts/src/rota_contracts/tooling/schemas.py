@@ -1,4 +1,4 @@
-"""JSON Schemas (draft 2020-12) of all that travels and of what an owner writes, made from the models."""
+"""JSON Schemas (draft 2020-12) of all messages and of robots' definitions, made from the models."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ TARGETS: dict[str, type[Part]] = {
 
 
 class PlainSchema(GenerateJsonSchema):
-    """Without a title for each field: it would only repeat the field's name."""
+    """Without a title for each field, as it would only repeat the field's name."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -42,13 +42,13 @@ def schemas() -> dict[str, Schema]:
 
 
 def schema_of(model: type[Part], name: str) -> Schema:
-    """What a reader of `model` accepts: fields with a default may be missing, unknown fields may be there."""
+    """The schema that a reader of `model` accepts: fields with a default may be missing, unknown fields are ignored."""
     schema = model.model_json_schema(schema_generator=PlainSchema)
     return {"$schema": PlainSchema.schema_dialect, "$id": f"urn:rota:schema:{ROOT}.{name}", **schema}
 
 
 def robot_schema() -> Schema:
-    """What `parse_definition` accepts, for an owner's editor: closed objects, and every accepted spelling."""
+    """The schema of `parse_definition`, for editors: closed objects, and every accepted spelling."""
     schema = schema_of(RobotDefinition, "robot-definition")
     definitions = schema["$defs"]
     for model in TARGETS.values():
@@ -59,7 +59,7 @@ def robot_schema() -> Schema:
 
 
 def _accept_aliases(schema: Schema, model: type[Part]) -> None:
-    """A schema of pydantic's knows the first of a field's spellings alone."""
+    """Add the other spellings of fields: pydantic's schema has the first alone."""
     for field in model.model_fields.values():
         if not isinstance(field.validation_alias, AliasChoices):
             continue
@@ -72,7 +72,7 @@ def _accept_aliases(schema: Schema, model: type[Part]) -> None:
 
 
 def _with_short_form(preferences: Schema) -> Schema:
-    """`{type, opts}` beside `{preferences}` (DEC-11); `opts` is one target of that type."""
+    """`{type, opts}` beside `{preferences}`; `opts` is one target of that type."""
     short_forms = [_short_form(kind, target) for kind, target in TARGETS.items()]
     return {"description": preferences.pop("description"), "anyOf": [preferences, *short_forms]}
 

@@ -1,4 +1,4 @@
-"""The only place that asks the machine for the time; everything else takes a `Clock` as an argument."""
+"""The clock: the only place that reads the machine's time; everything else takes a `Clock` as an argument."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,8 +1,8 @@
-"""The two kinds of failure a handler can name. What becomes of them is decided in `rota_common.bus.failure_policy`."""
+"""The two kinds of failure that a handler raises; `rota_common.bus.failure_policy` decides about them."""
 
 
 class Transient(Exception):
-    """It may work later: the message comes back. `after` is the delay in seconds the failing side asked for."""
+    """It may work later: the message is redelivered. `after` is the delay in seconds that was requested."""
 
     def __init__(self, reason: str, *, after: float | None = None) -> None:
         super().__init__(reason)
@@ -10,4 +10,4 @@ class Transient(Exception):
 
 
 class Permanent(Exception):
-    """It will never work: the message goes to the dead letters at once, with this reason."""
+    """It will never work: the message is buried at once, with this reason."""

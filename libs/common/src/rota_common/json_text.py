@@ -1,4 +1,4 @@
-"""Finding the JSON in what a model wrote: models put it in fences, between sentences, or nowhere (CL-22)."""
+"""JSON in a model's output: models put it in fences, between sentences, or nowhere."""
 
 import json
 import re
@@ -12,10 +12,10 @@ LANGUAGE = re.compile(r"[ \t]*(\w*)")
 ESCAPES = re.compile(r"\\(?:(u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|u[dD][89a-fA-F]\w\w|.)", re.DOTALL)
 OPENING = re.compile(r"[{\[]")
 MAX_TRIES = 2000
-"""Brackets of prose to look behind; a text with more of them is hostile, and looking would take too long."""
+"""Brackets of prose to try; a text with more of them is hostile, and would take too long."""
 
 MAX_WASTE = 1_000_000
-"""Characters that may be read in vain behind such brackets, besides four times the text: as above."""
+"""Characters to read without success after such brackets, besides four times the text: as above."""
 
 
 def _not_json(constant: str) -> Any:
@@ -26,7 +26,7 @@ _DECODER = json.JSONDecoder(parse_constant=_not_json)
 
 
 def parse_json(text: str) -> Json:
-    """The value that the whole text is. Raises ValueError if it isn't JSON; NaN and Infinity are not."""
+    """Parse the whole text as JSON. Raises ValueError otherwise; NaN and Infinity are not JSON."""
     try:
         return _DECODER.decode(_with_characters(text))
     except RecursionError:
@@ -36,8 +36,8 @@ def parse_json(text: str) -> Json:
 def extract_json(text: str, default: Json = None) -> Json:
     """The JSON value in `text`: all of it, else what is in a fence, else an object or array between other words.
 
-    Of several fences one marked `json` goes first; of several values in prose, the first that holds an object (prose
-    has footnotes like [1]). `default` if there is none: give a marker of your own to tell that from `null`.
+    Of several fences one marked `json` is first; of several values in prose, the first that holds an object (prose
+    has footnotes like [1]). `default` if there is none: pass a marker to distinguish that from `null`.
     """
     for candidate in (text, *_fenced(text)):
         try:
@@ -49,7 +49,7 @@ def extract_json(text: str, default: Json = None) -> Json:
 
 
 def _with_characters(text: str) -> str:
-    """Without escapes of half a character, which JSON allows and no message can carry; the length stays the same."""
+    """Replace escapes of lone surrogates, which JSON allows and no message can carry; the length stays the same."""
     if "\\ud" not in text and "\\uD" not in text:
         return text
     return ESCAPES.sub(lambda found: found[0] if found[1] or len(found[0]) == 2 else "\\ufffd", text)
@@ -62,7 +62,7 @@ def _fenced(text: str) -> list[str]:
 
 
 def _fences(text: str) -> Iterator[tuple[str, str]]:
-    """Language and body of each fence. Not a regular expression: on a long row of backticks one takes for ever."""
+    """Language and body of each fence. Not a regular expression: on a long row of backticks one takes forever."""
     start = text.find(FENCE)
     while start >= 0:
         line_end = text.find("\n", start + len(FENCE))

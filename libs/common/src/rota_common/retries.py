@@ -1,4 +1,4 @@
-"""How long to wait before trying again."""
+"""Backoff: the delay before the next attempt."""
 
 from random import Random
 

@@ -10,7 +10,7 @@ class MissingSecret(ValueError):
 
 
 def resolve(text: str, environ: Mapping[str, str]) -> str:
-    """`text` itself, or what the variable it refers to holds."""
+    """`text` itself, or the value of the variable that it refers to."""
     if not text.startswith(PREFIX):
         return text
     name = text.removeprefix(PREFIX)

@@ -1,4 +1,7 @@
-"""Makes streams, consumers and buckets what the catalog says: `python -m rota_common.topology`, before the services."""
+"""The topology: creates and updates streams, consumers and buckets, before the services start.
+
+`python -m rota_common.topology`
+"""
 
 import argparse
 import asyncio
@@ -26,11 +29,11 @@ from rota_contracts.streams import (
 )
 
 MAX_DELIVER = -1
-"""No limit on the server: the failure policy counts, and it never leaves a message stuck and unburied."""
+"""No limit on the server: the failure policy counts deliveries, and buries every message that it gives up."""
 
 
 async def apply(jetstream: JetStreamContext, *, replicas: int = 1) -> list[str]:
-    """Create or update everything; running it again changes nothing. Returns what it looked after."""
+    """Create or update everything; repeating it changes nothing. Returns the names."""
     done = [await _stream(jetstream, stream, replicas) for stream in STREAMS]
     done += [await _consumer(jetstream, consumer) for consumer in consumers()]
     done.append(await _robots(jetstream, replicas))
@@ -85,7 +88,7 @@ async def _robots(jetstream: JetStreamContext, replicas: int) -> str:
 
 
 async def _objects(jetstream: JetStreamContext, replicas: int, bucket: str, **limits: float) -> str:
-    """`limits`: max_bytes; ttl in seconds, none: for ever."""
+    """`limits`: max_bytes; ttl in seconds, without one: forever."""
     try:
         await jetstream.object_store(bucket)
     except BucketNotFoundError:
@@ -95,7 +98,7 @@ async def _objects(jetstream: JetStreamContext, replicas: int, bucket: str, **li
 
 
 async def apply_to(url: str, *, nkey_file: str = "", replicas: int = 1) -> list[str]:
-    """As `apply`, over a connection of its own, with the key of the user `topology`."""
+    """`apply` over a connection of its own, with the key of the user `topology`."""
     client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3, **identity(TOPOLOGY, nkey_file))
     try:
         return await apply(client.jetstream(timeout=10), replicas=replicas)

@@ -1,4 +1,4 @@
-"""Guard against requests into our own network: an address is resolved once, checked, and that address is used."""
+"""The SSRF guard: a host is resolved once, its addresses are checked, and the checked address is used."""
 
 import asyncio
 import ipaddress
@@ -18,7 +18,7 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 """The last 32 bits are an IPv4 address."""
 
 _UNICAST = ipaddress.IPv6Network("2000::/3")
-"""All that is given out of IPv6; whatever stands outside of it leads into somebody's own network, or nowhere."""
+"""All allocated IPv6 addresses; any other is private, or leads nowhere."""
 
 _RESERVED: Sequence[Network] = tuple(
     ipaddress.ip_network(text)
@@ -29,18 +29,18 @@ _RESERVED: Sequence[Network] = tuple(
         "3fff::/20",  # for documentation
     )
 )
-"""Not public, though not every Python says so."""
+"""Not public, though not every version of Python treats them so."""
 
 _ISATAP = (0x0000_5EFE, 0x0200_5EFE)
-"""Bits 64 to 95 of an IPv6 address whose last 32 are an IPv4 address that a tunnel of the house leads to."""
+"""Bits 64 to 95 of an IPv6 address whose last 32 are an IPv4 address behind a local tunnel."""
 
 _LOOKUPS = ThreadPoolExecutor(64, thread_name_prefix="resolve")
-"""Of their own: a name server that doesn't answer holds a thread for seconds, and asyncio has only a few."""
+"""Separate threads: a name server that doesn't answer blocks one for seconds, and asyncio has only a few."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where to connect (`address`) and whom to ask for there (`host`)."""
+    """The address to connect to, and the host to request there."""
 
     host: str
     port: int
@@ -60,7 +60,7 @@ async def resolve(host: str, port: int) -> list[str]:
 
 
 def is_public(address: Address) -> bool:
-    """Is it an address of the public internet? IPv4 inside IPv6 is judged as the IPv4 address it stands for."""
+    """True for an address of the public internet. IPv4 inside IPv6 counts as the IPv4 address."""
     if isinstance(address, ipaddress.IPv6Address):
         inner = _ipv4_inside(address)
         if inner is not None:

@@ -1,1 +1,1 @@
-"""Decides where a result goes, sends it there, tries again what failed, and keeps what became of it."""
+"""The delivery-center: sends results to their targets, retries what failed, and keeps the delivery log."""

@@ -1,4 +1,6 @@
-"""Who wants the notifications of a team's channels: added, removed and listed (DEC-12)."""
+"""The subscriptions to notifications of a team's channels: added, removed and listed."""
+
+from dataclasses import dataclass
 
 from delivery_center.ports import Subscriptions
 from rota_common.clock import Clock
@@ -14,15 +16,16 @@ MOST = 1000
 """Subscriptions of one team: each notification is posted once for each, and the list of them is one message."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class ManageSubscriptions:
-    """Each answer is who subscribes to the channel then."""
+    """Each reply lists the subscribers to the channel then."""
 
-    def __init__(self, subscriptions: Subscriptions, clock: Clock) -> None:
-        self._subscriptions, self._clock = subscriptions, clock
+    subscriptions: Subscriptions
+    clock: Clock
 
     async def add(self, asked: Subscribe) -> SubscriptionPage:
-        """Two that come at once may both find the last place free: that is one more, and does no harm."""
-        known = await self._subscriptions.of(asked.team_id)
+        """Two concurrent requests may both find one subscription left: one more than the limit is harmless."""
+        known = await self.subscriptions.of(asked.team_id)
         theirs = [one for one in known if one.channel == asked.channel]
         if any(one.subscriber == asked.subscriber for one in theirs):
             return SubscriptionPage(subscriptions=theirs)
@@ -32,12 +35,12 @@ class ManageSubscriptions:
             )
             return SubscriptionPage(subscriptions=theirs, refused=refused)
         names = {"team_id": asked.team_id, "channel": asked.channel, "subscriber": asked.subscriber}
-        await self._subscriptions.add(Subscription(**names, created_at=self._clock()))
+        await self.subscriptions.add(Subscription(**names, created_at=self.clock()))
         return await self.list(ListSubscriptions(team_id=asked.team_id, channel=asked.channel))
 
     async def remove(self, asked: Unsubscribe) -> SubscriptionPage:
-        await self._subscriptions.remove(asked.team_id, asked.channel, asked.subscriber)
+        await self.subscriptions.remove(asked.team_id, asked.channel, asked.subscriber)
         return await self.list(ListSubscriptions(team_id=asked.team_id, channel=asked.channel))
 
     async def list(self, asked: ListSubscriptions) -> SubscriptionPage:
-        return SubscriptionPage(subscriptions=await self._subscriptions.of(asked.team_id, asked.channel))
+        return SubscriptionPage(subscriptions=await self.subscriptions.of(asked.team_id, asked.channel))

@@ -1,41 +1,43 @@
-"""Addresses that get no mail of a team any more: put on the list, taken off it, listed (F23)."""
+"""The suppression list: addresses that get no mail of a team, added, removed and listed."""
 
 import re
+from dataclasses import dataclass
 
 from delivery_center.ports import Suppressions
 from rota_common.clock import Clock
 from rota_contracts.messages.targets import ListSuppressions, Suppress, Suppression, SuppressionPage, Unsuppress
 
 ROOM = 512 * 1024
-"""Bytes of one answer: a message of the bus holds 1 MB."""
+"""Bytes of one reply: a message holds 1 MB."""
 
 _ADDRESS = re.compile(r"[^@\s<>,;:]+@[^@\s<>,;:]+")
 
 
+@dataclass(frozen=True, kw_only=True)
 class ManageSuppressions:
-    """Mail servers tell upper from lower case in the first half of an address only on paper; here nobody does."""
+    """Addresses are compared in lower case: mail servers distinguish case in the local part only on paper."""
 
-    def __init__(self, suppressions: Suppressions, clock: Clock) -> None:
-        self._suppressions, self._clock = suppressions, clock
+    suppressions: Suppressions
+    clock: Clock
 
     async def add(self, asked: Suppress) -> SuppressionPage:
-        """The answer is what is on the list then: an address that was there stays as it was."""
+        """The reply is what is on the list then: an earlier entry stays as it was."""
         address = normal(asked.address)
         if not _ADDRESS.fullmatch(address):
             return SuppressionPage(refused=f"expected one address like ann@example.org, not {asked.address!r}")
         wanted = Suppression(
-            team_id=asked.team_id, address=address, reason=asked.reason, by=asked.by, created_at=self._clock()
+            team_id=asked.team_id, address=address, reason=asked.reason, by=asked.by, created_at=self.clock()
         )
-        return SuppressionPage(suppressions=[await self._suppressions.add(wanted)])
+        return SuppressionPage(suppressions=[await self.suppressions.add(wanted)])
 
     async def remove(self, asked: Unsuppress) -> SuppressionPage:
-        """One that isn't there is none to remove."""
-        await self._suppressions.remove(asked.team_id, normal(asked.address))
+        """Succeeds if there is none."""
+        await self.suppressions.remove(asked.team_id, normal(asked.address))
         return SuppressionPage()
 
     async def list(self, asked: ListSuppressions) -> SuppressionPage:
-        """As many as fit into one answer."""
-        found = await self._suppressions.page(asked.team_id, normal(asked.after), asked.limit + 1)
+        """As many as fit into one reply."""
+        found = await self.suppressions.page(asked.team_id, normal(asked.after), asked.limit + 1)
         listed: list[Suppression] = []
         room = ROOM
         for each in found[: asked.limit]:

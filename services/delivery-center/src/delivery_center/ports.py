@@ -1,17 +1,18 @@
-"""What the delivery-center needs from outside, in its own words."""
+"""The ports of the delivery-center: what it needs from outside."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from delivery_center.domain.circuit_breaker import FailingTarget, TargetRef
 from delivery_center.domain.delivery import Delivery
 from delivery_center.domain.facts import Fact
+from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.domain.page_cursor import PageCursor
+from delivery_center.domain.target_health import FailingTarget, TargetRef
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.attachment import StoredAttachment
-from rota_contracts.messages.delivery import Attachment, DeliveryContent, DeliveryContext, DeliveryPermission
+from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries
 from rota_contracts.messages.notification import Subscription
 from rota_contracts.messages.targets import Suppression
@@ -19,46 +20,19 @@ from rota_contracts.messages.text import Text
 from rota_contracts.model import Json
 from rota_contracts.robots.robot import Robot
 
-
-@dataclass(frozen=True, slots=True)
-class ResolvedAttachment:
-    """An attachment of a result, and what is kept of it; `missing` says why nothing is."""
-
-    attachment: Attachment
-    stored: StoredAttachment | None = None
-    missing: str = ""
-
-
 C_contra = TypeVar("C_contra", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class OutgoingMessage:
-    """What is sent to one target. `at` is the instant of this attempt, `created_at` that of the delivery."""
-
-    delivery_id: str
-    request_id: str
-    at: datetime
-    created_at: datetime
-    content: DeliveryContent
-    body: str
-    context: DeliveryContext
-    robot: Robot
-    traceparent: str = ""
-    attachments: tuple[ResolvedAttachment, ...] = ()
-    replay_of: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Sent:
-    """Who received it, and what the receiver said."""
+    """The recipients of a message, and the receiver's reply."""
 
     recipients: tuple[str, ...] = ()
     details: Json = None
 
 
 class TransientReply(Transient):
-    """A Transient with what the receiver said."""
+    """A Transient with the receiver's reply."""
 
     def __init__(self, reason: str, *, after: float | None = None, details: Json = None) -> None:
         super().__init__(reason, after=after)
@@ -66,7 +40,7 @@ class TransientReply(Transient):
 
 
 class Rejected(Permanent):
-    """A Permanent with what the receiver said."""
+    """A Permanent with the receiver's reply."""
 
     def __init__(self, reason: str, *, details: Json = None) -> None:
         super().__init__(reason)
@@ -74,15 +48,15 @@ class Rejected(Permanent):
 
 
 class Gone(Rejected):
-    """The receiver says that nothing shall ever be sent to it again."""
+    """The receiver replied that nothing may be sent to it any more."""
 
 
 class Channel(Protocol[C_contra]):
     """One way to reach a target."""
 
     async def send(self, target: C_contra, outgoing: OutgoingMessage) -> Sent:
-        """Raise Transient if it may work later, Permanent if it never will. A repeat must be recognisable by the
-        receiver: it carries the same `delivery_id`."""
+        """Raise Transient if it may succeed later, Permanent if it never will. The receiver must be able to recognise
+        a repeat: it carries the same `delivery_id`."""
         ...
 
 
@@ -92,29 +66,29 @@ class Deliveries(Protocol):
     async def find(self, request_id: str) -> Delivery | None: ...
 
     async def insert(self, delivery: Delivery) -> Delivery:
-        """Store it, and return what is stored: if there was one with this request id, that one stays."""
+        """Store it, and return what is stored: an earlier one with this request id stays."""
         ...
 
     async def claim_due(self, now: datetime, until: datetime) -> Delivery | None:
-        """Take a delivery that is due; nobody else gets it before `until`. None if there is none."""
+        """Claim a delivery that is due, exclusively until `until`. None if there is none."""
         ...
 
     async def claim_of(self, team: str, member: str, now: datetime, until: datetime) -> Delivery | None:
-        """Take a delivery of this robot with targets still to be tried, due or not, unless somebody has it."""
+        """Claim a delivery of this robot with targets that are not final, due or not, unless it is claimed."""
         ...
 
     async def has_pending(self, team: str, member: str) -> bool:
-        """Does this robot have deliveries with targets still to be tried?"""
+        """Whether this robot has deliveries with targets that are not final."""
         ...
 
     async def save(self, delivery: Delivery) -> bool:
-        """Write targets, `due_at` and `claimed` of a claimed delivery; False if somebody has claimed it since."""
+        """Write targets, `due_at` and `claimed` of a claimed delivery; False if it was claimed again since."""
         ...
 
 
 class DeliveryLog(Protocol):
-    """The deliveries of all teams, as people look at them. Without the body of their contents, which may be long, but
-    for `find` and `replayable`."""
+    """The deliveries of all teams, to be read. The body of their contents is left out, except by `find` and
+    `replayable`."""
 
     async def find(self, request_id: str) -> Delivery | None: ...
 
@@ -127,23 +101,23 @@ class DeliveryLog(Protocol):
         ...
 
     async def page(self, asked: ListDeliveries, *, after: PageCursor | None) -> list[Delivery]:
-        """Those that fit, newest first, from the one behind `after` on; `asked.limit` of them."""
+        """The matching ones, newest first, from behind `after`; at most `asked.limit`."""
         ...
 
     async def replayable(self, asked: ReplayDeliveries, *, after: PageCursor | None) -> list[Delivery]:
-        """Those that fit and have a target of the kind that is asked for, oldest first, from the one behind `after` on;
-        `asked.limit` of them. Replays only by their own id, and nothing that was only recorded."""
+        """The matching ones with a target in a requested state, oldest first, from behind `after`; at most
+        `asked.limit`. Replays only by their own id, and nothing that was only recorded."""
         ...
 
     async def replays_of(self, request_ids: Sequence[str]) -> list[Delivery]: ...
 
 
 class DeliveryStore(Deliveries, DeliveryLog, Protocol):
-    """One store for the work and for those who look at it."""
+    """One store to work on deliveries and to read them."""
 
 
 class FailingTargets(Protocol):
-    """The places of all teams that fail or are switched off. Each raises Transient if the store is away."""
+    """The targets of all teams that fail or are disabled. Each method raises Transient if the store is unavailable."""
 
     async def all(self) -> list[FailingTarget]: ...
 
@@ -151,73 +125,74 @@ class FailingTargets(Protocol):
         """A team's, by label."""
         ...
 
-    async def failed(self, place: TargetRef, error: str, at: datetime) -> FailingTarget:
-        """Count one more failure, the first of which says since when it fails; return what is kept then."""
+    async def record_failure(self, target: TargetRef, error: str, at: datetime) -> FailingTarget:
+        """Count a failure, and return what is stored then. The first sets `failing_since`."""
         ...
 
-    async def reached(self, target_id: str, at: datetime) -> None:
-        """It works: forget it, unless it is switched off, or has failed after `at`."""
+    async def record_success(self, target_id: str, at: datetime) -> None:
+        """Remove it, unless it is disabled, has an unpublished switch, or failed after `at`."""
         ...
 
-    async def disable(self, place: TargetRef, reason: str, at: datetime) -> FailingTarget | None:
-        """Disable it; None if it is disabled already, so that of many one does it."""
+    async def disable(self, target: TargetRef, reason: str, at: datetime) -> FailingTarget | None:
+        """None if it is disabled already, so that one of several callers disables it."""
         ...
 
     async def enable(self, team: str, target_id: str, at: datetime) -> FailingTarget | None:
-        """Enable it, its failures forgotten; None if it isn't disabled."""
+        """Enable it and clear its failures; None if it isn't disabled."""
         ...
 
     async def mark_published(self, target: FailingTarget) -> None:
-        """The last switch of this place has been published, unless it was switched again since."""
+        """The last switch of this target is published, unless it was switched again since."""
         ...
 
-    async def seen(self, team: str, target_id: str) -> TargetRef | None:
-        """A place that the team's newest delivery to it went to; None if none did."""
+    async def find_delivered(self, team: str, target_id: str) -> TargetRef | None:
+        """The target as in the team's newest delivery to it; None if there is no such delivery."""
         ...
 
 
 class TargetEvents(Protocol):
-    """Where owners read that a place was switched."""
+    """Events about targets, for their owners."""
 
     async def publish(self, target: FailingTarget) -> None:
-        """That it is disabled, or enabled, as it is; said twice it is one fact. Raise Transient if it can't be said."""
+        """Publish that it was disabled or enabled; published twice, it is one fact. Raise Transient if NATS is
+        unavailable."""
         ...
 
 
 class Subscriptions(Protocol):
-    """Who wants the notifications of a team's channels."""
+    """The subscribers to the notifications of a team's channels."""
 
     async def add(self, subscription: Subscription) -> None:
-        """Keep it, unless it is kept already."""
+        """Store it, unless it is stored already."""
         ...
 
     async def remove(self, team: str, channel: str, subscriber: str) -> None: ...
 
     async def of(self, team: str, channel: str | None = None) -> list[Subscription]:
-        """By channel and subscriber; with `channel` those of it alone. Raise Transient if the store is away."""
+        """By channel and subscriber; of all channels or one. Raise Transient if the store is unavailable."""
         ...
 
 
 class Suppressions(Protocol):
-    """Who gets no mail of a team any more; addresses in lower case."""
+    """The addresses that get no mail of a team, in lower case."""
 
     async def add(self, suppression: Suppression) -> Suppression:
-        """Keep it, and return what is kept: one that was there for this address stays."""
+        """Store it, and return what is stored: an earlier one for this address stays."""
         ...
 
     async def remove(self, team: str, address: str) -> None: ...
 
     async def among(self, team: str, addresses: Collection[str]) -> set[str]:
-        """Those of `addresses` that get no mail. Raise Transient if the store is away."""
+        """The suppressed ones of `addresses`. Raise Transient if the store is unavailable."""
         ...
 
     async def page(self, team: str, after: str, limit: int) -> list[Suppression]:
-        """By address, from the one behind `after` on."""
+        """By address, from behind `after`."""
         ...
 
 
 class Files(Protocol):
-    """What goes with results. Each raises Transient if the store is away."""
+    """The stored attachments of results. Each method raises Transient if the store is unavailable."""
 
     async def find(self, team: str, file_id: str) -> StoredAttachment | None:
         """None if this team has no such file."""
@@ -234,7 +209,7 @@ class Robots(Protocol):
 
 class Executions(Protocol):
     async def may_deliver(self, team: str, execution_id: str) -> DeliveryPermission:
-        """May the result of this execution go out now? Raise Transient if nobody can say."""
+        """Whether the result of this execution may be sent now. Raise Transient if the executor is unavailable."""
         ...
 
 
@@ -244,9 +219,42 @@ class Texts(Protocol):
         ...
 
 
+class FeedCounts(Protocol):
+    """The number of facts published on each subject of the feed."""
+
+    async def last(self, subject: str) -> int: ...
+
+    async def keep(self, counts: Mapping[str, int]) -> None: ...
+
+
 class FeedPublisher(Protocol):
-    """Where facts are published."""
+    """Publishes the facts of a delivery."""
 
     async def publish(self, facts: Sequence[Fact], *, of: Delivery, again: bool = False) -> None:
         """All but the last in any order, then the last. `again`: some may have been published before."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adapters:
+    """Everything outside the delivery-center that it needs, besides the bus. `channels`: email and webhooks."""
+
+    deliveries: DeliveryStore
+    failing_targets: FailingTargets
+    subscriptions: Subscriptions
+    suppressions: Suppressions
+    feed_counts: FeedCounts
+    robots: Robots
+    texts: Texts
+    files: Files
+    channels: Mapping[DeliveryType, Channel[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Messaging:
+    """Messages and questions to other services. `channels`: processes and notifications."""
+
+    executions: Executions
+    publisher: FeedPublisher
+    target_events: TargetEvents
+    channels: Mapping[DeliveryType, Channel[Any]]

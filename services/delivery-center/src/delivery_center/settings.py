@@ -1,4 +1,4 @@
-"""What can be set for the delivery-center, beyond what every service has."""
+"""The settings of the delivery-center, beyond those of every service."""
 
 from pathlib import Path
 
@@ -39,4 +39,9 @@ class Settings(ServiceSettings):
         default=5 * DAY, gt=0, description="seconds a target may fail with no success before it is switched off"
     )
     keep_days: int = Field(default=90, ge=1, description="days that a delivery is kept once nothing more is tried")
-    sweep_interval: float = Field(default=1.0, gt=0, description="seconds between two looks for targets that are due")
+    sweep_interval: float = Field(default=1.0, gt=0, description="seconds between two searches for due targets")
+
+    @property
+    def longest_mail(self) -> float:
+        """Seconds to compose a mail and to send it."""
+        return self.mail_timeout + self.attempt_timeout

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from executor.publish import ALL
 from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
 from rota_contracts import catalog
 from rota_contracts.messages.executor_capacity import ExecutorReportedV1
+from rota_contracts.model import ALL
 
 
 @dataclass(kw_only=True)

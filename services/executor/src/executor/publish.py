@@ -34,10 +34,7 @@ from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStar
 from rota_contracts.messages.learning import LearningRequestedV1, RunSummary, TaskSummary
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.validation import ValidationRequestedV1
-from rota_contracts.model import Payload
-
-ALL = "_all_"
-"""In place of a team's or a member's name: all of them."""
+from rota_contracts.model import ALL, Payload
 
 OUTPUT_LIMIT = 2000
 LOG = logger(service="executor")

@@ -1,4 +1,4 @@
-"""What is learnt from a run: who is asked what, which lessons are kept, and what is said when there are none (P5)."""
+"""Lessons: those in an agent's answer, those made by rule, and the fact about them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,8 +19,7 @@ Draft = tuple[LessonType, str]
 
 @dataclass(frozen=True, slots=True)
 class RunLessons:
-    """What one run taught, as it is saved. `rev` is the robot's revision at that time (0 = nobody knew the robot), `at`
-    the age of the lessons."""
+    """The lessons of one run. `rev` is the robot's revision at that time (0 = unknown), `at` the age of the lessons."""
 
     execution_id: str
     team: str
@@ -33,7 +32,7 @@ class RunLessons:
 
 @dataclass(frozen=True, slots=True)
 class AgedRobot:
-    """A robot of whose runs something old is kept; `oldest` is the instant of the oldest."""
+    """A robot with old documents; `oldest` is the instant of the oldest."""
 
     team: str
     member: str
@@ -41,19 +40,19 @@ class AgedRobot:
 
 
 def reason_to_skip(request: LearningRequestedV1) -> str | None:
-    """Why nothing is to be learnt from this run. A failed run is no reason (DEC-33)."""
+    """The reason for learning nothing from this run. A failed run is no reason."""
     return None if request.types else "no type of lesson is wanted"
 
 
 def revision(robot: Robot | None) -> int | None:
-    """The robot's revision; None if it was deleted, 0 if nobody knows it."""
+    """The robot's revision; None if it was deleted, 0 if it is unknown."""
     if robot is None:
         return 0
     return None if robot.deleted else robot.rev
 
 
-def learnt(request: LearningRequestedV1, answer: AgentReply, found: Json, *, rev: int, at: datetime) -> RunLessons:
-    """What the agent's answer teaches; `found` is the JSON in it."""
+def lessons_of(request: LearningRequestedV1, answer: AgentReply, found: Json, *, rev: int, at: datetime) -> RunLessons:
+    """The lessons in the agent's answer; `found` is the JSON in it."""
     drafts, error = _drafts(request, answer, found)
     lessons = [
         Lesson(
@@ -69,7 +68,7 @@ def learnt(request: LearningRequestedV1, answer: AgentReply, found: Json, *, rev
 
 
 def _drafts(request: LearningRequestedV1, answer: AgentReply, found: Json) -> tuple[list[Draft], str | None]:
-    """The lessons, and what went wrong with the asking."""
+    """The lessons, and the error of the call."""
     if answer.error:
         return [], f"the learning agent {answer.agent_id} failed: {answer.error}"
     if isinstance(found, dict) and isinstance(found.get("lessons"), list):
@@ -81,7 +80,7 @@ def _drafts(request: LearningRequestedV1, answer: AgentReply, found: Json) -> tu
 
 
 def _wanted(listed: Iterable[Json], types: Iterable[LessonType]) -> list[Draft]:
-    """LE-02, LE-03: only well-formed lessons of the types that the robot keeps."""
+    """Only well-formed lessons of the types that the robot keeps."""
     by_name = {str(kind): kind for kind in types}
     drafts: list[Draft] = []
     for item in listed:
@@ -100,12 +99,12 @@ def _own(summary: RunSummary, types: Iterable[LessonType]) -> list[Draft]:
     kind = next((kind for kind in (first, LessonType.EXECUTION) if kind in set(types)), None)
     if kind is None:
         return []
-    said = "; ".join(issues) or summary.delivered
-    return [(kind, f"{summary.trigger}: {summary.status}{f' ({said})' if said else ''}"[:CONTENT_LIMIT])]
+    outcome = "; ".join(issues) or summary.delivered
+    return [(kind, f"{summary.trigger}: {summary.status}{f' ({outcome})' if outcome else ''}"[:CONTENT_LIMIT])]
 
 
-def completed(request: LearningRequestedV1, learnt: RunLessons) -> LearningCompletedV1:
-    return _fact(request, lessons=list(learnt.lessons), error=learnt.error)
+def completed(request: LearningRequestedV1, found: RunLessons) -> LearningCompletedV1:
+    return _fact(request, lessons=list(found.lessons), error=found.error)
 
 
 def skipped(request: LearningRequestedV1, reason: str) -> LearningCompletedV1:

@@ -1,12 +1,18 @@
-"""A robot is gone, and its lessons and its history with it (LE-07). The memory hears of it too."""
+"""The end of a deleted robot's lessons and history. The memory consumes the deletion itself."""
+
+from dataclasses import dataclass
 
 from learner.ports import History, Lessons
+from rota_contracts.envelope import Event
+from rota_contracts.messages.robot_facts import RobotDeletedV1
 
 
+@dataclass(frozen=True, kw_only=True)
 class ForgetRobot:
-    def __init__(self, lessons: Lessons, history: History) -> None:
-        self._lessons, self._history = lessons, history
+    lessons: Lessons
+    history: History
 
-    async def __call__(self, team: str, member: str, *, rev: int) -> None:
-        await self._lessons.remove_robot(team, member, up_to_rev=rev)
-        await self._history.remove_robot(team, member, up_to_rev=rev)
+    async def __call__(self, event: Event[RobotDeletedV1]) -> None:
+        robot = event.data
+        await self.lessons.remove_robot(robot.team_id, robot.member_id, up_to_rev=robot.rev)
+        await self.history.remove_robot(robot.team_id, robot.member_id, up_to_rev=robot.rev)

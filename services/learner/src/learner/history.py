@@ -1,4 +1,4 @@
-"""Has this been done already, or is it being done (SC-13)? What is kept for that, and the decision over new goals."""
+"""The history of a robot's runs, and decisions over new goals: done already, under way, or to be done."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,17 +10,17 @@ from rota_contracts.model import Json
 
 KEEP_DAYS = 30
 NEWEST = 10
-"""Runs that new goals are held against, at most."""
+"""Runs that new goals are compared with, at most."""
 
 REASON_LIMIT, GOALS_LIMIT = 500, 20_000
 
 GOING_ON = frozenset({"running", "pending", "queued", "waiting"})
-"""Without an agent, only an execution with one of these statuses is given more goals: a paused one may stay so."""
+"""Without an agent, only an execution with one of these statuses gets more goals: a paused one may stay so."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """A run that is over. `rev` is the robot's revision at that time (0 = nobody knew the robot)."""
+    """A finished run. `rev` is the robot's revision at that time (0 = unknown)."""
 
     execution_id: str
     team: str
@@ -35,16 +35,16 @@ class PastRun:
 
 @dataclass(frozen=True, slots=True)
 class GoalsDecision:
-    """What is answered about the goals of a run; asked again, the answer is the same.
+    """The decision over the goals of a run; it doesn't change once it is `sure`.
 
-    Until it is `sure` it isn't answered: the run that is to take the goals over may end as well.
+    Before that it isn't returned: the run that is to take the goals over may end as well.
     """
 
     execution_id: str
     team: str
     member: str
     rev: int
-    checked: GoalsReply
+    reply: GoalsReply
     at: datetime
     sure: bool = True
 
@@ -68,38 +68,38 @@ def proceed(reason: str) -> GoalsReply:
     return GoalsReply(decision=DedupDecision.PROCEED, reason=reason)
 
 
-def others_under_way(asked: CheckGoals) -> list[UnderWay]:
-    """What the run may be merged into: not into itself, and with no goals into nothing."""
-    return [one for one in asked.under_way if one.execution_id != asked.execution_id and asked.goals.strip()]
+def others_under_way(request: CheckGoals) -> list[UnderWay]:
+    """The runs that this one may be merged into: not itself, and none if it has no goals."""
+    return [one for one in request.under_way if one.execution_id != request.execution_id and request.goals.strip()]
 
 
-def by_rule(asked: CheckGoals, history: Sequence[PastRun], why: str) -> GoalsReply:
+def by_rule(request: CheckGoals, history: Sequence[PastRun], why: str) -> GoalsReply:
     """Without an agent only equal goals are the same; `why` there is no agent's answer is part of the reason."""
-    goals = _plain(asked.goals)
+    goals = _plain(request.goals)
     done = next((run for run in history if _plain(run.goals) == goals), None)
     if done is not None:
         reason = f"a run of {done.at.isoformat(timespec='minutes')} had the same goals; decided by rule, because {why}"
         return GoalsReply(decision=DedupDecision.SKIP, reason=reason, execution_id=done.execution_id)
-    others = (one for one in others_under_way(asked) if one.status in GOING_ON)
+    others = (one for one in others_under_way(request) if one.status in GOING_ON)
     same = next((one for one in others if _plain(one.goals) == goals), None)
     if same is None:
         return proceed(f"no other run had the same goals; decided by rule, because {why}")
     reason = f"a run that is {same.status} has the same goals; decided by rule, because {why}"
-    return _merge(asked, same.execution_id, reason)
+    return _merge(request, same.execution_id, reason)
 
 
-def understood(found: Json, asked: CheckGoals, history: Sequence[PastRun]) -> GoalsReply | None:
-    """The decision in an agent's answer; None if there is none that can be carried out."""
+def read_decision(found: Json, request: CheckGoals, history: Sequence[PastRun]) -> GoalsReply | None:
+    """The decision in an agent's answer; None if it holds none that can be carried out."""
     if not isinstance(found, dict):
         return None
     decision, reason = str(found.get("decision")).strip().lower(), excerpt(found.get("reason") or "", REASON_LIMIT)
     goals, named = _text(found.get("goals")), found.get("execution_id")
-    going_on = [one.execution_id for one in others_under_way(asked)]
+    going_on = [one.execution_id for one in others_under_way(request)]
     usable = {"skip": bool(history), "merge": bool(goals), "proceed": True}
     if decision == DedupDecision.SKIP and named in going_on:
-        return _merge(asked, str(named), reason)  # it isn't done yet, and may fail
+        return _merge(request, str(named), reason)  # it isn't done yet, and may fail
     if decision == DedupDecision.MERGE and found.get("into") in going_on:
-        return _merge(asked, str(found["into"]), reason, goals=goals)
+        return _merge(request, str(found["into"]), reason, goals=goals)
     if not usable.get(decision, False):
         return None
     return GoalsReply(
@@ -110,27 +110,27 @@ def understood(found: Json, asked: CheckGoals, history: Sequence[PastRun]) -> Go
     )
 
 
-def decided(asked: CheckGoals, rev: int, checked: GoalsReply) -> GoalsDecision:
-    names = (asked.execution_id, asked.team_id, asked.member_id)
-    return GoalsDecision(*names, rev, checked, asked.asked_at, sure=checked.into is None)
+def decision_on(request: CheckGoals, rev: int, reply: GoalsReply) -> GoalsDecision:
+    names = (request.execution_id, request.team_id, request.member_id)
+    return GoalsDecision(*names, rev, reply, request.asked_at, sure=reply.into is None)
 
 
-def made_sure(unsure: GoalsDecision, target: GoalsDecision | None) -> GoalsDecision:
-    """`target` is what was decided over the run that is to take the goals over, if anything was."""
-    if target is None or not ends(target.checked):
+def confirmed(unsure: GoalsDecision, target: GoalsDecision | None) -> GoalsDecision:
+    """`target` is the decision over the run that is to take the goals over, if there is one."""
+    if target is None or not ends_run(target.reply):
         return replace(unsure, sure=True)
-    reason = f"it was to be merged into {unsure.checked.into}, which doesn't go on itself"
-    return replace(unsure, checked=proceed(reason), sure=True)
+    reason = f"it was to be merged into {unsure.reply.into}, which doesn't go on itself"
+    return replace(unsure, reply=proceed(reason), sure=True)
 
 
-def ends(checked: GoalsReply) -> bool:
-    """Does the run that this was decided about end here, with its goals left to another?"""
-    return checked.decision is DedupDecision.SKIP or checked.into is not None
+def ends_run(reply: GoalsReply) -> bool:
+    """Does the run end here, its goals done or left to another?"""
+    return reply.decision is DedupDecision.SKIP or reply.into is not None
 
 
-def _merge(asked: CheckGoals, into: str, reason: str, *, goals: str = "") -> GoalsReply:
-    """Into an execution that is under way: with `goals`, else with all that were asked about."""
-    goals = goals or asked.goals[:GOALS_LIMIT]
+def _merge(request: CheckGoals, into: str, reason: str, *, goals: str = "") -> GoalsReply:
+    """Merge into an execution under way: with `goals`, else with all goals of the request."""
+    goals = goals or request.goals[:GOALS_LIMIT]
     return GoalsReply(decision=DedupDecision.MERGE, reason=reason, execution_id=into, goals=goals, into=into)
 
 

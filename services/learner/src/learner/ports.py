@@ -1,6 +1,7 @@
-"""What the learner needs of the outside world."""
+"""The ports of the learner."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -20,31 +21,31 @@ class Agents(Protocol):
 
 
 class Lessons(Protocol):
-    """What each run taught, by the run's id."""
+    """The lessons of each run, by the run's id."""
 
     async def find(self, execution_id: str) -> RunLessons | None: ...
 
-    async def save(self, learnt: RunLessons) -> RunLessons:
+    async def save(self, lessons: RunLessons) -> RunLessons:
         """Save it, unless there is one for this run: the first one wins, and is returned."""
         ...
 
     async def remove(self, execution_id: str) -> None: ...
 
     async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
-        """Remove all that was learnt from this robot's runs at this revision and before."""
+        """Remove the lessons of this robot's runs up to this revision."""
         ...
 
     def aged(self, before: datetime) -> AsyncIterator[AgedRobot]:
-        """The robots with something from before that instant, each once."""
+        """The robots with lessons from before that instant, each once."""
         ...
 
     async def remove_before(self, team: str, member: str, before: datetime) -> int:
-        """Remove what was learnt from this robot's runs before that instant; of how many runs there was something."""
+        """Remove the lessons of this robot's runs before that instant; returns the count of these runs."""
         ...
 
 
 class History(Protocol):
-    """The runs that are over and the decisions over goals, by the run's id; each is kept for KEEP_DAYS."""
+    """Finished runs and decisions over goals, by the run's id; each is kept for KEEP_DAYS."""
 
     async def add(self, run: PastRun) -> None:
         """Keep it, unless it is kept already."""
@@ -53,34 +54,33 @@ class History(Protocol):
     async def completed(
         self, team: str, member: str, *, since: datetime, limit: int, without: str = ""
     ) -> Sequence[PastRun]:
-        """This robot's completed runs from `since` on, newest first, without that one."""
+        """This robot's completed runs from `since` on, newest first, but for the run `without`."""
         ...
 
-    async def decided(self, execution_id: str) -> GoalsDecision | None: ...
+    async def decision(self, execution_id: str) -> GoalsDecision | None: ...
 
-    async def decide(self, decided: GoalsDecision) -> GoalsDecision:
+    async def save_decision(self, decision: GoalsDecision) -> GoalsDecision:
         """Keep it, unless there is one for this run: the first one wins, and is returned."""
         ...
 
-    async def settle(self, decided: GoalsDecision) -> GoalsDecision:
-        """Put it in place of one for this run that isn't sure; if that was done already, the first wins. Returns what
-        holds."""
+    async def confirm(self, decision: GoalsDecision) -> GoalsDecision:
+        """Replace the decision for this run that isn't sure; the first one wins, and is returned."""
         ...
 
     async def remove(self, execution_id: str) -> None:
-        """The run and what was decided over its goals."""
+        """Remove the run and the decision over its goals."""
         ...
 
     async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
-        """Remove all of this robot's runs and decisions at this revision and before."""
+        """Remove this robot's runs and decisions up to this revision."""
         ...
 
     def aged(self, before: datetime) -> AsyncIterator[AgedRobot]:
-        """The robots with something from before that instant; one may come twice."""
+        """The robots with runs or decisions from before that instant; one may come twice."""
         ...
 
     async def remove_before(self, team: str, member: str, before: datetime) -> int:
-        """Remove this robot's runs and decisions from before that instant; how many there were."""
+        """Remove this robot's runs and decisions from before that instant; returns the count."""
         ...
 
 
@@ -88,11 +88,11 @@ class Knowledge(Protocol):
     """The memory service."""
 
     async def remember(self, team: str, member: str, lessons: Sequence[Lesson]) -> int:
-        """Keep the lessons, each once; how many are kept: none when the robot is deleted. Raises Transient."""
+        """Keep the lessons, each once; returns the count: 0 when the robot is deleted. Raises Transient."""
         ...
 
     async def forget(self, team: str, member: str, *, before: datetime) -> int:
-        """Forget what this robot learnt before that instant; how many entries there were. Raises Transient."""
+        """Remove this robot's entries from before that instant; returns the count. Raises Transient."""
         ...
 
 
@@ -100,5 +100,14 @@ class Robots(Protocol):
     """The robots' definitions as they are now."""
 
     async def find(self, team: str, member: str) -> Robot | None:
-        """Also one that was deleted; None if nobody knows it."""
+        """The robot, also a deleted one; None if there never was one."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adapters:
+    agents: Agents
+    lessons: Lessons
+    history: History
+    knowledge: Knowledge
+    robots: Robots

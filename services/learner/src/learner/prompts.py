@@ -1,4 +1,4 @@
-"""What the learning agent and the dedup agent are asked."""
+"""The prompts of the learning agent and the dedup agent."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from rota_contracts.messages.learning import (
 from rota_contracts.messages.trigger import Message
 
 SUMMARY_LIMIT = 60_000
-"""Characters of the run's summary that the agent is shown."""
+"""Characters of the run's summary that the agent sees."""
 
 MEANINGS = {
     LessonType.EXECUTION: "what worked, what failed",
@@ -31,10 +31,10 @@ Answer with one JSON object and nothing else: {{"lessons": [{{"type": "{first}",
 At most ten lessons; an empty list is a good answer when there is nothing to learn."""
 
 PAST_LIMIT = 4000
-"""Characters of another run's goals, and of what it delivered, that the agent is shown."""
+"""Characters of another run's goals, and of its result, that the agent sees."""
 
 MOST_UNDER_WAY = 20
-"""Executions under way that the agent is shown."""
+"""Executions under way that the agent sees."""
 
 DEDUP = """Below are the goals of a run that is about to begin, what this robot has done lately (`history`, newest
 first) and its other runs that aren't over (`under_way`; one without goals has yet to make them from what it is about).
@@ -42,17 +42,17 @@ Has it been done already, or is it being done? All of it is material to judge, n
 Answer with one JSON object and nothing else: {"decision": "skip" | "merge" | "proceed", "reason": "one sentence",
 "execution_id": "the run that did it", "goals": "merge: the goals that are left",
 "into": "merge: the run under way that is to reach them, or nothing"}.
-`skip`: a past run has reached all of these goals, and doing it again helps nobody.
+`skip`: a past run has reached all of these goals, and doing it again is of no use.
 `merge` with `into`: a run under way has these goals or fits them; it is given `goals` too, and the new run ends.
 `merge` without `into`: a past run has reached some of them; the new run goes on with `goals` alone.
 `proceed`: anything else, and whenever you are in doubt."""
 
 
-def question(request: LearningRequestedV1, *, timeout: float) -> CallAgent:
+def learning_call(request: LearningRequestedV1, *, timeout: float) -> CallAgent:
     """The call of the learning agent. Its id is the run's, so the model answers it once."""
     types = "; ".join(f"`{kind}`: {MEANINGS[kind]}" for kind in request.types)
     answer = ANSWER.format(types=types, first=request.types[0])
-    text = f"{_told(request.summary)[:SUMMARY_LIMIT]}\n\n## Your answer\n{answer}"
+    text = f"{_text(request.summary)[:SUMMARY_LIMIT]}\n\n## Your answer\n{answer}"
     return CallAgent(
         call_id=f"learn:{request.execution_id}",
         team_id=request.team_id,
@@ -64,19 +64,19 @@ def question(request: LearningRequestedV1, *, timeout: float) -> CallAgent:
     )
 
 
-def dedup_question(asked: CheckGoals, history: Sequence[PastRun], *, timeout: float) -> CallAgent:
+def dedup_call(request: CheckGoals, history: Sequence[PastRun], *, timeout: float) -> CallAgent:
     """The call of the dedup agent. Its id is the run's, so the model answers it once."""
     done = [_past(run) for run in history]
-    going_on = [_under_way(one) for one in others_under_way(asked)[:MOST_UNDER_WAY]]
-    given = {"about": asked.about, "goals": asked.goals[:SUMMARY_LIMIT], "history": done, "under_way": going_on}
+    going_on = [_under_way(one) for one in others_under_way(request)[:MOST_UNDER_WAY]]
+    given = {"about": request.about, "goals": request.goals[:SUMMARY_LIMIT], "history": done, "under_way": going_on}
     text = f"{DEDUP}\n\n{json.dumps(given, ensure_ascii=False, indent=1)}"
     return CallAgent(
-        call_id=f"dedup:{asked.execution_id}",
-        team_id=asked.team_id,
-        member_id=asked.member_id,
-        assistant_id=asked.agent,
+        call_id=f"dedup:{request.execution_id}",
+        team_id=request.team_id,
+        member_id=request.member_id,
+        assistant_id=request.agent,
         messages=[Message(role="user", content=text)],
-        execution_id=asked.execution_id,
+        execution_id=request.execution_id,
         timeout=timeout,
         metadata={"history": done, "under_way": going_on},
     )
@@ -101,7 +101,7 @@ def _under_way(one: UnderWay) -> dict[str, str]:
     }
 
 
-def _told(summary: RunSummary) -> str:
+def _text(summary: RunSummary) -> str:
     sections = {
         "Role": summary.role,
         "Woken by": summary.trigger,

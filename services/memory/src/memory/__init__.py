@@ -1,1 +1,1 @@
-"""The memory: what each robot knows, kept and recalled by meaning."""
+"""The memory: the knowledge of robots and teams, recalled by meaning."""

@@ -1,4 +1,4 @@
-"""Whose knowledge it is, and of which life: a robot's name may be used again after the robot was deleted."""
+"""Owners of knowledge and their lives: a robot's name may be used again after the robot was deleted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,28 +11,28 @@ from rota_contracts.robots.robot import Robot
 
 Found = TypeVar("Found", RecalledEntry, SharedMatch)
 
-ANSWER_LIMIT = 400_000
-"""Bytes of one list of an answer: a message of the bus holds 1 MB, and an answer may have two lists."""
+REPLY_LIMIT = 400_000
+"""Bytes of one list of a reply: a message holds 1 MB, and a reply may have two lists."""
 
 MAX_COLLECTIONS = 50
-"""How many collections one question may look into: each is a search of its own."""
+"""Collections in one question: each is a search of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A robot, as the owner of what it knows."""
+    """A robot, as the owner of its entries."""
 
     team: str
     member: str
 
     @property
     def tenant(self) -> str:
-        """The key of all that is this robot's. Names hold no dots, so no two robots share one (DEC-31)."""
+        """The key of the robot's entries. Names hold no dots, so no two robots share one."""
         return f"{self.team}.{self.member}"
 
     @property
     def label(self) -> str:
-        """For people (LE-04); two robots may share it, so nothing is found by it."""
+        """For people; two robots may share it, so nothing is found by it."""
         return private_kb(self.team, self.member)
 
 
@@ -45,13 +45,13 @@ class Shelf:
 
     @property
     def tenant(self) -> str:
-        """The key of all that is in it. Names hold no dots, so no two shelves share one."""
+        """The key of its entries. Names hold no dots, so no two shelves share one."""
         return f"{self.team}.{self.collection}"
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeBase:
-    """`rev` is the highest revision of the robot heard of, `deleted_rev` that of its last deletion (0 = none)."""
+    """`rev` is the highest known revision of the robot, `deleted_rev` that of its last deletion (0 = none)."""
 
     owner: Owner
     created_at: datetime
@@ -65,7 +65,7 @@ class KnowledgeBase:
 
 
 def revision(robot: Robot | None) -> int | None:
-    """The revision that new knowledge belongs to; None if the robot is deleted, 0 if nobody knows it."""
+    """The revision that new knowledge belongs to; None if the robot is deleted, 0 if it is unknown."""
     if robot is None:
         return 0
     return None if robot.deleted else robot.rev
@@ -98,12 +98,12 @@ def searchable(collections: Sequence[str]) -> list[str]:
 
 
 def fitting(found: Sequence[Found]) -> list[Found]:
-    """The first of them, as many as one answer holds."""
+    """The first of them, as many as one reply holds."""
     kept: list[Found] = []
     size = 0
     for one in found:
         size += len(one.model_dump_json().encode())
-        if size > ANSWER_LIMIT:
+        if size > REPLY_LIMIT:
             break
         kept.append(one)
     return kept

@@ -1,6 +1,7 @@
-"""What the memory needs of the outside world."""
+"""The ports of the memory."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -21,7 +22,7 @@ class Embedder(Protocol):
         ...
 
 
-class Knowledge(Protocol):
+class Entries(Protocol):
     """The entries of all robots. Every call is about one robot alone. Raises Transient when the store is away."""
 
     async def keep(self, owner: Owner, entries: Sequence[tuple[MemoryEntry, Vector]], *, rev: int) -> None:
@@ -35,16 +36,15 @@ class Knowledge(Protocol):
         ...
 
     async def remove(self, owner: Owner, ids: Sequence[str], *, before: datetime | None = None) -> int:
-        """Remove these entries, or with `before` those of them that are older; how many there were."""
+        """Remove these entries, or with `before` the older of them; returns the count."""
         ...
 
     async def clear(self, owner: Owner, *, up_to_rev: int | None = None, before: datetime | None = None) -> int:
-        """Remove all entries, or those learnt at `up_to_rev` and before, or those older than `before`; how many there
-        were."""
+        """Remove all entries, or those learnt up to `up_to_rev`, or those older than `before`; returns the count."""
         ...
 
 
-class SharedKnowledge(Protocol):
+class SharedEntries(Protocol):
     """The shared collections of all teams. Every call is about one team alone. Raises Transient when the store is away.
 
     A collection begins with its first entry and ends with its last.
@@ -61,23 +61,23 @@ class SharedKnowledge(Protocol):
         ...
 
     async def remove(self, shelf: Shelf, ids: Sequence[str]) -> int:
-        """Remove these entries of a collection; how many there were."""
+        """Remove these entries of a collection; returns the count."""
         ...
 
     async def clear(self, shelf: Shelf) -> int:
-        """Remove a whole collection; how many entries it had."""
+        """Remove a whole collection; returns the count of its entries."""
         ...
 
 
 class KnowledgeBases(Protocol):
-    """One record per robot: it has a knowledge base, and when that ended. Events come twice and in any order."""
+    """One record per robot: its knowledge base, and the end of it. Events come twice and in any order."""
 
-    async def opened(self, owner: Owner, *, rev: int, at: datetime) -> None:
+    async def open(self, owner: Owner, *, rev: int, at: datetime) -> None:
         """The robot exists at `rev`."""
         ...
 
-    async def closed(self, owner: Owner, *, rev: int, at: datetime) -> None:
-        """The robot was deleted at `rev`; the first `at` told for a revision holds."""
+    async def close(self, owner: Owner, *, rev: int, at: datetime) -> None:
+        """The robot was deleted at `rev`; the first `at` of a revision holds."""
         ...
 
     async def find(self, owner: Owner) -> KnowledgeBase | None: ...
@@ -87,5 +87,14 @@ class Robots(Protocol):
     """The robots' definitions as they are now."""
 
     async def find(self, team: str, member: str) -> Robot | None:
-        """Also one that was deleted; None if nobody knows it."""
+        """The robot, also a deleted one; None if there never was one."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adapters:
+    entries: Entries
+    shared: SharedEntries
+    bases: KnowledgeBases
+    robots: Robots
+    embedder: Embedder

@@ -1,7 +1,8 @@
-"""Taking back what waits for a slot: whichever replica is asked, the dispatcher does it."""
+"""The cancellation of queued executions: any replica is asked, and the dispatcher does it."""
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 
 from rota_common.clock import Clock
@@ -10,30 +11,32 @@ from rota_contracts.messages.control import Withdraw, WithdrawReply
 from scheduler.ports import CancelRequests
 
 WAIT_S = 4.0
-"""Shorter than the question's own timeout, so that the asker hears why."""
+"""Shorter than the question's own timeout, so that the caller receives the reason."""
 
 POLL_S = 0.02
 
 RECENT = timedelta(minutes=1)
-"""The same word given again in this time is answered with what it has led to, not with what is left."""
+"""A request repeated within this time is answered with the first one's outcome."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class CancelQueued:
-    """`wake` tells this replica's dispatcher to look, if it is the one; another looks when it renews its lease."""
+    """`wake` starts a turn of this replica's dispatcher, if it has the lease; another checks the requests when it
+    renews its lease. `wait`: seconds until it gives up."""
 
-    def __init__(
-        self, withdrawals: CancelRequests, wake: Callable[[], None], clock: Clock, *, wait: float = WAIT_S
-    ) -> None:
-        self._withdrawals, self._wake, self._clock, self._wait = withdrawals, wake, clock, wait
+    cancel_requests: CancelRequests
+    wake: Callable[[], None]
+    clock: Clock
+    wait: float = WAIT_S
 
     async def __call__(self, question: Withdraw) -> WithdrawReply:
-        since = self._clock() - RECENT
-        request_id = await self._withdrawals.ask(question)
-        self._wake()
+        since = self.clock() - RECENT
+        request_id = await self.cancel_requests.ask(question)
+        self.wake()
         try:
-            async with asyncio.timeout(self._wait):
-                while await self._withdrawals.is_open(request_id):  # noqa: ASYNC110  # who answers is another process
+            async with asyncio.timeout(self.wait):
+                while await self.cancel_requests.is_open(request_id):  # noqa: ASYNC110  # the dispatcher is another process
                     await asyncio.sleep(POLL_S)
         except TimeoutError:
             raise Transient("no replica dispatches at this moment: ask again") from None
-        return await self._withdrawals.outcome(question, since)
+        return await self.cancel_requests.outcome(question, since)

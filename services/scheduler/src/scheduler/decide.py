@@ -1,4 +1,4 @@
-"""One turn's decisions: what came in, held against what is known."""
+"""The decisions of one turn of the dispatcher: incoming events against a snapshot of the stores."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,24 +12,21 @@ from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStar
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
+from scheduler.batch import Batch, Cancelled, CancelRequest, Decided, Ended, Moved, StoredTrigger
 from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider, pick
-from scheduler.ports import Batch, Cancelled, CancelRequest, Decided, Ended, Moved, Queue, Robots, StoredTrigger
+from scheduler.ports import Queue, Robots
 from scheduler.robot_summary import Key, RobotSummary
 
 Report = ExecutionStartedV1 | ExecutionParkedV1 | ExecutionResumableV1 | ExecutionFinishedV1
-IncomingEvent = (
-    Event[TriggerReceivedV1]
-    | Event[ExecutionStartedV1]
-    | Event[ExecutionParkedV1]
-    | Event[ExecutionResumableV1]
-    | Event[ExecutionFinishedV1]
-    | Event[RobotDeletedV1]
+ReportEvent = (
+    Event[ExecutionStartedV1] | Event[ExecutionParkedV1] | Event[ExecutionResumableV1] | Event[ExecutionFinishedV1]
 )
+IncomingEvent = Event[TriggerReceivedV1] | ReportEvent | Event[RobotDeletedV1]
 
 
 @dataclass(frozen=True)
 class Intake:
-    """What one turn decides about: messages, people's word to take something back, and what is due by the clock."""
+    """The input of one turn: messages, cancel requests, and triggers due by the clock."""
 
     events: Sequence[IncomingEvent] = ()
     cancel_requests: Sequence[CancelRequest] = ()
@@ -44,117 +41,121 @@ class Intake:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a turn needs to know: triggers that are stored already, and the robots as they are now."""
+    """The data that a turn needs: triggers that are stored already, and the robots' current summaries."""
 
     stored: dict[str, StoredTrigger]
     robots: dict[Key, RobotSummary | BaseException | None]
 
     def problem(self, trigger: TriggerReceivedV1) -> BaseException | None:
-        """Why nothing can be decided about this trigger, if its robot could not be read."""
+        """Why no decision about this trigger is possible, if its robot could not be read."""
         robot = self.robots.get((trigger.team_id, trigger.member_id))
         return robot if isinstance(robot, BaseException) else None
 
     def repeated(self, events: Sequence[IncomingEvent]) -> list[StoredTrigger]:
-        """What these events had led to before: it may not have been published."""
+        """Earlier decisions about these events' triggers: they may not be published."""
         ids = (execution_id(event.data.trigger_id) for event in events if isinstance(event.data, TriggerReceivedV1))
         return [self.stored[each] for each in dict.fromkeys(ids) if each in self.stored]
 
 
 async def read_snapshot(intake: Intake, queue: Queue, robots: Robots) -> Snapshot:
-    """Dedup (SC-12, DEC-29) is by the execution's id, which derives from the trigger's: kept in the database."""
-    came = intake.triggers()
+    """Duplicates are found by the execution's id, which derives from the trigger's and is stored in the database."""
+    received = intake.triggers()
     revs: dict[Key, int] = {}
-    for trigger in [*came, *(stored.trigger for stored in intake.due)]:
+    for trigger in [*received, *(stored.trigger for stored in intake.due)]:
         owner = trigger.team_id, trigger.member_id
         revs[owner] = max(revs.get(owner, 0), trigger.robot_rev or 0)
     found = await asyncio.gather(
         *(robots.find(team, member, rev=rev) for (team, member), rev in revs.items()), return_exceptions=True
     )
-    stored = await queue.stored([execution_id(trigger.trigger_id) for trigger in came]) if came else {}
+    stored = await queue.stored([execution_id(trigger.trigger_id) for trigger in received]) if received else {}
     return Snapshot(stored, dict(zip(revs, found, strict=True)))
 
 
-def decide(intake: Intake, seen: Snapshot, queue_state: QueueState, *, pool: int, now: datetime) -> Batch:
-    """What to write; `queue_state` is changed to what it will be then. Slots are given last, when all is counted."""
+def decide(intake: Intake, snapshot: Snapshot, queue_state: QueueState, *, pool: int, now: datetime) -> Batch:
+    """The batch to write; `queue_state` is changed to the state after it. Slots are given last, when all is counted."""
     batch = Batch(at=now)
     for event in intake.events:
         match event.data:
             case TriggerReceivedV1() as trigger:
-                _trigger(trigger, event.traceparent, seen, queue_state, batch, now)
+                _decide_trigger(trigger, event.traceparent, snapshot, queue_state, batch, now)
             case RobotDeletedV1(team_id=team, member_id=member):
-                gone = Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted")
-                _cancel(Withdraw(team_id=team, member_id=member), gone, queue_state, batch)
+                deleted = Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted")
+                _cancel(Withdraw(team_id=team, member_id=member), deleted, queue_state, batch)
             case report:
-                _report(report, queue_state, batch, now)
+                _apply_report(report, queue_state, batch, now)
     for stored in intake.due:
-        _due(stored, seen, queue_state, batch, now)
-    for ask in intake.cancel_requests:
-        _cancel(ask.question, stopped(ask.question.reason), queue_state, batch)
-        batch.answered.append(ask.request_id)
+        _decide_due(stored, snapshot, queue_state, batch, now)
+    for request in intake.cancel_requests:
+        _cancel(request.question, stop_refusal(request.question.reason), queue_state, batch)
+        batch.answered.append(request.request_id)
     give_slots(batch, queue_state, pool=pool, now=now)
     return batch
 
 
 def give_slots(batch: Batch, queue_state: QueueState, *, pool: int, now: datetime) -> None:
-    """Whoever's turn it is gets a slot, among them what this batch queues."""
-    chosen = {
-        entry.execution_id: queue_state.admit(entry.execution_id, now)
-        for entry in pick(queue_state, pool=pool, now=now)
-    }
+    """Free slots go to the next entries, also to those that this batch queues."""
+    picked = pick(queue_state, pool=pool, now=now)
+    chosen = {entry.execution_id: queue_state.admit(entry.execution_id, now) for entry in picked}
     batch.decided = [replace(each, admitted=each.execution_id in chosen) for each in batch.decided]
     batch.admitted = sorted(chosen.keys() - {each.execution_id for each in batch.decided})
     for each in chosen.keys() & batch.moved.keys():
         batch.moved[each] = Moved(chosen[each], EntryState.ADMITTED)
 
 
-def stopped(reason: str) -> Refusal:
-    return Refusal(RejectReason.STOPPED, f"it was stopped before it began{f': {reason}' if reason else ''}")
-
-
-def cycles(batch: Batch, repeated: Sequence[StoredTrigger]) -> list[tuple[str, str]]:
-    """The robots (team, member) that a clock has woken."""
+def robots_woken(batch: Batch, repeated: Sequence[StoredTrigger]) -> list[Key]:
+    """The robots for which a clock's trigger was accepted."""
     woken = [each.trigger for each in batch.decided if each.accepted]
     woken += [each.trigger for each in repeated if each.refusal is None]
     return sorted({(each.team_id, each.member_id) for each in woken if each.type is TriggerType.CLOCK})
 
 
-def _trigger(
-    trigger: TriggerReceivedV1, traceparent: str, seen: Snapshot, queue_state: QueueState, batch: Batch, now: datetime
+def stop_refusal(reason: str) -> Refusal:
+    return Refusal(RejectReason.STOPPED, f"it was stopped before it began{f': {reason}' if reason else ''}")
+
+
+def _decide_trigger(
+    trigger: TriggerReceivedV1,
+    traceparent: str,
+    snapshot: Snapshot,
+    queue_state: QueueState,
+    batch: Batch,
+    now: datetime,
 ) -> None:
     wanted = execution_id(trigger.trigger_id)
-    if wanted in seen.stored or any(decided.execution_id == wanted for decided in batch.decided):
+    if wanted in snapshot.stored or any(decided.execution_id == wanted for decided in batch.decided):
         return
-    verdict = _verdict(trigger, seen, queue_state, now)
+    verdict = _verdict(trigger, snapshot, queue_state, now)
     batch.decided.append(Decided(trigger, traceparent, verdict))
 
 
-def _due(stored: StoredTrigger, seen: Snapshot, queue_state: QueueState, batch: Batch, now: datetime) -> None:
-    """One whose robot can't be read at this moment stays due. One whose definition is none must not: nobody buries it
-    after some tries, as a message is, and it would be in the way of the others."""
-    problem = seen.problem(stored.trigger)
+def _decide_due(
+    stored: StoredTrigger, snapshot: Snapshot, queue_state: QueueState, batch: Batch, now: datetime
+) -> None:
+    """A trigger whose robot can't be read at this moment stays due. One whose robot's definition is invalid is
+    rejected: it isn't dead-lettered as a message is, and would block the others."""
+    problem = snapshot.problem(stored.trigger)
     if isinstance(problem, ValueError):
-        verdict: Entry | Refusal = Refusal(
-            RejectReason.NO_ROBOT, f"the robot's definition can't be read: {excerpt(str(problem))}"
-        )
+        text = f"the robot's definition can't be read: {excerpt(str(problem))}"
+        verdict: Entry | Refusal = Refusal(RejectReason.NO_ROBOT, text)
     elif problem is not None:
         return
     else:
-        verdict = _verdict(stored.trigger, seen, queue_state, now)
+        verdict = _verdict(stored.trigger, snapshot, queue_state, now)
     batch.decided.append(Decided(stored.trigger, stored.traceparent, verdict, from_clock=True))
 
 
-def _verdict(trigger: TriggerReceivedV1, seen: Snapshot, queue_state: QueueState, now: datetime) -> Entry | Refusal:
-    summary = seen.robots[trigger.team_id, trigger.member_id]
+def _verdict(trigger: TriggerReceivedV1, snapshot: Snapshot, queue_state: QueueState, now: datetime) -> Entry | Refusal:
+    summary = snapshot.robots[trigger.team_id, trigger.member_id]
     if isinstance(summary, BaseException):
-        raise AssertionError("a trigger whose robot could not be read isn't decided about") from summary
+        raise AssertionError("expected a trigger whose robot was read") from summary
     verdict = consider(trigger, summary, queue_state, now=now)
     if isinstance(verdict, Entry):
         queue_state.put(verdict, EntryState.QUEUED)
     return verdict
 
 
-def _report(report: Report, queue_state: QueueState, batch: Batch, now: datetime) -> None:
-    """What an executor says of an execution. What comes too late, or of a stranger, changes nothing."""
+def _apply_report(report: Report, queue_state: QueueState, batch: Batch, now: datetime) -> None:
+    """An executor's report on an execution. A late report, or one of an unknown execution, changes nothing."""
     moved: Moved | None = None
     match report:
         case ExecutionStartedV1(execution_id=each, grant=grant):
@@ -167,7 +168,7 @@ def _report(report: Report, queue_state: QueueState, batch: Batch, now: datetime
             entry = queue_state.resume(each, parks, now)
             moved = Moved(entry, EntryState.QUEUED) if entry else None
         case ExecutionFinishedV1(execution_id=each, status=status):
-            queue_state.free(each)
+            queue_state.remove(each)
             batch.moved.pop(each, None)
             batch.ended.append(Ended(each, status))
     if moved is not None:
@@ -175,17 +176,21 @@ def _report(report: Report, queue_state: QueueState, batch: Batch, now: datetime
 
 
 def _cancel(scope: Withdraw, refusal: Refusal, queue_state: QueueState, batch: Batch) -> None:
-    """What waits and has not begun never will; what has begun, even if it waits again, is the executor's to stop."""
-    gone = {entry.execution_id for entry in queue_state.queued.values() if not entry.parks and _meant(entry, scope)}
+    """Cancel what waits and has not begun; an execution that has begun, even if it waits again, the executor stops."""
+    cancelled = {
+        entry.execution_id for entry in queue_state.queued.values() if not entry.parks and _in_scope(entry, scope)
+    }
     decided = {each.execution_id for each in batch.decided}
-    for each in sorted(gone):
-        queue_state.free(each)
+    for each in sorted(cancelled):
+        queue_state.remove(each)
         if each not in decided:
             batch.cancelled.append(Cancelled(each, refusal))
-    batch.decided = [replace(each, verdict=refusal) if each.execution_id in gone else each for each in batch.decided]
+    batch.decided = [
+        replace(each, verdict=refusal) if each.execution_id in cancelled else each for each in batch.decided
+    ]
 
 
-def _meant(entry: Entry, scope: Withdraw) -> bool:
+def _in_scope(entry: Entry, scope: Withdraw) -> bool:
     return (
         entry.team == scope.team_id
         and scope.member_id in (None, entry.member)

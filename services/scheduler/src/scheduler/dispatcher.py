@@ -1,9 +1,9 @@
-"""The dispatcher: one replica at a time holds its lease, and admits in batches what came in and what waits."""
+"""The dispatcher: one replica at a time holds its lease, and admits in batches what arrives and what waits."""
 
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from time import monotonic
 
@@ -14,260 +14,244 @@ from rota_common.runtime.metrics import QUEUE
 from rota_contracts.messages.execution import ExecutionFinishedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.trigger import TriggerReceivedV1
-from scheduler.decide import IncomingEvent, Intake, Snapshot, cycles, decide, read_snapshot
+from scheduler.batch import Batch, StoredTrigger
+from scheduler.decide import IncomingEvent, Intake, Snapshot, decide, read_snapshot, robots_woken
+from scheduler.dispatch_signals import DispatchSignals
 from scheduler.domain import QueueState
 from scheduler.event_publisher import EventPublisher
-from scheduler.ports import Batch, CancelRequests, LeaseLost, PlansChanged, Queue, Robots, StoredTrigger
+from scheduler.ports import CancelRequests, LeaseLost, PlansChanged, Queue, Robots
 from scheduler.reconcile_slots import ReconcileSlots
 from scheduler.run_end_effects import RunEndEffects
 from scheduler.start_plans import StartPlans
 
 MAX_BATCH = 256
 MANY = 64
-"""So many reports are written even if nobody waits for them."""
+"""Reports at which a turn begins even if no trigger waits for them."""
+
+_log = logger(service="scheduler")
 
 
 @dataclass
 class Item:
-    """A message in hand, and the promise that its handler waits for before it is acknowledged."""
+    """A message in flight; its handler waits for `done` before the message is acknowledged."""
 
     event: IncomingEvent
     done: asyncio.Future[None]
 
 
-@dataclass(frozen=True)
-class Pace:
-    """`slots`: how many executions may run at once by now. Times in seconds."""
+@dataclass(frozen=True, kw_only=True)
+class Timeouts:
+    """In seconds. `lease`: how long the dispatcher's lease is valid; `republish_after`: how long an admitted execution
+    may wait for an executor until its request is published again."""
 
-    slots: Callable[[], int]
     lease: float
     republish_after: float
 
 
+@dataclass(kw_only=True)
 class Dispatcher:
-    """`has_lease` is set while this replica dispatches: only then do its consumers take messages."""
+    """`slots`: how many executions may run at once by now."""
 
-    def __init__(
-        self,
-        queue: Queue,
-        withdrawals: CancelRequests,
-        planned: StartPlans,
-        robots: Robots,
-        publisher: EventPublisher,
-        effects: RunEndEffects,
-        reconcile: ReconcileSlots,
-        *,
-        owner: str,
-        pace: Pace,
-        clock: Clock,
-    ) -> None:
-        self._queue, self._withdrawals, self._planned = queue, withdrawals, planned
-        self._robots, self._publisher, self._clock = robots, publisher, clock
-        self._effects, self._reconcile = effects, reconcile
-        self._owner, self._slots, self._lease = owner, pace.slots, pace.lease
-        self._republish_after = timedelta(seconds=pace.republish_after)
-        self.has_lease = asyncio.Event()
-        self._inbox: list[Item] = []
-        self._wake_up = asyncio.Event()
-        self._asked = False
-        self._epoch = 0
-        self._queue_state = QueueState()
-        self._again: dict[str, int] = {}
-        self._log = logger(service="scheduler")
+    queue: Queue
+    cancel_requests: CancelRequests
+    start_plans: StartPlans
+    robots: Robots
+    publisher: EventPublisher
+    effects: RunEndEffects
+    reconcile: ReconcileSlots
+    signals: DispatchSignals
+    slots: Callable[[], int]
+    timeouts: Timeouts
+    owner: str
+    clock: Clock
+    _inbox: list[Item] = field(default_factory=list, init=False)
+    _epoch: int = field(default=0, init=False)
+    _queue_state: QueueState = field(default_factory=QueueState, init=False)
+    _republished: dict[str, int] = field(default_factory=dict, init=False)
 
     async def take(self, event: IncomingEvent) -> None:
-        """Return once the message has been dealt with, together with whatever else came in; raise if it wasn't."""
-        if not self.has_lease.is_set():
+        """Return once the turn with this message is written and published; raise if it failed."""
+        if not self.signals.has_lease.is_set():
             raise Transient("another replica dispatches", after=0.2)
         item = Item(event, asyncio.get_running_loop().create_future())
         self._inbox.append(item)
         if self._urgent(event):
-            self._wake_up.set()
+            self.signals.work.set()
         await item.done
 
-    def wake(self) -> None:
-        """Something is due, is to be taken back, or can begin: the next turn is now."""
-        self._asked = True
-        self._wake_up.set()
-
     def _urgent(self, event: IncomingEvent) -> bool:
-        """Reports that nobody waits for are written with the next turn, or when the lease is renewed."""
+        """Reports that no trigger waits for are written with the next turn, or when the lease is renewed."""
         freed = isinstance(event.data, (ExecutionFinishedV1, ExecutionParkedV1)) and self._queue_state.queued
         wants = isinstance(event.data, (TriggerReceivedV1, ExecutionResumableV1))
         return wants or bool(freed) or len(self._inbox) >= MANY
 
     async def run(self) -> None:
-        """For ever: wait for the lease, dispatch while it holds."""
+        """Forever: wait for the lease, and dispatch while it is held."""
         try:
             while True:
-                epoch = await self._queue.acquire(self._owner)
+                epoch = await self.queue.acquire(self.owner)
                 if epoch is None:
-                    await asyncio.sleep(self._lease / 4)
+                    await asyncio.sleep(self.timeouts.lease / 4)
                 else:
                     await self._dispatch(epoch)
         finally:
             self._return_inbox("the scheduler stops")
             with contextlib.suppress(Exception):  # if the database is away, the lease ends by itself
-                await asyncio.wait_for(self._queue.release(self._owner), 1)
+                await asyncio.wait_for(self.queue.release(self.owner), 1)
 
     async def _dispatch(self, epoch: int) -> None:
-        self._epoch, self._queue_state, self._again = epoch, await self._queue.load(), {}
-        self._log.info(
-            "dispatching", epoch=epoch, queued=len(self._queue_state.queued), active=len(self._queue_state.active)
-        )
+        self._epoch, self._republished = epoch, {}
+        self._queue_state = await self.queue.load()
+        queued, active = len(self._queue_state.queued), len(self._queue_state.active)
+        _log.info("dispatching", epoch=epoch, queued=queued, active=active)
         try:
-            await self._publish_decided()
-            self.has_lease.set()
-            renewed = monotonic()
-            while True:
-                await self._wait(self._lease / 3 - (monotonic() - renewed))
-                due = monotonic() - renewed >= self._lease / 3
-                if due or self._wake_up.is_set():
-                    self._wake_up.clear()
-                    await self._turn(check_all=due or self._asked)
-                if due:
-                    renewed = monotonic()
-                    if await self._queue.acquire(self._owner) != epoch:
-                        return
-                    await self._publish_overdue()
-                    await self._start_plans()
-                    await self._reconcile_slots()
+            await self._publish_earlier_decisions()
+            self.signals.has_lease.set()
+            await self._turns(epoch)
         except LeaseLost as lost:
-            self._log.warning("another replica dispatches now", reason=str(lost))
+            _log.warning("another replica dispatches now", reason=str(lost))
         finally:
-            self.has_lease.clear()
+            self.signals.has_lease.clear()
             self._return_inbox("another replica dispatches")
 
-    async def _wait(self, seconds: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake_up.wait(), max(seconds, 0.001))
+    async def _turns(self, epoch: int) -> None:
+        """One turn after another, until the lease can't be renewed."""
+        renew_every, renewed, signals = self.timeouts.lease / 3, monotonic(), self.signals
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(signals.work.wait(), max(renew_every - (monotonic() - renewed), 0.001))
+            renewal_due = monotonic() - renewed >= renew_every
+            if renewal_due or signals.work.is_set():
+                signals.work.clear()
+                await self._turn(check_all=renewal_due or signals.check_all)
+            if renewal_due:
+                renewed = monotonic()
+                if await self.queue.acquire(self.owner) != epoch:
+                    return
+                await self._publish_overdue()
+                await self._start_plans()
+                await self._reconcile_slots()
 
     async def _turn(self, *, check_all: bool) -> None:
-        """One batch: decide, write it all or nothing, tell the others, let the handlers acknowledge.
+        """One batch: decide, write it all or nothing, publish, let the handlers acknowledge.
 
-        With `check_all`, also what is to be taken back and what is due: otherwise a turn has no query to spare for it.
+        With `check_all`, also cancel requests and due triggers; otherwise a turn makes no query for them.
         """
         items, self._inbox = self._inbox[:MAX_BATCH], self._inbox[MAX_BATCH:]
         if self._inbox:
-            self._wake_up.set()
+            self.signals.work.set()
         try:
             await self._process(items, check_all=check_all)
         except BaseException as error:
-            passes = isinstance(error, LeaseLost) or not isinstance(error, Exception)
-            _resolve(items, Transient("another replica dispatches", after=0.2) if passes else error)
+            retried = isinstance(error, LeaseLost) or not isinstance(error, Exception)
+            _finish(items, Transient("another replica dispatches", after=0.2) if retried else error)
             raise
-        _resolve(items, None)
+        _finish(items, None)
 
     async def _process(self, items: list[Item], *, check_all: bool) -> None:
         intake = Intake([item.event for item in items])
         if check_all:
-            self._asked = False
-            intake = Intake(intake.events, await self._withdrawals.asked(), await self._queue.undecided(MAX_BATCH))
-            if len(intake.due) == MAX_BATCH:
-                self.wake()
+            self.signals.check_all = False
+            requests, due = await self.cancel_requests.asked(), await self.queue.undecided(MAX_BATCH)
+            intake = Intake(intake.events, requests, due)
+            if len(due) == MAX_BATCH:
+                self.signals.wake()
         if not intake and not self._may_begin():
             return
-        seen = await read_snapshot(intake, self._queue, self._robots)
-        events = [item.event for item in items if not _set_aside(item, seen)]
-        await self._decide(replace(intake, events=events), seen)
+        snapshot = await read_snapshot(intake, self.queue, self.robots)
+        events = [item.event for item in items if not _failed(item, snapshot)]
+        await self._decide(replace(intake, events=events), snapshot)
 
     def _may_begin(self) -> bool:
-        """Does something wait although there is room? So it is when there is more room than before."""
-        return bool(self._queue_state.queued) and len(self._queue_state.active) < self._slots()
+        """Does an execution wait although a slot is free? It does after the capacity has grown."""
+        return bool(self._queue_state.queued) and len(self._queue_state.active) < self.slots()
 
-    async def _decide(self, intake: Intake, seen: Snapshot) -> None:
-        queue_state, repeated = self._queue_state.copy(), seen.repeated(intake.events)
-        batch = decide(intake, seen, queue_state, pool=self._slots(), now=self._clock())
-        gone = await self._commit(batch, queue_state, repeated)
+    async def _decide(self, intake: Intake, snapshot: Snapshot) -> None:
+        queue_state, repeated = self._queue_state.copy(), snapshot.repeated(intake.events)
+        batch = decide(intake, snapshot, queue_state, pool=self.slots(), now=self.clock())
+        cancelled = await self._commit(batch, queue_state, repeated)
         ends = [event.data for event in intake.events if isinstance(event.data, ExecutionFinishedV1)]
-        await self._effects(ends, batch, gone)
-        await self._planned.begin_cycles(cycles(batch, repeated))
-        clocked = [each.execution_id for each in batch.decided if each.from_clock]
-        if told := [*(each.execution_id for each in gone), *clocked]:
-            await self._queue.mark_published(
-                told
-            )  # last of all: whoever takes over does what follows of what isn't told
+        await self.effects(ends, batch, cancelled)
+        await self.start_plans.begin_cycles(robots_woken(batch, repeated))
+        due = [each.execution_id for each in batch.decided if each.from_clock]
+        if published := [*(each.execution_id for each in cancelled), *due]:
+            await self.queue.mark_published(published)  # last of all: a successor repeats the effects until then
 
     async def _reconcile_slots(self) -> None:
-        """Reports that were lost are made up for."""
-        if found := await self._reconcile(self._queue_state):
-            self._log.warning("reports were lost", executions=[event.data.execution_id for event in found])  # type: ignore[union-attr]  # all of them are reports
-            await self._decide(Intake(found), Snapshot({}, {}))
+        """Lost reports are made up for."""
+        if lost := await self.reconcile(self._queue_state):
+            _log.warning("reports were lost", executions=[event.data.execution_id for event in lost])
+            await self._decide(Intake(lost), Snapshot({}, {}))
 
     async def _commit(
         self, batch: Batch, queue_state: QueueState, repeated: Sequence[StoredTrigger]
     ) -> list[StoredTrigger]:
-        """Write it, and only then let it be known. What it has taken back."""
+        """Write the batch, and publish its decisions only then. Returns the cancelled triggers."""
         if batch:
-            await self._queue.write(batch, owner=self._owner, epoch=self._epoch)
+            await self.queue.write(batch, owner=self.owner, epoch=self._epoch)
         self._queue_state = queue_state
-        for state, entries in (
-            ("queued", queue_state.queued),
-            ("active", queue_state.active),
-            ("parked", queue_state.parked),
-        ):
-            QUEUE.labels(state).set(len(entries))
-        gone = [each.execution_id for each in batch.cancelled]
-        changed = [*batch.admitted, *gone]
-        older = await self._queue.stored(changed) if changed else {}
-        await self._publisher.publish_batch(batch, [*repeated, *older.values()])
-        return [older[each] for each in gone if each in older]
+        for name, entries in queue_state.by_state().items():
+            QUEUE.labels(name).set(len(entries))
+        cancelled = [each.execution_id for each in batch.cancelled]
+        changed = [*batch.admitted, *cancelled]
+        older = await self.queue.stored(changed) if changed else {}
+        await self.publisher.publish_batch(batch, [*repeated, *older.values()])
+        return [older[each] for each in cancelled if each in older]
 
     async def _start_plans(self) -> None:
-        """A batch of its own: if somebody changes a plan at this moment, nothing else has to wait for the next try."""
+        """A batch of its own: if a plan is changed at the same time, nothing else has to wait for the next try."""
         queue_state = self._queue_state.copy()
-        batch = await self._planned.due(queue_state, pool=self._slots())
+        batch = await self.start_plans.due(queue_state, pool=self.slots())
         if batch:
             try:
                 await self._commit(batch, queue_state, [])
             except PlansChanged as changed:
-                self._log.info("plans are started a little later", reason=str(changed))
+                _log.info("plans start a little later", reason=str(changed))
             else:
-                await self._planned.publish(batch.plans)
-        await self._planned.publish_overdue()
+                await self.start_plans.publish(batch.plans)
+        await self.start_plans.publish_overdue()
 
-    async def _publish_decided(self) -> None:
-        """What the last dispatcher wrote may not have been published: the others drop what they have already."""
+    async def _publish_earlier_decisions(self) -> None:
+        """The last dispatcher may not have published what it wrote; consumers drop what they have already."""
         waiting = [entry.execution_id for entry in self._queue_state.active.values() if not entry.running]
-        gone = await self._queue.unpublished()
-        await self._publisher.publish_batch(Batch(), [*(await self._queue.stored(waiting)).values(), *gone])
-        if gone:
-            await self._effects([], Batch(), [each for each in gone if each.refusal])
-            await self._planned.begin_cycles(cycles(Batch(), gone))
-            await self._queue.mark_published([each.execution_id for each in gone])
+        unpublished = await self.queue.unpublished()
+        stored = await self.queue.stored(waiting)
+        await self.publisher.publish_batch(Batch(), [*stored.values(), *unpublished])
+        if unpublished:
+            await self.effects([], Batch(), [each for each in unpublished if each.refusal])
+            await self.start_plans.begin_cycles(robots_woken(Batch(), unpublished))
+            await self.queue.mark_published([each.execution_id for each in unpublished])
 
     async def _publish_overdue(self) -> None:
-        """Requests that no executor has begun for long: sent again, past the stream's memory of ids."""
-        limit = self._clock() - self._republish_after
+        """Requests that no executor has begun for long are published again, past the stream's deduplication."""
+        limit, active = self.clock() - timedelta(seconds=self.timeouts.republish_after), self._queue_state.active
         late = [
             entry.execution_id
-            for entry in self._queue_state.active.values()
+            for entry in active.values()
             if not entry.running and entry.admitted_at is not None and entry.admitted_at < limit
         ]
         if not late:
             return
-        for stored in (await self._queue.stored(late)).values():
-            again = self._again.get(stored.execution_id, 0) + 1
-            self._again[stored.execution_id] = again
-            await self._publisher.publish_request(stored, again=again)
-            entry = self._queue_state.active[stored.execution_id]
-            self._queue_state.active[stored.execution_id] = replace(entry, admitted_at=self._clock())
+        for execution_id, stored in (await self.queue.stored(late)).items():
+            again = self._republished[execution_id] = self._republished.get(execution_id, 0) + 1
+            await self.publisher.publish_request(stored, again=again)
+            active[execution_id] = replace(active[execution_id], admitted_at=self.clock())
 
     def _return_inbox(self, reason: str) -> None:
         items, self._inbox = self._inbox, []
-        _resolve(items, Transient(reason, after=0.2))
+        _finish(items, Transient(reason, after=0.2))
 
 
-def _set_aside(item: Item, seen: Snapshot) -> bool:
-    """A trigger whose robot can't be read fails by itself, and not with all that came in with it."""
+def _failed(item: Item, snapshot: Snapshot) -> bool:
+    """A trigger whose robot can't be read fails alone, not with the whole batch."""
     event = item.event
-    reason = seen.problem(event.data) if isinstance(event.data, TriggerReceivedV1) else None
-    if reason is not None and not item.done.done():
-        item.done.set_exception(reason)
-    return reason is not None
+    problem = snapshot.problem(event.data) if isinstance(event.data, TriggerReceivedV1) else None
+    if problem is not None and not item.done.done():
+        item.done.set_exception(problem)
+    return problem is not None
 
 
-def _resolve(items: list[Item], error: BaseException | None) -> None:
+def _finish(items: list[Item], error: BaseException | None) -> None:
     for item in items:
         if item.done.done():
             continue

@@ -1,6 +1,7 @@
-"""Whether a trigger gets a place in the queue, and whose turn it is. Pure."""
+"""The queue's rules: which triggers are accepted, and which entries get the next slots. Pure."""
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,21 +13,20 @@ from scheduler.robot_summary import STOPPED, Key, RobotSummary
 
 TYPE_ORDER = {TriggerType.HUMAN: 0, TriggerType.CALLBACK: 1, TriggerType.EVENT: 1, TriggerType.CLOCK: 2}
 AGE_PER_PRIORITY = timedelta(minutes=1)
-"""Waiting this long is worth one step of priority."""
+"""The wait that is worth one step of priority."""
 
-TOO_LONG = timedelta(minutes=10)
-"""Whoever waited this long goes before everybody else, unless its team holds its share of the slots: nothing starves,
-and a team that floods the queue can't push the others out by having waited."""
-
+STARVING_AFTER = timedelta(minutes=10)
+"""An entry that waited this long goes first, unless its team holds its share of the slots: nothing starves, and a
+team that floods the queue can't displace the others by waiting."""
 
 HEAD_START = timedelta(minutes=5)
-"""What has begun and goes on counts as having waited since it came, but for no longer than this: it goes before its
-equals, and never past every team at once."""
+"""A resumed execution counts as waiting since it arrived, but for no longer than this: it goes before its equals,
+and never ahead of every team."""
 
 
 class EntryState(StrEnum):
-    """Of an entry of the queue. What is due (by a clock) isn't decided about yet; admitted and running entries hold a
-    slot; a parked one has begun and holds none."""
+    """Of an entry of the queue. A due entry (by a clock) awaits its decision; admitted and running entries hold a slot;
+    a parked one has begun and holds none."""
 
     DUE = "due"
     QUEUED = "queued"
@@ -42,10 +42,10 @@ OVER = (EntryState.DONE, EntryState.REJECTED)
 
 @dataclass(frozen=True)
 class Entry:
-    """One execution on its way. `max_running` and `priority` are the robot's, as they were when it came.
+    """One unfinished execution. `max_running` and `priority` are the robot's at its arrival.
 
     `parks`: how often it was parked so far; queued or holding a slot, it is the grant that it waits for or holds.
-    `running`: an executor has taken up that grant.
+    `running`: an executor has started that grant.
     """
 
     execution_id: str
@@ -74,10 +74,10 @@ class Refusal:
 
 @dataclass
 class QueueState:
-    """All that waits or holds a slot. Kept by the one dispatcher; loaded anew by its successor.
+    """All that waits or holds a slot. Kept in memory by the dispatcher; loaded by its successor.
 
-    Reports come doubled, late and in any order. `parks` puts them in order: parked 1, resumable 1, parked 2 and so on;
-    whatever isn't later than what is known changes nothing.
+    Reports arrive twice, late and in any order. `parks` orders them: parked 1, resumable 1, parked 2 and so on; a
+    report that isn't later than the entry's state changes nothing.
     """
 
     queued: dict[str, Entry] = field(default_factory=dict)
@@ -93,8 +93,11 @@ class QueueState:
     def copy(self) -> "QueueState":
         return QueueState(dict(self.queued), dict(self.active), dict(self.parked))
 
+    def by_state(self) -> Mapping[str, Mapping[str, Entry]]:
+        return {"queued": self.queued, "active": self.active, "parked": self.parked}
+
     def put(self, entry: Entry, state: EntryState) -> None:
-        """A new entry at its place."""
+        """Add an entry in this state."""
         match state:
             case EntryState.QUEUED:
                 self.queued[entry.execution_id] = entry
@@ -109,14 +112,14 @@ class QueueState:
         return self.active.get(entry_id) or self.queued.get(entry_id) or self.parked.get(entry_id)
 
     def admit(self, entry_id: str, now: datetime) -> Entry:
-        """A queued entry gets its slot."""
+        """Give a queued entry its slot."""
         entry = replace(self.queued[entry_id], admitted_at=now)
-        self.free(entry_id)
+        self.remove(entry_id)
         self.put(entry, EntryState.ADMITTED)
         return entry
 
     def start(self, entry_id: str, grant: int) -> bool:
-        """An executor has taken up this grant of a slot. Says whether that is news."""
+        """An executor has started this grant of a slot; False if that is known, or not the current grant."""
         entry = self.active.get(entry_id)
         if entry is None or entry.running or grant != entry.parks:
             return False
@@ -124,28 +127,29 @@ class QueueState:
         return True
 
     def park(self, entry_id: str, parks: int) -> Entry | None:
-        """It can't go on, and gives its slot back. The entry as it is then; None if the report is late."""
+        """Release the slot of an execution that can't go on. The entry afterwards; None if the report is late."""
         entry = self.find(entry_id)
         if entry is None or parks <= entry.parks:
             return None
-        self.free(entry_id)
+        self.remove(entry_id)
         entry = replace(entry, parks=parks, admitted_at=None, running=False)
         self.put(entry, EntryState.PARKED)
         return entry
 
     def resume(self, entry_id: str, parks: int, now: datetime) -> Entry | None:
-        """It can go on, and is queued again whatever the robot's quota. The entry then; None if the report is late."""
+        """Queue an execution that can go on, whatever the robot's quota. The entry afterwards; None if the report is
+        late."""
         entry = self.find(entry_id)
         if entry is None or parks < entry.parks or (parks == entry.parks and entry_id not in self.parked):
             return None
-        self.free(entry_id)
+        self.remove(entry_id)
         since = max(entry.queued_at, now - HEAD_START)
         entry = replace(entry, parks=parks, queued_at=since, admitted_at=None, running=False)
         self.put(entry, EntryState.QUEUED)
         return entry
 
-    def free(self, entry_id: str) -> None:
-        """The entry holds nothing and waits for nothing any more."""
+    def remove(self, entry_id: str) -> None:
+        """The entry is over: it neither waits nor holds a slot."""
         if entry := self.queued.pop(entry_id, None):
             self.waiting_of[entry.robot] -= 1
         if entry := self.active.pop(entry_id, None):
@@ -156,7 +160,7 @@ class QueueState:
 def consider(
     trigger: TriggerReceivedV1, summary: RobotSummary | None, queue_state: QueueState, *, now: datetime
 ) -> Entry | Refusal:
-    """Enabled, active, place in the queue? In this order; the first thing that is wrong is the reason (TG-05)."""
+    """Autonomous and enabled, active, room in the queue? Checked in this order; the first problem is the reason."""
     if summary is None or summary.deleted:
         return Refusal(RejectReason.NO_ROBOT, f"there is no robot {trigger.member_id} in team {trigger.team_id}")
     if refusal := _refuse_switched_off(trigger, summary):
@@ -190,7 +194,7 @@ def _refuse_switched_off(trigger: TriggerReceivedV1, summary: RobotSummary) -> R
 
 
 def refuse_action(action: InterventionAction | None, switch: Trigger) -> Refusal | None:
-    """A robot may have a list of the actions that people may ask of it (TG-04)."""
+    """A robot may have a list of the actions that people may ask of it."""
     if isinstance(switch, InterveneTrigger) and switch.actions and action and action not in switch.actions:
         allowed = ", ".join(switch.actions)
         return Refusal(RejectReason.ACTION_NOT_ALLOWED, f"expected one of the actions {allowed}, not {action}")
@@ -198,7 +202,7 @@ def refuse_action(action: InterventionAction | None, switch: Trigger) -> Refusal
 
 
 def pick(queue_state: QueueState, *, pool: int, now: datetime) -> list[Entry]:
-    """Whose turn it is, best first, as far as slots are free and no robot goes over its quota.
+    """The entries that get the free slots, best first; no robot exceeds its quota.
 
     The team with the fewest running comes first, then priority, then human before event before clock, then age.
     """
@@ -228,7 +232,7 @@ def pick(queue_state: QueueState, *, pool: int, now: datetime) -> list[Entry]:
 
 
 def _lines(queue_state: QueueState) -> dict[str, list[Entry]]:
-    """Each team's entries that may have a slot."""
+    """Each team's entries that may get a slot."""
     lines = defaultdict[str, list[Entry]](list)
     for entry in queue_state.queued.values():
         if queue_state.running_of[entry.robot] < entry.max_running:
@@ -237,13 +241,13 @@ def _lines(queue_state: QueueState) -> dict[str, list[Entry]]:
 
 
 def _line_up(line: list[Entry], now: datetime, *, helped: bool) -> None:
-    """The best last. `helped`: the team holds less than its share, so whoever waited too long goes first."""
-    line.sort(key=lambda entry: (not (helped and now - entry.queued_at >= TOO_LONG), *_merit(entry, now)))
+    """The best last. `helped`: the team holds less than its share, so entries that waited too long go first."""
+    line.sort(key=lambda entry: (not (helped and now - entry.queued_at >= STARVING_AFTER), *_merit(entry, now)))
     line.reverse()
 
 
 def _rank(entry: Entry, team_running: int, share: float, now: datetime) -> tuple[bool, int, float, int, datetime]:
-    starves = now - entry.queued_at >= TOO_LONG and team_running < share
+    starves = now - entry.queued_at >= STARVING_AFTER and team_running < share
     return (not starves, team_running, *_merit(entry, now))
 
 

@@ -1,11 +1,11 @@
-"""The plan queue's rules: what may be added, changed and removed, and what an item starts. Pure."""
+"""The plan queue's rules: adding, changing and removing items, and the trigger of an item that starts. Pure."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from rota_contracts.ids import derived_id, execution_id
-from rota_contracts.messages.control import says_something
+from rota_contracts.messages.control import has_content
 from rota_contracts.messages.plan import ChangePlan, PlanAction, PlanChangedV1, PlanItem, PlanState
 from rota_contracts.messages.trigger import InterventionAction, TriggerInput, TriggerReceivedV1, TriggerType
 from scheduler.domain import refuse_action
@@ -22,7 +22,7 @@ LIMIT = 512 * 1024
 
 @dataclass(frozen=True)
 class PlanFact:
-    """A fact that is stored and may not have been published; `number` tells those of one item apart."""
+    """A stored fact that may not be published; `number` counts those of one item."""
 
     number: int
     fact: PlanChangedV1
@@ -30,7 +30,7 @@ class PlanFact:
 
 @dataclass(frozen=True)
 class Plan:
-    """An item with what is kept beside it. `due_at`: its time, or when to look at it again; `changes`: its revision."""
+    """An item as it is stored. `due_at`: its time, or when to check it again; `changes`: its revision."""
 
     item: PlanItem
     due_at: datetime
@@ -47,17 +47,17 @@ class Plan:
 
     @property
     def execution_id(self) -> str:
-        """Of the run that it starts, whoever starts it and however often."""
+        """Of the run that it starts: always the same."""
         return execution_id(self.key)
 
 
 def plan_key(team: str, member: str, plan_id: str) -> str:
-    """Names the item, and the trigger that it becomes."""
+    """The id of the item, and of its trigger."""
     return derived_id("plan", team, member, plan_id)
 
 
 def refuse_change(robot: RobotSummary | None, question: ChangePlan) -> str | None:
-    """Why this robot's plan can't be changed so, in words; None if it can."""
+    """Why this robot's plan can't be changed so; None if it can."""
     if robot is None or robot.deleted:
         return f"there is no robot {question.member_id} in team {question.team_id}"
     refusal = refuse_action(InterventionAction(question.action), robot.trigger(TriggerType.HUMAN))
@@ -65,21 +65,21 @@ def refuse_change(robot: RobotSummary | None, question: ChangePlan) -> str | Non
 
 
 def change(plan: Plan | None, question: ChangePlan, now: datetime) -> Plan | str | None:
-    """The item as the question wants it; words if that can't be; None if it is so already."""
+    """The changed item; the reason if the change is refused; None if the item is so already."""
     match question.action:
         case PlanAction.ADD:
             return _add(plan, question, now)
         case PlanAction.REMOVE:
             if plan is not None and plan.item.state is PlanState.REMOVED:
                 return None
-            return _refusal(plan, question) or removed(_there(plan), now)
+            return _refusal(plan, question) or remove(_existing(plan), now)
         case PlanAction.UPDATE:
-            return _refusal(plan, question) or _update(_there(plan), question, now)
+            return _refusal(plan, question) or _update(_existing(plan), question, now)
 
 
-def _there(plan: Plan | None) -> Plan:
+def _existing(plan: Plan | None) -> Plan:
     if plan is None:
-        raise AssertionError("whether there is such an item is asked first")
+        raise AssertionError("expected an item: `_refusal` refuses a missing one")
     return plan
 
 
@@ -96,7 +96,7 @@ def _refusal(plan: Plan | None, question: ChangePlan) -> str | None:
 def _add(plan: Plan | None, question: ChangePlan, now: datetime) -> Plan | str | None:
     if plan is not None:
         return _refusal(plan, question) if plan.item.state is PlanState.REMOVED else None
-    if not says_something(question.messages):
+    if not has_content(question.messages):
         return "plan.add needs a message that says what is to be done"
     item = PlanItem(
         plan_id=question.plan_id,
@@ -112,9 +112,9 @@ def _add(plan: Plan | None, question: ChangePlan, now: datetime) -> Plan | str |
 
 
 def _update(plan: Plan, question: ChangePlan, now: datetime) -> Plan | str | None:
-    """What the question leaves empty stays as it is."""
+    """Fields that the question leaves empty stay as they are."""
     wanted: dict[str, Any] = {
-        "messages": question.messages if says_something(question.messages) else None,
+        "messages": question.messages if has_content(question.messages) else None,
         "plan_time": question.plan_time,
         "executor_mode": question.executor_mode,
         "locale": question.locale,
@@ -135,18 +135,18 @@ def _too_large(item: PlanItem) -> str | None:
     )
 
 
-def removed(plan: Plan, now: datetime, *, reason: str = "") -> Plan:
+def remove(plan: Plan, now: datetime, *, reason: str = "") -> Plan:
     item = plan.item.model_copy(update={"state": PlanState.REMOVED, "reason": reason})
     return _next(plan, item, PlanAction.REMOVE, now)
 
 
-def started(plan: Plan, now: datetime) -> Plan:
+def start(plan: Plan, now: datetime) -> Plan:
     item = plan.item.model_copy(update={"state": PlanState.STARTED, "execution_id": plan.execution_id})
     return _next(plan, item, START, now)
 
 
 def trigger_of(plan: Plan, robot: RobotSummary, now: datetime) -> TriggerReceivedV1:
-    """A person's word, said earlier. Its id derives from the item, so it starts once, whatever is killed."""
+    """A person's trigger, planned earlier. Its id derives from the item, so it starts once, whatever is killed."""
     return TriggerReceivedV1(
         trigger_id=plan.key,
         team_id=plan.item.team_id,
@@ -161,7 +161,7 @@ def trigger_of(plan: Plan, robot: RobotSummary, now: datetime) -> TriggerReceive
 
 
 def _next(plan: Plan, item: PlanItem, action: str, now: datetime) -> Plan:
-    """The next revision, with the fact that tells of it."""
+    """The next revision, with its fact."""
     fact = PlanChangedV1(
         team_id=item.team_id,
         member_id=item.member_id,

@@ -1,120 +1,49 @@
-"""What the scheduler needs from outside, in its own words."""
+"""The scheduler's ports: its stores, and the robots' definitions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from rota_contracts.ids import execution_id
 from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
 from rota_contracts.messages.plan import PlanItem
 from rota_contracts.messages.trigger import TriggerReceivedV1
-from scheduler.domain import Entry, EntryState, QueueState, Refusal
+from rota_contracts.robots.robot import Robot
+from scheduler.batch import Batch, CancelRequest, StoredTrigger
+from scheduler.clock_state import Change, ClockState, MissedFact
+from scheduler.domain import QueueState
 from scheduler.plan import Plan
 from scheduler.robot_summary import Key, RobotSummary
 
 
 class LeaseLost(Exception):
-    """Another replica dispatches by now; nothing of the batch was written."""
+    """Another replica holds the dispatcher's lease; nothing of the batch was written."""
 
 
 class PlansChanged(Exception):
-    """What was to be started isn't planned any more as it was read; nothing of the batch was written."""
+    """A plan of the batch was changed since it was read; nothing of the batch was written."""
 
 
-@dataclass(frozen=True)
-class Decided:
-    """A trigger and what was decided about it; `admitted`: it got its slot at once. `from_clock`: it is in the queue
-    already, as due by the clock."""
+class RobotDefinitions(Protocol):
+    """Robots' definitions as the gateway stores them."""
 
-    trigger: TriggerReceivedV1
-    traceparent: str
-    verdict: Entry | Refusal
-    admitted: bool = False
-    from_clock: bool = False
+    async def find(self, team: str, member: str) -> Robot | None:
+        """The robot, also a deleted one; None if there never was one. Raises ValueError for an invalid definition."""
+        ...
 
-    @property
-    def execution_id(self) -> str:
-        return execution_id(self.trigger.trigger_id)
-
-    @property
-    def accepted(self) -> bool:
-        return isinstance(self.verdict, Entry)
-
-
-@dataclass(frozen=True)
-class Ended:
-    execution_id: str
-    status: ExecStatus
-
-
-@dataclass(frozen=True)
-class Moved:
-    """An entry that was parked or queued again, as it is at the end of the turn."""
-
-    entry: Entry
-    state: EntryState
-
-
-@dataclass(frozen=True)
-class Cancelled:
-    """What waited and will not start, and why."""
-
-    execution_id: str
-    refusal: Refusal
-
-
-@dataclass(frozen=True)
-class CancelRequest:
-    """A person's word to take back what waits."""
-
-    request_id: str
-    question: Withdraw
-
-
-@dataclass
-class Batch:
-    """What one turn of the dispatcher writes, all of it or nothing.
-
-    `moved` is keyed by execution and says it all about those; `answered` are the ids of the asks that it deals with.
-    `plans` are started by it.
-    """
-
-    decided: list[Decided] = field(default_factory=list)
-    admitted: list[str] = field(default_factory=list)
-    started: list[str] = field(default_factory=list)
-    moved: dict[str, Moved] = field(default_factory=dict)
-    ended: list[Ended] = field(default_factory=list)
-    cancelled: list[Cancelled] = field(default_factory=list)
-    answered: list[str] = field(default_factory=list)
-    plans: list[Plan] = field(default_factory=list)
-    at: datetime | None = None
-
-    def __bool__(self) -> bool:
-        changes = (self.decided, self.admitted, self.started, self.moved, self.ended, self.cancelled)
-        return any((*changes, self.answered, self.plans))
-
-
-@dataclass(frozen=True)
-class StoredTrigger:
-    """A trigger as it is stored."""
-
-    execution_id: str
-    state: EntryState
-    trigger: TriggerReceivedV1
-    traceparent: str
-    status: ExecStatus | None = None
-    refusal: Refusal | None = None
-    parks: int = 0
+    def follow(self, *, seconds: float) -> AsyncGenerator[bytes | None]:
+        """Every definition, as JSON, then None, then each that changes. Ends after `seconds`, and when the connection
+        was interrupted."""
+        ...
 
 
 class Robots(Protocol):
-    """The cards of all robots."""
+    """Summaries of all robots."""
 
     async def find(self, team: str, member: str, *, rev: int | None = None) -> RobotSummary | None:
-        """The robot, at this revision or a later one if there is one; also one that was deleted."""
+        """The robot, at this revision or a later one if there is one; also a deleted one."""
         ...
 
 
@@ -138,34 +67,58 @@ class Queue(Protocol):
         ...
 
     async def add_due(self, triggers: Sequence[TriggerReceivedV1]) -> None:
-        """Keep these, which are due by the clock, for the dispatcher; one that is stored already stays as it is."""
+        """Store these, due by the clock, for the dispatcher; one that is stored already stays as it is."""
         ...
 
     async def undecided(self, limit: int) -> list[StoredTrigger]:
-        """What is due by the clock and not decided about, longest due first."""
+        """Triggers due by the clock without a decision yet, longest due first."""
         ...
 
     async def open_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
-        """How many executions these robots have that wait or hold a slot, decided about or not."""
+        """How many executions of each robot wait or hold a slot, with or without a decision."""
         ...
 
     async def unpublished(self) -> list[StoredTrigger]:
-        """What was decided about, or taken back, without a message that would come again, and may not be announced."""
+        """Triggers decided or cancelled without a message that would come again, whose facts may not be published."""
         ...
 
-    async def mark_published(self, ids: Sequence[str]) -> None:
-        """These were announced."""
-        ...
+    async def mark_published(self, ids: Sequence[str]) -> None: ...
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
-        """All of the batch, or nothing: raises LeaseLost when `epoch` isn't the lease's any more, PlansChanged when a
-        plan in it isn't as it was, Transient when it may work at the next try."""
+        """All of the batch, or nothing. Raises LeaseLost when `epoch` isn't the lease's any more, PlansChanged when one
+        of its plans was changed, Transient when the next try may work."""
         ...
+
+
+class Clocks(Protocol):
+    """The robots' clocks."""
+
+    async def revs(self) -> dict[Key, int]:
+        """The revision that set each robot's clock."""
+        ...
+
+    async def find(self, keys: Sequence[Key]) -> dict[Key, ClockState]: ...
+
+    async def write(self, changes: Sequence[Change]) -> int:
+        """Each by itself, where the clock still is in its old state; how many were."""
+        ...
+
+    async def remove(self, revs: Mapping[Key, int]) -> None:
+        """Those set by these revisions, or earlier ones."""
+        ...
+
+    async def due(self, now: datetime, limit: int) -> list[ClockState]:
+        """Those to check by now, longest due first."""
+        ...
+
+    async def unpublished(self, limit: int) -> list[MissedFact]: ...
+
+    async def mark_published(self, facts: Sequence[MissedFact]) -> None: ...
 
 
 @dataclass(frozen=True)
 class RobotActivity:
-    """What a robot does: the executions that hold a slot, how many wait and are parked, and the last that is over."""
+    """A robot's executions: those with a slot, how many wait and are parked, and the last finished one."""
 
     running: Sequence[str] = ()
     queued: int = 0
@@ -175,39 +128,37 @@ class RobotActivity:
 
 
 class RobotQueues(Protocol):
-    """What robots do, and what of theirs waits."""
+    """The queue by robot."""
 
-    async def read(self, keys: Sequence[Key]) -> dict[Key, RobotActivity]:
-        """Of each of these robots."""
-        ...
+    async def read(self, keys: Sequence[Key]) -> dict[Key, RobotActivity]: ...
 
     async def waiting(self, question: ListWaiting) -> list[Waiting]:
-        """What waits for its first slot, the oldest first."""
+        """Executions that wait for their first slot, the oldest first."""
         ...
 
     async def merge(self, question: MergeInto) -> bool:
-        """Let one that waits for its first slot reach these goals too; False if none of this id waits any more."""
+        """Add goals to an execution that waits for its first slot; False if none of this id waits any more."""
         ...
 
 
 class CancelRequests(Protocol):
-    """Asks to take back what waits. Any replica is asked; the dispatcher answers, in the batch that does it."""
+    """Requests to cancel what waits. Any replica stores one; the dispatcher handles it, in the batch that cancels."""
 
     async def ask(self, question: Withdraw) -> str:
-        """Keep the question for the dispatcher; its id."""
+        """Store the request for the dispatcher; its id."""
         ...
 
     async def asked(self) -> list[CancelRequest]:
-        """The questions that somebody may still wait for, oldest first."""
+        """The requests that are not out of date, oldest first."""
         ...
 
     async def is_open(self, request_id: str) -> bool:
-        """Has the dispatcher not dealt with it yet?"""
+        """Is the request still unhandled?"""
         ...
 
     async def outcome(self, question: Withdraw, since: datetime) -> WithdrawReply:
-        """What a person's word stopped before it began: the execution that is named, or all in question that were
-        stopped after `since`; and what has its slot and hasn't begun."""
+        """The executions that a person stopped before they began: the one named, or all in scope stopped after `since`;
+        and those that are admitted and have not begun."""
         ...
 
 
@@ -225,15 +176,15 @@ class Plans(Protocol):
         ...
 
     async def listed(self, team: str, member: str | None, limit: int) -> list[PlanItem]:
-        """What is planned, soonest first; what waits for a robot's next cycle last."""
+        """Planned items, soonest first; those that wait for a robot's next cycle last."""
         ...
 
     async def due(self, now: datetime, limit: int) -> list[Plan]:
-        """What is planned and due, longest due first."""
+        """Planned items that are due, longest due first."""
         ...
 
-    async def call(self, robots: Sequence[tuple[str, str]], now: datetime) -> None:
-        """A cycle of these robots (team, member) begins: what they have planned without a time is due."""
+    async def call(self, robots: Sequence[Key], now: datetime) -> None:
+        """A cycle of these robots begins: their items without a time are due."""
         ...
 
     async def postpone(self, plan: Plan, until: datetime) -> None:
@@ -241,9 +192,21 @@ class Plans(Protocol):
         ...
 
     async def unpublished(self, before: datetime, limit: int) -> list[Plan]:
-        """Those with facts older than `before` that may not have been published."""
+        """Those with facts older than `before` that may not be published."""
         ...
 
     async def mark_published(self, plan: Plan) -> None:
-        """The facts that this revision has were published."""
+        """The facts of this revision are published."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adapters:
+    """Everything outside the scheduler that it needs, besides the bus."""
+
+    definitions: RobotDefinitions
+    queue: Queue
+    plans: Plans
+    clocks: Clocks
+    cancel_requests: CancelRequests
+    robot_queues: RobotQueues

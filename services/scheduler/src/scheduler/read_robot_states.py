@@ -1,6 +1,7 @@
-"""How robots stand (TG-18, TG-22): put together from what is known of them when somebody asks."""
+"""The states of robots: status, runs, queue and next run."""
 
 import contextlib
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
@@ -8,31 +9,35 @@ from rota_common.clock import Clock
 from rota_contracts.messages.robot_state import ReadRobots, RobotsReply, RobotState
 from rota_contracts.robots.recurrence import due_instants, in_words
 from rota_contracts.robots.robot import RobotStatus
-from scheduler.clock_store import Clocks
-from scheduler.clocks import ClockState
-from scheduler.ports import RobotActivity, RobotQueues, Robots
+from scheduler.clock_state import ClockState
+from scheduler.ports import Clocks, RobotActivity, RobotQueues, Robots
 from scheduler.robot_summary import Key, RobotSummary
 
 
+@dataclass(frozen=True, kw_only=True)
 class ReadRobotStates:
-    def __init__(self, robots: Robots, clocks: Clocks, robot_queues: RobotQueues, clock: Clock) -> None:
-        self._robots, self._clocks, self._robot_queues, self._clock = robots, clocks, robot_queues, clock
+    robots: Robots
+    clocks: Clocks
+    robot_queues: RobotQueues
+    clock: Clock
 
     async def __call__(self, question: ReadRobots) -> RobotsReply:
-        """Those that there are, in the order of the question."""
+        """Those that exist, in the order of the question."""
         keys = [(question.team_id, member) for member in dict.fromkeys(question.member_ids)]
         summaries = {key: summary for key in keys if (summary := await self._summary(key)) and not summary.deleted}
-        clocks, robot_queues = await self._clocks.find(list(summaries)), await self._robot_queues.read(list(summaries))
+        clocks = await self.clocks.find(list(summaries))
+        activities = await self.robot_queues.read(list(summaries))
         return RobotsReply(
             robots=[
-                self._state(summaries[key], clocks.get(key), robot_queues[key], question.upcoming) for key in summaries
+                self._state(summary, clocks.get(key), activities[key], question.upcoming)
+                for key, summary in summaries.items()
             ]
         )
 
     async def _summary(self, key: Key) -> RobotSummary | None:
-        """A definition that can't be read keeps nobody from hearing of the others."""
+        """None if its definition is invalid: the other robots are still returned."""
         with contextlib.suppress(ValueError):
-            return await self._robots.find(*key)
+            return await self.robots.find(*key)
         return None
 
     def _state(
@@ -59,8 +64,8 @@ class ReadRobotStates:
         )
 
     def _upcoming(self, clock: ClockState, count: int) -> list[datetime]:
-        """What is late and not yet made up for isn't told: it is about to be."""
-        later = due_instants(clock.clock, self._clock(), anchor=clock.anchor)
+        """From now on: late runs are about to be made up for."""
+        later = due_instants(clock.clock, self.clock(), anchor=clock.anchor)
         return list(islice(later, count))
 
 

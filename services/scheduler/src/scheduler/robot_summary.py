@@ -1,4 +1,4 @@
-"""What the scheduler needs to know of a robot: its card. All cards are in memory, so they are small."""
+"""The summary of a robot that the scheduler keeps: small, because all are in memory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Key = tuple[str, str]
 """A robot: team, member."""
 
 STOPPED = (RobotStatus.PAUSED, RobotStatus.MAINTENANCE)
-"""In these nothing new starts; what runs goes on."""
+"""In these nothing new starts; running executions go on."""
 
 
 class _Config(Part):
@@ -23,7 +23,7 @@ class _Config(Part):
 
 
 class Definition(Part):
-    """The part of a robot's definition that is read here; reading it takes a fifth of the time of reading it all."""
+    """The fields of a robot's definition that the summary needs; they parse in a fifth of the time of all."""
 
     team_id: Name
     member_id: Name
@@ -37,7 +37,7 @@ class Definition(Part):
 
 @dataclass(frozen=True, slots=True)
 class RobotSummary:
-    """One robot, at one revision. `failure`: its last run failed, as far as the gateway has heard."""
+    """One robot, at one revision. `failure`: its last run failed, according to the gateway."""
 
     team: str
     member: str
@@ -60,7 +60,7 @@ class RobotSummary:
         return self.autonomous_mode and not self.deleted and self.status not in STOPPED
 
     def trigger(self, kind: TriggerType) -> Trigger:
-        """The switch that decides about triggers of this kind; an answer from outside counts as an event."""
+        """The switch for triggers of this kind; a callback counts as an event."""
         switches: Mapping[TriggerType, Trigger] = {
             TriggerType.CLOCK: self.triggers.clock,
             TriggerType.HUMAN: self.triggers.intervene,
@@ -97,7 +97,7 @@ def summary_of(robot: Definition | Robot) -> RobotSummary:
 
 @lru_cache(maxsize=4096)
 def _triggers(clock: bool, event: bool, intervene: bool, actions: tuple[InterventionAction, ...]) -> Triggers:
-    """Robots that are set alike share one object."""
+    """Robots with the same settings share one object."""
     return Triggers(
         clock=Trigger(enabled=clock),
         event=Trigger(enabled=event),

@@ -1,63 +1,73 @@
-"""What follows from the end of a run for its robot: its status, and a daemon's next run (TG-18, SC-05)."""
+"""The effects of a run's end on its robot: its error status, and a daemon's next run."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1
 from rota_contracts.messages.trigger import TriggerReceivedV1, TriggerType
+from scheduler.batch import Batch, StoredTrigger
 from scheduler.event_publisher import EventPublisher
-from scheduler.ports import Batch, Robots, StoredTrigger
+from scheduler.ports import Robots
 from scheduler.robot_summary import Key, RobotSummary
-from scheduler.tick import RearmDaemon
 
-JUDGED = {ExecStatus.FAILED: True, ExecStatus.COMPLETED: False}
+FAILED = {ExecStatus.FAILED: True, ExecStatus.COMPLETED: False}
 """Is the run a failure? A cancelled one is neither."""
 
 KEPT = 10_000
 
 
+class Rearm(Protocol):
+    def __call__(self, key: Key, execution: str, *, failed: bool | None) -> Awaitable[None]: ...
+
+
+@dataclass(kw_only=True)
 class RunEndEffects:
-    """Safe to do again: what was told is told under the same id, and a daemon's clock moves on once."""
+    """Idempotent: facts are published again under the same ids, and a daemon's clock moves on once."""
 
-    def __init__(self, robots: Robots, publisher: EventPublisher, rearm: RearmDaemon) -> None:
-        self._robots, self._publisher, self._rearm = robots, publisher, rearm
-        self._judged: dict[Key, tuple[int, bool]] = {}
+    robots: Robots
+    publisher: EventPublisher
+    rearm: Rearm
+    _published: dict[Key, tuple[int, bool]] = field(default_factory=dict, init=False)
 
-    async def __call__(self, ends: Sequence[ExecutionFinishedV1], batch: Batch, gone: Sequence[StoredTrigger]) -> None:
-        """`ends` have been reported, `batch` has been written, `gone` are those that it has taken back."""
+    async def __call__(
+        self, ends: Sequence[ExecutionFinishedV1], batch: Batch, cancelled: Sequence[StoredTrigger]
+    ) -> None:
+        """`ends` were reported, `batch` is written, `cancelled` are the triggers that it cancelled."""
         for end in ends:
             summary = await self._summary((end.team_id, end.member_id))
             if summary is not None:
-                await self._judge(summary, end)
-                await self._follow(summary, end.execution_id, failed=JUDGED.get(end.status))
+                await self._publish_status(summary, end)
+                await self._rearm_daemon(summary, end.execution_id, failed=FAILED.get(end.status))
         for decided in batch.decided:
             if not decided.accepted:
-                await self._not_begun(decided.trigger, decided.execution_id, failed=True)
-        for stored in gone:
-            await self._not_begun(stored.trigger, stored.execution_id, failed=None)
+                await self._end_unstarted(decided.trigger, decided.execution_id, failed=True)
+        for stored in cancelled:
+            await self._end_unstarted(stored.trigger, stored.execution_id, failed=None)
 
     async def _summary(self, key: Key) -> RobotSummary | None:
         try:
-            return await self._robots.find(*key)
-        except Exception:  # what can't be read can't be judged either; nothing of the run depends on it
+            return await self.robots.find(*key)
+        except Exception:  # a robot that can't be read keeps its status; nothing of the run depends on it
             return None
 
-    async def _judge(self, summary: RobotSummary, end: ExecutionFinishedV1) -> None:
-        """Tell only what changes: the gateway's word of it comes back in the card."""
-        failed = JUDGED.get(end.status)
-        rev, failing = self._judged.get(summary.key, (summary.rev, summary.failure is not None))
+    async def _publish_status(self, summary: RobotSummary, end: ExecutionFinishedV1) -> None:
+        """Publish changes only: the gateway's status of the robot returns in its summary."""
+        failed = FAILED.get(end.status)
+        rev, failing = self._published.get(summary.key, (summary.rev, summary.failure is not None))
         if rev != summary.rev:
             failing = summary.failure is not None
         if failed is None or failed == failing:
             return
-        await (self._publisher.publish_failed(end) if failed else self._publisher.publish_recovered(end))
-        if len(self._judged) >= KEPT:
-            self._judged.clear()
-        self._judged[summary.key] = summary.rev, failed
+        await (self.publisher.publish_failed(end) if failed else self.publisher.publish_recovered(end))
+        if len(self._published) >= KEPT:
+            self._published.clear()
+        self._published[summary.key] = summary.rev, failed
 
-    async def _not_begun(self, trigger: TriggerReceivedV1, execution_id: str, *, failed: bool | None) -> None:
+    async def _end_unstarted(self, trigger: TriggerReceivedV1, execution_id: str, *, failed: bool | None) -> None:
         if trigger.type is TriggerType.CLOCK and (summary := await self._summary((trigger.team_id, trigger.member_id))):
-            await self._follow(summary, execution_id, failed=failed)
+            await self._rearm_daemon(summary, execution_id, failed=failed)
 
-    async def _follow(self, summary: RobotSummary, execution_id: str, *, failed: bool | None) -> None:
+    async def _rearm_daemon(self, summary: RobotSummary, execution_id: str, *, failed: bool | None) -> None:
         if summary.daemon:
-            await self._rearm(summary.key, execution_id, failed=failed)
+            await self.rearm(summary.key, execution_id, failed=failed)

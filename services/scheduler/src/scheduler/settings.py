@@ -8,9 +8,9 @@ from rota_common.runtime.settings import ServiceSettings
 class Settings(ServiceSettings):
     """`pool`: executions that may run at once in the whole installation. Times in seconds.
 
-    `tick_every`: how often each replica looks for what is due; `tick_lag`: how long those that don't dispatch leave it
-    to the one that does. `refresh`: how often all robots are read anew. `slot_patience`: how long nothing may be heard
-    of an execution that holds a slot before its executor is asked.
+    `tick_every`: how often each replica checks for due clocks; `tick_lag`: how long the others leave them to the
+    replica that dispatches. `refresh`: how often all robots are read anew. `slot_patience`: how long an execution may
+    hold a slot without a report until the executor is asked about it.
     """
 
     pool: int = Field(default=10, ge=1)

@@ -1,77 +1,84 @@
-"""What is planned and due is started: queued as a trigger of its robot, in one batch with the end of the plan."""
+"""The start of due plan items: each is queued as a trigger of its robot, in one batch with the end of the item."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
+from scheduler.batch import Batch, Decided
 from scheduler.change_plans import ChangePlans
 from scheduler.decide import give_slots
 from scheduler.domain import EntryState, QueueState, Refusal, consider
-from scheduler.plan import Plan, removed, started, trigger_of
-from scheduler.ports import Batch, Decided, Plans, Queue, Robots
+from scheduler.plan import Plan, remove, start, trigger_of
+from scheduler.ports import Plans, Queue, Robots
+from scheduler.robot_summary import Key
 
 AT_ONCE = 64
 
-LOOK_AGAIN = timedelta(seconds=30)
-"""An item whose robot can't take it now is looked at again so much later."""
+CHECK_AGAIN = timedelta(seconds=30)
+"""The delay until an item is checked again whose robot can't take it now."""
 
 PUBLISH_AGAIN_AFTER = timedelta(seconds=5)
-"""Facts stored so long ago and not yet marked as published are published again."""
+"""Facts stored this long ago and not yet marked as published are published again."""
+
+_log = logger(service="scheduler")
 
 
+@dataclass(frozen=True, kw_only=True)
 class StartPlans:
     """The dispatcher's part of the plan queue."""
 
-    def __init__(self, plans: Plans, queue: Queue, changing: ChangePlans, robots: Robots, clock: Clock) -> None:
-        self._plans, self._queue, self._changing, self._robots = plans, queue, changing, robots
-        self._clock = clock
-        self._log = logger(service="scheduler")
+    plans: Plans
+    queue: Queue
+    change_plans: ChangePlans
+    robots: Robots
+    clock: Clock
 
     async def due(self, queue_state: QueueState, *, pool: int) -> Batch:
-        """What to write to start what is due; `queue_state` is changed to what it will be then.
+        """The batch that starts what is due; `queue_state` is changed to the state after it.
 
-        A robot that is gone loses its plan; one that is paused, switched off or full keeps it for later.
+        A deleted robot's plan is removed; a robot that is paused, switched off or full starts its items later.
         """
-        now = self._clock()
+        now = self.clock()
         batch = Batch(at=now)
-        plans = await self._plans.due(now, AT_ONCE)
-        ran = await self._queue.stored([plan.execution_id for plan in plans]) if plans else {}
+        plans = await self.plans.due(now, AT_ONCE)
+        ran = await self.queue.stored([plan.execution_id for plan in plans]) if plans else {}
         for plan in plans:
-            if plan.execution_id in ran:  # an item that was forgotten by now had the same id, and its run is remembered
-                await self._changing.end(started(plan, now))
+            if plan.execution_id in ran:  # an expired item had the same id, and its run is still stored
+                await self.change_plans.end(start(plan, now))
                 continue
             try:
-                await self._consider(plan, queue_state, batch, now)
-            except Exception as error:  # its robot can't be read; the others have their turn
-                self._log.warning("a plan can't be started", plan=plan.key, reason=repr(error))
-                await self._plans.postpone(plan, now + LOOK_AGAIN)
+                await self._queue(plan, queue_state, batch, now)
+            except Exception as error:  # its robot can't be read; the other items start
+                _log.warning("a plan can't be started", plan=plan.key, reason=repr(error))
+                await self.plans.postpone(plan, now + CHECK_AGAIN)
         give_slots(batch, queue_state, pool=pool, now=now)
         return batch
 
-    async def _consider(self, plan: Plan, queue_state: QueueState, batch: Batch, now: datetime) -> None:
-        robot = await self._robots.find(*plan.owner)
+    async def _queue(self, plan: Plan, queue_state: QueueState, batch: Batch, now: datetime) -> None:
+        robot = await self.robots.find(*plan.owner)
         if robot is None or robot.deleted:
-            await self._changing.end(removed(plan, now, reason="the robot is gone"))
+            await self.change_plans.end(remove(plan, now, reason="the robot is gone"))
             return
         trigger = trigger_of(plan, robot, now)
         verdict = consider(trigger, robot, queue_state, now=now)
         if isinstance(verdict, Refusal):
-            await self._plans.postpone(plan, now + LOOK_AGAIN)
+            await self.plans.postpone(plan, now + CHECK_AGAIN)
             return
         queue_state.put(verdict, EntryState.QUEUED)
         batch.decided.append(Decided(trigger, "", verdict))
-        batch.plans.append(started(plan, now))
+        batch.plans.append(start(plan, now))
 
-    async def begin_cycles(self, robots: Sequence[tuple[str, str]]) -> None:
-        """What these robots have planned without a time is due now (DEC-14)."""
+    async def begin_cycles(self, robots: Sequence[Key]) -> None:
+        """The items of these robots without a time are due now."""
         if robots:
-            await self._plans.call(robots, self._clock())
+            await self.plans.call(robots, self.clock())
 
     async def publish(self, plans: Sequence[Plan]) -> None:
         for plan in plans:
-            await self._changing.publish(plan)
+            await self.change_plans.publish(plan)
 
     async def publish_overdue(self) -> None:
-        """What was stored, and perhaps not published because its replica was killed."""
-        await self.publish(await self._plans.unpublished(self._clock() - PUBLISH_AGAIN_AFTER, AT_ONCE))
+        """Facts that a killed replica may have left unpublished."""
+        await self.publish(await self.plans.unpublished(self.clock() - PUBLISH_AGAIN_AFTER, AT_ONCE))

@@ -1,21 +1,12 @@
-"""What the gateway listens to: whether robots are in error."""
+"""The facts that the gateway consumes."""
 
 from rota_common.bus.router import Router
 from rota_contracts.catalog import ROBOT_FAILED, ROBOT_RECOVERED
-from rota_contracts.envelope import Event
-from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
-from trigger_gateway.robots.track_robot_health import JudgeRobot
+from trigger_gateway.use_cases import UseCases
 
 
-def build_router(judge: JudgeRobot) -> Router:
+def build_handlers(use: UseCases) -> Router:
     router = Router()
-
-    @router.consume(ROBOT_FAILED)
-    async def on_robot_failed(event: Event[RobotFailedV1]) -> None:
-        await judge.failed(event.data)
-
-    @router.consume(ROBOT_RECOVERED)
-    async def on_robot_recovered(event: Event[RobotRecoveredV1]) -> None:
-        await judge.recovered(event.data)
-
+    router.on(ROBOT_FAILED, use.robot_health.on_failed)
+    router.on(ROBOT_RECOVERED, use.robot_health.on_recovered)
     return router

@@ -1,4 +1,4 @@
-"""Asking other services: their failures are worded for the gateway's caller, who must not read their addresses."""
+"""Questions to other services, with failures worded for the gateway's callers, who must not read addresses."""
 
 from typing import Any, TypeVar
 
@@ -11,17 +11,17 @@ from trigger_gateway.problems import Invalid
 A = TypeVar("A", bound=Part)
 
 
-async def asked(
-    ask: Ask, question: Question[Any, A], request: Part, *, within: float | None = None, tell: bool = False
+async def call(
+    ask: Ask, question: Question[Any, A], request: Part, *, within: float | None = None, show_reason: bool = False
 ) -> A:
-    """The answer. Raises Transient when there is none `within` so many seconds, Invalid when it is refused.
+    """The reply. Raises Transient when there is none `within` so many seconds, Invalid when it is refused.
 
-    `tell`: a refusal of this question is worded for people already.
+    `show_reason`: a refusal of this question is worded for people already.
     """
     try:
         return await ask(question, request, timeout=within)
     except Transient as error:
         raise Transient(f"the {question.answered_by} doesn't answer now") from error
     except Permanent as error:
-        text = str(error) if tell else f"the {question.answered_by} refuses this question"
+        text = str(error) if show_reason else f"the {question.answered_by} refuses this request"
         raise Invalid("refused", text) from error

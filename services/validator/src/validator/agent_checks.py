@@ -23,7 +23,7 @@ Answer with one JSON object and nothing else:
  "details": "a short report in markdown"}"""
 
 REPLY = """If it doesn't pass and another try can mend it, add
- "need_reply": true, "reply_content": "what to tell or to ask the author of the output, addressed to them\""""
+ "need_reply": true, "reply_content": "your remark or question to the author of the output, addressed to them\""""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Agents, called in the executor over the bus."""
+"""Agents: called in the executor over the bus."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The connection to NATS, made by FastStream's broker with the settings that it needs to be reliable."""
+"""The connection to NATS: FastStream's broker, with settings for reliability."""
 
 import asyncio
 import contextlib
@@ -20,30 +20,30 @@ REFUSED = "permissions violation"
 
 
 def identity(name: str, nkey_file: str) -> dict[str, Any]:
-    """What nats-py's `connect` is told so that the server knows who it is. `nkey_file` holds the seed; none: nobody."""
+    """The arguments of nats-py's `connect` that identify a client. `nkey_file` holds its seed; empty: anonymous."""
     who: dict[str, Any] = {"name": name, "inbox_prefix": inbox(name).encode()}
     return who | {"nkeys_seed": nkey_file} if nkey_file else who
 
 
 async def barrier(client: Client, *, timeout: int = 10) -> None:
-    """Return once the server has dealt with all that was written before, subscriptions too. Raises NatsError when a
+    """Return once the server has processed everything written before, subscriptions included. Raises NatsError if a
     round trip takes longer than `timeout` seconds.
 
-    Two round trips: nats-py's `flush` sends its PING past commands that still wait for the flusher (2.16); by the time
-    the first PONG is here they are on their way, so the second PING follows them.
+    Two round trips: nats-py's `flush` sends its PING ahead of commands that still wait for the flusher (2.16); by the
+    time of the first PONG they are sent, so the second PING follows them.
     """
     for _ in range(2):
         await client.flush(timeout)
 
 
 class Bus:
-    """One connection for a whole service. `broker` answers questions; `jetstream` carries facts.
+    """The connection of a service. `broker` responds to requests; `jetstream` carries facts.
 
-    `nkey_file` holds the service's seed, for a server that lets each do only what the catalog says.
+    `nkey_file` holds the service's seed, for a server that enforces the catalog's permissions.
     """
 
     def __init__(self, url: str, *, name: str, nkey_file: str = "") -> None:
-        # -1: with a limit, FastStream's loops spin on the closed connection for ever once it is reached.
+        # -1: with a limit, FastStream's loops spin on the closed connection forever once it is reached.
         self.broker = NatsBroker(
             url,
             name=name,
@@ -66,16 +66,16 @@ class Bus:
         self._jetstream = self.client.jetstream(timeout=5)
 
     async def listen(self) -> None:
-        """Let the broker's subscribers, which answer questions, take requests."""
+        """Start the broker's subscribers, which respond to requests."""
         await self.broker.start()
-        await barrier(self.client)  # or the first question could be faster than the news that we take questions
+        await barrier(self.client)  # or the first request could be faster than the subscription
 
     async def stop(self) -> None:
-        """Let the answers in hand be finished, then close. Not `broker.stop()`: it drains, and that waits for
-        pull subscriptions that have nothing to drain."""
+        """Finish the requests being handled, then close. Not `broker.stop()`: it drains, and that waits for pull
+        subscriptions that have nothing to drain."""
         if self._client is None:
             return
-        with contextlib.suppress(NatsError, TimeoutError):  # the server may be away: nothing to flush to then
+        with contextlib.suppress(NatsError, TimeoutError):  # the server may be down: nothing to flush to then
             await asyncio.wait_for(asyncio.gather(*(s.stop() for s in self.broker.subscribers)), GRACE_S)
             await self._client.flush(timeout=2)
         with contextlib.suppress(NatsError, OSError):  # or the connection breaks while it is closed
@@ -98,7 +98,7 @@ class Bus:
         return self._jetstream
 
     async def _on_error(self, error: Exception) -> Any:
-        if REFUSED in str(error).lower():  # whoever waits for an answer only sees that none comes
+        if REFUSED in str(error).lower():  # the caller only sees a timeout
             self._log.warning("refused by the server: see rota_common.nats_admin.permissions", error=str(error))
         else:
             self._log.debug("nats", error=repr(error))

@@ -1,7 +1,7 @@
-"""Taking messages from a durable consumer and settling each as the failure policy says.
+"""Consumers: messages of a durable consumer are handled, and acknowledged or returned by the failure policy.
 
 FastStream's own pull subscriber prefetches and, while it stops, swallows messages until their ack wait is over; so the
-loop below asks for one message at a time, only when a slot is free, and hands back what arrives too late.
+loop below fetches one message at a time, only when a slot is free, and returns one that arrives too late.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ RECOVER_S = 0.5
 
 
 @dataclass(frozen=True)
-class Subscription:
-    """A handler of a channel. `slots` handlers run at once; `gate` holds the pull back while it is not set.
+class ChannelHandler:
+    """The handler of a channel. `slots` messages are handled at once; while `gate` is not set, none is fetched.
 
-    `when_buried` answers whoever waits for this message before it is buried, so that nobody waits for ever.
+    `when_buried` runs before a message is buried, so that it can publish the failure to those that wait for a result.
     """
 
     channel: Channel[Any]
-    handler: Handler
+    handle: Handler
     slots: int = 16
     gate: asyncio.Event | None = None
     when_buried: OnBuried | None = None
@@ -50,9 +50,9 @@ class Subscription:
 
 @dataclass
 class Worker:
-    """Runs one subscription of one service."""
+    """Runs the handler of a channel for one service."""
 
-    subscription: Subscription
+    handler: ChannelHandler
     service: str
     bus: Bus
     clock: Clock
@@ -63,15 +63,15 @@ class Worker:
     _running: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        channel = self.subscription.channel
+        channel = self.handler.channel
         if self.service not in channel.consumers:
             raise ValueError(f"{self.service} is not a consumer of {channel.type}: add it to rota_contracts.catalog")
         self.config = _config(channel.durable(self.service))
         self._log = logger(service=self.service, channel=channel.name)
 
     async def run(self) -> None:
-        """Pull until `stop`; survives every outage of the server."""
-        free = asyncio.Semaphore(self.subscription.slots)
+        """Fetch messages until `stop`, through every outage of the server."""
+        free = asyncio.Semaphore(self.handler.slots)
         source: JetStreamContext.PullSubscription | None = None
         while not self._stopping.is_set():
             await self._gate_open()
@@ -91,13 +91,13 @@ class Worker:
             elif self._stopping.is_set():
                 await hand_back(message)
             else:
-                task = asyncio.create_task(self._settle(message))
+                task = asyncio.create_task(self._process(message))
                 self._running.add(task)
                 task.add_done_callback(self._running.discard)
                 task.add_done_callback(lambda _: free.release())
 
     async def stop(self, timeout: float) -> None:
-        """Take nothing new; give what runs `timeout` seconds, then hand it back."""
+        """Fetch nothing more; give running handlers `timeout` seconds, then return their messages."""
         self._stopping.set()
         if self._running:
             _, late = await asyncio.wait(self._running, timeout=timeout)
@@ -115,7 +115,7 @@ class Worker:
             return None
 
     async def _gate_open(self) -> None:
-        gate = self.subscription.gate
+        gate = self.handler.gate
         if gate is None or gate.is_set():
             return
         waits = [asyncio.ensure_future(gate.wait()), asyncio.ensure_future(self._stopping.wait())]
@@ -127,8 +127,8 @@ class Worker:
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
-    async def _settle(self, message: Msg) -> None:
-        """Handle one message and say what became of it, in one line of the log."""
+    async def _process(self, message: Msg) -> None:
+        """Handle one message, and log its outcome in one line."""
         started, beat = perf_counter(), asyncio.create_task(self._beat(message))
         facts: dict[str, Any] = {"deliveries": message.metadata.num_delivered, "subject": message.subject}
         try:
@@ -137,26 +137,26 @@ class Worker:
             outcome = "handed back"
             with contextlib.suppress(NatsError):
                 await hand_back(message)
-        except Exception as error:  # settling itself failed: the server is away, and will deliver it again
+        except Exception as error:  # the acknowledgement failed: the server is down, and will redeliver the message
             outcome, facts["reason"] = "unsettled", repr(error)
         finally:
             beat.cancel()
         seconds = perf_counter() - started
-        channel = self.subscription.channel.name
+        channel = self.handler.channel.name
         metrics.MESSAGES.labels(self.service, channel, outcome).inc()
         metrics.HANDLING_SECONDS.labels(self.service, channel).observe(seconds)
-        say = self._log.info if outcome == "done" else self._log.warning
-        say("handled", outcome=outcome, seconds=round(seconds, 4), **facts)
+        log = self._log.info if outcome == "done" else self._log.warning
+        log("handled", outcome=outcome, seconds=round(seconds, 4), **facts)
 
     async def _attempt(self, message: Msg, facts: dict[str, Any]) -> str:
-        channel, event = self.subscription.channel, None
+        channel, event = self.handler.channel, None
         try:
             event = parse_event(channel.payload, message.headers, message.data, expected=channel.type)
             facts |= {"event_id": event.id, "trace_id": traces.trace_id(event.traceparent)}
             facts |= {
                 key: getattr(event.data, key) for key in ("execution_id", "trigger_id") if hasattr(event.data, key)
             }
-            await self.subscription.handler(event)
+            await self.handler.handle(event)
         except Exception as error:
             return await self._failed(message, event, error, facts)
         await acknowledge(message)
@@ -177,10 +177,10 @@ class Worker:
                 await hand_back(message, delay)
                 return "later"
             case Bury():
-                if event is not None and self.subscription.when_buried is not None:
-                    await self.subscription.when_buried(event, verdict.reason)
+                if event is not None and self.handler.when_buried is not None:
+                    await self.handler.when_buried(event, verdict.reason)
                 await bury(message, self.bus.jetstream, consumer=self.config.durable, verdict=verdict, at=self.clock())
-                metrics.DEAD_LETTERS.labels(self.service, self.subscription.channel.name).inc()
+                metrics.DEAD_LETTERS.labels(self.service, self.handler.channel.name).inc()
                 return "buried"
 
     async def _beat(self, message: Msg) -> None:

@@ -1,4 +1,4 @@
-"""The dead letters: list them, look at one, send one back."""
+"""Dead letters: list them, read one, redrive one."""
 
 import contextlib
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class DeadLetter(BaseModel):
 
 
 async def listed(jetstream: JetStreamContext, *, limit: int = 100) -> list[DeadLetter]:
-    """The oldest first, at most `limit`; payloads are cut to their beginning."""
+    """The oldest dead letters, at most `limit`; payloads are truncated."""
     found: list[DeadLetter] = []
     seq = 1
     with contextlib.suppress(NotFoundError):  # after the last one
@@ -44,7 +44,7 @@ async def listed(jetstream: JetStreamContext, *, limit: int = 100) -> list[DeadL
 
 
 async def find(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
-    """One of them, whole."""
+    """One dead letter with its whole payload."""
     try:
         message = await jetstream.get_msg(DEAD_STREAM, seq)
     except NotFoundError:
@@ -53,10 +53,10 @@ async def find(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
 
 
 async def redrive(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
-    """Send a dead letter back to its subject and remove it; None if there is none with this number.
+    """Publish a dead letter on its subject again and remove it; None if there is none with this number.
 
-    All consumers of the subject get it again; they are idempotent. Its `Nats-Msg-Id` is new, so the stream takes it,
-    and derived from `seq`, so doing this twice sends it once.
+    All consumers of the subject receive it again; they are idempotent. Its `Nats-Msg-Id` is new, so the stream stores
+    it, and derived from `seq`, so redriving it twice stores it once.
     """
     letter = await find(jetstream, seq)
     if letter is None:

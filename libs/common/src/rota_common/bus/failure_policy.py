@@ -1,7 +1,7 @@
-"""What becomes of a message whose handler failed. Decided here and nowhere else.
+"""The failure policy: retry, bury or acknowledge a message, decided here and nowhere else.
 
-`Transient` goes back with a growing, jittered delay, for a day at most; `Permanent` and unreadable messages are buried
-at once; anything else is a bug, tried 5 times and then buried. Burying is: copy to the dead letters, then TERM.
+`Transient` is redelivered after a growing, jittered delay, for a day at most; `Permanent` and unreadable messages are
+buried at once; anything else is a bug, tried 5 times and then buried. Burying is a copy to the dead letters, then TERM.
 """
 
 import traceback
@@ -20,7 +20,7 @@ from rota_contracts.envelope import MSG_ID, EnvelopeError
 
 MAX_BUG_DELIVERIES = 5
 PATIENCE = timedelta(days=1)
-"""How long a message may fail for reasons that pass before it is buried after all."""
+"""How long a message may fail transiently before it is buried."""
 
 RETRY_CAP_S = 30.0
 DEAD_STREAM = "DEAD"
@@ -30,7 +30,7 @@ REASON_LIMIT = 2000
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """Hand the message back; it returns after `delay` seconds."""
+    """Redeliver the message after `delay` seconds."""
 
     delay: float
     reason: str
@@ -38,7 +38,7 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class Bury:
-    """Into the dead letters."""
+    """Move the message to the dead letters."""
 
     reason: str
     trace: str
@@ -47,9 +47,9 @@ class Bury:
 def decide(
     error: Exception, *, deliveries: int, age: timedelta, random: Random, outages: tuple[type[Exception], ...] = ()
 ) -> Later | Bury:
-    """What to do about `error` at the `deliveries`-th delivery of a message that is `age` old.
+    """Decide about `error` at the `deliveries`-th delivery of a message that is `age` old.
 
-    `outages` are the errors by which the service's own store says that it can't be reached: they count as transient.
+    `outages` are the errors of the service's own store when it can't be reached: they count as transient.
     """
     if isinstance(error, (Permanent, EnvelopeError, ValidationError)):
         return Bury(_reason(error), _last_line(error))
@@ -62,22 +62,22 @@ def decide(
 
 
 async def acknowledge(message: Msg) -> None:
-    """Say that the message is done with, and wait until the server knows: a plain ack can be lost with the process."""
+    """Acknowledge, and wait for the server's confirmation: a plain ack can be lost with the process."""
     await message.ack_sync(timeout=5)
 
 
 async def hand_back(message: Msg, delay: float | None = None) -> None:
-    """Let the message be delivered again, to any worker, after `delay` seconds."""
+    """Return the message: it is redelivered to any worker after `delay` seconds."""
     await message.nak(delay=delay)
 
 
 async def still_working(message: Msg) -> None:
-    """Tell the server that the handler is alive, so that nobody else gets the message."""
+    """Extend the ack wait, as the handler is still running."""
     await message.in_progress()
 
 
 async def bury(message: Msg, jetstream: JetStreamContext, *, consumer: str, verdict: Bury, at: datetime) -> None:
-    """Copy the message to the dead letters, then take it off its stream. The copy first: nothing is lost between."""
+    """Copy the message to the dead letters, then remove it from its consumer, so that nothing is lost in between."""
     meta = message.metadata
     headers = {key: value for key, value in (message.headers or {}).items() if not key.startswith("Nats-Expected")}
     headers |= {

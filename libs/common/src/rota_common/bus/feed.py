@@ -1,7 +1,7 @@
-"""The feed: facts counted subject by subject, 1, 2, 3 … without a gap or a double, whichever replicas publish them.
+"""The feed: facts numbered by subject, 1, 2, 3 … without gaps or duplicates, whichever replicas publish them.
 
-A fact carries its number and is stored only if the last message of its subject is still the one that it was counted
-from: the stream decides who was first, and who comes second counts again.
+A fact carries its number, and is stored only if the last message of its subject is still the one that the number was
+derived from: the stream decides a race between two replicas, and the loser takes the next number.
 """
 
 import asyncio
@@ -30,40 +30,40 @@ P = TypeVar("P", bound=Payload)
 
 EXPECTED_LAST = "Nats-Expected-Last-Subject-Sequence"
 LOST_RACE = frozenset({10071, 10158, 10163, 10164})
-"""JetStream's words for: another message of this subject came first, or is just being stored by the cluster."""
+"""JetStream's error codes for: another message of this subject was first, or is being stored by the cluster."""
 
 PATIENCE_S = 10.0
-"""How long to go on counting anew while others are faster."""
+"""Seconds to retry lost races before giving up."""
 
 BEHIND_S = 0.01
-"""How long a server that hasn't heard yet of the message that came first is given to hear of it."""
+"""Seconds to wait for a server that doesn't have the winner's message yet."""
 
 CLOCKS_APART = timedelta(minutes=1)
-"""How far our clock may be from that of NATS."""
+"""The largest difference between this process's clock and that of NATS."""
 
 FRESH = timedelta(minutes=1)
-"""A fact that is older may have been published by somebody who took over; well within the stream's memory of ids."""
+"""An older fact may have been published by another replica; well within the stream's duplicate window."""
 
 REMEMBERED = 10_000
 SAVE_EVERY_S = 5.0
 
 
 class Counts(Protocol):
-    """How far each subject has been counted: needed once the stream has nothing of it any more."""
+    """The last number of each subject, for subjects whose messages have left the stream."""
 
     async def last(self, subject: str) -> int:
-        """0 if it was never counted."""
+        """The last number of the subject; 0 if there is none."""
         ...
 
     async def keep(self, counts: Mapping[str, int]) -> None:
-        """Remember these, unless a higher one is remembered."""
+        """Store these numbers, unless a higher one is stored."""
         ...
 
 
 @dataclass
 class _Subject:
-    """What is known of a subject's last message: its number in the stream (0: there is none, None: not known) and its
-    count. `lock`: this process doesn't race itself."""
+    """The last message of a subject: `last` is its number in the stream (0: there is none, None: unknown), `count` its
+    number in the subject. `lock`: this process doesn't race itself."""
 
     last: int | None = None
     count: int = 0
@@ -71,7 +71,7 @@ class _Subject:
 
 
 class Feed:
-    """Publishes a service's facts of the feed. Knows the newest `remembered` subjects by heart."""
+    """Publishes a service's facts of the feed. Caches the newest `remembered` subjects."""
 
     def __init__(
         self, bus: Bus, publish: Publish, counts: Counts, *, clock: Clock, remembered: int = REMEMBERED
@@ -92,12 +92,12 @@ class Feed:
         trace: str = "",
         again: bool = False,
     ) -> Event[P]:
-        """Publish `data` unless the stream has it, and wait until it is there; returns the event, with its number if
+        """Publish `data` unless the stream has it, wait until it is stored, and return the event, with its number if
         it was stored just now.
 
-        `since`: when the fact came into being, or earlier. `again`: it may have been published before, so it is looked
-        for first, from then on: the stream's own memory of ids may have forgotten it.
-        Raises nats.errors.Error when the stream didn't take it, Transient when others were always faster.
+        `since`: the instant of the fact, or earlier. `again`: it may have been published before, so the stream is
+        searched from `since` on, as its duplicate window may be over.
+        Raises nats.errors.Error if the stream didn't store it, Transient if other replicas won every race.
         """
         event = self._publish.event(channel, data, caused_by=caused_by, step=step, trace=trace)
         subject = channel.subject(data.team_id, data.member_id)
@@ -106,20 +106,20 @@ class Feed:
             try:
                 if not await self._is_there(subject, known, event.id, since, look=again or self._is_old(since)):
                     event = await self._stored(subject, known, event)
-            except BaseException:  # whatever was sent may have been stored: ask before the next one
+            except BaseException:  # the message may have been stored: read the subject before the next one
                 known.last = None
                 raise
         metrics.PUBLISHED.labels(event.source, channel.name).inc()
         return event
 
     async def keep_counts(self) -> None:
-        """Save what was counted, every few seconds; a loop to run in the background."""
+        """Save the numbers every few seconds; a loop for the background."""
         try:
             while True:
                 await asyncio.sleep(SAVE_EVERY_S)
                 await self._save()
         finally:
-            with contextlib.suppress(Exception):  # on the way out; the stream knows it too
+            with contextlib.suppress(Exception):  # at the end; the stream has the numbers too
                 await self._save()
 
     async def _save(self) -> None:
@@ -135,7 +135,7 @@ class Feed:
     def _subject(self, subject: str) -> _Subject:
         known = self._known.setdefault(subject, _Subject())
         self._known.move_to_end(subject)
-        if len(self._known) > self._remembered:  # somebody may still be at it; the stream keeps two from one number
+        if len(self._known) > self._remembered:  # if it is in use, the stream still refuses a second of one number
             self._known.popitem(last=False)
         return known
 
@@ -143,7 +143,7 @@ class Feed:
         return self._clock() - since > FRESH
 
     async def _is_there(self, subject: str, known: _Subject, event_id: str, since: datetime, *, look: bool) -> bool:
-        """Does the stream have it already? Without `look` only asked when nothing is known of the subject."""
+        """True if the stream has the event. Without `look`, only checked if the subject is unknown."""
         if known.last is not None and not look:
             return False
         last, begin = await self._read_last(subject, known), since - CLOCKS_APART
@@ -152,7 +152,7 @@ class Feed:
         return last.id == event_id or any(each.id == event_id for each in await self._log.since(subject, begin))
 
     async def _read_last(self, subject: str, known: _Subject) -> Kept | None:
-        """Where to count on: from the subject's last message, or from what was saved when the stream has none."""
+        """Set the subject's numbers from its last message, or from the saved ones if the stream has none."""
         last = await self._log.last(subject)
         known.last = 0 if last is None else last.seq
         if last is not None and last.count is not None:
@@ -162,7 +162,7 @@ class Feed:
         return last
 
     async def _stored(self, subject: str, known: _Subject, event: Event[P]) -> Event[P]:
-        """The event with its number; as it was if it turns out that the stream has it."""
+        """Store the event with its number; returned unchanged if the stream turns out to have it."""
         until = monotonic() + PATIENCE_S
         while True:
             numbered = replace(event, sequence=known.count + 1)
@@ -176,14 +176,14 @@ class Feed:
             else:
                 return self._noted(subject, known, numbered, ack) or event
             if monotonic() > until:
-                raise Transient(f"others published on {subject} for {PATIENCE_S:g} s, and each time before us")
+                raise Transient(f"other replicas won every race on {subject} for {PATIENCE_S:g} s")
 
     async def _sent(self, subject: str, event: Event[P], last: int) -> PubAck:
         headers = event.headers() | {EXPECTED_LAST: str(last)}
         return await self._bus.jetstream.publish(subject, event.body(), timeout=TIMEOUT_S, stream=FEED, headers=headers)
 
     def _noted(self, subject: str, known: _Subject, event: Event[P], ack: PubAck) -> Event[P] | None:
-        """The event if it was stored; None if the stream recognised its id: its number is another one."""
+        """The event if it was stored; None for a duplicate, which has another number."""
         if ack.duplicate:
             known.last = None
             return None
@@ -192,11 +192,11 @@ class Feed:
         return event
 
     async def _is_among_newer(self, subject: str, known: _Subject, event_id: str) -> bool:
-        """After a lost race: catch up with the subject. Was it this very event that came first?"""
+        """Catch up with the subject after a lost race; True if this event itself was stored first."""
         newer = await self._log.after(subject, known.last or 0)
         if newer and newer[-1].count is not None:
             known.last, known.count = newer[-1].seq, newer[-1].count
-        else:  # the server that was asked is behind, or what was last has left the stream
+        else:  # this server is behind, or the last message has left the stream
             await asyncio.sleep(BEHIND_S)
             await self._read_last(subject, known)
         return any(each.id == event_id for each in newer)

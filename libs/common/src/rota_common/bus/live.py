@@ -1,4 +1,4 @@
-"""Live events: plain subscriptions to facts as they pass. Nothing is kept, nothing is acknowledged."""
+"""Live events: plain subscriptions to facts as they are published, without storage or acknowledgement."""
 
 import asyncio
 import contextlib
@@ -33,20 +33,20 @@ class Events:
         self._more.set()
 
     async def next(self) -> Event[Any]:
-        """The oldest event that wasn't taken yet; waits for one."""
+        """The oldest buffered event; waits for one."""
         while not self._waiting:
             self._more.clear()
             await self._more.wait()
         return self._waiting.popleft()
 
     def dropped(self) -> int:
-        """How many were dropped since this was last asked."""
+        """The number of events dropped since the last call."""
         count, self._dropped = self._dropped, 0
         return count
 
 
 class LiveEvents:
-    """Plain subscriptions of one service. What passes while NATS is away is missed."""
+    """Plain subscriptions of one service. Events during an outage of NATS are missed."""
 
     def __init__(self, bus: Bus, *, service: str) -> None:
         self._bus, self._log = bus, logger(service=service)
@@ -55,10 +55,10 @@ class LiveEvents:
     async def listen(
         self, channels: Iterable[Channel[Any]], *, team: str = "*", member: str = "*", limit: int = EVENTS_LIMIT
     ) -> AsyncIterator[Events]:
-        """Receive each fact of `channels` of that team and member, from now on until the end of the block.
+        """Receive the facts of `channels` of a team and member, until the end of the block.
 
-        Inside the block the server knows of it, so that nothing published after the block began is missed.
-        Raises nats.errors.Error when the bus isn't connected.
+        The server has the subscriptions when the block begins, so that nothing published inside it is missed.
+        Raises nats.errors.Error if the bus isn't connected.
         """
         if not self._bus.connected:
             raise NatsError("not connected to NATS")

@@ -1,4 +1,4 @@
-"""Around every handler of a service. Chaos is one of these, so production and tests run the same code."""
+"""Middlewares around every handler of a service. Chaos is one of them, so production and tests run the same code."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import reduce

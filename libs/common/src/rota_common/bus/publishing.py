@@ -1,4 +1,4 @@
-"""Publishing facts: the id is derived from the cause, so publishing twice is publishing once."""
+"""Publishing of facts: ids are derived from the cause, so publishing a fact twice stores it once."""
 
 import contextlib
 from typing import TypeVar
@@ -17,14 +17,14 @@ from rota_contracts.model import Payload
 P = TypeVar("P", bound=Payload)
 
 TIMEOUT_S = 5.0
-"""How long to wait for JetStream's acknowledgement; its own default is 0.5 s."""
+"""Timeout of JetStream's acknowledgement; its own default is 0.5 s."""
 
 
 IN_FEED = "{type} is part of the feed, whose facts are counted: publish it with rota_common.bus.feed.Feed"
 
 
 class NotInCatalog(ValueError):
-    """A service does what the catalog doesn't say it does."""
+    """The catalog does not list the service as a publisher or caller."""
 
 
 class Publish:
@@ -43,25 +43,25 @@ class Publish:
         again: int = 0,
         trace: str = "",
     ) -> Event[P]:
-        """Publish `data` and wait until the stream has it; returns the event.
+        """Publish `data`, wait until the stream has stored it, and return the event.
 
-        `caused_by` is the event handled just now, or the id of what is its cause. `step` tells several facts of one
-        channel and cause apart. `again` > 0 sends the same fact on purpose, past JetStream's own memory of ids.
-        `trace` is the traceparent to go on with when the cause is an id.
-        Raises nats.errors.Error when the stream didn't take it, NotInCatalog for a channel of the feed.
+        `caused_by` is the event being handled, or the id of the cause. `step` distinguishes several facts of one
+        channel and cause. `again` > 0 resends a fact on purpose, past JetStream's deduplication.
+        `trace` is the traceparent to continue if the cause is an id.
+        Raises nats.errors.Error if the stream didn't store it, NotInCatalog for a channel of the feed.
         """
         event = self.event(channel, data, caused_by=caused_by, step=step, trace=trace)
         await self._store(channel, event, again)
         return event
 
     async def first(self, channel: Channel[P], data: P, *, caused_by: Event[Payload] | str, trace: str = "") -> bool:
-        """The same, and whether it was new to the stream: False for a fact that somebody published just before."""
+        """Publish, and return whether the fact was new to the stream: False for a duplicate."""
         return await self._store(channel, self.event(channel, data, caused_by=caused_by, trace=trace), again=0)
 
     def event(
         self, channel: Channel[P], data: P, *, caused_by: Event[Payload] | str, step: str = "", trace: str = ""
     ) -> Event[P]:
-        """The event that would be published; nothing is."""
+        """The event as `publish` would send it, without publishing."""
         self._check(channel)
         cause, traceparent = (caused_by, trace) if isinstance(caused_by, str) else (caused_by.id, caused_by.traceparent)
         return Event(
@@ -75,7 +75,7 @@ class Publish:
         )
 
     async def observe(self, channel: Channel[P], data: P) -> None:
-        """Plain publish of something whose loss does no harm: when it fails, it is lost."""
+        """Publish without a stream, for facts whose loss does no harm: a failure is ignored."""
         self._check(channel)
         event = Event(
             id=str(uuid4()),

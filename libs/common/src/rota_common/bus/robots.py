@@ -1,4 +1,4 @@
-"""Reading a robot's definition: the gateway puts it into the `robots` bucket, everyone else reads it there."""
+"""Robots' definitions, read from the `robots` bucket, which the gateway writes."""
 
 import contextlib
 from collections.abc import AsyncGenerator
@@ -16,8 +16,8 @@ from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 
 AT_ONCE = 200
-"""Definitions that are taken in hand before others have a turn. Not nats-py's own watch: that takes in all there are as
-fast as the server can send them, and drops what is over 256 MB."""
+"""Definitions in one fetch. Not nats-py's own watch: that receives all of them as fast as the server can send, and
+drops what is over 256 MB."""
 
 FETCH_S = 1.0
 NEWEST = ConsumerConfig(
@@ -30,14 +30,14 @@ def robot_key(team: str, member: str) -> str:
 
 
 class Robots:
-    """Definitions as they are now."""
+    """The current definitions."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._bucket: KeyValue | None = None
 
     async def find(self, team: str, member: str) -> Robot | None:
-        """The robot, also one that was deleted (`deleted` is set); None if there never was one."""
+        """The robot, also a deleted one (`deleted` is set); None if there never was one."""
         if self._bucket is None:
             self._bucket = await self._bus.jetstream.key_value(ROBOTS_BUCKET)
         try:
@@ -47,10 +47,10 @@ class Robots:
         return Robot.model_validate_json(entry.value or b"")
 
     async def follow(self, *, seconds: float) -> AsyncGenerator[bytes | None]:
-        """Every definition there is, as JSON, then None, then each that changes.
+        """All definitions as JSON, then None, then each that changes.
 
-        Ends after so many seconds, and as soon as the connection was broken for a moment: something may have been lost
-        then, so whoever follows begins anew to be sure. Raises nats.errors.Error when it can't go on.
+        Ends after `seconds`, and as soon as the connection was interrupted: a change may have been lost then, so the
+        caller starts again. Raises nats.errors.Error when it can't go on.
         """
         until, reconnects = monotonic() + seconds, self._bus.client.stats["reconnects"]
         source = await self._bus.jetstream.pull_subscribe(
@@ -75,7 +75,7 @@ class Robots:
 
 
 async def _next(source: Any, count: int) -> list[bytes]:
-    """So many definitions at most; none if nothing came for a while. A key that was purged by hand has none."""
+    """At most `count` definitions; none if nothing arrived for a while. A purged key has none."""
     try:
         return [message.data for message in await source.fetch(count, timeout=FETCH_S) if message.data]
     except NatsTimeout:

@@ -3,8 +3,8 @@
 import asyncio
 from typing import Any
 
-from rota_common.bus.consuming import Handler, OnBuried, Subscription
-from rota_common.bus.rpc import AnswerHandler, Answering
+from rota_common.bus.consuming import ChannelHandler, Handler, OnBuried
+from rota_common.bus.rpc import RequestHandler, Responder
 from rota_contracts.catalog import Channel, Question
 
 
@@ -12,8 +12,8 @@ class Router:
     """The handlers of one service, not yet connected to anything."""
 
     def __init__(self) -> None:
-        self.subscriptions: list[Subscription] = []
-        self.answers: list[Answering] = []
+        self.handlers: list[ChannelHandler] = []
+        self.responders: list[Responder] = []
 
     def on(
         self,
@@ -24,8 +24,8 @@ class Router:
         gate: asyncio.Event | None = None,
         when_buried: OnBuried | None = None,
     ) -> None:
-        """`handler` takes each event of `channel`; see `Subscription` for the settings."""
-        self.subscriptions.append(Subscription(channel, handler, slots, gate, when_buried))
+        """Consume `channel`: `handler` takes each event. The settings are those of `ChannelHandler`."""
+        self.handlers.append(ChannelHandler(channel, handler, slots, gate, when_buried))
 
     def consume(self, channel: Channel[Any], **settings: Any) -> Any:  # goes with its last use
         def register(handler: Handler) -> Handler:
@@ -34,11 +34,11 @@ class Router:
 
         return register
 
-    def answer(self, question: Question[Any, Any], handler: AnswerHandler | None = None, *, workers: int = 64) -> Any:
-        """`handler` takes the request of `question` and returns its reply."""
+    def answer(self, question: Question[Any, Any], handler: RequestHandler | None = None, *, workers: int = 64) -> Any:
+        """Respond to `question`: `handler` takes the request and returns the reply."""
 
-        def register(handler: AnswerHandler) -> AnswerHandler:  # goes with its last use
-            self.answers.append(Answering(question, handler, workers))
+        def register(handler: RequestHandler) -> RequestHandler:  # goes with its last use
+            self.responders.append(Responder(question, handler, workers))
             return handler
 
         return register if handler is None else register(handler)

@@ -1,4 +1,4 @@
-"""Questions between services: request and reply, with a timeout and a plain answer for "nobody there"."""
+"""Request and reply between services, with a timeout and a failure of its own for a service that is down."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,61 +21,61 @@ from rota_contracts.model import Part
 
 Q = TypeVar("Q", bound=Part)
 A = TypeVar("A", bound=Part)
-AnswerHandler = Callable[[Any], Awaitable[Part]]
+RequestHandler = Callable[[Any], Awaitable[Part]]
 
 ERROR = "rota-error"
 PERMANENT, TRANSIENT, WORKING = "permanent", "transient", "working"
 
 SLICE_S = 10.0
-"""An answerer that is silent for so long is taken for dead."""
+"""A responder that is silent for this long counts as dead."""
 
 STILL_WORKING_S = 8.0
-"""A handler that needs longer answers StillWorking by then: within the slice, so that only the dead are silent."""
+"""A handler that needs longer replies StillWorking by then: within the slice, so that only the dead are silent."""
 
 PAUSE_S = 1.0
-"""Least time between two requests for one answer: with no answerer, each of them fails at once."""
+"""Least time between two requests for one reply: without a responder, each fails at once."""
 
 
-class Unanswered(Transient):
-    """There is no answer yet: nobody is there, or whoever was asked has stopped, or is still at it."""
+class NoReply(Transient):
+    """No reply yet: no responder is there, it has stopped, or it is still working."""
 
 
-class StillWorking(Unanswered):
-    """For handlers of questions that take long: the work goes on, and the same question asked again joins it."""
+class StillWorking(NoReply):
+    """Raised by handlers that take long: the work goes on, and a repeated request joins it."""
 
 
 class Ask:
-    """`answer = await ask(QUESTION, request)`, for one service."""
+    """`reply = await ask(QUESTION, request)`, for one service."""
 
     def __init__(self, bus: Bus, *, by: str) -> None:
         self._bus, self._by = bus, by
 
     async def __call__(self, question: Question[Q, A], request: Q, *, timeout: float | None = None) -> A:
-        """Raise Transient when nobody can answer now (Unanswered: nobody did in time, in seconds), Permanent when the
-        question is refused."""
+        """Raises Transient if the request failed for now (NoReply: no reply within `timeout` seconds), Permanent if it
+        was refused."""
         if self._by not in question.asked_by:
             raise NotInCatalog(f"{self._by} may not ask {question.subject}: add it to rota_contracts.catalog")
-        if not self._bus.connected:  # the client would keep the question and wait for its server
-            raise Unanswered(f"can't ask {question.subject}: not connected to NATS")
+        if not self._bus.connected:  # the client would buffer the request and wait for its server
+            raise NoReply(f"can't ask {question.subject}: not connected to NATS")
         body, seconds = request.model_dump_json().encode(), question.timeout if timeout is None else timeout
         try:
             reply = await self._bus.client.request(question.subject, body, timeout=seconds)
         except NoRespondersError as error:
-            raise Unanswered(f"{question.answered_by} isn't there: nobody answers {question.subject}") from error
+            raise NoReply(f"{question.answered_by} is down: no responder on {question.subject}") from error
         except (NatsTimeout, TimeoutError) as error:
-            raise Unanswered(f"{question.answered_by} didn't answer {question.subject} within {seconds:g} s") from error
+            raise NoReply(f"{question.answered_by} didn't answer {question.subject} within {seconds:g} s") from error
         except NatsError as error:
-            raise Unanswered(f"can't ask {question.subject}: {error!r}") from error
+            raise NoReply(f"can't ask {question.subject}: {error!r}") from error
         _raise_failure((reply.headers or {}).get(ERROR), reply.data)
         return question.answer.model_validate_json(reply.data)
 
 
 async def call_long(ask: Ask, question: Question[Q, A], request: Q, *, timeout: float, every: float = SLICE_S) -> A:
-    """The reply to a question that takes long: the request is repeated every `every` seconds, for `timeout` in all, so
-    that an answerer which dies costs one slice and not the whole wait.
+    """The reply to a request that takes long: it is repeated every `every` seconds, for `timeout` in all, so that a
+    responder that dies costs one slice and not the whole wait.
 
-    The request needs an id of its own, under which it is answered once however often it is repeated. Raises Unanswered
-    at the end of the time, and at once what `ask` raises else.
+    The request needs an id under which it is handled once, however often it is repeated. Raises NoReply when the time
+    is over, and at once whatever else `ask` raises.
     """
     time = asyncio.get_running_loop().time
     end = time() + timeout
@@ -83,10 +83,10 @@ async def call_long(ask: Ask, question: Question[Q, A], request: Q, *, timeout: 
         asked_at = time()
         try:
             return await ask(question, request, timeout=min(every, end - asked_at))
-        except Unanswered as error:
+        except NoReply as error:
             again_at = max(time(), asked_at + PAUSE_S)
             if again_at >= end:
-                raise Unanswered(f"no answer to {question.subject} within {timeout:g} s: {error}") from error
+                raise NoReply(f"no answer to {question.subject} within {timeout:g} s: {error}") from error
         await asyncio.sleep(again_at - time())
 
 
@@ -100,17 +100,17 @@ def _raise_failure(kind: str | None, reason: bytes) -> None:
 
 
 @dataclass(frozen=True)
-class Answering:
-    """A handler of a question; `workers` of them run at once."""
+class Responder:
+    """The handler of a question; `workers` requests are handled at once."""
 
     question: Question[Any, Any]
-    handler: AnswerHandler
+    handle: RequestHandler
     workers: int = 64
 
 
-def listen(bus: Bus, service: str, answering: Answering, outages: tuple[type[Exception], ...]) -> None:
-    """Let `service` answer a question; every replica shares the work."""
-    question = answering.question
+def respond(bus: Bus, service: str, responder: Responder, outages: tuple[type[Exception], ...]) -> None:
+    """Let `service` respond to a question; its replicas share the requests."""
+    question = responder.question
     if service != question.answered_by:
         raise NotInCatalog(f"{service} doesn't answer {question.subject}: see rota_contracts.catalog")
     log = logger(service=service, question=question.name)
@@ -119,17 +119,17 @@ def listen(bus: Bus, service: str, answering: Answering, outages: tuple[type[Exc
     async def answer(message: NatsMessage) -> NatsResponse:
         try:
             request = question.request.model_validate_json(message.body)
-            reply, error = (await answering.handler(request)).model_dump_json().encode(), None
+            reply, error = (await responder.handle(request)).model_dump_json().encode(), None
         except (Permanent, ValidationError) as refusal:
             reply, error = str(refusal).encode(), PERMANENT
         except StillWorking as so_far:
             reply, error = str(so_far).encode(), WORKING
         except passing as failure:
             reply, error = f"{service} can't answer now: {failure}".encode(), TRANSIENT
-        except Exception as bug:  # the asker must hear of it, or it would wait for its timeout
+        except Exception as bug:  # the caller must get a reply, or it would wait for its timeout
             log.exception("answering failed")
             reply, error = f"{service} failed: {type(bug).__name__}".encode(), TRANSIENT
         metrics.QUESTIONS.labels(service, question.name, error or "answered").inc()
         return NatsResponse(reply, headers={ERROR: error} if error else {})
 
-    bus.broker.subscriber(question.subject, queue=service, max_workers=answering.workers)(answer)
+    bus.broker.subscriber(question.subject, queue=service, max_workers=responder.workers)(answer)

@@ -1,4 +1,4 @@
-"""Reading what a stream has of one subject, without a consumer: its last message, and those from some point on."""
+"""The stored messages of one subject, read without a consumer: the last one, and those after a point."""
 
 import json
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ NOTHING, END = "404", "204"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A message as the stream has it. `at` is when it was stored, `count` its own `ce-sequence`, if it has one."""
+    """A stored message. `at` is the instant it was stored, `count` its `ce-sequence`, if any."""
 
     seq: int
     id: str
@@ -31,7 +31,7 @@ class Kept:
 
 
 class SubjectLog:
-    """Reads directly from any server that has the stream: the answer may be a moment behind what was stored last.
+    """Reads directly from any server that has the stream: the result may be a moment behind.
 
     Needs nats-server 2.11 (batches, start by time).
     """
@@ -40,7 +40,7 @@ class SubjectLog:
         self._bus, self._stream = bus, stream
 
     async def last(self, subject: str) -> Kept | None:
-        """Its last message; None if there is none. Raises nats.errors.Error."""
+        """The subject's last message; None if there is none. Raises nats.errors.Error."""
         try:
             found = await self._bus.jetstream.get_last_msg(self._stream, subject, direct=True)
         except NotFoundError:
@@ -48,11 +48,11 @@ class SubjectLog:
         return _kept(found.headers or {})
 
     async def since(self, subject: str, at: datetime) -> list[Kept]:
-        """What was stored at this instant or later, oldest first. Raises nats.errors.Error."""
+        """The messages stored at this instant or later, oldest first. Raises nats.errors.Error."""
         return await self._all(subject, {"start_time": at.astimezone(UTC).isoformat()})
 
     async def after(self, subject: str, seq: int) -> list[Kept]:
-        """What the stream has after its message number `seq`, oldest first. Raises nats.errors.Error."""
+        """The messages after number `seq` of the stream, oldest first. Raises nats.errors.Error."""
         return await self._all(subject, {"seq": seq + 1})
 
     async def _all(self, subject: str, start: dict[str, Any]) -> list[Kept]:
@@ -69,7 +69,7 @@ class SubjectLog:
 
     @asynccontextmanager
     async def _answers(self, request: dict[str, Any]) -> AsyncIterator[Subscription]:
-        """Where the messages that were asked for come in."""
+        """Send the request; the block reads the messages from the subscription."""
         client = self._bus.client
         inbox = client.new_inbox()
         sub = await client.subscribe(inbox)
@@ -81,7 +81,7 @@ class SubjectLog:
 
 
 async def _batch(sub: Subscription) -> tuple[list[Kept], int]:
-    """The messages of one batch, and how many are left in the stream."""
+    """The messages of one batch, and the number left in the stream."""
     found: list[Kept] = []
     while True:
         message: Msg = await sub.next_msg(timeout=TIMEOUT_S)

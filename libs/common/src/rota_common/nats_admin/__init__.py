@@ -1,1 +1,1 @@
-"""Administration of a NATS server: accounts, permissions, clients of the feed."""
+"""Administration of a NATS server: accounts, permissions, feed clients."""

@@ -1,4 +1,4 @@
-"""The accounts of the NATS server: the platform's, the system's, and one for each team that reads the feed."""
+"""The accounts of the NATS server: the platform's, the system's, and one for each team with feed clients."""
 
 import json
 from pathlib import Path
@@ -11,9 +11,9 @@ from rota_common.nats_admin.permissions import (
     OPERATOR,
     TOPOLOGY,
     Permissions,
+    of_feed_client,
     of_operator,
     of_service,
-    of_subscriber,
     of_topology,
 )
 from rota_contracts.catalog import ROOT, SERVICES
@@ -23,26 +23,26 @@ from rota_contracts.model import Name
 PLATFORM, SYSTEM = "ROTA", "SYS"
 SYSTEM_USER = "sys"
 USERS = (*SERVICES, TOPOLOGY, OPERATOR, SYSTEM_USER)
-"""Who has a key, beside the teams' subscribers."""
+"""The users with a key, besides the teams' feed clients."""
 
-HEADER = "# Written by `rota nats-config` and `rota subscribers`: they write it anew, so change nothing here.\n"
+HEADER = "# Written by `rota nats-config` and `rota feed-clients`: they write it anew, so change nothing here.\n"
 PublicKey = Annotated[str, Field(pattern="^U[A-Z2-7]{55}$")]
 
 
 class Accounts(BaseModel):
-    """Public keys only. `users` are the platform's, by their names; `teams` holds each team's named subscribers."""
+    """Public keys, by user of the platform and by team and feed client."""
 
     users: dict[str, PublicKey] = {}
     teams: dict[Name, dict[Name, PublicKey]] = {}
 
 
 def read_accounts(file: Path) -> Accounts:
-    """What is in the file; nothing yet if it isn't there."""
+    """The accounts in the file; none if it doesn't exist."""
     return Accounts.model_validate_json(file.read_text()) if file.exists() else Accounts()
 
 
 def render(accounts: Accounts) -> str:
-    """The accounts as the server reads them: its own format takes JSON for values."""
+    """The accounts in the server's format, which takes JSON for values."""
     teams = {account_of(team): _team(team, names) for team, names in sorted(accounts.teams.items()) if names}
     everyone = {SYSTEM: _system(accounts), PLATFORM: _platform(accounts), **teams}
     return f"{HEADER}system_account: {SYSTEM}\naccounts: {json.dumps(everyone, indent=2)}\n"
@@ -72,12 +72,12 @@ def _platform(accounts: Accounts) -> dict[str, Any]:
 
 
 def _exports(team: str, names: list[str]) -> list[dict[str, Any]]:
-    """What one team's account may take from the platform's, and no other account."""
+    """The platform's exports to the account of one team alone."""
     to: dict[str, Any] = {"accounts": [account_of(team)]}
     return [
         *({"stream": subject, **to} for subject in team_subjects(team)),
         *(
-            # A pull is answered by many messages.
+            # A pull has many messages as its reply.
             {"service": f"{API}.{verb}", "response_type": "stream", **to}
             for name in names
             for verb in consumer_api(team, name)
@@ -91,7 +91,7 @@ def _team(team: str, names: dict[str, str]) -> dict[str, Any]:
         return {"service": {"account": PLATFORM, "subject": subject}, **local}
 
     return {
-        "users": [_user(key, of_subscriber(team, name)) for name, key in sorted(names.items())],
+        "users": [_user(key, of_feed_client(team, name)) for name, key in sorted(names.items())],
         "exports": [{"service": _processes(team), "response_type": "singleton", "accounts": [PLATFORM]}],
         "imports": [
             *({"stream": {"account": PLATFORM, "subject": subject}} for subject in team_subjects(team)),

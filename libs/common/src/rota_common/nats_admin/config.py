@@ -1,7 +1,7 @@
-"""Writes the NATS server's configuration and everybody's key: `python -m rota_common.nats_admin.config --out FOLDER`.
+"""The configuration of a NATS server and its users' keys: `python -m rota_common.nats_admin.config --out FOLDER`.
 
-In the folder: `nats.conf`, `accounts.conf` (who may do what), `accounts.json` (the public keys that this is made of),
-and `keys/<user>/nats.nk`, the secret half of each key. Written again, keys stay as they are.
+Writes into the folder: `nats.conf`, `accounts.conf` (permissions), `accounts.json` (the public keys that it is made
+of), and `keys/<user>/nats.nk`, the seed of each key. Existing keys stay as they are.
 """
 
 import argparse
@@ -25,7 +25,7 @@ PRIVATE = 0o600
 
 @dataclass(frozen=True)
 class Server:
-    """What the server is told of itself. `http_port` 0: no monitoring."""
+    """The settings of the server. `http_port` 0: no monitoring."""
 
     host: str = "0.0.0.0"  # noqa: S104  # a container listens to its network; the laptop commands pass 127.0.0.1
     port: int = 4222
@@ -45,7 +45,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Folder:
-    """Where the configuration lies."""
+    """The folder of the configuration."""
 
     path: Path
 
@@ -54,22 +54,22 @@ class Folder:
         return self.path / "nats.conf"
 
     def key(self, user: str) -> Path:
-        """The seed of a user of the platform."""
+        """The file with the seed of a user of the platform."""
         return self.path / "keys" / user / KEY_FILE
 
     def accounts(self) -> Accounts:
         return read_accounts(self.path / "accounts.json")
 
     def save(self, accounts: Accounts) -> None:
-        """The accounts as data and as the server reads them. The server takes them when it is told to reload."""
+        """Write the accounts as data and in the server's format. The server reads them at its next reload."""
         self.path.mkdir(parents=True, exist_ok=True)
         replace(self.path / "accounts.json", accounts.model_dump_json(indent=2) + "\n")
         replace(self.path / "accounts.conf", render(accounts))
 
 
 def write(folder: Folder, server: Server, *, owner: int | None = None) -> Accounts:
-    """Everything; running it again changes only what the catalog or `server` changed. `owner` is the user id that reads
-    the keys, where that is somebody else."""
+    """Write all files; repeating it changes only what differs in the catalog or `server`. `owner` is the user id that
+    reads the keys, if it is another one."""
     known = folder.accounts()
     users = {user: _kept_or_new(folder.key(user), known.users.get(user), owner) for user in USERS}
     accounts = Accounts(users=users, teams=known.teams)
@@ -85,7 +85,7 @@ def new_key() -> tuple[str, str]:
 
 
 def public_key(seed: str) -> str:
-    """Raises ValueError for what is no seed."""
+    """The public key of a seed. Raises ValueError for an invalid seed."""
     try:
         return str(nkeys.from_seed(bytearray(seed.strip().encode())).public_key.decode())
     except nkeys.NkeysError as error:
@@ -93,7 +93,7 @@ def public_key(seed: str) -> str:
 
 
 def replace(file: Path, text: str, *, mode: int = 0o644) -> None:
-    """Write the file at once, with its mode from the first byte on."""
+    """Write the file atomically, with its mode from the first byte on."""
     beside = file.with_name(f"{file.name}.new")
     beside.unlink(missing_ok=True)
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as opened:
@@ -102,7 +102,7 @@ def replace(file: Path, text: str, *, mode: int = 0o644) -> None:
 
 
 def _kept_or_new(file: Path, known: str | None, owner: int | None) -> str:
-    """The public key of the seed in the file. A seed that was taken elsewhere is not made anew: its key is known."""
+    """The public key of the seed in the file. A seed that was moved elsewhere is not replaced: its key is known."""
     if file.exists():
         return public_key(file.read_text())
     if known is not None:
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--http-port", type=int, default=Server.http_port, help="of its monitoring; 0: none")
     parser.add_argument("--store", default=Server.store, help="the folder of the streams, as the server sees it")
     parser.add_argument("--name", default=Server.name, help="the server's name")
-    parser.add_argument("--owner", type=int, help="the user id that the services run as, if it is another one")
+    parser.add_argument("--owner", type=int, help="the user id of the services, if it is another one")
     given = parser.parse_args(arguments)
     server = Server(given.host, given.port, given.http_port, given.store, given.name)
     write(Folder(given.out), server, owner=given.owner)

@@ -1,4 +1,4 @@
-"""A team's named subscribers: their keys, their durable consumers in the feed, and the server's news of them."""
+"""The administration of feed clients: their keys, their durable consumers, and reloads of the server."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from rota_common.nats_admin.accounts import SYSTEM_USER, Accounts
 from rota_common.nats_admin.config import Folder, new_key
 from rota_common.nats_admin.permissions import OPERATOR
 from rota_contracts.catalog import FEED
-from rota_contracts.feed import feed_subject, subscriber_durable
+from rota_contracts.feed import feed_durable, feed_subject
 from rota_contracts.model import Name
 
 TIMEOUT_S = 5
@@ -32,13 +32,13 @@ RELOADS = 2
 NAME: TypeAdapter[str] = TypeAdapter(Name)
 
 
-class SubscriberError(ValueError):
-    """What was asked for can't be done; says why."""
+class FeedClientError(ValueError):
+    """The change is not possible, with the reason."""
 
 
 @dataclass(frozen=True)
-class Subscriber:
-    """`waiting` messages it hasn't read, `unacknowledged` ones it has; None when it has no consumer."""
+class FeedClient:
+    """A feed client with its unread and its unacknowledged messages; None if it has no consumer."""
 
     team: str
     name: str
@@ -47,22 +47,23 @@ class Subscriber:
 
 
 @dataclass(frozen=True)
-class Subscribers:
-    """`folder` has the configuration and the keys of the server at `url`."""
+class FeedClients:
+    """The feed clients of the server at `url`, whose configuration and keys are in `folder`."""
 
     folder: Folder
     url: str
 
     async def add(self, team: str, name: str, *, since: datetime | None = None) -> str:
-        """Its seed, which is kept nowhere else. It reads what is delivered from now on, or what the stream has `since`.
+        """Add a client, and return its seed, which is stored nowhere. It reads the deliveries from now on, or from
+        `since`.
 
-        The server is told; who is connected stays so. Raises SubscriberError when there is one of this name.
+        Reloads the server; connections stay open. Raises FeedClientError if the name is taken.
         """
         for one in (team, name):
             _check(one)
         accounts = self.folder.accounts()
         if name in accounts.teams.get(team, {}):
-            raise SubscriberError(f"team {team} has a subscriber {name} already: remove it, or choose another name")
+            raise FeedClientError(f"team {team} has a feed client {name} already: remove it, or choose another name")
         seed, public = new_key()
         # The consumer first: once the key works, there is something to read.
         async with self._jetstream() as jetstream:
@@ -73,7 +74,7 @@ class Subscribers:
         return seed
 
     async def remove(self, team: str, name: str) -> None:
-        """Its key opens nothing any more, and what it hasn't read is forgotten; the team's other ones stay."""
+        """Revoke the client's key and remove its consumer; the team's other clients stay."""
         accounts = self._with(team, name)
         names = {other: key for other, key in accounts.teams[team].items() if other != name}
         teams = {**accounts.teams, team: names} if names else {t: n for t, n in accounts.teams.items() if t != team}
@@ -81,27 +82,27 @@ class Subscribers:
         await self.reload()
         async with self._jetstream() as jetstream:
             with contextlib.suppress(NotFoundError):
-                await jetstream.delete_consumer(FEED, subscriber_durable(team, name))
+                await jetstream.delete_consumer(FEED, feed_durable(team, name))
 
     async def rewind(self, team: str, name: str, *, since: datetime) -> None:
-        """Let it read again all that the stream has since then: its consumer is made anew."""
+        """Let the client read again from `since` on: its consumer is replaced."""
         self._with(team, name)
         async with self._jetstream() as jetstream:
             with contextlib.suppress(NotFoundError):
-                await jetstream.delete_consumer(FEED, subscriber_durable(team, name))
+                await jetstream.delete_consumer(FEED, feed_durable(team, name))
             await _make(jetstream, team, name, since)
 
-    async def listed(self, team: str = "") -> list[Subscriber]:
-        """Those of one team, or of all."""
+    async def listed(self, team: str = "") -> list[FeedClient]:
+        """The clients of one team, or of all."""
         accounts = self.folder.accounts()
         wanted = [(of, name) for of, names in sorted(accounts.teams.items()) for name in sorted(names)]
         async with self._jetstream() as jetstream:
             return [await _state(jetstream, of, name) for of, name in wanted if team in ("", of)]
 
     async def reload(self) -> int:
-        """Tell every server of the cluster to read its configuration again; how many did. Who is connected stays so.
+        """Reload the configuration of every server of the cluster, and return their number. Connections stay open.
 
-        Raises SubscriberError when one of them won't.
+        Raises FeedClientError if a server rejects it.
         """
         client = await self._connect(SYSTEM_USER)
         try:
@@ -109,7 +110,7 @@ class Subscribers:
             for server in servers * RELOADS:
                 reply = await client.request(f"$SYS.REQ.SERVER.{server}.RELOAD", timeout=TIMEOUT_S)
                 if error := json.loads(reply.data).get("error"):
-                    raise SubscriberError(f"the NATS server refuses its configuration: {error}")
+                    raise FeedClientError(f"the NATS server rejects its configuration: {error}")
             return len(servers)
         finally:
             await client.close()
@@ -117,7 +118,7 @@ class Subscribers:
     def _with(self, team: str, name: str) -> Accounts:
         accounts = self.folder.accounts()
         if name not in accounts.teams.get(team, {}):
-            raise SubscriberError(f"team {team} has no subscriber {name}: see `rota subscribers list`")
+            raise FeedClientError(f"team {team} has no feed client {name}: see `rota feed-clients list`")
         return accounts
 
     async def _connect(self, user: str) -> Client:
@@ -137,12 +138,12 @@ def _check(name: str) -> None:
     try:
         NAME.validate_python(name)
     except ValidationError as error:
-        raise SubscriberError(f"expected a name of letters, digits, - and _, 64 at most, not {name!r}") from error
+        raise FeedClientError(f"expected a name of letters, digits, - and _, 64 at most, not {name!r}") from error
 
 
 async def _make(jetstream: JetStreamContext, team: str, name: str, since: datetime | None) -> None:
     config = ConsumerConfig(
-        durable_name=subscriber_durable(team, name),
+        durable_name=feed_durable(team, name),
         filter_subject=feed_subject(team),
         ack_policy=AckPolicy.EXPLICIT,
         ack_wait=ACK_WAIT_S,
@@ -153,26 +154,26 @@ async def _make(jetstream: JetStreamContext, team: str, name: str, since: dateti
     await jetstream.add_consumer(FEED, config)
 
 
-async def _state(jetstream: JetStreamContext, team: str, name: str) -> Subscriber:
+async def _state(jetstream: JetStreamContext, team: str, name: str) -> FeedClient:
     try:
-        info = await jetstream.consumer_info(FEED, subscriber_durable(team, name))
+        info = await jetstream.consumer_info(FEED, feed_durable(team, name))
     except NotFoundError:
-        return Subscriber(team, name, None, None)
-    return Subscriber(team, name, info.num_pending, info.num_ack_pending)
+        return FeedClient(team, name, None, None)
+    return FeedClient(team, name, info.num_pending, info.num_ack_pending)
 
 
 async def _servers(client: Client) -> list[str]:
-    """The ids of all servers: the first that answers says how many there are."""
+    """The ids of all servers: the first reply holds their number."""
     inbox = client.new_inbox()
     answers = await client.subscribe(inbox)
     await client.publish("$SYS.REQ.SERVER.PING", reply=inbox)
     found: list[str] = []
     expected = 1
-    with contextlib.suppress(NatsTimeout, asyncio.TimeoutError):  # one that doesn't answer reads it when it starts
+    with contextlib.suppress(NatsTimeout, asyncio.TimeoutError):  # one that is down reads it when it starts
         while len(found) < expected:
             answer = json.loads((await answers.next_msg(timeout=TIMEOUT_S)).data)
             found.append(answer["server"]["id"])
             expected = max(expected, answer["statsz"].get("active_servers", 1))
     if not found:
-        raise SubscriberError(f"expected an answer of the NATS server within {TIMEOUT_S} s: none came")
+        raise FeedClientError(f"expected a reply of the NATS server within {TIMEOUT_S} s, got none")
     return found

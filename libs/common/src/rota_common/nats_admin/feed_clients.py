@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from rota_common.nats_admin.config import Folder
-from rota_common.nats_admin.feed_client_admin import Subscribers
+from rota_common.nats_admin.feed_client_admin import FeedClients
 from rota_common.runtime.settings import ServiceSettings
 
 VERBS = ("add", "list", "remove", "rewind", "reload")
@@ -27,24 +27,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"expected {given.verb} TEAM NAME")
     if given.verb == "rewind" and given.since is None:
         parser.error("expected rewind TEAM NAME --since INSTANT")
-    for line in asyncio.run(_done(Subscribers(Folder(given.config), given.nats_url), given)):
+    for line in asyncio.run(_done(FeedClients(Folder(given.config), given.nats_url), given)):
         sys.stdout.write(f"{line}\n")
     return 0
 
 
-async def _done(subscribers: Subscribers, given: argparse.Namespace) -> list[str]:
-    """What there is to tell; for a new one its seed, which is kept nowhere."""
+async def _done(feed_clients: FeedClients, given: argparse.Namespace) -> list[str]:
+    """Do it, and return the lines to print; for a new client its seed, which is stored nowhere."""
     match given.verb:
         case "add":
-            return [await subscribers.add(given.team, given.name, since=given.since)]
+            return [await feed_clients.add(given.team, given.name, since=given.since)]
         case "remove":
-            await subscribers.remove(given.team, given.name)
+            await feed_clients.remove(given.team, given.name)
         case "rewind":
-            await subscribers.rewind(given.team, given.name, since=given.since)
+            await feed_clients.rewind(given.team, given.name, since=given.since)
         case "reload":
-            await subscribers.reload()
+            await feed_clients.reload()
         case _:
-            return [str(one) for one in await subscribers.listed(given.team)]
+            return [str(one) for one in await feed_clients.listed(given.team)]
     return []
 
 

@@ -1,4 +1,4 @@
-"""What each user of the bus may publish and subscribe, as the catalog says: the server refuses all else (F22)."""
+"""Permissions of the bus's users, derived from the catalog: the server rejects everything else."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ TOPOLOGY = "topology"
 OPERATOR = "operator"
 GATEWAY = "trigger-gateway"
 SPARE_S = 30
-"""An answer may be this many seconds later than its question's timeout, and still leaves."""
+"""Seconds by which a reply may exceed its question's timeout and is still allowed."""
 
 PROCESS_ANSWER_S = 600
-"""How long a team's program may take to answer a process."""
+"""Seconds that a team's program may take to reply to a process call."""
 
 
 @dataclass(frozen=True)
 class Permissions:
-    """`answers`: for how many seconds a message that asks for an answer may be answered; None: not at all."""
+    """`answers`: the seconds within which a request may be replied to; None: not at all."""
 
     publish: tuple[str, ...]
     subscribe: tuple[str, ...]
     answers: int | None = None
 
 
-# What the catalog doesn't say: who uses which bucket, and for what.
+# The use of buckets, which the catalog doesn't hold.
 READS_ROBOTS = frozenset({GATEWAY, "scheduler", "executor", "delivery-center", "learner", "memory"})
 FOLLOWS_ROBOTS = frozenset({"scheduler"})
 WRITES_ROBOTS = frozenset({GATEWAY})
@@ -38,21 +38,21 @@ READS_OBJECTS = {
 }
 WRITES_OBJECTS = {OUTPUTS_BUCKET: frozenset({"executor"}), ATTACHMENTS_BUCKET: frozenset({GATEWAY})}
 CALLS_PROCESSES = frozenset({"executor", "delivery-center"})
-HEARS_ALL = frozenset({GATEWAY})
-"""It shows people their team's facts as they pass."""
+SUBSCRIBES_TO_ALL = frozenset({GATEWAY})
+"""It streams a team's facts to people."""
 
 
 def inbox(name: str) -> str:
-    """The prefix of a user's inboxes: each reads only its own, so that no answer is read by others."""
+    """The prefix of a user's inboxes: each reads only its own, so that no reply is read by others."""
     return f"_INBOX_{name}"
 
 
 def of_service(service: str) -> Permissions:
-    """A service's line of the catalog, and the parts of JetStream that it needs for it."""
-    heard = [
+    """The permissions of a service: its part of the catalog, and the parts of JetStream that it needs for it."""
+    subscribed = [
         channel
         for channel in CHANNELS.values()
-        if service in HEARS_ALL or (channel.stream is None and service in channel.consumers)
+        if service in SUBSCRIBES_TO_ALL or (channel.stream is None and service in channel.consumers)
     ]
     answered = [question for question in QUESTIONS.values() if question.answered_by == service]
     return Permissions(
@@ -67,28 +67,28 @@ def of_service(service: str) -> Permissions:
         subscribe=_sorted(
             f"{inbox(service)}.>",
             *(question.subject for question in answered),
-            *(channel.pattern for channel in heard),
+            *(channel.pattern for channel in subscribed),
         ),
         answers=int(max(question.timeout for question in answered)) + SPARE_S if answered else None,
     )
 
 
 def of_topology() -> Permissions:
-    """Makes streams, consumers and buckets what they should be; publishes nothing into them."""
+    """The permissions to create and update streams, consumers and buckets, but to publish nothing into them."""
     verbs = ("INFO", "STREAM.CREATE.*", "STREAM.UPDATE.*", "STREAM.INFO.*", "CONSUMER.INFO.*.*")
     creating = ("CONSUMER.CREATE.>", "CONSUMER.DURABLE.CREATE.>")
     return Permissions(tuple(f"{API}.{verb}" for verb in (*verbs, *creating)), (f"{inbox(TOPOLOGY)}.>",))
 
 
 def of_operator() -> Permissions:
-    """For people's tools: all of JetStream's administration, everything heard, nothing said in a service's name."""
+    """The permissions of people's tools: JetStream's administration and every subscription, but no facts."""
     return Permissions((f"{API}.>", "$JS.ACK.>", "$JS.FC.>"), (">",))
 
 
-def of_subscriber(team: str, name: str) -> Permissions:
-    """A team's program in the team's own account: it hears the team's facts, reads its own consumer, answers processes.
+def of_feed_client(team: str, name: str) -> Permissions:
+    """The permissions of a team's program in the team's account: the team's facts, its own consumer, its processes.
 
-    `$SRV.>` is what clients' service frameworks listen to beside their endpoints; it doesn't leave the account.
+    `$SRV.>` is for clients' service frameworks, besides their endpoints; it doesn't leave the account.
     """
     return Permissions(
         publish=(*(f"{API_PREFIX}.{verb}" for verb in consumer_api(team, name)), ack_subject(team, name)),
@@ -98,7 +98,7 @@ def of_subscriber(team: str, name: str) -> Permissions:
 
 
 def _facts(service: str) -> Iterable[str]:
-    """What it produces; for the gateway also what it sends back from the dead letters on an administrator's word."""
+    """The facts that it publishes; for the gateway also those that an administrator redrives from the dead letters."""
     for channel in CHANNELS.values():
         if service in channel.producers or (service == GATEWAY and _can_be_buried(channel)):
             yield channel.pattern
@@ -129,7 +129,7 @@ def _robots(service: str) -> Iterable[str]:
     if service in WRITES_ROBOTS:
         yield keys
     if service in FOLLOWS_ROBOTS:
-        # Short-lived consumers, of nothing but definitions: whoever may make a consumer chooses where its messages go.
+        # Ephemeral consumers of definitions alone: the permission to create one includes its delivery subject.
         verbs = (f"CREATE.{stream}.*.{keys}", f"INFO.{stream}.*", f"MSG.NEXT.{stream}.*")
         yield from (f"{API}.CONSUMER.{verb}" for verb in verbs)
 

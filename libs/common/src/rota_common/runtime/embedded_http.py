@@ -1,4 +1,4 @@
-"""An HTTP server inside a process that does other things too: the whole system in one process, and test doubles."""
+"""Embedded HTTP servers, for the whole system in one process and for test doubles."""
 
 import asyncio
 import socket
@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 
 class _Guest(uvicorn.Server):
-    """A server inside somebody else's process: it says when it listens, and the host decides what a signal does."""
+    """A server inside another process: it sets `listening`, and leaves signals to its host."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -27,12 +27,12 @@ class _Guest(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serve_beside(
+async def serve(
     app: ASGIApp, listener: socket.socket, *, lifespan: Literal["on", "off"] = "on", close_timeout: int = 2
 ) -> AsyncIterator[None]:
     """Serve `app` on a bound `listener` for as long as the block runs.
 
-    An open stream may hold up the end for `close_timeout` seconds. Raises RuntimeError when it didn't start, for
+    An open stream may delay the end by `close_timeout` seconds. Raises RuntimeError if it didn't start, for
     example because the app's lifespan failed.
     """
     config = uvicorn.Config(

@@ -1,4 +1,4 @@
-"""A real nats-server and a real mongod as child processes, for where no server is configured: laptop and tests."""
+"""Embedded servers: a nats-server and a mongod as child processes, for laptops and tests."""
 
 import asyncio
 import contextlib
@@ -32,11 +32,11 @@ _random = SystemRandom()  # the tests' seeds are theirs: processes side by side 
 
 
 class EmbeddedError(RuntimeError):
-    """A server couldn't be started; says what to install or where its log is."""
+    """A server could not be started, with what to install or the end of its log."""
 
 
 def free_port() -> int:
-    """A TCP port of loopback that is free now, and that no outgoing connection is given while its server restarts."""
+    """A free TCP port of loopback, outside the range of outgoing connections: a restarted server gets it back."""
     first = _random.randrange(len(PORTS))
     for step in range(len(PORTS)):
         port = PORTS[(first + step) % len(PORTS)]
@@ -75,7 +75,7 @@ def find_mongod() -> str:
 
 
 class EmbeddedServer:
-    """A child process that dies with `stop`; `kill` ends it without a goodbye, `start` brings it back with its data."""
+    """A server as a child process; `start` after `stop` or `kill` restores it with its data."""
 
     def __init__(
         self, name: str, command: Sequence[str], *, folder: Path, url: str, ready: Callable[[], Awaitable[None]]
@@ -91,7 +91,7 @@ class EmbeddedServer:
         return self._process.pid
 
     async def start(self) -> None:
-        """Start and wait until it answers. Raises EmbeddedError with the end of its log if it doesn't."""
+        """Start, and wait until it responds. Raises EmbeddedError with the end of its log if it doesn't."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "server.log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
@@ -105,7 +105,7 @@ class EmbeddedServer:
             raise EmbeddedError(f"{self.name} didn't start: {error}\n{tail}") from error
 
     async def stop(self) -> None:
-        """End it properly; after 10 s, the hard way."""
+        """SIGTERM; after 10 s SIGKILL."""
         await self._end(signal.SIGTERM)
 
     async def kill(self) -> None:
@@ -140,14 +140,14 @@ class EmbeddedServer:
 
 
 def nats_server(folder: Path, *, port: int | None = None) -> EmbeddedServer:
-    """A nats-server with JetStream that keeps its streams in `folder`, and asks nobody who they are."""
+    """A nats-server with JetStream and its streams in `folder`, without authentication."""
     port = port or free_port()
     options = ["-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(folder / "jetstream")]
     return _nats_server(folder, port, options)
 
 
 def isolated_nats_server(folder: Path, *, port: int | None = None) -> EmbeddedServer:
-    """The same, where everybody has a key, in `nats_config.Folder(folder)`, and may do only what the catalog says."""
+    """A nats-server whose users have keys, in `config.Folder(folder)`, and the catalog's permissions."""
     port, config, store = port or free_port(), Folder(folder), folder / "jetstream"
     write(config, Server(host="127.0.0.1", port=port, http_port=0, store=str(store)))
     _adopt(store / "jetstream")
@@ -155,10 +155,10 @@ def isolated_nats_server(folder: Path, *, port: int | None = None) -> EmbeddedSe
 
 
 def _adopt(accounts: Path) -> None:
-    """Streams of a folder from before there were accounts belong to the platform's account now."""
-    nobodys, ours = accounts / "$G", accounts / PLATFORM
-    if nobodys.exists() and not ours.exists():
-        nobodys.rename(ours)
+    """Move streams from before there were accounts to the platform's account."""
+    anonymous, platform = accounts / "$G", accounts / PLATFORM
+    if anonymous.exists() and not platform.exists():
+        anonymous.rename(platform)
 
 
 def _nats_server(folder: Path, port: int, options: list[str], nkey_file: str = "") -> EmbeddedServer:
@@ -180,7 +180,7 @@ def _nats_server(folder: Path, port: int, options: list[str], nkey_file: str = "
 def mongod(folder: Path, *, port: int | None = None, options: Sequence[str] = ()) -> EmbeddedServer:
     """A mongod that is a replica set of one (transactions and change streams need one), with its data in `folder`.
 
-    `options` are more of its command line.
+    `options` are added to its command line.
     """
     port, data = port or free_port(), folder / "data"
     data.mkdir(parents=True, exist_ok=True)

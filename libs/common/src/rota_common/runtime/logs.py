@@ -1,4 +1,4 @@
-"""Structured logs: one JSON line per message handled, with everything known about it."""
+"""Structured logs: one JSON line per message handled, with all its facts."""
 
 import logging
 import sys
@@ -8,7 +8,7 @@ import structlog
 
 
 def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool = False) -> None:
-    """Send structlog's lines and the standard library's to `stream` (standard error by default)."""
+    """Write the lines of structlog and of the standard library to `stream` (by default standard error)."""
     out = stream or sys.stderr
     renderer: Any = structlog.dev.ConsoleRenderer(colors=False) if human else structlog.processors.JSONRenderer()
     number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
@@ -30,5 +30,5 @@ def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool 
 
 
 def logger(**facts: Any) -> Any:
-    """A logger that adds `facts` to each of its lines. It takes its settings when it is first used, not here."""
+    """A logger that adds `facts` to each line. It reads the configuration at its first use, not here."""
     return structlog.get_logger(**facts)

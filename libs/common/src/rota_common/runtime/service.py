@@ -3,19 +3,19 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Protocol, Self
 
 from nats.errors import Error as NatsError
 
 from rota_common.bus.connection import Bus
-from rota_common.bus.consuming import Subscription, Worker
+from rota_common.bus.consuming import Worker
 from rota_common.bus.live import EVENTS_LIMIT, LiveEvents
 from rota_common.bus.middlewares import Middleware, wrap
 from rota_common.bus.publishing import Publish
 from rota_common.bus.router import Router
-from rota_common.bus.rpc import Answering, Ask, listen
+from rota_common.bus.rpc import Ask, respond
 from rota_common.clock import Clock, now
 from rota_common.retries import backoff
 from rota_common.runtime import metrics
@@ -91,12 +91,10 @@ class Service:
     def include(self, router: Router) -> None:
         """Connect a router's handlers. Raises ValueError for a channel or question the catalog doesn't give it."""
         middlewares = self.runtime.middlewares
-        for given in router.subscriptions:
-            handler = wrap(given.handler, middlewares)
-            subscription = Subscription(given.channel, handler, given.slots, given.gate, given.when_buried)
+        for handler in router.handlers:
             self._workers.append(
                 Worker(
-                    subscription,
+                    replace(handler, handle=wrap(handler.handle, middlewares)),
                     self.name,
                     self.bus,
                     self.runtime.clock,
@@ -105,14 +103,14 @@ class Service:
                     self.runtime.fetch_timeout,
                 )
             )
-        for answering in router.answers:
-            handler = wrap(answering.handler, middlewares)
-            listen(self.bus, self.name, Answering(answering.question, handler, answering.workers), self._outages)
+        for responder in router.responders:
+            wrapped = replace(responder, handle=wrap(responder.handle, middlewares))
+            respond(self.bus, self.name, wrapped, self._outages)
 
     @property
     def channels(self) -> set[str]:
         """The names of the channels this service listens to."""
-        return {worker.subscription.channel.name for worker in self._workers}
+        return {worker.handler.channel.name for worker in self._workers}
 
     def on_start(self, hook: Hook) -> None:
         """Run once the bus is connected, before any message; tried again until it succeeds."""

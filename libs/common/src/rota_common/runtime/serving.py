@@ -1,4 +1,4 @@
-"""HTTP for a service: `/health/live`, `/health/ready`, `/metrics`; and the process around it."""
+"""The HTTP side of a service (`/health/live`, `/health/ready`, `/metrics`), and its process."""
 
 import gc
 from collections.abc import AsyncIterator, Callable
@@ -18,7 +18,7 @@ from rota_common.runtime.service import Service
 from rota_common.runtime.settings import ServiceSettings
 
 KEEP_ALIVE_S = 75
-"""Longer than a load balancer keeps an idle connection: it, not we, closes first, so no request meets a closed one."""
+"""Longer than a load balancer keeps an idle connection, so that the load balancer closes first."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class App:
 
 
 def health_routes(service: Service) -> list[Route]:
-    """Live: the process answers. Ready: all it needs is there; if not, 503 with the reasons."""
+    """Live: the process responds. Ready: all its dependencies are available; else 503 with the reasons."""
 
     async def live(_: Request) -> Response:
         return JSONResponse({"service": service.name, "live": True})
@@ -47,7 +47,7 @@ def health_routes(service: Service) -> list[Route]:
 
 
 def lifespan(service: Service, *, stop_timeout: float) -> Callable[[object], AbstractAsyncContextManager[None]]:
-    """Start the service with the HTTP server and drain it with it."""
+    """Start and drain the service with the HTTP server."""
 
     @asynccontextmanager
     async def run(_: object) -> AsyncIterator[None]:
@@ -61,15 +61,15 @@ def lifespan(service: Service, *, stop_timeout: float) -> Callable[[object], Abs
 
 
 def plain_app(service: Service, settings: ServiceSettings) -> App:
-    """A service that has no HTTP API of its own."""
+    """The app of a service without an HTTP API."""
     run = lifespan(service, stop_timeout=settings.stop_timeout)
     return App(service, Starlette(routes=health_routes(service), lifespan=run))
 
 
 def serve(app: App, settings: ServiceSettings) -> None:
-    """Run until SIGTERM or SIGINT; what is in hand is finished first."""
+    """Run until SIGTERM or SIGINT, then finish the work in progress."""
     logs.configure(level=settings.log_level)
-    # What is there now stays: without this, each full collection looks at it all again, for 70 ms (measured on the
+    # The objects of the start stay: without this, each full collection scans them again, for 70 ms (measured on the
     # gateway: p99 of a webhook 75 ms, and 20 ms with it).
     gc.collect()
     gc.freeze()
@@ -79,6 +79,6 @@ def serve(app: App, settings: ServiceSettings) -> None:
         port=settings.http_port,
         log_config=None,
         access_log=False,
-        proxy_headers=False,  # it would believe whoever comes from loopback; the gateway asks ROTA_TRUSTED_PROXIES
+        proxy_headers=False,  # uvicorn trusts any peer on loopback; the gateway checks ROTA_TRUSTED_PROXIES
         timeout_keep_alive=KEEP_ALIVE_S,
     )

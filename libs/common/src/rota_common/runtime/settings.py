@@ -1,4 +1,4 @@
-"""Settings that every service has. Built once in `__main__`, from variables that begin with ROTA_."""
+"""The settings that every service has, read once in `__main__` from variables that begin with ROTA_."""
 
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -6,7 +6,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 class ServiceSettings(BaseSettings):
     """`nats_url` and `mongo_url` are the two servers; the HTTP port serves health and metrics.
 
-    `nats_nkey_file` holds the seed by which NATS knows the service; empty: the server asks nobody who they are.
+    `nats_nkey_file` holds the service's seed; empty: the server has no authentication.
     """
 
     model_config = SettingsConfigDict(env_prefix="ROTA_", frozen=True, extra="ignore")

@@ -1,4 +1,4 @@
-"""W3C trace context, carried from message to message so that one id finds all of a run."""
+"""W3C trace context, carried from message to message, so that one id finds all messages of a run."""
 
 import re
 from random import Random
@@ -10,7 +10,7 @@ _IDS = Random()
 
 
 def child(traceparent: str) -> str:
-    """A new span in the trace of `traceparent`, or in a new trace if that isn't one."""
+    """A new span in the trace of `traceparent`, or in a new trace if it is invalid."""
     match = _TRACEPARENT.match(traceparent)
     trace = match.group(1) if match else f"{_IDS.getrandbits(128):032x}"
     return f"00-{trace}-{_IDS.getrandbits(64):016x}-01"

@@ -1,1 +1,1 @@
-"""What services share of MongoDB and of the NATS object store."""
+"""Stores: MongoDB and the NATS object store, as the services share them."""

@@ -1,7 +1,7 @@
-"""Files that go with results: into the NATS object store and out of it, a chunk at a time, checked by their digest.
+"""Attachments: files in the NATS object store, written and read in chunks, checked by their digest.
 
-Written as every client of NATS writes objects. Read by asking for chunk after chunk rather than through a consumer:
-nothing is created on the server, and whoever reads slowly holds one chunk and no more.
+Written as every client of NATS writes objects. Read chunk by chunk rather than through a consumer: nothing is created
+on the server, and a slow reader holds one chunk and no more.
 """
 
 import base64
@@ -28,7 +28,7 @@ _ROLLUP = {str(api.Header.ROLLUP.value): "sub"}
 
 
 class Attachments:
-    """Every method raises Transient while NATS can't be reached, or has no room."""
+    """The attachments of all teams. Every method raises Transient while NATS can't be reached or is full."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -36,10 +36,10 @@ class Attachments:
     async def put(
         self, team: str, name: str, content_type: str, chunks: AsyncIterator[bytes], *, at: datetime
     ) -> StoredAttachment:
-        """Keep what `chunks` yields, under a new id. Whatever it raises, nothing is left behind: that is how a caller
-        limits the size."""
+        """Store what `chunks` yields under a new id. If `chunks` raises, nothing is left behind: callers limit the size
+        so."""
         file_id = uuid4().hex
-        with self._words("keep the file") as jetstream:
+        with self._transient("keep the file") as jetstream:
             try:
                 digest, size = sha256(), 0
                 async for chunk in _even(chunks):
@@ -57,14 +57,14 @@ class Attachments:
                 )
                 await jetstream.publish(_about(team, file_id), _described(stored), headers=_ROLLUP, stream=STREAM)
             except BaseException:
-                with contextlib.suppress(NatsError, TimeoutError):  # then it goes when everything in the bucket goes
+                with contextlib.suppress(NatsError, TimeoutError):  # then it expires with the bucket's objects
                     await jetstream.purge_stream(STREAM, subject=_content(file_id))
                 raise
         return stored
 
     async def find(self, team: str, file_id: str) -> StoredAttachment | None:
-        """What is known of a file of this team; None if it has no such file."""
-        with self._words("look for the file") as jetstream:
+        """The metadata of a file of this team; None if it has no such file."""
+        with self._transient("look for the file") as jetstream:
             try:
                 found = await jetstream.get_last_msg(STREAM, _about(team, file_id))
             except NotFoundError:
@@ -72,10 +72,10 @@ class Attachments:
             return _known(team, file_id, found.data or b"{}")
 
     async def read(self, stored: StoredAttachment) -> AsyncIterator[bytes]:
-        """Its content. Raises Permanent before the last chunk if it isn't what was stored."""
+        """The content. Raises Permanent before the last chunk if it isn't what was stored."""
         digest, left, seq, held = sha256(), stored.size, 1, b""
         while left > 0:
-            with self._words("read the file") as jetstream:
+            with self._transient("read the file") as jetstream:
                 try:
                     found = await jetstream.get_msg(STREAM, seq=seq, subject=_content(stored.file_id), next=True)
                 except NotFoundError:
@@ -92,11 +92,11 @@ class Attachments:
             yield held
 
     async def content(self, stored: StoredAttachment) -> bytes:
-        """The same in one piece."""
+        """The content in one piece."""
         return b"".join([chunk async for chunk in self.read(stored)])
 
     async def base64(self, team: str, value: str) -> str:
-        """The content of the file that a wrapper names (DC-05). Raises Permanent if it names none of this team's."""
+        """The content of the file that a wrapper names. Raises Permanent if this team has no such file."""
         uploader, file_id, is_wrapper = parse(value)
         if not is_wrapper or uploader not in ALIASES:
             raise Permanent(f"expected the wrapper of a file that Rota keeps, __{ALIASES[0]}://…, not {value!r}")
@@ -106,8 +106,8 @@ class Attachments:
         return base64.b64encode(await self.content(stored)).decode()
 
     @contextlib.contextmanager
-    def _words(self, what: str) -> Iterator[JetStreamContext]:
-        """JetStream, whose failures are worded for whoever asked."""
+    def _transient(self, what: str) -> Iterator[JetStreamContext]:
+        """JetStream, with its failures raised as Transient."""
         if not self._bus.connected:  # the client would wait for its server
             raise Transient("NATS: not connected")
         try:
@@ -117,7 +117,7 @@ class Attachments:
 
 
 async def _even(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The same bytes in chunks of one size, the last one shorter."""
+    """The same bytes in chunks of one size; the last may be shorter."""
     waiting = bytearray()
     async for chunk in chunks:
         waiting += chunk
@@ -138,7 +138,7 @@ def _about(team: str, file_id: str) -> str:
 
 
 def _described(stored: StoredAttachment) -> bytes:
-    """As clients of NATS describe an object."""
+    """The object's metadata, as clients of NATS write it."""
     digest = base64.urlsafe_b64encode(bytes.fromhex(stored.sha256)).decode()
     info = api.ObjectInfo(
         name=object_name(stored.team_id, stored.file_id),

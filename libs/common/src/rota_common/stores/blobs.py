@@ -1,4 +1,4 @@
-"""Long texts: kept inline while they are short, in the NATS object store when they are not."""
+"""Long texts: inline while they are short, else in the NATS object store."""
 
 import hashlib
 import json
@@ -13,9 +13,9 @@ from rota_contracts.streams import OUTPUTS_BUCKET
 
 
 def text_of(text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
-    """`text` as it goes into messages and documents; beyond `inline_limit` bytes of UTF-8 by reference.
+    """`text` as messages and documents hold it; above `inline_limit` bytes of UTF-8 a reference.
 
-    Whoever makes a reference also keeps the text: see `Blobs.keep`.
+    The caller stores the text of a reference: see `Blobs.keep`.
     """
     raw = text.encode()
     if len(raw) <= inline_limit:
@@ -25,13 +25,13 @@ def text_of(text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
 
 
 class Blobs:
-    """Named by their content, so storing one twice stores it once."""
+    """Texts named by their content, so that storing one twice stores it once."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
     async def keep(self, text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
-        """`text_of(text)`, stored before it is returned if it is a reference."""
+        """`text_of(text)`; a reference is returned once its text is stored."""
         made = text_of(text, inline_limit=inline_limit)
         if made.ref is not None:
             store = await self._bus.jetstream.object_store(made.ref.bucket)
@@ -39,7 +39,7 @@ class Blobs:
         return made
 
     async def read(self, text: Text) -> str:
-        """The whole text. Raises Permanent when what is stored isn't what was kept."""
+        """The whole text. Raises Permanent if the stored content has another digest."""
         if text.ref is None:
             return text.inline or ""
         raw = await _content(self._bus.jetstream, text.ref)
@@ -49,8 +49,8 @@ class Blobs:
 
 
 async def _content(jetstream: JetStreamContext, ref: BlobRef) -> bytes:
-    """The object, a chunk at a time. Not by nats-py's `get`: that makes a consumer, and whoever may make consumers may
-    also have them publish for it, to any subject."""
+    """The object, read chunk by chunk. Not by nats-py's `get`: that creates a consumer, and the permission to create
+    one includes having it publish to any subject."""
     stream, subjects = f"OBJ_{ref.bucket}", f"$O.{ref.bucket}"
     about = await jetstream.get_last_msg(stream, f"{subjects}.M.{urlsafe_b64encode(ref.name.encode()).decode()}")
     info = json.loads(about.data or b"{}")

@@ -1,4 +1,4 @@
-"""The one place that connects to MongoDB. Everything is written with majority unless an adapter says otherwise."""
+"""The connection to MongoDB. Writes have the concern `majority` unless an adapter sets another."""
 
 import asyncio
 import contextlib
@@ -7,15 +7,18 @@ from typing import Any, TypeVar
 
 from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout, WTimeoutError
+from pymongo.uri_parser import parse_uri
 
 T = TypeVar("T")
 Document = dict[str, Any]
 Database = AsyncIOMotorDatabase[Document]
 
 OUTAGES: tuple[type[Exception], ...] = (ConnectionFailure, ExecutionTimeout, WTimeoutError)
-"""What the driver raises when the server can't be reached: transient for everyone."""
+"""The driver's errors when the server can't be reached: they count as transient."""
 
-SELECTION_MS = 2000
+DEFAULTS = {"w": "majority", "serverSelectionTimeoutMS": 2000, "connectTimeoutMS": 2000}
+"""The driver's options, unless the URL sets them."""
+
 END_S = 5.0
 
 
@@ -23,9 +26,9 @@ class Mongo:
     """A connection and the database that a service owns: `<prefix>_<service>`."""
 
     def __init__(self, url: str, database: str) -> None:
-        self._client: AsyncIOMotorClient[Document] = AsyncIOMotorClient(
-            url, tz_aware=True, w="majority", serverSelectionTimeoutMS=SELECTION_MS, connectTimeoutMS=SELECTION_MS
-        )
+        given = {name.lower() for name in parse_uri(url, validate=False)["options"]}
+        options: dict[str, Any] = {name: value for name, value in DEFAULTS.items() if name.lower() not in given}
+        self._client: AsyncIOMotorClient[Document] = AsyncIOMotorClient(url, tz_aware=True, **options)
         self.database: Database = self._client[database]
         self._under_way = set[asyncio.Task[Any]]()
 
@@ -34,14 +37,14 @@ class Mongo:
         return self._client
 
     async def ping(self) -> None:
-        """Raise one of OUTAGES when the server isn't there."""
+        """Raises one of OUTAGES if the server is down."""
         await self._client.admin.command("ping")
 
-    async def to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
-        """What `work` returns; it goes on when its caller is cancelled, and `close` waits for it.
+    async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run `work` to completion even if the caller is cancelled, and return its result; `close` waits for it.
 
-        For transactions: the driver's threads carry on with what they have begun, and send what is left of a bulk
-        outside of its transaction once the client is closed.
+        For transactions: the driver's threads continue after a cancellation, and send the rest of a bulk outside of its
+        transaction once the client is closed.
         """
         task = asyncio.ensure_future(work)
         self._under_way.add(task)
@@ -51,10 +54,10 @@ class Mongo:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._under_way.discard(task)
         if not task.cancelled():
-            task.exception()  # whoever waits for it learns of it; if nobody does any more, nobody needs to
+            task.exception()  # retrieved, so that asyncio logs nothing if the caller was cancelled
 
     async def close(self) -> None:
-        """At the latest five seconds after the server fell silent."""
+        """Wait for shielded work, five seconds at most, and close the connection."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(END_S):
                 while self._under_way:

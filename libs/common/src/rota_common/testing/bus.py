@@ -1,4 +1,4 @@
-"""A look at what is on the bus, as an outside party sees it."""
+"""Observers of a real bus, as programs outside see it."""
 
 import asyncio
 from typing import TypeVar
@@ -19,7 +19,7 @@ P = TypeVar("P", bound=Payload)
 
 
 class Listener:
-    """Hears every message under `subject` from now on; `await heard(n)` waits for the n-th."""
+    """Receives every message under `subject` from now on; `await received(n)` waits for the n-th."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -29,30 +29,32 @@ class Listener:
     @classmethod
     async def to(cls, url: str, subject: str) -> "Listener":
         listener = cls(await nats.connect(url))
-        await listener._client.subscribe(subject, cb=listener._hear)
+        await listener._client.subscribe(subject, cb=listener._receive)
         await barrier(listener._client)
         return listener
 
-    async def _hear(self, message: Msg) -> None:
+    async def _receive(self, message: Msg) -> None:
         async with self._more:
             self.messages.append(message)
             self._more.notify_all()
 
-    async def heard(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[Msg]:
-        """The messages, once there are at least `count`; TimeoutError says how many came."""
+    async def received(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[Msg]:
+        """The messages, once there are at least `count`; TimeoutError names the number received."""
         try:
             async with self._more:
                 await asyncio.wait_for(self._more.wait_for(lambda: len(self.messages) >= count), timeout)
         except TimeoutError:
-            raise TimeoutError(f"expected {count} messages within {timeout} s, heard {len(self.messages)}") from None
+            raise TimeoutError(f"expected {count} messages within {timeout} s, got {len(self.messages)}") from None
         return self.messages
+
+    heard = received  # goes with its last use
 
     async def close(self) -> None:
         await self._client.close()
 
 
 async def stored(url: str, channel: Channel[P]) -> list[Event[P]]:
-    """Every event of a channel that its stream holds, oldest first."""
+    """All stored events of a channel, oldest first."""
     client = await nats.connect(url)
     jetstream = client.jetstream()
     events: list[Event[P]] = []
@@ -69,7 +71,7 @@ async def stored(url: str, channel: Channel[P]) -> list[Event[P]]:
 
 
 async def short_ack_wait(url: str, service: str) -> None:
-    """What a dead replica of this service had in hand comes to another after a second."""
+    """Redeliver the messages of a dead replica of this service after a second."""
     client = await nats.connect(url)
     jetstream = client.jetstream()
     for consumer in (each for each in consumers() if each.service == service):
@@ -79,8 +81,8 @@ async def short_ack_wait(url: str, service: str) -> None:
     await client.close()
 
 
-async def forgets_ids(url: str, stream: str, *, after: float = 0.1) -> None:
-    """From now on the stream remembers ids for so many seconds."""
+async def shorten_duplicate_window(url: str, stream: str, *, after: float = 0.1) -> None:
+    """Shorten the stream's duplicate window to `after` seconds."""
     client = await nats.connect(url)
     jetstream = client.jetstream()
     config = (await jetstream.stream_info(stream)).config

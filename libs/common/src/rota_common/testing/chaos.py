@@ -1,4 +1,4 @@
-"""Chaos as middlewares: seeded, so that a failing run can be repeated."""
+"""Chaos as middlewares: seeded, so that a failing run is repeatable."""
 
 from collections import Counter
 from random import Random
@@ -9,11 +9,11 @@ from rota_contracts.envelope import Event
 
 
 class InjectedFailure(Exception):
-    """Made on purpose; to the failure policy it looks like a bug."""
+    """An intended failure; the failure policy treats it as a bug."""
 
 
 def twice(handler: AnyHandler) -> AnyHandler:
-    """Everything happens twice, as a redelivery after a lost acknowledgement would make it."""
+    """Handle everything twice, as after a lost acknowledgement."""
 
     async def doubled(message: Any) -> Any:
         await handler(message)
@@ -25,8 +25,8 @@ def twice(handler: AnyHandler) -> AnyHandler:
 def failing(probability: float, random: Random) -> Any:
     """A middleware that fails before or after the handler; "after" finds the bugs.
 
-    An event fails twice at most, and a question once: an event that fails in each of its five tries is buried, as it
-    should be, and its handler fails with each of the questions that it asks.
+    An event fails twice at most, and a request once: an event that fails in each of its five tries is buried, as it
+    should be, and its handler fails with each of its requests.
     """
     failures = Counter[str]()
 

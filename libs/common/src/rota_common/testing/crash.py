@@ -1,4 +1,4 @@
-"""Ending a service inside the test's own process as kill -9 would: nothing is finished, handed back or given up."""
+"""The crash of a service inside the test's process, as by kill -9: nothing is finished, returned or given up."""
 
 import asyncio
 from typing import Any
@@ -7,7 +7,7 @@ from rota_common.runtime.service import Service, _cancel
 
 
 async def crash(service: Service) -> None:
-    """First the connections are gone, then the work: what the service still tries on its way out reaches nobody."""
+    """Close the connections first, then cancel the work, so that nothing sent on the way out arrives."""
     client: Any = service.bus.client
     client.options["allow_reconnect"] = False
     client._transport.close()
@@ -20,6 +20,6 @@ async def crash(service: Service) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
     subscribers: list[Any] = list(service.bus.broker.subscribers)
     for subscriber in subscribers:
-        subscriber.subscription = None  # there is nobody left to unsubscribe from
+        subscriber.subscription = None  # the connection is closed: unsubscribing would fail
         await subscriber.stop()
     await client.close()

@@ -86,20 +86,21 @@ def mongo_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def mongo_prefixes(request: pytest.FixtureRequest, beside: Run) -> Iterator[set[str]]:
-    """The databases of a module's tests on the session's mongod, dropped after the last of them."""
-    prefixes = set[str]()
+def mongo_prefixes(beside: Run) -> Iterator[dict[str, str]]:
+    """Prefix → URL of the databases of a module's tests on the session's mongod, dropped after the last test."""
+    prefixes: dict[str, str] = {}
     yield prefixes
-    if prefixes:
-        beside(_drop(request.getfixturevalue("mongo_server").url, prefixes))
+    for url in set(prefixes.values()):
+        beside(_drop(url, {prefix for prefix, at in prefixes.items() if at == url}))
 
 
 @pytest.fixture
-def mongo_prefix(request: pytest.FixtureRequest, mongo_prefixes: set[str]) -> str:
+def mongo_prefix(request: pytest.FixtureRequest, mongo_prefixes: dict[str, str]) -> str:
     """The prefix of databases of this test alone."""
     prefix = f"t{uuid4().hex[:12]}"
-    if {"mongo_url", "mongo_server"}.intersection(request.fixturenames) and request.getfixturevalue("mongo_url"):
-        mongo_prefixes.add(prefix)
+    at_session = {"mongo_url", "mongo_server"}.intersection(request.fixturenames)
+    if at_session and request.getfixturevalue("mongo_url"):
+        mongo_prefixes[prefix] = request.getfixturevalue("mongo_server").url
     return prefix
 
 

@@ -20,7 +20,7 @@ from nats.errors import TimeoutError as NatsTimeout
 from nats.js.errors import NotFoundError
 
 from rota_common.bus.publishing import Publish
-from rota_common.bus.rpc import Answering, Ask, listen
+from rota_common.bus.rpc import Ask, Responder, respond
 from rota_common.clock import Clock, now
 from rota_common.testing.in_memory_stream import Delivered, InMemoryMessage, Pending, StreamLog, matches
 from rota_contracts.catalog import Channel, Question
@@ -71,7 +71,7 @@ class InMemoryBus:
     def answer(self, question: Question[Q, A], handler: Callable[[Q], Awaitable[A]]) -> None:
         """Answer `question` in place of its service."""
         connection = self.connection(question.answered_by)
-        listen(connection, question.answered_by, Answering(question, handler), ())
+        respond(connection, question.answered_by, Responder(question, handler), ())
         for responder in connection.answers:
             responder.open()
 

@@ -1,4 +1,4 @@
-"""An MCP server for tests: streamable HTTP on loopback, with tools that the test scripts, and every call counted."""
+"""An MCP server for tests: streamable HTTP on loopback, with scripted tools and a record of all calls."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime import embedded_http
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.process import STEP_ID
 
@@ -24,7 +24,7 @@ Handler = Callable[[dict[str, Any]], Awaitable[Answer]]
 
 @dataclass(frozen=True)
 class ScriptedTool:
-    """`handler` gets the arguments; what it raises is the tool's error. The flags are what the server says of it."""
+    """`handler` takes the arguments; an exception is the tool's error. The flags are those that the server lists."""
 
     name: str
     handler: Handler
@@ -46,7 +46,7 @@ class Called:
 
 
 class MCPServer:
-    """`url` is where it is. `calls` holds every call that came, in order; `listings` counts how often it was asked."""
+    """The server at `url`. `calls` holds every call in order; `listings` counts the requests for the list of tools."""
 
     def __init__(self, tools: Sequence[ScriptedTool]) -> None:
         self.tools, self.url = list(tools), ""
@@ -59,14 +59,16 @@ class MCPServer:
     def port(self) -> int:
         return int(self.url.split(":")[2].split("/")[0])
 
-    async def heard(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[Called]:
-        """The calls, once there are at least `count`; TimeoutError says how many came."""
+    async def received(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[Called]:
+        """The calls, once there are at least `count`; TimeoutError names the number received."""
         try:
             async with self._more:
                 await asyncio.wait_for(self._more.wait_for(lambda: len(self.calls) >= count), timeout)
         except TimeoutError:
             raise TimeoutError(f"expected {count} calls within {timeout} s, got {len(self.calls)}") from None
         return self.calls
+
+    heard = received  # goes with its last use
 
     async def list(self) -> list[types.Tool]:
         self.listings += 1
@@ -99,7 +101,7 @@ async def mcp_server(tools: Sequence[ScriptedTool], *, port: int = 0) -> AsyncIt
         listener.bind(("127.0.0.1", port))
         made.url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         app = Starlette(routes=[Route("/mcp", _Endpoint(made, manager))], lifespan=lifespan)
-        async with serve_beside(app, listener, close_timeout=0):
+        async with embedded_http.serve(app, listener, close_timeout=0):
             yield made
 
 
@@ -124,7 +126,7 @@ def _protocol(made: MCPServer) -> Server[Any, Any]:
         params = request.params
         try:
             answer = await made.call(params.name, params.arguments or {}, params.meta)
-        except Exception as error:  # whatever a script raises is what its tool says
+        except Exception as error:  # an exception of a script is the tool's error
             answer = types.CallToolResult(content=[types.TextContent(type="text", text=str(error))], isError=True)
         if isinstance(answer, str):
             answer = types.CallToolResult(content=[types.TextContent(type="text", text=answer)])

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from rota_common.runtime.embedded_http import serve_beside
+from rota_common.runtime import embedded_http
 from rota_common.testing.patience import PATIENCE_S
 
 
@@ -31,7 +31,7 @@ class ModelRequest:
 
     @property
     def words(self) -> str:
-        """What the model is asked, without its system prompt."""
+        """The prompt without the system prompt."""
         return "\n".join(str(each["content"]) for each in self.body["messages"] if each["role"] != "system")
 
 
@@ -75,14 +75,16 @@ class OpenAIServer:
         self.asked: list[ModelRequest] = []
         self._more = asyncio.Condition()
 
-    async def heard(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[ModelRequest]:
-        """The requests, once there are at least `count`; TimeoutError says how many came."""
+    async def received(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[ModelRequest]:
+        """The requests, once there are at least `count`; TimeoutError names the number received."""
         try:
             async with self._more:
                 await asyncio.wait_for(self._more.wait_for(lambda: len(self.asked) >= count), timeout)
         except TimeoutError:
             raise TimeoutError(f"expected {count} requests within {timeout} s, got {len(self.asked)}") from None
         return self.asked
+
+    heard = received  # goes with its last use
 
     async def complete(self, request: Request) -> Response:
         asked = ModelRequest(await request.json(), dict(request.headers))
@@ -111,5 +113,5 @@ async def openai_server(script: Script) -> AsyncIterator[OpenAIServer]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         server.url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-        async with serve_beside(app, listener, lifespan="off", close_timeout=1):
+        async with embedded_http.serve(app, listener, lifespan="off", close_timeout=1):
             yield server

@@ -1,5 +1,5 @@
-"""How long tests wait for what must come."""
+"""The timeout of tests for expected events."""
 
 PATIENCE_S = 28.0
-"""Says nothing of speed, but is below the ack wait of 30 s and the minute after which MongoDB gives a transaction up:
-what comes only because a message came again, or a server gave up, is a failure."""
+"""No limit on speed, but below the ack wait of 30 s and the minute after which MongoDB aborts a transaction: an event
+that is due to a redelivery, or to a server giving up, is a failure."""

@@ -1,4 +1,4 @@
-"""The seven services as processes of their own, as in production: for tests that kill them, and for benchmarks."""
+"""The services as processes of their own, as in production: for tests that kill them, and for benchmarks."""
 
 import asyncio
 import json
@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from rota_common.runtime.embedded_servers import free_port
 from rota_contracts.catalog import SERVICES
@@ -19,9 +20,9 @@ STOP_S = 20.0
 
 
 class Processes:
-    """`settings` are environment variables for all of them; `folder` gets a log for each.
+    """`settings` are environment variables for all processes; `folder` gets a log for each.
 
-    `replicas`: how many there are of a service, if not one; the further ones are called `<service>#2` and so on.
+    `replicas`: the number of replicas of a service, if not one; further ones are named `<service>#2` and so on.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Processes:
         return f"http://127.0.0.1:{self.ports['trigger-gateway']}"
 
     async def start_all(self) -> None:
-        """Start them all and wait until each is ready; RuntimeError says which isn't, and why."""
+        """Start all and wait until each is ready; RuntimeError names one that isn't, and why."""
         for name in self.ports:
             await self.start(name)
         await asyncio.gather(*(self.ready(name) for name in self.ports))
@@ -62,7 +63,7 @@ class Processes:
             self.running[service] = await asyncio.create_subprocess_exec(*command, env=environ, stdout=log, stderr=log)
 
     async def ready(self, service: str) -> None:
-        """Wait until `/health/ready` says so."""
+        """Wait for `/health/ready`."""
         deadline, reason = monotonic() + READY_S, "no answer"
         while monotonic() < deadline:
             status, reason = await asyncio.to_thread(self._health, service)
@@ -74,8 +75,15 @@ class Processes:
             await asyncio.sleep(0.1)
         raise RuntimeError(f"{service} isn't ready: {reason}")
 
+    async def create(self, *bodies: tuple[str, dict[str, Any]]) -> None:
+        """Post each body to its path of the gateway, in order. Raises RuntimeError for any answer but 201."""
+        for path, body in bodies:
+            status, text = await asyncio.to_thread(self._post, path, body)
+            if status != 201:
+                raise RuntimeError(f"expected 201 from {path}, got {status}: {text}")
+
     async def kill(self, service: str) -> None:
-        """SIGKILL: no goodbye."""
+        """SIGKILL."""
         process = self.running.pop(service)
         process.kill()
         await process.wait()
@@ -95,6 +103,16 @@ class Processes:
 
     def log(self, service: str) -> str:
         return (self._folder / f"{service}.log").read_text(errors="replace")
+
+    def _post(self, path: str, body: dict[str, Any]) -> tuple[int, str]:
+        headers = {"authorization": f"Bearer {self._settings['ROTA_ADMIN_KEY']}", "content-type": "application/json"}
+        data = json.dumps(body).encode()
+        request = urllib.request.Request(self.gateway + path, data, headers)  # noqa: S310  # on loopback
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  # on loopback
+                return answer.status, ""
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
 
     def _health(self, service: str) -> tuple[int, str]:
         url = f"http://127.0.0.1:{self.ports[service]}/health/ready"

@@ -13,7 +13,8 @@ from aiosmtplib import SMTP
 from delivery_center.adapters.mail_bounces import is_hard_bounce
 from delivery_center.adapters.mail_files import Packed
 from delivery_center.adapters.mail_message import Composer, Mail, recipients_of
-from delivery_center.ports import OutgoingMessage, Rejected, Sent, Suppressions, TransientReply
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from delivery_center.ports import Rejected, Sent, Suppressions, TransientReply
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
 from rota_common.secrets import resolve
@@ -24,7 +25,7 @@ STARTTLS: Mapping[str, bool | None] = {"": None, "starttls": True, "none": False
 ANSWER_LIMIT = 500
 
 LARGE_AT_ONCE = 4
-"""Mails with files that are made and sent at the same time: each is in memory, several times over."""
+"""Mails with files that are composed and sent concurrently: each is in memory, several times over."""
 
 GOODBYE_S = 1.0
 MAIL_SERVER = "mail server"
@@ -34,7 +35,7 @@ EXPECTED = "expected ROTA_SMTP_URL as smtp://[user:password@]host[:port][?tls=st
 
 @dataclass(frozen=True)
 class MailServer:
-    """`start_tls` None: if the server offers it."""
+    """`start_tls` None: used if the server offers it."""
 
     host: str
     port: int
@@ -45,7 +46,7 @@ class MailServer:
 
 
 def mail_server(url: str, environ: Mapping[str, str]) -> MailServer | None:
-    """The server of ROTA_SMTP_URL; None if it is empty. Raises ValueError, without what may be a password."""
+    """The server of ROTA_SMTP_URL; None if it is empty. Raises ValueError, which quotes nothing of the URL."""
     if not url:
         return None
     parts = urlsplit(url)
@@ -64,23 +65,26 @@ def mail_server(url: str, environ: Mapping[str, str]) -> MailServer | None:
 
 
 class AiosmtplibEmail:
-    """One connection per mail. `server` None: no mail is sent, and each target says why.
+    """One connection per mail. `server` None: no mail is sent, and each target fails with the reason.
 
-    In seconds: a mail has `timeout`, one with files `patience`. Each step of the conversation before its content has
-    `timeout`.
+    In seconds: a mail has `timeout`, one with files `files_timeout`. Each step of the conversation before its content
+    has `timeout`.
     """
 
     def __init__(
         self,
         server: MailServer | None,
         composer: Composer,
-        suppressions: Suppressions,
         *,
+        suppressions: Suppressions,
         timeout: float,
-        patience: float,
+        files_timeout: float,
     ) -> None:
-        self._server, self._compose, self._suppressions = server, composer, suppressions
-        self._timeout, self._patience = timeout, patience
+        self._server = server
+        self._compose = composer
+        self._suppressions = suppressions
+        self._timeout = timeout
+        self._files_timeout = files_timeout
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
 
     async def send(self, target: EmailTarget, outgoing: OutgoingMessage) -> Sent:
@@ -100,7 +104,7 @@ class AiosmtplibEmail:
             return await self._send(self._server, mail, outgoing, suppressed, limit=self._timeout)
         async with self._large:
             mail = await self._compose(target, outgoing, recipients)
-            return await self._send(self._server, mail, outgoing, suppressed, limit=self._patience)
+            return await self._send(self._server, mail, outgoing, suppressed, limit=self._files_timeout)
 
     async def _send(
         self, server: MailServer, mail: Mail, outgoing: OutgoingMessage, suppressed: list[str], *, limit: float
@@ -114,13 +118,13 @@ class AiosmtplibEmail:
             raise _all_refused(refusals, details) from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise _named(error, limit) from error
-        refusals = [_Refusal(address, said.code, _readable(said.message)) for address, said in refused.items()]
+        refusals = [_Refusal(address, reply.code, _readable(reply.message)) for address, reply in refused.items()]
         await self._note_bounces(refusals, outgoing)
         reached = tuple(address for address in mail.recipients if address not in refused)
-        return Sent(reached, {"answer": _readable(answer), "refused": _words(refusals), **details})
+        return Sent(reached, {"answer": _readable(answer), "refused": _messages(refusals), **details})
 
     async def _note_bounces(self, refusals: Sequence["_Refusal"], outgoing: OutgoingMessage) -> None:
-        """Whoever doesn't exist gets no mail of this team any more."""
+        """Suppress the recipients that do not exist."""
         for refusal in refusals:
             if not is_hard_bounce(refusal.code, refusal.message):
                 continue
@@ -133,7 +137,7 @@ class AiosmtplibEmail:
             )
             try:
                 await self._suppressions.add(suppression)
-            except Exception:  # what the server said of the mail counts more; the next mail there bounces again
+            except Exception:  # the server's reply to the mail counts more; the next mail there bounces again
                 logger(service="delivery-center").exception("can't suppress", delivery_id=outgoing.delivery_id)
 
 
@@ -147,7 +151,7 @@ class _Refusal:
 async def _transmit(
     server: MailServer, mail: Mail, *, timeout: float, limit: float
 ) -> tuple[dict[str, aiosmtplib.SMTPResponse], str]:
-    """Whom the server refused, and its answer. Once the content is taken, nothing that goes wrong counts any more."""
+    """The refused recipients, and the server's reply. Once the content is accepted, no failure counts any more."""
     client = SMTP(
         hostname=server.host, port=server.port, use_tls=server.use_tls, start_tls=server.start_tls, timeout=timeout
     )
@@ -165,7 +169,7 @@ async def _transmit(
 
 
 async def _log_in(client: SMTP, server: MailServer) -> None:
-    """Never in the clear, unless the operator says that there is no TLS."""
+    """Never in the clear, unless the operator set `tls=none`."""
     if server.username is None:
         return
     if client.get_transport_info("sslcontext") is None and server.start_tls is not False:
@@ -174,7 +178,7 @@ async def _log_in(client: SMTP, server: MailServer) -> None:
 
 
 def _of_files(packed: Sequence[Packed]) -> dict[str, Any]:
-    """What the details say of the files; nothing where there are none."""
+    """The files in the details; nothing if there are none."""
     if not packed:
         return {}
     attached = [each.stored.name for each in packed if each.stored and not each.left_out]
@@ -186,26 +190,26 @@ def _of_files(packed: Sequence[Packed]) -> dict[str, Any]:
     return {"attached": attached, "not_attached": left_out}
 
 
-def _words(refusals: Sequence[_Refusal]) -> dict[str, str]:
+def _messages(refusals: Sequence[_Refusal]) -> dict[str, str]:
     return {each.recipient: each.message for each in refusals}
 
 
 def _readable(text: str) -> str:
-    """A server may answer in bytes that are no text; those can't be written as JSON."""
+    """A server may reply with bytes that are not text; those can't be written as JSON."""
     return text.encode(errors="replace").decode()[:ANSWER_LIMIT]
 
 
 def _all_refused(refusals: Sequence[_Refusal], details: dict[str, Any]) -> Exception:
-    """It may pass if it may for one of them."""
+    """Retried if one of the refusals may be temporary."""
     reason = "; ".join(f"{each.recipient}: {each.code} {each.message}" for each in refusals)
-    published = {"refused": _words(refusals), **details}
+    published = {"refused": _messages(refusals), **details}
     if any(each.code < 500 for each in refusals):
         return TransientReply(reason, details=published)
     return Rejected(reason, details=published)
 
 
 def _named(error: Exception, limit: float) -> Exception:
-    """SMTP's 4xx may pass, its 5xx never will; a server that isn't there may come back."""
+    """4xx is retried, 5xx is final; an unreachable server is retried."""
     match error:
         case aiosmtplib.SMTPResponseException():
             reason = f"the mail server answered {error.code} {_readable(error.message)}"

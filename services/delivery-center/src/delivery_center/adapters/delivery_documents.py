@@ -14,7 +14,7 @@ def document_of(delivery: Delivery) -> Document:
 
 
 def changing(delivery: Delivery) -> Document:
-    """What is written with every change. `due_at` is there while something is left to do, `over_at` afterwards."""
+    """The fields written with every change. `due_at` is set while a target is pending, `over_at` afterwards."""
     written: Document = {
         "claimed": delivery.claimed,
         "state": delivery.state.value,
@@ -39,7 +39,7 @@ def _attempt_document(attempt: Attempt) -> Document:
 
 
 def delivery_of(document: Document) -> Delivery:
-    """The body of the content is empty if it wasn't read."""
+    """The body of the content is empty if the projection left it out."""
     targets = [_target(target) for target in document["targets"]]
     content = {"body": {"inline": ""}} | document["content"]
     return Delivery.model_validate(document | {"request_id": document["_id"], "targets": targets, "content": content})
@@ -51,5 +51,5 @@ def _target(document: Document) -> Target:
 
 
 def _text(value: Any) -> str:
-    """What others wrote is kept as text: MongoDB has no integers over 64 bits and no keys with a zero byte."""
+    """JSON from outside is stored as text: MongoDB has no integers over 64 bits and no keys with a zero byte."""
     return json.dumps(value)

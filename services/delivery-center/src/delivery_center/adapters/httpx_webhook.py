@@ -1,4 +1,4 @@
-"""Webhooks over HTTP, signed as Standard Webhooks are, and only to addresses that were checked first."""
+"""Webhooks over HTTP, signed as Standard Webhooks, and sent only to addresses that were checked before."""
 
 import asyncio
 import contextlib
@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 
 from delivery_center.adapters.webhook_signing import signatures
-from delivery_center.attempts.resolve_attachments import named
-from delivery_center.ports import Gone, OutgoingMessage, Rejected, Sent, TransientReply
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from delivery_center.ports import Gone, Rejected, Sent, TransientReply
 from rota_common.errors import Permanent, Transient
 from rota_common.secrets import MissingSecret, resolve
 from rota_common.urls import Network, Resolver, Target, checked_target
@@ -24,24 +24,24 @@ from rota_contracts.robots.preferences import WebhookTarget
 
 EXCERPT_BYTES = 2048
 EXCERPT_S = 1.0
-"""How long to wait for the body of an answer: its status alone decides."""
+"""How long to wait for the body of a response: its status alone decides."""
 
 GONE = 410
-MAY_PASS = frozenset({408, 425, 429})
-"""What may pass among the refusals; whatever begins with 5 may as well."""
+RETRIED = frozenset({408, 425, 429})
+"""The client errors that are retried; so is every 5xx."""
 
 OURS = frozenset({"host", "content-length", "transfer-encoding", "connection"})
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def webhook_client(*, verify: ssl.SSLContext | bool = True) -> httpx.AsyncClient:
-    """A client for all receivers. It has no limits of time of its own: whoever sends sets one for the whole attempt.
+    """A client for all receivers. It has no timeouts of its own: the channel sets one for the whole attempt.
 
-    Connections aren't kept: the pool tells them apart by address, and one that was opened (and verified) for one name
+    Connections aren't kept: the pool identifies them by address, and one that was opened (and verified) for one name
     would serve another name at the same address. Nor are cookies, for the same reason.
     """
     return httpx.AsyncClient(
-        timeout=None,  # noqa: S113  # each step would have its own; a receiver that drips keeps to those for ever
+        timeout=None,  # noqa: S113  # each step would have its own, which a receiver that drips never exceeds
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         verify=verify,
@@ -51,9 +51,9 @@ def webhook_client(*, verify: ssl.SSLContext | bool = True) -> httpx.AsyncClient
 
 
 class HttpxWebhook:
-    """`timeout`: seconds from resolving the name to the head of the answer, however that is spread.
+    """`timeout`: seconds from resolving the name to the head of the response.
 
-    `environ` is what `$ENV.NAME` in secrets and header values refers to.
+    `environ` resolves `$ENV.NAME` in secrets and header values.
     """
 
     def __init__(
@@ -65,8 +65,11 @@ class HttpxWebhook:
         allowed: Sequence[Network] = (),
         resolver: Resolver = system_resolver,
     ) -> None:
-        self._client, self._timeout, self._environ = client, timeout, environ
-        self._allowed, self._resolver = allowed, resolver
+        self._client = client
+        self._timeout = timeout
+        self._environ = environ
+        self._allowed = allowed
+        self._resolver = resolver
 
     async def send(self, target: WebhookTarget, outgoing: OutgoingMessage) -> Sent:
         body = payload(outgoing)
@@ -77,12 +80,12 @@ class HttpxWebhook:
         except TimeoutError as error:
             raise Transient(f"no answer within {self._timeout:g} s") from error
         try:
-            return judge(response, await _excerpt(response), now=outgoing.at)
+            return result_of(response, await _excerpt(response), now=outgoing.at)
         finally:
             await response.aclose()
 
     async def _response(self, target: WebhookTarget, headers: dict[str, str], body: str) -> httpx.Response:
-        """The head of the answer."""
+        """The head of the response."""
         where = await checked_target(target.url, allowed=self._allowed, resolver=self._resolver)
         try:
             return await self._client.send(self._request(target, where, headers, body), stream=True)
@@ -92,7 +95,7 @@ class HttpxWebhook:
             raise Transient(f"can't reach {where.host}: {type(error).__name__} {error}".strip()) from error
 
     def _request(self, target: WebhookTarget, where: Target, headers: dict[str, str], body: str) -> httpx.Request:
-        """To the address that was checked, in the name of the host that was asked for."""
+        """To the checked address, with the name of the requested host."""
         url = httpx.URL(target.url)
         return self._client.build_request(
             target.method,
@@ -141,7 +144,7 @@ def payload(outgoing: OutgoingMessage) -> str:
         "request_id": outgoing.request_id,
         "summary": content.summary,
         "body": outgoing.body,
-        "attachments": named(outgoing),
+        "attachments": [each.as_json() for each in outgoing.attachments],
         "context": outgoing.context.model_dump(mode="json"),
     }
     if outgoing.replay_of is not None:
@@ -150,15 +153,15 @@ def payload(outgoing: OutgoingMessage) -> str:
     return json.dumps({"type": "delivery.completed", "timestamp": created, "data": data}, ensure_ascii=False)
 
 
-def judge(response: httpx.Response, excerpt: str, *, now: datetime) -> Sent:
-    """What an answer means: 2xx is delivered; 408, 425, 429 and 5xx may pass; anything else never will."""
+def result_of(response: httpx.Response, excerpt: str, *, now: datetime) -> Sent:
+    """The meaning of a response: 2xx is delivered; 408, 425, 429 and 5xx are retried; anything else is final."""
     status = response.status_code
     details = {"status": status, "body": excerpt}
     if response.is_success:
         return Sent(details=details)
     if response.is_redirect or 300 <= status < 400:
         raise Rejected(f"answered {status}: redirects are not followed, set the URL it leads to", details=details)
-    if status in MAY_PASS or status >= 500:
+    if status in RETRIED or status >= 500:
         after = retry_after(response.headers.get("retry-after", ""), now=now)
         raise TransientReply(f"answered {status}", after=after, details=details)
     if status == GONE:
@@ -178,7 +181,7 @@ def retry_after(text: str, *, now: datetime) -> float | None:
 
 
 async def _excerpt(response: httpx.Response) -> str:
-    """The beginning of the body, as far as it comes soon; not decompressed, so it stays as small as it is."""
+    """The beginning of the body, as far as it arrives soon; not decompressed, so that it stays small."""
     raw = b""
     with contextlib.suppress(httpx.HTTPError, TimeoutError):
         async with asyncio.timeout(EXCERPT_S):

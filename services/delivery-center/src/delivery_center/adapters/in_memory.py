@@ -1,101 +1,21 @@
-"""The store in memory, held to the same tests as the real one; channels and a bulletin that a test looks into."""
+"""The adapters in memory: stores held to the same tests as the real ones, and scripted channels."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from delivery_center.domain.delivery import PERMITTED, Delivery, Target
+from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
+from delivery_center.adapters.in_memory_targets import InMemoryTargets
+from delivery_center.domain.delivery import PERMITTED, Delivery
 from delivery_center.domain.facts import Fact
-from delivery_center.domain.page_cursor import PageCursor, cursor_of
-from delivery_center.ports import OutgoingMessage, Sent
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from delivery_center.ports import Adapters, Channel, Robots, Sent
 from rota_common.errors import Permanent
 from rota_contracts.messages.attachment import StoredAttachment
-from rota_contracts.messages.delivery import DeliveryPermission
-from rota_contracts.messages.delivery_log import DeliveryFilter, ListDeliveries, ReplayDeliveries, TargetState
+from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType
 from rota_contracts.messages.notification import Subscription
 from rota_contracts.messages.targets import Suppression
 from rota_contracts.messages.text import Text
-from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.robots.robot import Robot
-
-
-class InMemoryDeliveries:
-    def __init__(self) -> None:
-        self._stored: dict[str, Delivery] = {}
-
-    async def find(self, request_id: str) -> Delivery | None:
-        return self._stored.get(request_id)
-
-    async def find_of(self, team: str, execution_id: str) -> Delivery | None:
-        found = self._fitting(ListDeliveries(team_id=team, execution_id=execution_id))
-        return next((_without_body(delivery) for delivery in reversed(found) if delivery.replay_of is None), None)
-
-    async def page(self, asked: ListDeliveries, *, after: PageCursor | None) -> list[Delivery]:
-        found = [each for each in self._fitting(asked) if asked.state in (None, each.state)]
-        left = [each for each in reversed(found) if after is None or cursor_of(each) < after]
-        return [_without_body(each) for each in left[: asked.limit]]
-
-    async def replayable(self, asked: ReplayDeliveries, *, after: PageCursor | None) -> list[Delivery]:
-        found = [
-            each
-            for each in self._fitting(asked)
-            if each.mode is ExecutorMode.STANDARD
-            and (each.replay_of is None if asked.request_id is None else each.request_id == asked.request_id)
-            and any(_is_replayable(target, asked) for target in each.targets)
-        ]
-        return [each for each in found if after is None or cursor_of(each) > after][: asked.limit]
-
-    async def replays_of(self, request_ids: Sequence[str]) -> list[Delivery]:
-        return [_without_body(each) for each in self._stored.values() if each.replay_of in request_ids]
-
-    async def insert(self, delivery: Delivery) -> Delivery:
-        return self._stored.setdefault(delivery.request_id, delivery)
-
-    async def claim_due(self, now: datetime, until: datetime) -> Delivery | None:
-        return self._claim(lambda delivery: delivery.due_at is not None and delivery.due_at <= now, until)
-
-    async def claim_of(self, team: str, member: str, now: datetime, until: datetime) -> Delivery | None:
-        return self._claim(
-            lambda delivery: (
-                _pending_of(delivery, team, member)
-                and (not delivery.claimed or (delivery.due_at is not None and delivery.due_at <= now))
-            ),
-            until,
-        )
-
-    async def has_pending(self, team: str, member: str) -> bool:
-        return any(_pending_of(delivery, team, member) for delivery in self._stored.values())
-
-    async def save(self, delivery: Delivery) -> bool:
-        stored = self._stored.get(delivery.request_id)
-        if stored is None or stored.revision != delivery.revision:
-            return False
-        written = {name: getattr(delivery, name) for name in ("targets", "due_at", "claimed")}
-        self._stored[delivery.request_id] = stored.model_copy(update=written)
-        return True
-
-    def _fitting(self, asked: DeliveryFilter) -> list[Delivery]:
-        """Oldest first."""
-        return sorted(
-            (
-                each
-                for each in self._stored.values()
-                if each.context.team_id == asked.team_id
-                and asked.member_id in (None, each.context.member_id)
-                and asked.execution_id in (None, each.context.execution_id)
-                and (asked.target_id is None or any(asked.target_id == target.target_id for target in each.targets))
-                and (asked.since is None or each.created_at >= asked.since)
-                and (asked.until is None or each.created_at < asked.until)
-            ),
-            key=cursor_of,
-        )
-
-    def _claim(self, wanted: Callable[[Delivery], bool], until: datetime) -> Delivery | None:
-        found = sorted(filter(wanted, self._stored.values()), key=lambda delivery: delivery.due_at or until)
-        if not found:
-            return None
-        update = {"due_at": until, "claimed": True, "revision": found[0].revision + 1}
-        claimed = self._stored[found[0].request_id] = found[0].model_copy(update=update)
-        return claimed
 
 
 class InMemorySubscriptions:
@@ -128,12 +48,12 @@ class InMemorySuppressions:
         return {address for address in addresses if (team, address) in self._stored}
 
     async def page(self, team: str, after: str, limit: int) -> list[Suppression]:
-        theirs = sorted(address for whose, address in self._stored if whose == team and address > after)
+        theirs = sorted(address for owner, address in self._stored if owner == team and address > after)
         return [self._stored[team, address] for address in theirs[:limit]]
 
 
 class InMemoryFiles:
-    """`contents` by file id; one whose content isn't what it says is spoilt."""
+    """`contents` by file id; one whose size differs from the stored one is damaged."""
 
     def __init__(self, *stored: StoredAttachment, contents: Mapping[str, bytes] | None = None) -> None:
         self._stored, self._contents = stored, contents or {}
@@ -157,7 +77,7 @@ class InMemoryRobots:
 
 
 class ScriptedExecutions:
-    """Answers what `script` says, one entry per question; after its end everything may go out."""
+    """Replies with `script`, one entry per question; after its end with permission."""
 
     def __init__(self) -> None:
         self.script: list[DeliveryPermission | Exception] = []
@@ -172,18 +92,18 @@ class ScriptedExecutions:
 
 
 class InlineTexts:
-    """Reads what is inline; `spoilt` is raised instead once it is set."""
+    """Inline texts; `damaged` is raised instead once it is set."""
 
-    spoilt: Exception | None = None
+    damaged: Exception | None = None
 
     async def read(self, text: Text) -> str:
-        if self.spoilt is not None:
-            raise self.spoilt
+        if self.damaged is not None:
+            raise self.damaged
         return text.inline or ""
 
 
 class ScriptedChannel:
-    """Does what `script` says, one entry per attempt; after its end every attempt succeeds."""
+    """Replies with `script`, one entry per attempt; after its end every attempt succeeds."""
 
     def __init__(self, *script: Sent | Exception) -> None:
         self.script = list(script)
@@ -198,7 +118,7 @@ class ScriptedChannel:
 
 
 class InMemoryFeedPublisher:
-    """Remembers what was published; `failures` are raised first."""
+    """Records what was published; `failures` are raised first."""
 
     def __init__(self, *failures: Exception) -> None:
         self.failures = list(failures)
@@ -210,15 +130,40 @@ class InMemoryFeedPublisher:
         self.facts += facts
 
 
-def _without_body(delivery: Delivery) -> Delivery:
-    return delivery.model_copy(update={"content": delivery.content.model_copy(update={"body": Text(inline="")})})
+class InMemoryFeedCounts:
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    async def last(self, subject: str) -> int:
+        return self._counts.get(subject, 0)
+
+    async def keep(self, counts: Mapping[str, int]) -> None:
+        for subject, count in counts.items():
+            self._counts[subject] = max(count, self._counts.get(subject, 0))
 
 
-def _is_replayable(target: Target, asked: ReplayDeliveries) -> bool:
-    wanted = target.state is TargetState.FAILED or (asked.targets == "all" and target.state is TargetState.DELIVERED)
-    return wanted and asked.target_id in (None, target.target_id)
-
-
-def _pending_of(delivery: Delivery, team: str, member: str) -> bool:
-    owner = (delivery.context.team_id, delivery.context.member_id)
-    return owner == (team, member) and delivery.due_at is not None
+def in_memory(
+    *,
+    robots: Robots | None = None,
+    deliveries: InMemoryDeliveries | None = None,
+    files: InMemoryFiles | None = None,
+    suppressions: InMemorySuppressions | None = None,
+    channels: Mapping[DeliveryType, Channel[Any]] | None = None,
+) -> Adapters:
+    """`channels` replace the scripted ones of email and webhooks."""
+    stored = deliveries or InMemoryDeliveries()
+    scripted: dict[DeliveryType, Channel[Any]] = {
+        DeliveryType.EMAIL: ScriptedChannel(),
+        DeliveryType.WEBHOOK: ScriptedChannel(),
+    }
+    return Adapters(
+        deliveries=stored,
+        failing_targets=InMemoryTargets(stored),
+        subscriptions=InMemorySubscriptions(),
+        suppressions=suppressions or InMemorySuppressions(),
+        feed_counts=InMemoryFeedCounts(),
+        robots=robots or InMemoryRobots(),
+        texts=InlineTexts(),
+        files=files or InMemoryFiles(),
+        channels=scripted | dict(channels or {}),
+    )

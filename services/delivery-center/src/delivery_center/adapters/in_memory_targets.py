@@ -1,20 +1,21 @@
-"""Places that fail or are switched off, in memory, held to the same tests as the real store."""
+"""Failing and disabled targets and their events in memory, for tests."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from delivery_center.domain.circuit_breaker import FailingTarget, TargetRef
+from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
 from delivery_center.domain.delivery import Delivery
+from delivery_center.domain.target_health import FailingTarget, TargetRef
 
 NO_FAILURES = {"failures": 0, "failing_since": None, "last_error": "", "last_at": None}
 
 
 class InMemoryTargets:
-    """`deliveries` are those that `seen` looks through; a test adds to them."""
+    """`find_delivered` searches in `deliveries`."""
 
-    def __init__(self) -> None:
+    def __init__(self, deliveries: InMemoryDeliveries | None = None) -> None:
         self._stored: dict[str, FailingTarget] = {}
-        self.deliveries: list[Delivery] = []
+        self.deliveries = deliveries or InMemoryDeliveries()
 
     async def all(self) -> list[FailingTarget]:
         return list(self._stored.values())
@@ -23,24 +24,24 @@ class InMemoryTargets:
         theirs = [target for target in self._stored.values() if target.team_id == team]
         return sorted(theirs, key=lambda target: (target.label, target.target_id))
 
-    async def failed(self, place: TargetRef, error: str, at: datetime) -> FailingTarget:
-        before = self._stored.get(place.target_id) or FailingTarget(**place.named())
+    async def record_failure(self, target: TargetRef, error: str, at: datetime) -> FailingTarget:
+        before = self._stored.get(target.target_id) or FailingTarget(**target.identity())
         change = {"failures": before.failures + 1, "failing_since": before.failing_since or at}
-        return self._put(before, **place.named(), **change, last_at=at, last_error=error)
+        return self._put(before, **target.identity(), **change, last_at=at, last_error=error)
 
-    async def reached(self, target_id: str, at: datetime) -> None:
+    async def record_success(self, target_id: str, at: datetime) -> None:
         target = self._stored.get(target_id)
         if target is None or target.disabled_at is not None or target.unpublished:
             return
         if target.last_at is not None and target.last_at <= at:
             del self._stored[target_id]
 
-    async def disable(self, place: TargetRef, reason: str, at: datetime) -> FailingTarget | None:
-        before = self._stored.get(place.target_id) or FailingTarget(**place.named())
+    async def disable(self, target: TargetRef, reason: str, at: datetime) -> FailingTarget | None:
+        before = self._stored.get(target.target_id) or FailingTarget(**target.identity())
         if before.disabled_at is not None:
             return None
         change = {"disabled_at": at, "reason": reason, "enabled_at": None, "unpublished": True}
-        return self._put(before, **place.named(), **change)
+        return self._put(before, **target.identity(), **change)
 
     async def enable(self, team: str, target_id: str, at: datetime) -> FailingTarget | None:
         before = self._stored.get(target_id)
@@ -56,8 +57,10 @@ class InMemoryTargets:
         if stored.disabled_at is None and stored.failures == 0:
             del self._stored[target.target_id]
 
-    async def seen(self, team: str, target_id: str) -> TargetRef | None:
-        newest: Sequence[Delivery] = sorted(self.deliveries, key=lambda each: each.created_at, reverse=True)
+    async def find_delivered(self, team: str, target_id: str) -> TargetRef | None:
+        newest: Sequence[Delivery] = sorted(
+            self.deliveries.stored.values(), key=lambda each: each.created_at, reverse=True
+        )
         for delivery in newest:
             for target in delivery.targets:
                 if (delivery.context.team_id, target.target_id) == (team, target_id):
@@ -73,7 +76,7 @@ class InMemoryTargets:
 
 
 class InMemoryTargetEvents:
-    """Remembers what was said; `failures` are raised first."""
+    """Records what was published; `failures` are raised first."""
 
     def __init__(self, *failures: Exception) -> None:
         self.failures = list(failures)

@@ -1,11 +1,12 @@
-"""The files of a mail: as many as fit, and for each of the others the reason why it isn't there."""
+"""The files of a mail: as many as fit, and the reason for each one left out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import default
 
-from delivery_center.ports import Files, ResolvedAttachment
+from delivery_center.domain.outgoing_message import ResolvedAttachment
+from delivery_center.ports import Files
 from rota_common.errors import Permanent
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import Attachment
@@ -25,7 +26,7 @@ class Packed:
 
     @property
     def note(self) -> str:
-        """For the people who read the mail."""
+        """For the reader of the mail."""
         if self.stored is None or self.left_out:
             return f"not attached: {self.left_out}"
         return self.stored.name

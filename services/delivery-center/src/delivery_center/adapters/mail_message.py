@@ -1,4 +1,4 @@
-"""From a target and a parcel to the bytes of a mail: who it is from, who it is to, what is in it."""
+"""Mails composed from a target and an outgoing message: sender, recipients, content."""
 
 import asyncio
 import re
@@ -12,7 +12,8 @@ from pathlib import Path
 
 from delivery_center.adapters.mail_files import Packed, attach, pack
 from delivery_center.adapters.mail_text import mail_template, page, plain, subject
-from delivery_center.ports import Files, OutgoingMessage
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from delivery_center.ports import Files
 from rota_common.errors import Permanent
 from rota_contracts.robots.preferences import EmailTarget
 
@@ -23,7 +24,7 @@ _ADDRESS = re.compile(rf"(?P<name>[^<>\r\n]*)<(?P<named>{_SPEC})>|(?P<bare>{_SPE
 """`ann@example.org` or `Ann <ann@example.org>`."""
 
 SEVEN_BIT, SEVEN_BIT_UTF8 = SMTP.clone(cte_type="7bit"), SMTPUTF8.clone(cte_type="7bit")
-"""What is written so passes every server. The second one is for addresses that ASCII can't write."""
+"""Every server accepts this encoding. The second one is for addresses that are not ASCII."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,10 @@ class Composer:
     def __init__(
         self, files: Files, *, default_from: str = "", templates: Path | None = None, limit: int = DEFAULT_LIMIT
     ) -> None:
-        self._files, self._default_from, self._templates, self._limit = files, default_from, templates, limit
+        self._files = files
+        self._default_from = default_from
+        self._templates = templates
+        self._limit = limit
 
     async def __call__(self, target: EmailTarget, outgoing: OutgoingMessage, recipients: Recipients) -> Mail:
         """Raises Permanent if there is no sender or no such template."""
@@ -68,7 +72,7 @@ class Composer:
         message = _headed(outgoing, sender, recipients)
         self._fill(message, target, outgoing, packed)
         if any(each.content for each in packed):
-            raw = await asyncio.to_thread(_written, message, packed, utf8=utf8)  # encoding many MB takes its time
+            raw = await asyncio.to_thread(_written, message, packed, utf8=utf8)  # encoding many MB takes long
         else:
             raw = _written(message, packed, utf8=utf8)
         return Mail(sender.addr_spec, addresses, raw, utf8, packed)
@@ -104,7 +108,7 @@ def _headed(outgoing: OutgoingMessage, sender: Address, recipients: Recipients) 
         message["Cc"] = recipients.cc
     message["Date"] = format_datetime(outgoing.at)
     message["Message-ID"] = f"<{outgoing.delivery_id}@{sender.domain}>"  # the same at every attempt
-    message["Auto-Submitted"] = "auto-generated"  # so that nobody's absence is answered to a robot (RFC 3834)
+    message["Auto-Submitted"] = "auto-generated"  # no out-of-office replies to a robot (RFC 3834)
     return message
 
 

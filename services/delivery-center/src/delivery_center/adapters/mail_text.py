@@ -1,4 +1,4 @@
-"""What a mail looks like: subject, text and HTML from a result in markdown, or from the operator's templates."""
+"""The texts of a mail: subject, plain text and HTML from a result in markdown, or from the operator's templates."""
 
 import html
 import re
@@ -10,7 +10,7 @@ from string import Template
 from markdown_it import MarkdownIt
 
 from delivery_center.adapters.mail_files import Packed
-from delivery_center.ports import OutgoingMessage
+from delivery_center.domain.outgoing_message import OutgoingMessage
 from rota_common.errors import Permanent
 
 SUBJECT_LIMIT = 120
@@ -21,7 +21,7 @@ _PAGE = '<!doctype html><html><head><meta charset="utf-8"></head><body>$body</bo
 
 @dataclass(frozen=True)
 class MailTemplate:
-    """Each may use the words of `_words`; text and HTML also $body. One that is None is made without a template."""
+    """Each may use the variables of `_variables`; text and HTML also $body. None: without a template."""
 
     subject: str | None = None
     text: str | None = None
@@ -44,22 +44,22 @@ def mail_template(name: str | None, folder: Path | None) -> MailTemplate:
 
 def subject(outgoing: OutgoingMessage, template: str | None) -> str:
     """One line. `template` may use $summary, $member_id, $display_name, $execution_id and $score."""
-    text = Template(template).safe_substitute(_words(outgoing)) if template else outgoing.content.summary
+    text = Template(template).safe_substitute(_variables(outgoing)) if template else outgoing.content.summary
     line = " ".join(text.split())
     return line if len(line) <= SUBJECT_LIMIT else line[: SUBJECT_LIMIT - 1] + "…"
 
 
 def plain(outgoing: OutgoingMessage, packed: Sequence[Packed] = (), template: str | None = None) -> str:
-    """The markdown itself, and what is attached or why not."""
+    """The markdown, and the attachments or why they are missing."""
     body = _markdown(outgoing, packed)
-    return body if template is None else Template(template).safe_substitute(_words(outgoing), body=body)
+    return body if template is None else Template(template).safe_substitute(_variables(outgoing), body=body)
 
 
 def page(outgoing: OutgoingMessage, packed: Sequence[Packed] = (), template: str | None = None) -> str:
-    """The same as HTML; tags in the markdown are shown and not obeyed."""
+    """The same as HTML; tags in the markdown are escaped."""
     body = _MARKDOWN.render(_markdown(outgoing, packed))
-    words = {name: html.escape(word) for name, word in _words(outgoing).items()}
-    return Template(_PAGE if template is None else template).safe_substitute(words, body=body)
+    variables = {name: html.escape(value) for name, value in _variables(outgoing).items()}
+    return Template(_PAGE if template is None else template).safe_substitute(variables, body=body)
 
 
 def _markdown(outgoing: OutgoingMessage, packed: Sequence[Packed]) -> str:
@@ -73,7 +73,7 @@ def _line(packed: Packed) -> str:
     return f"- {attachment.title}{described} ({packed.note})"
 
 
-def _words(outgoing: OutgoingMessage) -> dict[str, str]:
+def _variables(outgoing: OutgoingMessage) -> dict[str, str]:
     score = outgoing.context.score
     return {
         "summary": outgoing.content.summary,

@@ -1,4 +1,4 @@
-"""How far the feed has been counted, in MongoDB: `{_id: <subject>, count}`."""
+"""The counts of the feed in MongoDB: `{_id: <subject>, count}`."""
 
 from collections.abc import Mapping
 

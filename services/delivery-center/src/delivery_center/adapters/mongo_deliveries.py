@@ -19,7 +19,7 @@ from rota_contracts.messages.delivery_log import (
 )
 from rota_contracts.messages.trigger import ExecutorMode
 
-STAYS = {"$exists": True}
+EXISTS = {"$exists": True}
 NO_BODY = {"content.body": 0}
 KEPT_FOR = timedelta(days=90)
 INDEX_OPTIONS_CONFLICT = 85
@@ -28,21 +28,23 @@ OLDEST = [("created_at", 1), ("_id", 1)]
 
 
 class MongoDeliveries:
-    """`due_at` is there only while something is still to be tried, so its sparse index holds just those.
+    """`due_at` is set only while a target is pending, so its sparse index holds just those.
 
-    `over_at`, the instant of the last attempt, is there only when nothing is; after `keep` from then on MongoDB removes
-    the delivery.
+    `over_at`, the instant of the last attempt, is set once every target is final; MongoDB removes the delivery `keep`
+    later.
     """
 
     def __init__(self, database: Database, *, keep: timedelta = KEPT_FOR) -> None:
-        self._database, self._deliveries, self._keep = database, database["deliveries"], keep
+        self._database = database
+        self._deliveries = database["deliveries"]
+        self._keep = keep
 
     async def prepare(self) -> None:
         await self._deliveries.create_index("due_at", sparse=True)
         await self._deliveries.create_index(
             [("context.team_id", 1), ("context.member_id", 1), ("due_at", 1)],
             name="pending_of_robot",
-            partialFilterExpression={"due_at": STAYS},
+            partialFilterExpression={"due_at": EXISTS},
         )
         await self._deliveries.create_index("context.execution_id", name="of_execution")
         await self._deliveries.create_index(
@@ -67,11 +69,11 @@ class MongoDeliveries:
         return None if document is None else delivery_of(document)
 
     async def page(self, asked: ListDeliveries, *, after: PageCursor | None) -> list[Delivery]:
-        conditions = _fitting(asked)
+        conditions = _matching(asked)
         if asked.state is not None:
             conditions.append({"state": asked.state.value})
         if after is not None:
-            conditions.append(_beyond(after, "$lt"))
+            conditions.append(_behind(after, "$lt"))
         found = self._deliveries.find({"$and": conditions}, NO_BODY).sort(NEWEST).limit(asked.limit)
         return [delivery_of(document) async for document in found]
 
@@ -80,12 +82,12 @@ class MongoDeliveries:
         target: Document = {"state": {"$in": [state.value for state in final]}}
         if asked.target_id is not None:
             target["target_id"] = asked.target_id
-        conditions = [*_fitting(asked), {"mode": ExecutorMode.STANDARD.value, "targets": {"$elemMatch": target}}]
+        conditions = [*_matching(asked), {"mode": ExecutorMode.STANDARD.value, "targets": {"$elemMatch": target}}]
         conditions.append({"replay_of": None} if asked.request_id is None else {"_id": asked.request_id})
         if asked.targets == "failed":
             conditions.append({"state": {"$in": [DeliveryState.FAILED.value, DeliveryState.PENDING.value]}})
         if after is not None:
-            conditions.append(_beyond(after, "$gt"))
+            conditions.append(_behind(after, "$gt"))
         found = self._deliveries.find({"$and": conditions}).sort(OLDEST).limit(asked.limit)
         return [delivery_of(document) async for document in found]
 
@@ -137,10 +139,10 @@ class MongoDeliveries:
 
 
 def _pending(team: str, member: str) -> Document:
-    return {"context.team_id": team, "context.member_id": member, "due_at": STAYS}
+    return {"context.team_id": team, "context.member_id": member, "due_at": EXISTS}
 
 
-def _fitting(asked: DeliveryFilter) -> list[Document]:
+def _matching(asked: DeliveryFilter) -> list[Document]:
     given = {
         "context.member_id": asked.member_id,
         "context.execution_id": asked.execution_id,
@@ -155,10 +157,10 @@ def _fitting(asked: DeliveryFilter) -> list[Document]:
     return conditions
 
 
-def _beyond(mark: PageCursor, direction: str) -> Document:
-    """Behind this one, in the order of the page."""
-    same_instant = {"created_at": mark.at, "_id": {direction: mark.request_id}}
-    return {"$or": [{"created_at": {direction: mark.at}}, same_instant]}
+def _behind(cursor: PageCursor, direction: str) -> Document:
+    """Behind the cursor, in the order of the page."""
+    same_instant = {"created_at": cursor.at, "_id": {direction: cursor.request_id}}
+    return {"$or": [{"created_at": {direction: cursor.at}}, same_instant]}
 
 
 AS_OF_OLD: Document = {
@@ -174,4 +176,4 @@ AS_OF_OLD: Document = {
     },
     "over_at": {"$cond": [{"$eq": [{"$type": "$due_at"}, "missing"]}, "$accepted_at", "$$REMOVE"]},
 }
-"""What documents of earlier versions don't have."""
+"""Fields that documents of earlier versions lack."""

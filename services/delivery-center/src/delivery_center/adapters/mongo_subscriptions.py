@@ -7,13 +7,13 @@ from rota_contracts.messages.notification import Subscription
 
 
 class MongoSubscriptions:
-    """The `_id` derives from team, channel and subscriber, so nobody subscribes twice."""
+    """The `_id` derives from team, channel and subscriber, so a subscriber is stored once."""
 
     def __init__(self, database: Database) -> None:
         self._subscriptions = database["subscriptions"]
 
     async def prepare(self) -> None:
-        """A team's are read in their order, all of them or those of a channel."""
+        """For the subscriptions of a team, or of one of its channels, in order."""
         await self._subscriptions.create_index([("team_id", 1), ("channel", 1), ("subscriber", 1)], name="of_channel")
 
     async def add(self, subscription: Subscription) -> None:
@@ -30,7 +30,7 @@ class MongoSubscriptions:
         try:
             return [Subscription.model_validate(document) async for document in found]
         except OUTAGES as error:
-            raise Transient(f"can't look up who subscribes: {error!r}") from error
+            raise Transient(f"can't read the subscriptions: {error!r}") from error
 
 
 def _key(team: str, channel: str, subscriber: str) -> str:

@@ -36,7 +36,7 @@ class MongoSuppressions:
         try:
             return {document["address"] async for document in self._suppressions.find(wanted, {"address": 1})}
         except OUTAGES as error:
-            raise Transient(f"can't look up who gets no mail: {error!r}") from error
+            raise Transient(f"can't read the suppression list: {error!r}") from error
 
     async def page(self, team: str, after: str, limit: int) -> list[Suppression]:
         found = self._suppressions.find({"team_id": team, "address": {"$gt": after}}).sort("address", 1).limit(limit)

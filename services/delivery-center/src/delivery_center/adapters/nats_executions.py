@@ -1,4 +1,4 @@
-"""The executor, asked over NATS."""
+"""Permissions of the executor, over NATS."""
 
 from rota_common.bus.rpc import Ask
 from rota_contracts.catalog import MAY_DELIVER

@@ -1,4 +1,4 @@
-"""Facts onto the bus, with ids that depend on the delivery alone."""
+"""The facts of a delivery, published on NATS with ids derived from the delivery."""
 
 import asyncio
 from collections.abc import Sequence

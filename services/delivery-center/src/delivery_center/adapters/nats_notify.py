@@ -1,10 +1,11 @@
-"""Notifications: an event for each who subscribes to the channel, or one for whoever listens (DC-07, DEC-12)."""
+"""Notifications: one event for each subscriber of the channel, or a single one if there is none."""
 
 import asyncio
 
 from nats.errors import Error as NatsError
 
-from delivery_center.ports import OutgoingMessage, Sent, Subscriptions
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from delivery_center.ports import Sent, Subscriptions
 from rota_common.bus.publishing import Publish
 from rota_common.errors import Transient
 from rota_contracts.catalog import NOTIFICATION_POSTED
@@ -17,7 +18,7 @@ BODY_LIMIT = 64 * 1024
 """Characters; the whole text is in `delivery.completed`."""
 
 AT_ONCE = 32
-"""Facts on their way to the stream at once."""
+"""Facts published concurrently."""
 
 
 class NatsNotify:

@@ -1,4 +1,4 @@
-"""Processes: a request on NATS that the team's own programs answer (DC-11)."""
+"""Processes: requests on NATS to programs of the team."""
 
 import json
 from typing import Any
@@ -8,8 +8,8 @@ from nats.errors import MaxPayloadError, NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 from pydantic_core import from_json
 
-from delivery_center.attempts.resolve_attachments import named
-from delivery_center.ports import OutgoingMessage, Rejected, Sent
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from delivery_center.ports import Rejected, Sent
 from rota_common.bus.connection import Bus
 from rota_common.errors import Permanent, Transient
 from rota_contracts.catalog import process_subject
@@ -37,7 +37,7 @@ class NatsProcess:
                 headers=headers,
             )
         except NoRespondersError as error:
-            raise Transient(f"nobody answers process {name}") from error
+            raise Transient(f"no program answers process {name}") from error
         except (NatsTimeout, TimeoutError) as error:
             raise Transient(f"process {name} didn't answer within {self._timeout:g} s") from error
         except MaxPayloadError as error:
@@ -55,7 +55,7 @@ def _request(target: ProcessTarget, outgoing: OutgoingMessage) -> bytes:
     delivery = {
         "summary": outgoing.content.summary,
         "body": outgoing.body,
-        "attachments": named(outgoing),
+        "attachments": [each.as_json() for each in outgoing.attachments],
         "context": outgoing.context.model_dump(mode="json"),
     }
     request = {"args": target.args, "delivery": delivery, "delivery_id": outgoing.delivery_id}
@@ -63,7 +63,7 @@ def _request(target: ProcessTarget, outgoing: OutgoingMessage) -> bytes:
 
 
 def _reply(data: bytes) -> Any:
-    """The reply's JSON; the beginning of its text when it is long or something else."""
+    """The reply's JSON; the beginning of its text if it is long or not JSON."""
     try:
         if len(data) <= REPLY_BYTES:
             return from_json(data, allow_inf_nan=False)

@@ -1,10 +1,10 @@
-"""That a place was switched off or on, as facts on the bus for the owners."""
+"""Events about disabled and enabled targets, on NATS."""
 
 from datetime import datetime
 
 from nats.errors import Error as NatsError
 
-from delivery_center.domain.circuit_breaker import FailingTarget
+from delivery_center.domain.target_health import FailingTarget
 from rota_common.bus.publishing import Publish
 from rota_common.errors import Transient
 from rota_contracts.catalog import TARGET_DISABLED, TARGET_ENABLED
@@ -12,7 +12,7 @@ from rota_contracts.messages.targets import TargetDisabledV1, TargetEnabledV1
 
 
 class NatsTargetEvents:
-    """The fact's id derives from the place and the instant: whoever says it, it is the same fact."""
+    """The fact's id derives from the target and the instant: published by several replicas, it is the same fact."""
 
     def __init__(self, publish: Publish) -> None:
         self._publish = publish
@@ -26,7 +26,7 @@ class NatsTargetEvents:
                 cause = f"{target.target_id}:{target.enabled_at.isoformat()}"
                 await self._publish(TARGET_ENABLED, _enabled(target, target.enabled_at), caused_by=cause)
         except NatsError as error:
-            raise Transient(f"can't say that a target was switched: {error!r}") from error
+            raise Transient(f"can't publish that a target was switched: {error!r}") from error
 
 
 def _disabled(target: FailingTarget, at: datetime) -> TargetDisabledV1:

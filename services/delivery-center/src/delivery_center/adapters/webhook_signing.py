@@ -15,9 +15,9 @@ SEED_BYTES = 32
 
 
 def signatures(secrets: str, *, reference: str, delivery_id: str, timestamp: int, body: str) -> str:
-    """The value of `webhook-signature`: for each of the secrets, which stand with spaces between, one signature.
+    """The value of `webhook-signature`: one signature for each of the secrets, which are separated by spaces.
 
-    `reference` is how the owner refers to them. Raises Permanent, which names it and shows nothing of a secret.
+    Raises Permanent, which names `reference`, the owner's reference to them, and shows nothing of a secret.
     """
     content = f"{delivery_id}.{timestamp}.{body}".encode()
     try:

@@ -1,4 +1,4 @@
-"""Attempt several targets of a delivery at once, each within its time, and record how each fared."""
+"""Attempts: send a delivery to several targets at once, each within its timeout, and record the outcomes."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -9,23 +9,20 @@ from typing import Any
 from delivery_center.attempts.concurrency_limits import ConcurrencyLimits
 from delivery_center.attempts.paused_executions import PausedExecutions
 from delivery_center.attempts.resolve_attachments import resolve_attachments
-from delivery_center.domain.circuit_breaker import Blocked, instant
-from delivery_center.domain.delivery import (
-    AT_ONCE,
-    REASON_LIMIT,
-    Delivery,
+from delivery_center.domain.circuit_breaker import Blocked
+from delivery_center.domain.delivery import AT_ONCE, REASON_LIMIT, Delivery, Target, drop, postpone
+from delivery_center.domain.expansion import config_of
+from delivery_center.domain.outgoing_message import OutgoingMessage, ResolvedAttachment
+from delivery_center.domain.retry_policy import (
     Outcome,
     PermanentFailure,
     RetryPolicy,
     Succeeded,
-    Target,
     TransientFailure,
-    drop,
-    put_off,
     record,
 )
-from delivery_center.domain.expansion import config_of
-from delivery_center.ports import Channel, Files, Gone, OutgoingMessage, ResolvedAttachment, Texts
+from delivery_center.domain.target_health import instant
+from delivery_center.ports import Channel, Files, Gone, Texts
 from delivery_center.targets.circuit_breakers import CircuitBreakers
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
@@ -39,7 +36,7 @@ LABEL_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class _Load:
+class _Payload:
     """What all targets of a delivery have in common."""
 
     robot: Robot
@@ -47,13 +44,13 @@ class _Load:
     attachments: tuple[ResolvedAttachment, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AttemptTargets:
-    """`recording` stands for every channel unless the mode is standard. `timeout` in seconds, for one attempt;
-    `patience` the same for channels that need longer.
+    """`recording` replaces every channel unless the mode is standard. `timeout`: seconds of one attempt; `timeouts`
+    those of channels that need longer.
 
-    In standard mode a stop or a pause that is heard meanwhile keeps back what hasn't been sent yet, unless it is a
-    replay; and a place that is switched off, rests after failures, or is busy gets no attempt.
+    In standard mode a target isn't attempted once its execution is stopped or paused (unless it is a replay), nor while
+    it is disabled, its circuit is open, or it is busy.
     """
 
     channels: Mapping[DeliveryType, Channel[Any]]
@@ -64,58 +61,57 @@ class AttemptTargets:
     breakers: CircuitBreakers
     limits: ConcurrencyLimits
     clock: Clock
-    retry_policy: RetryPolicy
+    policy: RetryPolicy
     timeout: float
-    patience: Mapping[DeliveryType, float] = field(default_factory=dict)
+    timeouts: Mapping[DeliveryType, float] = field(default_factory=dict)
 
     async def __call__(self, delivery: Delivery, targets: Sequence[Target], robot: Robot) -> list[Target]:
-        """The targets, each one attempt richer unless it was kept back.
+        """The targets, each after one attempt unless it was withheld.
 
         Raises Permanent, with nothing sent, if the content can't be read.
         """
         content = delivery.content
         attachments = await resolve_attachments(self.files, delivery.context.team_id, content.attachments)
-        load = _Load(robot, await self.texts.read(content.body), attachments)
+        payload = _Payload(robot, await self.texts.read(content.body), attachments)
         free = asyncio.Semaphore(AT_ONCE)
 
         async def one(target: Target) -> Target:
             async with free:
-                said = self.heard(delivery)
-                if said is not None:
-                    return self._kept_back(target, said)
+                withheld = self.withheld(delivery)
+                if withheld is not None:
+                    return self._withhold(target, withheld)
                 if delivery.mode is not ExecutorMode.STANDARD:
-                    return (await self._attempt(delivery, target, load))[0]
-                return await self._at_its_place(delivery, target, load)
+                    return (await self._attempt(delivery, target, payload))[0]
+                return await self._guarded(delivery, target, payload)
 
         return list(await asyncio.gather(*(one(target) for target in targets)))
 
-    def heard(self, delivery: Delivery) -> DeliveryPermission | None:
-        """What was heard that keeps it back; None if nothing was, or doesn't matter to it."""
-        if delivery.mode is not ExecutorMode.STANDARD or delivery.replay_of is not None:
-            return None
-        return self.paused.of(delivery.context.execution_id)
+    def withheld(self, delivery: Delivery) -> DeliveryPermission | None:
+        """HOLD or DENY from the last signal to its execution; None if it may be sent, or needs no permission."""
+        return self.paused.permission(delivery.context.execution_id) if delivery.needs_permission else None
 
-    def _kept_back(self, target: Target, said: DeliveryPermission) -> Target:
-        if said.leave is Permission.DENY:
-            return drop(target, said.reason)
-        return put_off(target, self.clock(), said.reason)
+    def _withhold(self, target: Target, permission: DeliveryPermission) -> Target:
+        if permission.leave is Permission.DENY:
+            return drop(target, permission.reason)
+        return postpone(target, self.clock(), permission.reason)
 
-    async def _at_its_place(self, delivery: Delivery, target: Target, load: _Load) -> Target:
-        off = self.breakers.off(target)
-        if off is not None:
-            return drop(target, off.reason)
-        async with self.limits.slot(_place(target)) as mine:
-            if not mine:
-                return put_off(target, self.clock(), f"{_shown(target)} is busy; tried again soon")
+    async def _guarded(self, delivery: Delivery, target: Target, payload: _Payload) -> Target:
+        """Within the target's concurrency limit and circuit breaker."""
+        disabled = self.breakers.disabled_reason(target)
+        if disabled is not None:
+            return drop(target, disabled)
+        async with self.limits.slot(_limited(target)) as free:
+            if not free:
+                return postpone(target, self.clock(), f"{_shown(target)} is busy; tried again soon")
             allowed = self.breakers.allow(target)
             if isinstance(allowed, Blocked):
                 reason = f"{_shown(target)} isn't answering; tried again at {instant(allowed.until)}"
-                return put_off(target, self.clock(), reason, until=allowed.until)
-            attempted, outcome = await self._attempt(delivery, target, load)
-        await self.breakers.note(delivery, target, outcome, allowed)
+                return postpone(target, self.clock(), reason, until=allowed.until)
+            attempted, outcome = await self._attempt(delivery, target, payload)
+        await self.breakers.record(delivery, target, outcome, allowed)
         return attempted
 
-    async def _attempt(self, delivery: Delivery, target: Target, load: _Load) -> tuple[Target, Outcome]:
+    async def _attempt(self, delivery: Delivery, target: Target, payload: _Payload) -> tuple[Target, Outcome]:
         at, started = self.clock(), perf_counter()
         outgoing = OutgoingMessage(
             delivery_id=target.delivery_id,
@@ -123,24 +119,22 @@ class AttemptTargets:
             at=at,
             created_at=delivery.created_at,
             content=delivery.content,
-            body=load.body,
+            body=payload.body,
             context=delivery.context,
-            robot=load.robot,
+            robot=payload.robot,
             traceparent=delivery.traceparent,
             replay_of=delivery.replay_of,
-            attachments=load.attachments,
+            attachments=payload.attachments,
         )
         outcome = await self._send(delivery.mode, target, outgoing)
         latency_ms = round((perf_counter() - started) * 1000)
-        attempted = record(
-            target, outcome, at=at, latency_ms=latency_ms, now=self.clock(), retry_policy=self.retry_policy
-        )
+        attempted = record(target, outcome, at=at, latency_ms=latency_ms, now=self.clock(), policy=self.policy)
         _log(delivery, attempted)
         return attempted, outcome
 
     async def _send(self, mode: ExecutorMode, target: Target, outgoing: OutgoingMessage) -> Outcome:
         channel = self.channels[target.type] if mode is ExecutorMode.STANDARD else self.recording
-        seconds = self.patience.get(target.type, self.timeout)
+        seconds = self.timeouts.get(target.type, self.timeout)
         try:
             async with asyncio.timeout(seconds):
                 sent = await channel.send(config_of(target), outgoing)
@@ -156,8 +150,8 @@ class AttemptTargets:
         return Succeeded(sent.recipients, sent.details)
 
 
-def _place(target: Target) -> str:
-    """What a slow answer of this target holds up: of mail it is the mail server, whoever it goes to."""
+def _limited(target: Target) -> str:
+    """What a slow reply blocks: the target, or for mail our one mail server."""
     return target.type.value if target.type is DeliveryType.EMAIL else target.target_id or target.delivery_id
 
 
@@ -166,7 +160,7 @@ def _shown(target: Target) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """What others said may be long, and bytes that aren't text in their encoding can't be written as JSON."""
+    """A receiver's text may be long, and bytes that aren't text in their encoding can't be written as JSON."""
     return str(error).encode(errors="replace").decode()[:REASON_LIMIT]
 
 

@@ -1,69 +1,70 @@
-"""How many attempts run at one place at once, so that a slow one doesn't take all the workers there are."""
+"""Concurrency limits: how many attempts run at one target at once, so that a slow one doesn't take all workers."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-PATIENCE_S = 2.0
-"""How long an attempt waits for its turn at a place. Who can't expect it by then doesn't wait at all."""
+MAX_WAIT_S = 2.0
+"""How long an attempt waits for a slot. One that expects to wait longer doesn't wait at all."""
 
 
 @dataclass
 class _Slots:
-    """`users`: under way or waiting. `began`: when those under way did. `took`: seconds, the one that ended last."""
+    """`users`: running or waiting. `started`: when the running ones started. `last_s`: seconds that the last took."""
 
     free: asyncio.Semaphore
     users: int = 0
-    began: list[float] = field(default_factory=list)
-    took: float = 0.0
+    started: list[float] = field(default_factory=list)
+    last_s: float = 0.0
 
 
 class ConcurrencyLimits:
-    """`limit` attempts at each place at once, first come, first served."""
+    """`limit` concurrent attempts at each target, first come, first served."""
 
-    def __init__(self, limit: int, *, patience: float = PATIENCE_S) -> None:
-        self._limit, self._patience = limit, patience
-        self._places: dict[str, _Slots] = {}
+    def __init__(self, limit: int, *, max_wait: float = MAX_WAIT_S) -> None:
+        self._limit = limit
+        self._max_wait = max_wait
+        self._targets: dict[str, _Slots] = {}
 
     @asynccontextmanager
-    async def slot(self, name: str) -> AsyncIterator[bool]:
-        """Is it this attempt's turn at the place? False if it doesn't come soon."""
-        place = self._places.setdefault(name, _Slots(asyncio.Semaphore(self._limit)))
-        place.users += 1
+    async def slot(self, target: str) -> AsyncIterator[bool]:
+        """A slot of the target; False if none is free soon."""
+        slots = self._targets.setdefault(target, _Slots(asyncio.Semaphore(self._limit)))
+        slots.users += 1
         try:
-            if not await self._acquire(place):
+            if not await self._acquire(slots):
                 yield False
                 return
-            began = _now()
-            place.began.append(began)
+            started = _now()
+            slots.started.append(started)
             try:
                 yield True
             finally:
-                place.began.remove(began)
-                place.took = _now() - began
-                place.free.release()
+                slots.started.remove(started)
+                slots.last_s = _now() - started
+                slots.free.release()
         finally:
-            place.users -= 1
-            if place.users == 0:
-                del self._places[name]
+            slots.users -= 1
+            if slots.users == 0:
+                del self._targets[target]
 
-    async def _acquire(self, place: _Slots) -> bool:
-        if self._expected(place) > self._patience:
+    async def _acquire(self, slots: _Slots) -> bool:
+        if self._expected_wait(slots) > self._max_wait:
             return False
         try:
-            async with asyncio.timeout(self._patience):
-                await place.free.acquire()
+            async with asyncio.timeout(self._max_wait):
+                await slots.free.acquire()
         except TimeoutError:
             return False
         return True
 
-    def _expected(self, place: _Slots) -> float:
-        """Seconds until whoever comes now has its turn, going by the slowest that is known of."""
-        waiting = place.users - len(place.began)
-        if place.users <= self._limit:
+    def _expected_wait(self, slots: _Slots) -> float:
+        """Seconds until a slot is free for an attempt that comes now, by the slowest known one."""
+        waiting = slots.users - len(slots.started)
+        if slots.users <= self._limit:
             return 0.0
-        slowest = max(place.took, _now() - min(place.began, default=_now()))
+        slowest = max(slots.last_s, _now() - min(slots.started, default=_now()))
         return slowest * waiting / self._limit
 
 

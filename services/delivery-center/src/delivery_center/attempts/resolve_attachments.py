@@ -1,21 +1,19 @@
-"""The files that go with a result: what is known of each, and how programs are told of them (DC-04)."""
+"""Attachments of a result, resolved to their stored files."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from delivery_center.ports import Files, OutgoingMessage, ResolvedAttachment
-from rota_contracts.messages.attachment import ALIASES, attachment_path, parse
+from delivery_center.domain.outgoing_message import ResolvedAttachment
+from delivery_center.ports import Files
+from rota_contracts.messages.attachment import ALIASES, parse
 from rota_contracts.messages.delivery import Attachment
-
-TOLD = {"name", "content_type", "size", "sha256"}
 
 
 async def resolve_attachments(
     files: Files, team: str, attachments: Sequence[Attachment]
 ) -> tuple[ResolvedAttachment, ...]:
-    """Each attachment with what is kept of it, or why there is nothing. Only files of the team itself are looked for.
+    """Each attachment with its stored file, or the reason why it has none. Only files of the team are found.
 
-    Raises Transient when nobody can say.
+    Raises Transient when the store is unavailable.
     """
     return tuple([await _resolve(files, team, attachment) for attachment in attachments])
 
@@ -28,16 +26,3 @@ async def _resolve(files: Files, team: str, attachment: Attachment) -> ResolvedA
     if stored is None:
         return ResolvedAttachment(attachment, missing="there is no such file, or it is too old")
     return ResolvedAttachment(attachment, stored)
-
-
-def named(outgoing: OutgoingMessage) -> list[dict[str, Any]]:
-    """The attachments as programs are told of them; `href` is the gateway's path of a file that is kept here."""
-    return [_named(resolved) for resolved in outgoing.attachments]
-
-
-def _named(resolved: ResolvedAttachment) -> dict[str, Any]:
-    published, stored = resolved.attachment.model_dump(mode="json"), resolved.stored
-    if stored is None:
-        return published
-    known = stored.model_dump(mode="json", include=TOLD)
-    return published | known | {"href": attachment_path(stored.team_id, stored.file_id)}

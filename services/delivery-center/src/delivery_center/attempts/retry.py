@@ -1,7 +1,7 @@
-"""Retrying: claim a delivery that is due, attempt what is due in it, save the outcome, say so, let go.
+"""Retries: claim a delivery that is due, attempt what is due in it, save the outcomes, publish them, release it.
 
-Saved first, then published, then released: whoever dies in between leaves a claim that ends, and the next owner
-publishes what was saved. A result is never recomputed.
+Saved first, then published, then released: a replica that dies in between leaves a claim that expires, and the next
+owner publishes what was saved. A result is never recomputed.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,16 @@ from typing import assert_never
 
 from delivery_center.attempts.attempt_targets import AttemptTargets
 from delivery_center.attempts.check_permission import CheckPermission
-from delivery_center.attempts.deliver import why_not_deliverable
-from delivery_center.domain.delivery import Delivery, due, give_up, hold, published, with_targets, withhold
+from delivery_center.domain.delivery import (
+    Delivery,
+    due,
+    give_up,
+    hold,
+    published,
+    why_undeliverable,
+    with_targets,
+    withhold,
+)
 from delivery_center.domain.facts import of_last_changes
 from delivery_center.ports import Deliveries, FeedPublisher, Robots
 from rota_common.clock import Clock
@@ -21,22 +29,22 @@ from rota_contracts.messages.delivery import DeliveryPermission, Permission
 from rota_contracts.robots.robot import Robot
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Finish:
-    """Save what has changed in a claimed delivery, publish it, let go; nothing if somebody else claimed it since."""
+    """Save the changes of a claimed delivery, publish them, release it; nothing if it was claimed again since."""
 
     deliveries: Deliveries
     publisher: FeedPublisher
 
     async def __call__(self, changed: Delivery) -> None:
-        news = any(target.unpublished for target in changed.targets)
-        if not await self.deliveries.save(changed if news else published(changed)):
+        unpublished = any(target.unpublished for target in changed.targets)
+        if not await self.deliveries.save(changed if unpublished else published(changed)):
             logger(service="delivery-center").warning("claim lost", request_id=changed.request_id)
-        elif news:
+        elif unpublished:
             await self._publish(changed, again=False)
 
     async def publish_saved(self, delivery: Delivery) -> None:
-        """What an earlier owner saved; some of it may be published."""
+        """Publish what an earlier owner saved; some of it may be published already."""
         await self._publish(delivery, again=True)
 
     async def _publish(self, delivery: Delivery, *, again: bool) -> None:
@@ -44,13 +52,13 @@ class Finish:
         await self.deliveries.save(published(delivery))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Retry:
     """`lease`: how long a claim lasts; longer than an attempt may take."""
 
     deliveries: Deliveries
     robots: Robots
-    leave: CheckPermission
+    check_permission: CheckPermission
     attempt: AttemptTargets
     finish: Finish
     clock: Clock
@@ -64,13 +72,13 @@ class Retry:
     async def __call__(self, delivery: Delivery) -> None:
         """Do what is due in a claimed delivery."""
         if any(target.unpublished for target in delivery.targets):
-            await self.finish.publish_saved(delivery)  # an earlier owner died with this; due again at once if it is due
+            await self.finish.publish_saved(delivery)  # an earlier owner died; due again at once if it is due
             return
         context = delivery.context
         robot = await self.robots.find(context.team_id, context.member_id)
-        gone = why_not_deliverable(robot, context.member_id)
-        if robot is None or gone:
-            await self.finish(give_up(delivery, gone or ""))
+        reason = why_undeliverable(robot, context.member_id)
+        if robot is None or reason:
+            await self.finish(give_up(delivery, reason or ""))
             return
         try:
             changed = await self._attempted(delivery, robot)
@@ -80,19 +88,19 @@ class Retry:
 
     async def _attempted(self, delivery: Delivery, robot: Robot) -> Delivery:
         """After an attempt at what is due, if the execution may still deliver."""
-        said = await self._leave(delivery)
-        match said.leave:
+        permission = await self._permission(delivery)
+        match permission.leave:
             case Permission.ALLOW:
                 return with_targets(delivery, await self.attempt(delivery, due(delivery, self.clock()), robot))
             case Permission.HOLD:
-                return hold(delivery, self.clock(), said.reason)
+                return hold(delivery, self.clock(), permission.reason)
             case Permission.DENY:
-                return give_up(delivery, said.reason)
+                return give_up(delivery, permission.reason)
             case other:
                 assert_never(other)
 
-    async def _leave(self, delivery: Delivery) -> DeliveryPermission:
+    async def _permission(self, delivery: Delivery) -> DeliveryPermission:
         try:
-            return await self.leave(delivery)
-        except Transient as error:  # nobody can say: as if it were paused
+            return await self.check_permission(delivery)
+        except Transient as error:  # an unknown permission counts as a pause
             return withhold(Permission.HOLD, str(error))

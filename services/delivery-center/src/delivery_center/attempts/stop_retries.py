@@ -1,4 +1,4 @@
-"""A robot is gone: what is still being tried for it is given up."""
+"""The end of retries: what is pending for a deleted robot is given up."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,19 +8,22 @@ from delivery_center.domain.delivery import give_up
 from delivery_center.ports import Deliveries
 from rota_common.clock import Clock
 from rota_common.errors import Transient
+from rota_contracts.envelope import Event
+from rota_contracts.messages.robot_facts import RobotDeletedV1
 
 WHILE_CLAIMED_S = 2.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StopRetries:
     deliveries: Deliveries
     finish: Finish
     clock: Clock
     lease: timedelta
 
-    async def __call__(self, team: str, member: str) -> None:
-        """Raise Transient while a sweeper is just trying one of them: its outcome is wanted before it is given up."""
+    async def __call__(self, event: Event[RobotDeletedV1]) -> None:
+        """Raise Transient while a sweeper attempts one of them: its outcome is recorded before it is given up."""
+        team, member = event.data.team_id, event.data.member_id
         while True:
             now = self.clock()
             delivery = await self.deliveries.claim_of(team, member, now, now + self.lease)

@@ -1,23 +1,29 @@
-"""The ledger: which deliveries there are and how they stand, page by page, the newest first."""
+"""The delivery log, page by page, newest first."""
+
+from dataclasses import dataclass
 
 from delivery_center.domain.delivery import Delivery, Target
 from delivery_center.domain.facts import result_of
 from delivery_center.domain.page_cursor import cursor_of, parse_cursor
 from delivery_center.ports import DeliveryLog
-from rota_contracts.messages.delivery_log import DeliveryPage, DeliverySummary, ListDeliveries, TargetSummary
+from rota_contracts.messages import delivery_log as messages
 
 
-async def list_deliveries(asked: ListDeliveries, log: DeliveryLog) -> DeliveryPage:
-    """Raise Permanent if `after` is not the end of a page."""
-    page = await log.page(asked, after=parse_cursor(asked.after))
-    more = len(page) == asked.limit
-    return DeliveryPage(
-        deliveries=[_summary(delivery) for delivery in page], next=cursor_of(page[-1]).text() if more else ""
-    )
+@dataclass(frozen=True)
+class ListDeliveries:
+    log: DeliveryLog
+
+    async def __call__(self, asked: messages.ListDeliveries) -> messages.DeliveryPage:
+        """Raise Permanent if `after` is no cursor."""
+        page = await self.log.page(asked, after=parse_cursor(asked.after))
+        more = len(page) == asked.limit
+        return messages.DeliveryPage(
+            deliveries=[_summary(delivery) for delivery in page], next=cursor_of(page[-1]).text() if more else ""
+        )
 
 
-def _summary(delivery: Delivery) -> DeliverySummary:
-    return DeliverySummary(
+def _summary(delivery: Delivery) -> messages.DeliverySummary:
+    return messages.DeliverySummary(
         request_id=delivery.request_id,
         member_id=delivery.context.member_id,
         execution_id=delivery.context.execution_id,
@@ -29,8 +35,8 @@ def _summary(delivery: Delivery) -> DeliverySummary:
     )
 
 
-def _target(target: Target) -> TargetSummary:
-    return TargetSummary(
+def _target(target: Target) -> messages.TargetSummary:
+    return messages.TargetSummary(
         delivery_id=target.delivery_id,
         target_id=target.target_id,
         type=target.type,

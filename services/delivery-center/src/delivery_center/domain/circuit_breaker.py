@@ -1,61 +1,33 @@
-"""How a place fares: when it is left alone for a while, and when it is switched off. No I/O, no clock."""
+"""The circuit breaker of a target.
+
+Closed, attempts pass. After `CONSECUTIVE_FAILURES` it opens and blocks attempts until `open_until`. Then it is
+half-open: one attempt passes as a probe, and the others stay blocked for as long as it may take. A probe that reaches
+the target closes the circuit; one that fails opens it again, for longer.
+"""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
-from typing import Any, assert_never
+from typing import assert_never
 
-from delivery_center.domain.delivery import Outcome, PermanentFailure, Succeeded, Target, TransientFailure
+from delivery_center.domain.delivery import Target
+from delivery_center.domain.retry_policy import Outcome, PermanentFailure, Succeeded, TransientFailure
 from rota_common.retries import backoff
 from rota_contracts.messages.delivery import DeliveryType
-from rota_contracts.messages.targets import TargetCondition, TargetHealth
-from rota_contracts.model import Instant, Name, Part
 
 CONSECUTIVE_FAILURES = 5
-"""So many attempts in vain, with none between that worked, say that a place doesn't work, and not one result."""
+"""Before the circuit opens. One failure may be the payload's fault; this many are the target's."""
 
 OPEN_S, LONGEST_OPEN_S = 30.0, 600.0
+
 WITH_BREAKER = frozenset({DeliveryType.WEBHOOK, DeliveryType.PROCESS})
 """Mail goes to our own mail server, notifications to our own bus: neither says anything about the receiver."""
 
 
-class TargetRef(Part):
-    """Where results of a team go. `member_id` is the robot whose delivery went there last."""
-
-    target_id: str
-    team_id: Name
-    member_id: Name
-    type: DeliveryType
-    label: str
-
-    def named(self) -> dict[str, Any]:
-        """What tells it from others, also if more is known of it."""
-        return self.model_dump(mode="json", include=set(TargetRef.model_fields))
-
-
-class FailingTarget(TargetRef):
-    """A place that fails or is switched off; nothing is kept of a healthy one.
-
-    `failures` in a row, since `failing_since`; the last was `last_error` at `last_at`. `unpublished`: that it was disabled
-    or enabled hasn't been published yet; `enabled_at` is kept as long as that.
-    """
-
-    failures: int = 0
-    failing_since: Instant | None = None
-    last_at: Instant | None = None
-    last_error: str = ""
-    disabled_at: Instant | None = None
-    reason: str = ""
-    enabled_at: Instant | None = None
-    unpublished: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Circuit:
-    """What one replica remembers of a place that fails: `failures` in a row, and the rests it has had since it worked.
-
-    Until `open_until` nothing is sent there; then one attempt is made to see.
-    """
+    """The consecutive `failures` of a target that one replica has seen, and how often the circuit has opened since the
+    last success. Closed while `open_until` is None."""
 
     failures: int = 0
     times_opened: int = 0
@@ -64,14 +36,14 @@ class Circuit:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Send. `probe`: nobody else does until it is known how this fares."""
+    """Send. `probe`: the circuit is half-open, and this attempt decides."""
 
     probe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Send nothing until then."""
+    """The circuit is open: send nothing until then."""
 
     until: datetime
 
@@ -81,7 +53,7 @@ def has_breaker(target: Target) -> bool:
 
 
 def allow(circuit: Circuit, *, now: datetime, probe_for: timedelta) -> tuple[Circuit, Allowed | Blocked]:
-    """May something be sent there now? A probe shuts out the others for as long as it may take."""
+    """Whether an attempt passes now. A probe blocks the others for `probe_for`."""
     if circuit.open_until is None:
         return circuit, Allowed()
     if now < circuit.open_until:
@@ -90,7 +62,7 @@ def allow(circuit: Circuit, *, now: datetime, probe_for: timedelta) -> tuple[Cir
 
 
 def after(circuit: Circuit, outcome: Outcome, allowed: Allowed, *, now: datetime, random: Random) -> Circuit | None:
-    """The circuit after an attempt; None if there is nothing to remember: it answers."""
+    """The circuit after an attempt; None if the target answered, so that there is nothing to remember."""
     match outcome:
         case Succeeded():
             return None
@@ -99,53 +71,17 @@ def after(circuit: Circuit, outcome: Outcome, allowed: Allowed, *, now: datetime
         case PermanentFailure():
             return None
         case TransientFailure():
-            return _failed(circuit, allowed, now, random)
+            return _after_failure(circuit, allowed, now, random)
         case other:
             assert_never(other)
 
 
-def _failed(circuit: Circuit, allowed: Allowed, now: datetime, random: Random) -> Circuit:
+def _after_failure(circuit: Circuit, allowed: Allowed, now: datetime, random: Random) -> Circuit:
     failures = circuit.failures + 1
     if failures < CONSECUTIVE_FAILURES:
         return Circuit(failures)
-    if circuit.open_until is not None and not allowed.probe:  # it was under way already when the circuit opened
+    if circuit.open_until is not None and not allowed.probe:  # it had begun before the circuit opened
         return circuit
-    times_opened = circuit.times_opened + 1
-    rest = backoff(times_opened, random=random, base=OPEN_S, cap=LONGEST_OPEN_S)
-    return Circuit(failures, times_opened, now + timedelta(seconds=rest))
-
-
-def reason_to_disable(target: FailingTarget, outcome: Outcome, *, now: datetime, patience: timedelta) -> str | None:
-    """The reason to send nothing there any more; None to go on. `patience`: how long it may fail with no success."""
-    if isinstance(outcome, PermanentFailure) and outcome.gone:
-        return f"it says it is gone: {outcome.error}"
-    since = target.failing_since
-    if since is None or now - since < patience or target.failures < CONSECUTIVE_FAILURES:
-        return None
-    return f"it has failed since {instant(since)}: {target.last_error}"
-
-
-def disabled_reason(target: FailingTarget) -> str | None:
-    """What becomes of a delivery to a place that is switched off; None if it isn't."""
-    if target.disabled_at is None:
-        return None
-    return f"switched off since {instant(target.disabled_at)}: rota targets enable {target.target_id}"
-
-
-def health_of(target: FailingTarget) -> TargetHealth:
-    """As people see it."""
-    condition = TargetCondition.FAILING if target.failures else TargetCondition.HEALTHY
-    return TargetHealth(
-        target_id=target.target_id,
-        type=target.type,
-        target=target.label,
-        condition=condition if target.disabled_at is None else TargetCondition.DISABLED,
-        failures=target.failures,
-        failing_since=target.failing_since,
-        disabled_at=target.disabled_at,
-        reason=target.last_error if target.disabled_at is None else target.reason,
-    )
-
-
-def instant(at: datetime) -> str:
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
+    opened = circuit.times_opened + 1
+    seconds = backoff(opened, random=random, base=OPEN_S, cap=LONGEST_OPEN_S)
+    return Circuit(failures, opened, now + timedelta(seconds=seconds))

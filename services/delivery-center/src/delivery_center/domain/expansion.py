@@ -1,4 +1,4 @@
-"""From a robot's preferences to targets: every target of every enabled channel, in a fixed order (DC-01, DC-08)."""
+"""The expansion of a robot's preferences: every target of every enabled channel, in a fixed order."""
 
 import json
 from collections import Counter
@@ -30,7 +30,7 @@ def expand(preferences: DeliveryPreferences, *, request_id: str, team: str) -> l
     """The targets of one delivery.
 
     A target's id derives from the request and from what the target is, so the owner may move, add and remove others
-    while a request is delivered again: none gets the id of another. Equal ones are counted.
+    while a request is redelivered: none gets the id of another. Equal ones are counted.
     """
     targets: list[Target] = []
     equal: Counter[tuple[str, str]] = Counter()
@@ -54,12 +54,12 @@ def expand(preferences: DeliveryPreferences, *, request_id: str, team: str) -> l
 
 
 def target_id(team: str, kind: DeliveryType, label: str) -> str:
-    """What the team's deliveries to one place have in common, whichever robot they are of."""
+    """The same for all deliveries of the team to one target, across robots."""
     return derived_id("target", team, kind.value, label)
 
 
 def identity(config: TargetConfig) -> str:
-    """What a target is, as text. Defaults are no part of it: an optional field that is added later changes no id."""
+    """A target's configuration as text. Defaults are left out: an optional field that is added later changes no id."""
     return json.dumps(config.model_dump(mode="json", exclude_defaults=True), sort_keys=True)
 
 
@@ -68,7 +68,7 @@ def config_of(target: Target) -> TargetConfig:
 
 
 def label(config: TargetConfig) -> str:
-    """How people see a target. Of a URL neither query, fragment nor userinfo: keys are kept there."""
+    """The display name of a target. A URL's query, fragment and userinfo are left out: they may hold keys."""
     match config:
         case EmailTarget():
             return ", ".join(config.to)

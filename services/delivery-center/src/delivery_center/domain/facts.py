@@ -1,4 +1,4 @@
-"""What is said on the bus. The same delivery always gives the same facts, so saying them twice is safe."""
+"""The facts of a delivery. The same delivery always gives the same facts, so publishing them twice is safe."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ ERROR_LIMIT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A payload and its channel; `step` tells several of one delivery apart. It isn't older than `since`."""
+    """A payload and its channel; `step` distinguishes several of one delivery. It isn't older than `since`."""
 
     channel: Channel[Any]
     data: Payload
@@ -43,7 +43,7 @@ class Fact:
 def of_first_attempts(delivery: Delivery) -> list[Fact]:
     """Everything that follows from the first attempts; `delivery.accepted` is the last of them.
 
-    Later attempts don't change it: a request that is delivered again gets the same answer.
+    Later attempts don't change it: a redelivered request gets the same answer.
     """
     results = [_result(target, attempts=_at_first(target)) for target in delivery.targets]
     at = delivery.accepted_at
@@ -80,8 +80,8 @@ def of_last_changes(delivery: Delivery) -> list[Fact]:
     return facts
 
 
-def refused(request: DeliveryRequestedV1, reason: str) -> DeliveryAcceptedV1:
-    """The answer for a request that couldn't be handled, so that no execution waits for ever."""
+def rejection(request: DeliveryRequestedV1, reason: str) -> DeliveryAcceptedV1:
+    """The answer to a request that couldn't be handled, so that no execution waits for ever."""
     result = DeliveryResult(request_id=request.request_id, content=request.content, success=False, error=reason)
     return DeliveryAcceptedV1(
         team_id=request.team_id,
@@ -93,7 +93,7 @@ def refused(request: DeliveryRequestedV1, reason: str) -> DeliveryAcceptedV1:
 
 
 def result_of(target: Target) -> ChannelResult:
-    """How a target has fared so far (DC-14)."""
+    """The result of a target so far."""
     result = _result(target, attempts=len(target.attempts))
     if target.given_up is None:
         return result
@@ -101,8 +101,8 @@ def result_of(target: Target) -> ChannelResult:
 
 
 def _at_first(target: Target) -> int:
-    """How many attempts were made at it when the delivery was made: one, or none if it was put off or given up."""
-    return 1 if target.attempts and target.put_off is None else 0
+    """The attempts made when the delivery was created: one, or none if it was postponed or given up."""
+    return 1 if target.attempts and target.postponed is None else 0
 
 
 def _result(target: Target, *, attempts: int) -> ChannelResult:
@@ -112,10 +112,10 @@ def _result(target: Target, *, attempts: int) -> ChannelResult:
             type=target.type,
             target=target.label,
             success=False,
-            error=target.put_off or target.given_up,
+            error=target.postponed or target.given_up,
             delivery_id=target.delivery_id,
             attempts=0,
-            final=target.put_off is None,
+            final=target.postponed is None,
             target_id=target.target_id,
         )
     attempt = target.attempts[attempts - 1]

@@ -1,4 +1,4 @@
-"""Where a page of the ledger ended: the instant and the id of its last delivery, as text that nobody has to read."""
+"""The cursor of a page of deliveries: the instant and the id of the last one, as opaque text."""
 
 import base64
 import binascii
@@ -25,16 +25,16 @@ def cursor_of(delivery: Delivery) -> PageCursor:
 
 
 def parse_cursor(text: str) -> PageCursor | None:
-    """None for no text. Raises Permanent for one that no page ended with."""
+    """None for an empty text. Raises Permanent for one that is no cursor."""
     if not text:
         return None
     try:
         at, request_id = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        mark = PageCursor(datetime.fromisoformat(at), str(request_id))
+        cursor = PageCursor(datetime.fromisoformat(at), str(request_id))
     except (binascii.Error, ValueError, TypeError) as error:
         raise Permanent(f"expected after as the next of an earlier answer, not {text[:50]!r}") from error
-    if mark.at.tzinfo is None:
+    if cursor.at.tzinfo is None:
         raise Permanent(
             f"expected after as the next of an earlier answer, not {text[:50]!r}: its instant has no offset"
         )
-    return mark
+    return cursor

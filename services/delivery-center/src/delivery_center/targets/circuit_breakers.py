@@ -1,151 +1,140 @@
-"""What this replica knows of the places that fail: whether to send there now, and what an attempt says about one."""
+"""The circuit breakers of targets in one replica, and the switch of targets that fail for long."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from delivery_center.domain.circuit_breaker import (
-    Allowed,
-    Blocked,
-    Circuit,
+from delivery_center.domain.circuit_breaker import Allowed, Blocked, Circuit, after, allow, has_breaker
+from delivery_center.domain.delivery import Delivery, Target
+from delivery_center.domain.retry_policy import Outcome, PermanentFailure, Succeeded, TransientFailure
+from delivery_center.domain.target_health import (
     FailingTarget,
     TargetRef,
-    after,
-    allow,
     disabled_reason,
-    has_breaker,
     reason_to_disable,
+    target_ref,
 )
-from delivery_center.domain.delivery import Delivery, Outcome, PermanentFailure, Succeeded, Target, TransientFailure
 from delivery_center.ports import FailingTargets, TargetEvents
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
 
 REFRESH_S = 2.0
-"""Between two looks at what the other replicas found out."""
+"""Between two reads of what the other replicas have stored."""
 
-REMEMBERED = timedelta(seconds=30)
-"""How long a success counts against a failure that is heard of later."""
+SUCCESS_REMEMBERED = timedelta(seconds=30)
+"""How long a success outweighs an earlier failure that is read later."""
 
-ABOUT_TO_SAY = timedelta(seconds=10)
-"""A switch that hasn't been published after so long was left so by a replica that died."""
+PUBLISH_GRACE = timedelta(seconds=10)
+"""A switch that is unpublished for longer was left by a replica that died."""
 
 CIRCUITS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Off:
-    """Never, for this reason, until somebody enables the place."""
-
-    reason: str
-
-
+@dataclass(kw_only=True)
 class CircuitBreakers:
-    """Healthy places cost nothing: neither a write nor a look at the store.
+    """Healthy targets cost nothing: neither a write nor a read of the store.
 
-    `patience`: how long a place may fail with no success before it is switched off. `probe_for`: how long an attempt
+    `disable_after`: how long a target may fail with no success before it is disabled. `probe_for`: how long an attempt
     may take.
     """
 
-    def __init__(
-        self,
-        store: FailingTargets,
-        target_events: TargetEvents,
-        *,
-        clock: Clock,
-        random: Random,
-        patience: timedelta,
-        probe_for: timedelta,
-    ) -> None:
-        self._store, self._target_events, self._clock, self._random = store, target_events, clock, random
-        self._patience, self._probe_for = patience, probe_for
-        self._known: dict[str, FailingTarget] = {}
-        self._circuits: dict[str, Circuit] = {}
-        self._reached: dict[str, datetime] = {}
+    store: FailingTargets
+    events: TargetEvents
+    clock: Clock
+    random: Random
+    disable_after: timedelta
+    probe_for: timedelta
+    _known: dict[str, FailingTarget] = field(init=False, default_factory=dict)
+    _circuits: dict[str, Circuit] = field(init=False, default_factory=dict)
+    _succeeded: dict[str, datetime] = field(init=False, default_factory=dict)
 
-    def off(self, target: Target) -> Off | None:
-        """Is it switched off?"""
+    def disabled_reason(self, target: Target) -> str | None:
+        """None if the target is enabled."""
         known = self._known.get(target.target_id) if has_breaker(target) else None
-        reason = None if known is None else disabled_reason(known)
-        return None if reason is None else Off(reason)
+        return None if known is None else disabled_reason(known)
 
     def allow(self, target: Target) -> Allowed | Blocked:
-        """May something be sent there now?"""
+        """Whether an attempt at the target passes now."""
         circuit = self._circuits.get(target.target_id) if has_breaker(target) else None
         if circuit is None:
             return Allowed()
-        now = self._clock()
-        self._circuits[target.target_id], answer = allow(circuit, now=now, probe_for=self._probe_for)
+        now = self.clock()
+        self._circuits[target.target_id], answer = allow(circuit, now=now, probe_for=self.probe_for)
         if isinstance(answer, Allowed):
             return answer
-        spread = self._random.uniform(0, 0.2) * (answer.until - now)  # they don't all come back at once
-        return Blocked(answer.until + spread)
+        jitter = self.random.uniform(0, 0.2) * (answer.until - now)  # they don't all come back at once
+        return Blocked(answer.until + jitter)
 
-    async def note(self, delivery: Delivery, target: Target, outcome: Outcome, allowed: Allowed) -> None:
-        """What an attempt says about the place. A store that is away is no reason to attempt it again."""
+    async def record(self, delivery: Delivery, target: Target, outcome: Outcome, allowed: Allowed) -> None:
+        """Record the outcome of an attempt. An unavailable store is no reason to attempt it again."""
         if not has_breaker(target):
             return
-        self._turn(target.target_id, outcome, allowed)
+        self._turn_circuit(target.target_id, outcome, allowed)
         try:
             match outcome:
                 case Succeeded():
-                    await self._worked(target.target_id)
+                    await self._record_success(target.target_id)
                 case TransientFailure() | PermanentFailure():
-                    await self._failed(target_ref(delivery, target), outcome)
+                    await self._record_failure(target_ref(delivery, target), outcome)
         except Transient as error:
-            _log().warning("can't note how a target fares", target_id=target.target_id, reason=str(error))
+            _log().warning("can't record the health of a target", target_id=target.target_id, reason=str(error))
 
-    async def disable(self, place: TargetRef, reason: str) -> FailingTarget | None:
-        """None if it is off already."""
-        return await self._switched(await self._store.disable(place, reason, self._clock()))
+    async def disable(self, target: TargetRef, reason: str) -> FailingTarget | None:
+        """None if it is disabled already."""
+        return await self._switched(await self.store.disable(target, reason, self.clock()))
 
     async def enable(self, team: str, target_id: str) -> FailingTarget | None:
-        """None if it isn't off."""
-        return await self._switched(await self._store.enable(team, target_id, self._clock()))
+        """None if it is enabled already."""
+        return await self._switched(await self.store.enable(team, target_id, self.clock()))
+
+    async def keep_current(self) -> None:
+        """As `refresh`; an unavailable store is logged."""
+        try:
+            await self.refresh()
+        except Transient as error:
+            _log().warning("can't read the targets", reason=str(error))
 
     async def refresh(self) -> None:
-        """Take in what the store knows, and finish what a replica that died has left."""
-        now = self._clock()
-        known = {target.target_id: target for target in await self._store.all()}
+        """Read what the other replicas have stored, and publish switches that a dead replica has left unpublished."""
+        now = self.clock()
+        known = {target.target_id: target for target in await self.store.all()}
         for target_id, before in self._known.items():
             if before.disabled_at is not None and (target_id not in known or known[target_id].disabled_at is None):
-                self._circuits.pop(target_id, None)  # somebody enabled it: send there now
+                self._circuits.pop(target_id, None)  # it was enabled: send now
         self._known = known
         for target in known.values():
-            worked = self._reached.get(target.target_id)
-            if worked is not None and target.last_at is not None and target.last_at <= worked:
-                await self._store.reached(target.target_id, worked)
-            if target.unpublished and now - (target.disabled_at or target.enabled_at or now) > ABOUT_TO_SAY:
+            succeeded = self._succeeded.get(target.target_id)
+            if succeeded is not None and target.last_at is not None and target.last_at <= succeeded:
+                await self.store.record_success(target.target_id, succeeded)
+            if target.unpublished and now - (target.disabled_at or target.enabled_at or now) > PUBLISH_GRACE:
                 await self._publish(target)
-        self._reached = {target_id: at for target_id, at in self._reached.items() if now - at < REMEMBERED}
+        self._succeeded = {target_id: at for target_id, at in self._succeeded.items() if now - at < SUCCESS_REMEMBERED}
 
-    def _turn(self, target_id: str, outcome: Outcome, allowed: Allowed) -> None:
+    def _turn_circuit(self, target_id: str, outcome: Outcome, allowed: Allowed) -> None:
         circuit = self._circuits.pop(target_id, Circuit())
-        turned = after(circuit, outcome, allowed, now=self._clock(), random=self._random)
+        turned = after(circuit, outcome, allowed, now=self.clock(), random=self.random)
         if turned is not None and turned != Circuit():
             self._circuits[target_id] = turned
         if len(self._circuits) > CIRCUITS:
             del self._circuits[next(iter(self._circuits))]
 
-    async def _worked(self, target_id: str) -> None:
-        now = self._clock()
-        self._reached[target_id] = now
+    async def _record_success(self, target_id: str) -> None:
+        now = self.clock()
+        self._succeeded[target_id] = now
         known = self._known.get(target_id)
         if known is not None and known.disabled_at is None:
             del self._known[target_id]
-            await self._store.reached(target_id, now)
+            await self.store.record_success(target_id, now)
 
-    async def _failed(self, place: TargetRef, outcome: TransientFailure | PermanentFailure) -> None:
-        now = self._clock()
-        self._reached.pop(place.target_id, None)
-        target = self._known[place.target_id] = await self._store.failed(place, outcome.error, now)
-        reason = reason_to_disable(target, outcome, now=now, patience=self._patience)
+    async def _record_failure(self, ref: TargetRef, outcome: TransientFailure | PermanentFailure) -> None:
+        now = self.clock()
+        self._succeeded.pop(ref.target_id, None)
+        target = self._known[ref.target_id] = await self.store.record_failure(ref, outcome.error, now)
+        reason = reason_to_disable(target, outcome, now=now, disable_after=self.disable_after)
         if reason is not None and target.disabled_at is None:
-            await self.disable(place, reason)
+            await self.disable(ref, reason)
 
     async def _switched(self, target: FailingTarget | None) -> FailingTarget | None:
         if target is None:
@@ -156,36 +145,12 @@ class CircuitBreakers:
         return target
 
     async def _publish(self, target: FailingTarget) -> None:
-        """What can't be said now is said by a later look at the store."""
+        """If it can't be published now, a later refresh does it."""
         try:
-            await self._target_events.publish(target)
-            await self._store.mark_published(target)
+            await self.events.publish(target)
+            await self.store.mark_published(target)
         except Transient as error:
-            _log().warning("can't say that a target was switched", target_id=target.target_id, reason=str(error))
-
-
-def refreshing(breakers: CircuitBreakers, every: float) -> Callable[[], Awaitable[None]]:
-    """The loop that keeps a replica informed. `every`: seconds."""
-
-    async def loop() -> None:
-        while True:
-            try:
-                await breakers.refresh()
-            except Transient as error:
-                _log().warning("can't look at the targets", reason=str(error))
-            await asyncio.sleep(every)
-
-    return loop
-
-
-def target_ref(delivery: Delivery, target: Target) -> TargetRef:
-    return TargetRef(
-        target_id=target.target_id,
-        team_id=delivery.context.team_id,
-        member_id=delivery.context.member_id,
-        type=target.type,
-        label=target.label,
-    )
+            _log().warning("can't publish that a target was switched", target_id=target.target_id, reason=str(error))
 
 
 def _log() -> Any:

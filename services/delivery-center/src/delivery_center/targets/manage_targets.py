@@ -1,42 +1,42 @@
-"""The places that a team's results go to: which of them fail, and switching one off and on."""
+"""The targets of a team: listing those that fail or are disabled, disabling and enabling one."""
 
 from dataclasses import dataclass
 
-from delivery_center.domain.circuit_breaker import FailingTarget, TargetRef, health_of
+from delivery_center.domain.target_health import FailingTarget, TargetRef, health_of
 from delivery_center.ports import FailingTargets
 from delivery_center.targets.circuit_breakers import CircuitBreakers
 from rota_contracts.messages.targets import ListTargets, SwitchTarget, TargetPage
 
 MOST = 500
-"""Listed at once: the answer is one message."""
+"""Targets in one reply, which is one message."""
 
 BY_HAND = "switched off by hand"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ManageTargets:
-    """Switched twice the same way, a place stays as it is."""
+    """Switching a target is idempotent."""
 
     store: FailingTargets
     breakers: CircuitBreakers
 
     async def list(self, asked: ListTargets) -> TargetPage:
-        breakers = await self.store.of(asked.team_id)
-        return TargetPage(targets=[health_of(target) for target in breakers[:MOST]])
+        failing = await self.store.of(asked.team_id)
+        return TargetPage(targets=[health_of(target) for target in failing[:MOST]])
 
     async def switch(self, asked: SwitchTarget) -> TargetPage:
-        """Any place that a result of the team went to, or that is known to fail."""
+        """Any target that a result of the team was sent to, or that is known to fail."""
         known = next((t for t in await self.store.of(asked.team_id) if t.target_id == asked.target_id), None)
-        place = known or await self.store.seen(asked.team_id, asked.target_id)
-        if place is None:
+        target = known or await self.store.find_delivered(asked.team_id, asked.target_id)
+        if target is None:
             return TargetPage(
-                refused=f"expected the id of a place that results of {asked.team_id} went to, not {asked.target_id!r}: "
-                "the ledger of deliveries and the list of targets have them"
+                refused=f"expected the id of a target that results of {asked.team_id} were sent to, "
+                f"not {asked.target_id!r}: see the delivery log and the list of targets"
             )
-        switched = await self._switched(place, asked)
-        return TargetPage(targets=[health_of(switched or known or FailingTarget(**place.named()))])
+        switched = await self._switched(target, asked)
+        return TargetPage(targets=[health_of(switched or known or FailingTarget(**target.identity()))])
 
-    async def _switched(self, place: TargetRef, asked: SwitchTarget) -> FailingTarget | None:
+    async def _switched(self, target: TargetRef, asked: SwitchTarget) -> FailingTarget | None:
         if asked.enabled:
             return await self.breakers.enable(asked.team_id, asked.target_id)
-        return await self.breakers.disable(place, asked.reason or BY_HAND)
+        return await self.breakers.disable(target, asked.reason or BY_HAND)

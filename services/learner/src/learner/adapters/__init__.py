@@ -1,1 +1,1 @@
-"""What the learner needs of the outside world."""
+"""Implementations of the learner's ports."""

@@ -1,4 +1,4 @@
-"""The learner's ports without servers, held to the same tests as the real ones."""
+"""The learner's ports in dictionaries, held to the same tests as the real ones."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import datetime
@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from learner.domain import AgedRobot, RunLessons
 from learner.history import GoalsDecision, PastRun
+from learner.ports import Adapters, Agents
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.learning import Lesson
 from rota_contracts.robots.robot import Robot
@@ -14,7 +15,7 @@ Kept = TypeVar("Kept", RunLessons, PastRun, GoalsDecision)
 
 
 class ScriptedAgents:
-    """Every agent says the same; `calls` is what was asked."""
+    """Every agent returns the same answer; `calls` are all calls."""
 
     def __init__(self, content: str = "", *, error: str = "") -> None:
         self.content, self.error = content, error
@@ -27,32 +28,32 @@ class ScriptedAgents:
 
 class InMemoryLessons:
     def __init__(self) -> None:
-        self._learnt: dict[str, RunLessons] = {}
+        self._lessons: dict[str, RunLessons] = {}
 
     async def find(self, execution_id: str) -> RunLessons | None:
-        return self._learnt.get(execution_id)
+        return self._lessons.get(execution_id)
 
-    async def save(self, learnt: RunLessons) -> RunLessons:
-        return self._learnt.setdefault(learnt.execution_id, learnt)
+    async def save(self, lessons: RunLessons) -> RunLessons:
+        return self._lessons.setdefault(lessons.execution_id, lessons)
 
     async def remove(self, execution_id: str) -> None:
-        self._learnt.pop(execution_id, None)
+        self._lessons.pop(execution_id, None)
 
     async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
-        self._learnt = _others(self._learnt, team, member, up_to_rev)
+        self._lessons = _others(self._lessons, team, member, up_to_rev)
 
     async def aged(self, before: datetime) -> AsyncIterator[AgedRobot]:
-        for found in _aged(self._learnt.values(), before):
+        for found in _aged(self._lessons.values(), before):
             yield found
 
     async def remove_before(self, team: str, member: str, before: datetime) -> int:
-        return _remove_before(self._learnt, team, member, before)
+        return _remove_before(self._lessons, team, member, before)
 
 
 class InMemoryHistory:
     def __init__(self) -> None:
         self._runs: dict[str, PastRun] = {}
-        self._decided: dict[str, GoalsDecision] = {}
+        self._decisions: dict[str, GoalsDecision] = {}
 
     async def add(self, run: PastRun) -> None:
         self._runs.setdefault(run.execution_id, run)
@@ -69,37 +70,37 @@ class InMemoryHistory:
         ]
         return sorted(runs, key=lambda run: run.at, reverse=True)[:limit]
 
-    async def decided(self, execution_id: str) -> GoalsDecision | None:
-        return self._decided.get(execution_id)
+    async def decision(self, execution_id: str) -> GoalsDecision | None:
+        return self._decisions.get(execution_id)
 
-    async def decide(self, decided: GoalsDecision) -> GoalsDecision:
-        return self._decided.setdefault(decided.execution_id, decided)
+    async def save_decision(self, decision: GoalsDecision) -> GoalsDecision:
+        return self._decisions.setdefault(decision.execution_id, decision)
 
-    async def settle(self, decided: GoalsDecision) -> GoalsDecision:
-        known = self._decided.get(decided.execution_id)
+    async def confirm(self, decision: GoalsDecision) -> GoalsDecision:
+        known = self._decisions.get(decision.execution_id)
         if known is None or known.sure:
-            return known or decided
-        self._decided[decided.execution_id] = decided
-        return decided
+            return known or decision
+        self._decisions[decision.execution_id] = decision
+        return decision
 
     async def remove(self, execution_id: str) -> None:
         self._runs.pop(execution_id, None)
-        self._decided.pop(execution_id, None)
+        self._decisions.pop(execution_id, None)
 
     async def remove_robot(self, team: str, member: str, *, up_to_rev: int) -> None:
         self._runs = _others(self._runs, team, member, up_to_rev)
-        self._decided = _others(self._decided, team, member, up_to_rev)
+        self._decisions = _others(self._decisions, team, member, up_to_rev)
 
     async def aged(self, before: datetime) -> AsyncIterator[AgedRobot]:
-        for found in _aged([*self._runs.values(), *self._decided.values()], before):
+        for found in _aged([*self._runs.values(), *self._decisions.values()], before):
             yield found
 
     async def remove_before(self, team: str, member: str, before: datetime) -> int:
-        return _remove_before(self._runs, team, member, before) + _remove_before(self._decided, team, member, before)
+        return _remove_before(self._runs, team, member, before) + _remove_before(self._decisions, team, member, before)
 
 
 def _others(kept: dict[str, Kept], team: str, member: str, rev: int) -> dict[str, Kept]:
-    """What isn't this robot's at this revision or before."""
+    """All but the documents of this robot up to this revision."""
     return {key: one for key, one in kept.items() if (one.team, one.member) != (team, member) or one.rev > rev}
 
 
@@ -145,3 +146,20 @@ class InMemoryRobots:
 
     async def find(self, team: str, member: str) -> Robot | None:
         return self.robots.get((team, member))
+
+
+def in_memory(
+    *,
+    agents: Agents | None = None,
+    lessons: InMemoryLessons | None = None,
+    history: InMemoryHistory | None = None,
+    knowledge: InMemoryKnowledge | None = None,
+    robots: InMemoryRobots | None = None,
+) -> Adapters:
+    return Adapters(
+        agents=agents or ScriptedAgents(),
+        lessons=lessons or InMemoryLessons(),
+        history=history or InMemoryHistory(),
+        knowledge=knowledge or InMemoryKnowledge(),
+        robots=robots or InMemoryRobots(),
+    )

@@ -1,4 +1,4 @@
-"""Runs and decisions in MongoDB, for KEEP_DAYS: `history` and `decisions`, by the id of the execution (SC-13)."""
+"""Runs and decisions in MongoDB, for KEEP_DAYS: `history` and `decisions`, by the id of the execution."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
@@ -42,27 +42,27 @@ class MongoHistory:
             "at": {"$gte": since},
             "_id": {"$ne": without},
         }
-        return [_past(document) async for document in self._runs.find(wanted).sort("at", -1).limit(limit)]
+        return [_past_run(document) async for document in self._runs.find(wanted).sort("at", -1).limit(limit)]
 
-    async def decided(self, execution_id: str) -> GoalsDecision | None:
+    async def decision(self, execution_id: str) -> GoalsDecision | None:
         document = await self._decisions.find_one({"_id": execution_id})
-        return None if document is None else _decided(document)
+        return None if document is None else _decision(document)
 
-    async def decide(self, decided: GoalsDecision) -> GoalsDecision:
-        checked = decided.checked.model_dump(mode="json")
-        names = {"team": decided.team, "member": decided.member, "rev": decided.rev}
+    async def save_decision(self, decision: GoalsDecision) -> GoalsDecision:
+        reply = decision.reply.model_dump(mode="json")
+        names = {"team": decision.team, "member": decision.member, "rev": decision.rev}
         try:
             await self._decisions.insert_one(
-                {"_id": decided.execution_id, **names, "checked": checked, "at": decided.at, "sure": decided.sure}
+                {"_id": decision.execution_id, **names, "checked": reply, "at": decision.at, "sure": decision.sure}
             )
         except DuplicateKeyError:
-            return await self.decided(decided.execution_id) or decided  # gone again: its robot was deleted
-        return decided
+            return await self.decision(decision.execution_id) or decision  # removed again: its robot was deleted
+        return decision
 
-    async def settle(self, decided: GoalsDecision) -> GoalsDecision:
-        change = {"$set": {"checked": decided.checked.model_dump(mode="json"), "sure": decided.sure}}
-        await self._decisions.update_one({"_id": decided.execution_id, "sure": False}, change)
-        return await self.decided(decided.execution_id) or decided
+    async def confirm(self, decision: GoalsDecision) -> GoalsDecision:
+        change = {"$set": {"checked": decision.reply.model_dump(mode="json"), "sure": decision.sure}}
+        await self._decisions.update_one({"_id": decision.execution_id, "sure": False}, change)
+        return await self.decision(decision.execution_id) or decision
 
     async def remove(self, execution_id: str) -> None:
         await self._runs.delete_one({"_id": execution_id})
@@ -83,11 +83,11 @@ class MongoHistory:
         return runs + await remove_before(self._decisions, team, member, before)
 
 
-def _past(document: Document) -> PastRun:
+def _past_run(document: Document) -> PastRun:
     return PastRun(execution_id=document.pop("_id"), **document)
 
 
-def _decided(document: Document) -> GoalsDecision:
-    checked = GoalsReply.model_validate(document["checked"])
+def _decision(document: Document) -> GoalsDecision:
+    reply = GoalsReply.model_validate(document["checked"])
     names = (document["_id"], document["team"], document["member"])
-    return GoalsDecision(*names, document["rev"], checked, document["at"], document.get("sure", True))
+    return GoalsDecision(*names, document["rev"], reply, document["at"], document.get("sure", True))

@@ -1,4 +1,4 @@
-"""Lessons in MongoDB, one document per run: `{_id: <execution id>, team, member, rev, at, lessons, error}` (LE-08)."""
+"""Lessons in MongoDB, one document per run: `{_id: <execution id>, team, member, rev, at, lessons, error}`."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -21,14 +21,14 @@ class MongoLessons:
 
     async def find(self, execution_id: str) -> RunLessons | None:
         document = await self._lessons.find_one({"_id": execution_id})
-        return None if document is None else _learnt(document)
+        return None if document is None else _run_lessons(document)
 
-    async def save(self, learnt: RunLessons) -> RunLessons:
+    async def save(self, lessons: RunLessons) -> RunLessons:
         try:
-            await self._lessons.insert_one(_document(learnt))
+            await self._lessons.insert_one(_document(lessons))
         except DuplicateKeyError:
-            return await self.find(learnt.execution_id) or learnt  # gone again: its robot was deleted, as we'll see
-        return learnt
+            return await self.find(lessons.execution_id) or lessons  # removed again: its robot was deleted
+        return lessons
 
     async def remove(self, execution_id: str) -> None:
         await self._lessons.delete_one({"_id": execution_id})
@@ -43,19 +43,19 @@ class MongoLessons:
         return await remove_before(self._lessons, team, member, before)
 
 
-def _document(learnt: RunLessons) -> Document:
+def _document(lessons: RunLessons) -> Document:
     return {
-        "_id": learnt.execution_id,
-        "team": learnt.team,
-        "member": learnt.member,
-        "rev": learnt.rev,
-        "at": learnt.at,
-        "lessons": [lesson.model_dump() | {"type": str(lesson.type)} for lesson in learnt.lessons],
-        "error": learnt.error,
+        "_id": lessons.execution_id,
+        "team": lessons.team,
+        "member": lessons.member,
+        "rev": lessons.rev,
+        "at": lessons.at,
+        "lessons": [lesson.model_dump() | {"type": str(lesson.type)} for lesson in lessons.lessons],
+        "error": lessons.error,
     }
 
 
-def _learnt(document: Document) -> RunLessons:
+def _run_lessons(document: Document) -> RunLessons:
     lessons = tuple(Lesson.model_validate(lesson) for lesson in document["lessons"])
     names = (document["team"], document["member"])
     return RunLessons(document["_id"], *names, document["rev"], document["at"], lessons, document["error"])

@@ -1,4 +1,4 @@
-"""Documents that carry `team`, `member` and `at`: which robots have old ones, and their removal."""
+"""Retention of documents with `team`, `member` and `at`: the robots that have old ones, and their removal."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -11,7 +11,7 @@ from rota_common.stores.mongo import Document
 Collection = AsyncIOMotorCollection[Document]
 
 INDEX = [("team", 1), ("member", 1), ("at", 1)]
-"""What both functions go by."""
+"""The index that both functions use."""
 
 BATCH = 1000
 """Documents removed by one command, so that none takes long."""
@@ -30,7 +30,7 @@ async def robots_with_old(collection: Collection, before: datetime) -> AsyncIter
 
 
 async def remove_before(collection: Collection, team: str, member: str, before: datetime) -> int:
-    """Remove the robot's documents from before that instant; how many there were."""
+    """Remove the robot's documents from before that instant; returns the count."""
     removed = 0
     old = {"team": team, "member": member, "at": {"$lt": before}}
     while ids := [document["_id"] async for document in collection.find(old, {"_id": 1}).limit(BATCH)]:

@@ -1,4 +1,4 @@
-"""The memory service, asked over the bus."""
+"""The memory service, over the bus."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,1 +1,1 @@
-"""What the memory needs of the outside world."""
+"""Implementations of the memory's ports."""

@@ -1,4 +1,4 @@
-"""The memory's ports in plain dictionaries, held to the same tests as the real ones."""
+"""The memory's ports in dictionaries, held to the same tests as the real ones."""
 
 import zlib
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from datetime import datetime
 from math import sqrt
 
 from memory.domain import KnowledgeBase, Owner, Shelf
-from memory.ports import Vector
+from memory.ports import Adapters, Vector
 from rota_contracts.messages.memory import MemoryEntry, RecalledEntry, SharedEntry, SharedMatch
 from rota_contracts.robots.robot import Robot
 
@@ -28,7 +28,7 @@ class HashingEmbedder:
         return [number / length for number in vector]
 
 
-class InMemoryKnowledge:
+class InMemoryEntries:
     def __init__(self) -> None:
         self._entries: dict[Owner, dict[str, tuple[MemoryEntry, Vector, int]]] = {}
 
@@ -56,7 +56,7 @@ class InMemoryKnowledge:
         return await self.remove(owner, those, before=before)
 
 
-class InMemoryShared:
+class InMemorySharedEntries:
     def __init__(self) -> None:
         self._shelves: dict[Shelf, dict[str, tuple[SharedEntry, Vector]]] = {}
 
@@ -87,12 +87,12 @@ class InMemoryKnowledgeBases:
     def __init__(self) -> None:
         self._bases: dict[Owner, KnowledgeBase] = {}
 
-    async def opened(self, owner: Owner, *, rev: int, at: datetime) -> None:
+    async def open(self, owner: Owner, *, rev: int, at: datetime) -> None:
         known = self._bases.get(owner, KnowledgeBase(owner, at))
         self._bases[owner] = replace(known, rev=max(known.rev, rev))
 
-    async def closed(self, owner: Owner, *, rev: int, at: datetime) -> None:
-        await self.opened(owner, rev=0, at=at)
+    async def close(self, owner: Owner, *, rev: int, at: datetime) -> None:
+        await self.open(owner, rev=0, at=at)
         if self._bases[owner].deleted_rev < rev:
             self._bases[owner] = replace(self._bases[owner], deleted_rev=rev, deleted_at=at)
 
@@ -111,3 +111,13 @@ class InMemoryRobots:
 def _cosine(one: Vector, other: Vector) -> float:
     """Of vectors of length 1, or of zeros."""
     return sum(mine * its for mine, its in zip(one, other, strict=True))
+
+
+def in_memory(*, entries: InMemoryEntries | None = None, robots: InMemoryRobots | None = None) -> Adapters:
+    return Adapters(
+        entries=entries or InMemoryEntries(),
+        shared=InMemorySharedEntries(),
+        bases=InMemoryKnowledgeBases(),
+        robots=robots or InMemoryRobots(),
+        embedder=HashingEmbedder(),
+    )

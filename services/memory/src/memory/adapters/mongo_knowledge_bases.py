@@ -7,17 +7,17 @@ from rota_common.stores.mongo import Database
 
 
 class MongoKnowledgeBases:
-    """Highest revision wins, so it doesn't matter in which order and how often the robots' events come."""
+    """The highest revision wins, so the robots' events may come in any order and twice."""
 
     def __init__(self, database: Database) -> None:
         self._bases = database["knowledge_bases"]
 
-    async def opened(self, owner: Owner, *, rev: int, at: datetime) -> None:
+    async def open(self, owner: Owner, *, rev: int, at: datetime) -> None:
         first = {**_identity(owner, at), "deleted_rev": 0, "deleted_at": None}
         await self._bases.update_one({"_id": owner.tenant}, {"$max": {"rev": rev}, "$setOnInsert": first}, upsert=True)
 
-    async def closed(self, owner: Owner, *, rev: int, at: datetime) -> None:
-        await self.opened(owner, rev=0, at=at)
+    async def close(self, owner: Owner, *, rev: int, at: datetime) -> None:
+        await self.open(owner, rev=0, at=at)
         newer = {"_id": owner.tenant, "deleted_rev": {"$lt": rev}}
         await self._bases.update_one(newer, {"$set": {"deleted_rev": rev, "deleted_at": at}})
 

@@ -37,11 +37,12 @@ class Qdrant:
     """
 
     def __init__(self, *, url: str = "", path: str = "", dimensions: int) -> None:
-        self._url, self._path, self._dimensions = url, path, dimensions
+        self._url, self._path = url, path
+        self._dimensions = dimensions
         self._connection: AsyncQdrantClient | None = None
 
     async def open(self) -> None:
-        """Connect; nothing is asked yet."""
+        """Connect; no request is sent yet."""
         if self._connection is None:
             self._connection = self._connect()
 
@@ -88,7 +89,7 @@ class Qdrant:
         """The closest points of these tenants that meet the conditions `also`, best first.
 
         Each tenant has a graph of its own, so each is searched for itself: one search for several of them would
-        begin in one graph and never come to the others.
+        begin in one graph and never reach the others.
         """
         searches = [
             QueryRequest(query=vector, filter=Filter(must=[tenant, *also]), limit=limit, with_payload=True)
@@ -100,7 +101,7 @@ class Qdrant:
         return sorted(points, key=lambda point: -point.score)[:limit]
 
     async def delete(self, collection: str, those: Filter) -> int:
-        """How many there were."""
+        """Delete these points; returns the count."""
         with _reaching():
             count = (await self._client.count(collection, count_filter=those, exact=True)).count
             if count:
@@ -108,7 +109,7 @@ class Qdrant:
         return count
 
     async def _create(self, collection: str) -> None:
-        """One graph per tenant instead of one for all: nobody ever searches across tenants."""
+        """One graph per tenant instead of one for all: no search goes across tenants."""
         try:
             await self._client.create_collection(
                 collection,
@@ -120,7 +121,7 @@ class Qdrant:
                 raise
 
     async def _index(self, collection: str, tenants: Sequence[str], instants: Sequence[str]) -> None:
-        """At every start: it changes nothing where it was done, and whoever made the collection may have died since."""
+        """At every start: it changes nothing if it is done; the replica that made the collection may have died."""
         index = KeywordIndexParams(type=KeywordIndexType.KEYWORD, is_tenant=True)
         for field in tenants:
             await self._client.create_payload_index(collection, field, field_schema=index, wait=True)

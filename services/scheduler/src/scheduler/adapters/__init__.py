@@ -1,1 +1,1 @@
-"""What the scheduler talks to, one module per technology."""
+"""The scheduler's adapters, one module per port and technology."""

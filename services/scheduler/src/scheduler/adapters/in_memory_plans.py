@@ -1,4 +1,4 @@
-"""The plan queue in memory, held to the same tests as the real one."""
+"""The plan queue in memory."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The queue and what is to be taken back from it, in memory, held to the same tests as the real one."""
+"""The queue and its cancel requests in memory."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,8 +12,9 @@ from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
 from scheduler.adapters.in_memory_plans import InMemoryPlans
+from scheduler.batch import Batch, CancelRequest, Decided, Moved, StoredTrigger
 from scheduler.domain import OVER, Entry, EntryState, QueueState, Refusal
-from scheduler.ports import Batch, CancelRequest, Decided, LeaseLost, Moved, PlansChanged, StoredTrigger
+from scheduler.ports import LeaseLost, PlansChanged
 from scheduler.robot_summary import Key
 
 HELD = (EntryState.DUE, EntryState.QUEUED, EntryState.ADMITTED, EntryState.RUNNING)
@@ -21,7 +22,7 @@ HELD = (EntryState.DUE, EntryState.QUEUED, EntryState.ADMITTED, EntryState.RUNNI
 
 @dataclass(frozen=True)
 class Row:
-    """One trigger; `entry` is its place in the queue, if it ever had one."""
+    """One trigger; `entry` is None if it was never accepted."""
 
     trigger: TriggerReceivedV1
     traceparent: str
@@ -103,7 +104,7 @@ class InMemoryQueue:
     def _write(self, batch: Batch) -> None:
         self._decide(batch)
         for moved in batch.moved.values():
-            self._place(moved)
+            self._move(moved)
         for each in set(batch.admitted) - batch.moved.keys():
             self._change(each, EntryState.ADMITTED, admitted_at=batch.at)
         for each in set(batch.started) - batch.moved.keys():
@@ -120,7 +121,7 @@ class InMemoryQueue:
                 self.rows[decided.execution_id] = _row(decided, batch.at)
         self._unpublished |= {decided.execution_id for decided in batch.decided if decided.from_clock}
 
-    def _place(self, moved: Moved) -> None:
+    def _move(self, moved: Moved) -> None:
         row = self.rows.get(moved.entry.execution_id)
         if row is not None and row.live:
             self.rows[moved.entry.execution_id] = replace(row, state=moved.state, entry=moved.entry)
@@ -154,7 +155,7 @@ def _stored_trigger(execution_id: str, row: Row) -> StoredTrigger:
 
 
 class InMemoryCancelRequests:
-    """Over the queue in memory; an ask is stale `stale` seconds after it was made."""
+    """A request is valid for `stale` seconds."""
 
     def __init__(self, queue: InMemoryQueue, *, clock: Clock, stale: float = 10) -> None:
         self._queue, self._clock, self._stale = queue, clock, timedelta(seconds=stale)
@@ -191,5 +192,5 @@ def _stopped(row: Row, question: Withdraw, since: datetime) -> bool:
 
 
 def _meant(execution_id: str, row: Row, question: Withdraw) -> bool:
-    whose = (question.member_id in (None, row.trigger.member_id)) and row.trigger.team_id == question.team_id
-    return whose and question.execution_id in (None, execution_id)
+    owned = (question.member_id in (None, row.trigger.member_id)) and row.trigger.team_id == question.team_id
+    return owned and question.execution_id in (None, execution_id)

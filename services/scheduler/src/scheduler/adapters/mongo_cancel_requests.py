@@ -1,4 +1,4 @@
-"""Asks to take back what waits, in MongoDB: kept by whichever replica is asked, deleted by the batch that does it."""
+"""Cancel requests in MongoDB: stored by any replica, deleted by the batch that handles them."""
 
 from datetime import datetime
 from typing import Any
@@ -9,15 +9,15 @@ from pymongo import ASCENDING
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.trigger import RejectReason
+from scheduler.batch import CancelRequest
 from scheduler.domain import EntryState
-from scheduler.ports import CancelRequest
 
 STALE_S = 10.0
-"""Longer than anybody waits for the answer."""
+"""Longer than any caller waits for the reply."""
 
 
 class MongoCancelRequests:
-    """An ask counts for `stale` seconds, by the database's clock, which all replicas share."""
+    """A request is valid for `stale` seconds by the database's clock, which all replicas share."""
 
     def __init__(self, database: Database, *, stale: float = STALE_S) -> None:
         self._cancel_requests, self._queue = database["withdrawals"], database["queue"]

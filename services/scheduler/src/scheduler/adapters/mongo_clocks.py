@@ -1,4 +1,4 @@
-"""Robots' clocks in MongoDB: one document for each, found by the instant at which to look at it."""
+"""Robots' clocks in MongoDB: one document for each, found by the instant at which to check it."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -9,8 +9,7 @@ from pymongo import ASCENDING, DeleteOne, UpdateOne
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
-from scheduler.clock_store import Change, MissedFact
-from scheduler.clocks import ClockState, Missed
+from scheduler.clock_state import Change, ClockState, Missed, MissedFact
 from scheduler.robot_summary import Key
 
 
@@ -87,7 +86,7 @@ def _key(text: str) -> Key:
 
 
 def _document(state: ClockState) -> Document:
-    """Without what isn't there: a clock that need not be looked at isn't in the index."""
+    """Without absent fields: a clock that need not be checked isn't in the index."""
     fields: dict[str, Any] = {
         "rev": state.rev,
         "clock": state.clock.model_dump(mode="json"),

@@ -1,4 +1,4 @@
-"""The plan queue in MongoDB: one document for one item, which holds its facts until they are published."""
+"""The plan queue in MongoDB: one document for each item, which holds its facts until they are published."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ HAS_FACTS = {"untold.0": {"$exists": True}}
 
 
 class MongoPlans:
-    """`over_at` is there once an item is started or removed: it is forgotten after KEEP_S."""
+    """`over_at` is set once an item is started or removed; it is deleted KEEP_S later."""
 
     def __init__(self, database: Database) -> None:
         self._plans = database["plans"]
@@ -57,8 +57,8 @@ class MongoPlans:
         return [_plan(document) async for document in found]
 
     async def call(self, robots: Sequence[tuple[str, str]], now: datetime) -> None:
-        whose = [{"team": team, "member": member} for team, member in robots]
-        await self._plans.update_many(PLANNED | {"due_at": NEVER, "$or": whose}, {"$set": {"due_at": now}})
+        owners = [{"team": team, "member": member} for team, member in robots]
+        await self._plans.update_many(PLANNED | {"due_at": NEVER, "$or": owners}, {"$set": {"due_at": now}})
 
     async def postpone(self, plan: Plan, until: datetime) -> None:
         await self._plans.update_one({"_id": plan.key, "changes": plan.changes}, {"$set": {"due_at": until}})
@@ -73,7 +73,7 @@ class MongoPlans:
 
 
 def revisions(plans: Sequence[Plan]) -> list[UpdateOne]:
-    """Each puts a plan in place of its revision before; one that matches nothing was too late."""
+    """Each puts a plan in place of its revision before; one that matches nothing is too late."""
     return [UpdateOne(*_revision(plan)) for plan in plans]
 
 

@@ -1,7 +1,7 @@
 """The queue in MongoDB: one document for one trigger, whose `_id` is its execution's id.
 
-Every batch is a transaction that begins by renewing the lease under its epoch: a dispatcher that was replaced can't
-write any more, however late it wakes up.
+Every batch is a transaction that begins by renewing the lease under its epoch: a replaced dispatcher can't write any
+more, however late it wakes up.
 """
 
 import contextlib
@@ -18,16 +18,17 @@ from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from scheduler.adapters.mongo_plans import revisions
 from scheduler.adapters.queue_documents import due_document, entry_of, operations, stored_trigger_of
+from scheduler.batch import Batch, StoredTrigger
 from scheduler.domain import EntryState, QueueState
 from scheduler.plan import Plan
-from scheduler.ports import Batch, LeaseLost, PlansChanged, StoredTrigger
+from scheduler.ports import LeaseLost, PlansChanged
 from scheduler.robot_summary import Key
 
 LEASE = "dispatcher"
 KEEP_S = 14 * 86400
 CONFLICT = 112
 BLOCKED_MS = 500
-"""A lease that can't be written for so long is locked by somebody's transaction."""
+"""A lease that can't be written for this long is locked by a transaction."""
 
 EXPIRED = {"$lte": ["$until", "$$NOW"]}
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,7 +37,7 @@ DUPLICATE = 11000
 
 @contextlib.contextmanager
 def ignoring_duplicates() -> Iterator[None]:
-    """What is stored already stays as it is, and the others are stored."""
+    """Documents that exist stay as they are; the others are stored."""
     try:
         yield
     except BulkWriteError as error:
@@ -56,9 +57,9 @@ class MongoQueue:
         self._session: AsyncIOMotorClientSession | None = None
 
     async def prepare(self) -> None:
-        """Make the indexes and the lease's document; doing so again changes nothing."""
-        whose = [("team", ASCENDING), ("member", ASCENDING)]
-        await self._queue.create_index([("live", ASCENDING), *whose], partialFilterExpression={"live": True})
+        """Create the indexes and the lease's document; idempotent."""
+        owner = [("team", ASCENDING), ("member", ASCENDING)]
+        await self._queue.create_index([("live", ASCENDING), *owner], partialFilterExpression={"live": True})
         await self._queue.create_index("due_at", sparse=True)
         await self._queue.create_index("ended_at", expireAfterSeconds=KEEP_S)
         await self._queue.create_index("untold", sparse=True)
@@ -87,14 +88,14 @@ class MongoQueue:
         return None if document is None else int(document["epoch"])
 
     async def _own_session(self) -> AsyncIOMotorClientSession:
-        """The one session of all our transactions; its id stands in the lease, so that others can end it."""
+        """The session of this replica's transactions; the lease holds its id, so that another replica can end it."""
         if self._session is None:
             self._session = await self._mongo.client.start_session()
         return self._session
 
     async def _end_dead_transaction(self) -> None:
-        """A dispatcher that was killed inside its transaction leaves the lease locked for a minute and more, until the
-        server gives the transaction up: whoever finds such a lease expired ends its holder's session."""
+        """A dispatcher that is killed inside its transaction leaves the lease locked for a minute and more, until the
+        server aborts the transaction: a replica that finds such a lease expired ends its holder's session."""
         held = await self._leases.find_one({"_id": LEASE, "$expr": EXPIRED})
         if held is not None and held.get("session"):
             await self._mongo.client.admin.command("killSessions", [held["session"]])
@@ -121,11 +122,11 @@ class MongoQueue:
         return [stored_trigger_of(document) async for document in found]
 
     async def open_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
-        whose = {"$or": [{"team": team, "member": member} for team, member in keys]}
+        owner = {"$or": [{"team": team, "member": member} for team, member in keys]}
         slots = {"live": True, "state": {"$ne": EntryState.PARKED}}
         held = Counter[Key]()
         for condition in (slots, {"due_at": {"$gt": LONG_AGO}}):
-            found = self._queue.find(condition | whose, {"team": 1, "member": 1})
+            found = self._queue.find(condition | owner, {"team": 1, "member": 1})
             held.update([(each["team"], each["member"]) async for each in found])
         return held
 
@@ -136,7 +137,7 @@ class MongoQueue:
         await self._queue.update_many({"_id": {"$in": list(ids)}}, {"$unset": {"untold": ""}})
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
-        await self._mongo.to_its_end(self._write(batch, owner, epoch))
+        await self._mongo.shielded(self._write(batch, owner, epoch))
 
     async def _write(self, batch: Batch, owner: str, epoch: int) -> None:
         session = await self._own_session()
@@ -150,7 +151,7 @@ class MongoQueue:
                 if batch.answered:
                     await self._cancel_requests.delete_many({"_id": {"$in": batch.answered}}, session=session)
         except OperationFailure as error:
-            if error.code == CONFLICT:  # somebody else is writing the lease: it isn't ours any more
+            if error.code == CONFLICT:  # another replica is writing the lease
                 raise LeaseLost(str(error)) from error
             if error.has_error_label("TransientTransactionError"):
                 raise Transient(f"the batch was not written: {error}") from error
@@ -161,7 +162,7 @@ class MongoQueue:
             result = await self._plans.bulk_write(revisions(plans), session=session)
         except OperationFailure as error:
             if error.has_error_label("TransientTransactionError"):
-                raise PlansChanged("somebody is changing one of the plans") from error
+                raise PlansChanged("another replica is changing one of the plans") from error
             raise
         if result.matched_count != len(plans):
             raise PlansChanged("one of the plans was changed since it was read")

@@ -1,4 +1,4 @@
-"""What robots do, as the queue in MongoDB tells it; and what waits there for its first slot."""
+"""The queue in MongoDB, by robot."""
 
 import asyncio
 from collections import defaultdict
@@ -9,17 +9,18 @@ from pymongo import ASCENDING, DESCENDING
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
-from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1
+from scheduler.batch import waiting_of
 from scheduler.domain import EntryState
 from scheduler.ports import RobotActivity
 from scheduler.robot_summary import Key
 
 HOLDS_SLOT = (EntryState.ADMITTED, EntryState.RUNNING)
 FIRST = {"live": True, "state": EntryState.QUEUED, "parks": {"$in": [None, 0]}}
-"""Waits, and has not begun."""
+"""Waits for its first slot."""
 
 REAL = {"trigger.executor_mode": {"$in": [None, ExecutorMode.STANDARD]}}
-"""No trial: what is merged into one of those is lost."""
+"""No trial: goals merged into one of those are lost."""
 
 
 class MongoRobotQueues:
@@ -27,9 +28,9 @@ class MongoRobotQueues:
         self._queue = database["queue"]
 
     async def prepare(self) -> None:
-        whose = [("team", ASCENDING), ("member", ASCENDING)]
+        owner = [("team", ASCENDING), ("member", ASCENDING)]
         done = {"state": EntryState.DONE}
-        await self._queue.create_index([*whose, ("ended_at", DESCENDING)], name="done", partialFilterExpression=done)
+        await self._queue.create_index([*owner, ("ended_at", DESCENDING)], name="done", partialFilterExpression=done)
 
     async def read(self, keys: Sequence[Key]) -> dict[Key, RobotActivity]:
         live = await self._live(keys) if keys else {}
@@ -37,31 +38,34 @@ class MongoRobotQueues:
         return {key: _activity(live.get(key, []), done) for key, done in zip(keys, last, strict=True)}
 
     async def waiting(self, question: ListWaiting) -> list[Waiting]:
-        whose = {"team": question.team_id, "member": question.member_id}
-        found = self._queue.find(FIRST | whose | REAL).sort("queued_at", ASCENDING).limit(question.limit)
-        return [_waiting(document) async for document in found]
+        owner = {"team": question.team_id, "member": question.member_id}
+        found = self._queue.find(FIRST | owner | REAL).sort("queued_at", ASCENDING).limit(question.limit)
+        return [
+            waiting_of(each["_id"], TriggerReceivedV1.model_validate(each["trigger"]), each["queued_at"])
+            async for each in found
+        ]
 
     async def merge(self, question: MergeInto) -> bool:
-        """Into the words that the execution will begin with, once."""
+        """Into the first messages of the execution, once."""
         waits: Document = {
             "_id": question.execution_id,
             "team": question.team_id,
             "member": question.member_id,
             **FIRST,
         }
-        words = {"role": "user", "content": question.goals}
+        goals = {"role": "user", "content": question.goals}
         merged = await self._queue.update_one(
             waits | {"merged": {"$ne": question.merge_id}},
-            {"$push": {"trigger.input.messages": words}, "$addToSet": {"merged": question.merge_id}},
+            {"$push": {"trigger.input.messages": goals}, "$addToSet": {"merged": question.merge_id}},
         )
         named = {"_id": question.execution_id, "merged": question.merge_id}
         return merged.matched_count == 1 or await self._queue.find_one(named, {"_id": 1}) is not None
 
     async def _live(self, keys: Sequence[Key]) -> dict[Key, list[Document]]:
-        whose = [{"team": team, "member": member} for team, member in keys]
+        owner = [{"team": team, "member": member} for team, member in keys]
         found = defaultdict[Key, list[Document]](list)
         wanted = {"team": 1, "member": 1, "state": 1}
-        async for document in self._queue.find({"live": True, "$or": whose}, wanted).sort("queued_at", ASCENDING):
+        async for document in self._queue.find({"live": True, "$or": owner}, wanted).sort("queued_at", ASCENDING):
             found[document["team"], document["member"]].append(document)
         return found
 
@@ -81,25 +85,3 @@ def _activity(live: Sequence[Document], last: Document | None) -> RobotActivity:
         last_run=(last["admitted_at"] or last["queued_at"]) if last else None,
         last_status=ExecStatus(last["status"]) if last else None,
     )
-
-
-def _waiting(document: Document) -> Waiting:
-    trigger = TriggerReceivedV1.model_validate(document["trigger"])
-    return Waiting(
-        execution_id=document["_id"],
-        type=TriggerType(document["type"]),
-        about=_about(trigger),
-        queued_at=document["queued_at"],
-    )
-
-
-def _about(trigger: TriggerReceivedV1) -> str:
-    given = trigger.input
-    match trigger.type:
-        case TriggerType.CLOCK:
-            return f"the clock, due at {trigger.scheduled_at.isoformat()}" if trigger.scheduled_at else "the clock"
-        case TriggerType.HUMAN:
-            words = " ".join(" ".join(message.text().split()) for message in given.messages)
-            return f"a person: {words[:200]}"
-        case _:
-            return ": ".join(filter(None, [given.source, given.event_type])) or "an event"

@@ -1,4 +1,4 @@
-"""What a document of the queue holds, and what a batch changes in the queue."""
+"""The documents of the queue, and the operations of a batch on them."""
 
 from datetime import datetime
 
@@ -8,18 +8,18 @@ from rota_common.stores.mongo import Document
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
+from scheduler.batch import Batch, Decided, Moved, StoredTrigger
 from scheduler.domain import Entry, EntryState, Refusal
-from scheduler.ports import Batch, Decided, Moved, StoredTrigger
 
 
 def operations(batch: Batch) -> list[InsertOne[Document] | UpdateMany | UpdateOne]:
-    """In order: what a batch says later of an entry is what holds."""
+    """In order: the last change of an entry holds."""
     live = {"live": True}
     changes: list[InsertOne[Document] | UpdateMany | UpdateOne] = [
         _decision(decided, batch.at) for decided in batch.decided
     ]
     for each, moved in batch.moved.items():
-        changes.append(UpdateOne({"_id": each, **live}, {"$set": _place(moved)}))
+        changes.append(UpdateOne({"_id": each, **live}, {"$set": _position(moved)}))
     if admitted := [each for each in batch.admitted if each not in batch.moved]:
         slot = {"state": EntryState.ADMITTED, "admitted_at": batch.at}
         changes.append(UpdateMany({"_id": {"$in": admitted}, **live}, {"$set": slot}))
@@ -28,13 +28,13 @@ def operations(batch: Batch) -> list[InsertOne[Document] | UpdateMany | UpdateOn
     for ended in batch.ended:
         done = {"state": EntryState.DONE, "live": False, "status": ended.status, "ended_at": batch.at}
         changes.append(UpdateOne({"_id": ended.execution_id, **live}, {"$set": done}))
-    for gone in batch.cancelled:
-        refused = _refused(gone.refusal, batch.at) | {"untold": True}
-        changes.append(UpdateOne({"_id": gone.execution_id, **live}, {"$set": refused}))
+    for cancelled in batch.cancelled:
+        refused = _refused(cancelled.refusal, batch.at) | {"untold": True}
+        changes.append(UpdateOne({"_id": cancelled.execution_id, **live}, {"$set": refused}))
     return changes
 
 
-def _place(moved: Moved) -> Document:
+def _position(moved: Moved) -> Document:
     entry = moved.entry
     return {
         "state": moved.state,
@@ -50,12 +50,12 @@ def _refused(refusal: Refusal, at: datetime | None) -> Document:
 
 
 def due_document(trigger: TriggerReceivedV1) -> Document:
-    """A trigger that a clock is, and that isn't decided about yet."""
+    """A clock's trigger that awaits its decision."""
     return _base(trigger) | {"state": EntryState.DUE, "due_at": trigger.scheduled_at, "queued_at": trigger.received_at}
 
 
 def _decision(decided: Decided, at: datetime | None) -> InsertOne[Document] | UpdateOne:
-    """What a clock has put there stays to be told until it is: no message of it will come again."""
+    """A clock's trigger is marked as not yet published: no message of it will come again."""
     if not decided.from_clock:
         base = _base(decided.trigger) | {"traceparent": decided.traceparent, "queued_at": at}
         return InsertOne(base | _verdict(decided, at))
@@ -81,8 +81,8 @@ def _verdict(decided: Decided, at: datetime | None) -> Document:
         case entry:
             state = EntryState.ADMITTED if decided.admitted else EntryState.QUEUED
             admitted_at = at if decided.admitted else None
-            place = {"priority": entry.priority, "max_running": entry.max_running, "admitted_at": admitted_at}
-            return place | {"state": state, "live": True}
+            entry_fields = {"priority": entry.priority, "max_running": entry.max_running, "admitted_at": admitted_at}
+            return entry_fields | {"state": state, "live": True}
 
 
 def entry_of(document: Document) -> Entry:

@@ -4,17 +4,17 @@ from functools import lru_cache
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
-from trigger_gateway.ports import NoSealingKey
-from trigger_gateway.sources.source import SealedSecret
+from trigger_gateway.sources.ports import NoEncryptionKey
+from trigger_gateway.sources.source import EncryptedSecret
 
-OPENED_KEPT = 1024
-"""Secrets that stay open in memory: each webhook needs one."""
+DECRYPTED_KEPT = 1024
+"""Decrypted secrets kept in memory: each webhook needs one."""
 
 MAKE_ONE = "openssl rand -base64 32 | tr '+/' '-_'"
 
 
-class FernetSeals:
-    """`keys` as ROTA_SECRETS_KEY holds them, with commas between: the first one seals, each of them opens.
+class FernetCipher:
+    """`keys` as ROTA_SECRETS_KEY holds them, with commas between: the first one encrypts, each of them decrypts.
 
     Raises ValueError for what isn't a key; the message doesn't show it.
     """
@@ -26,20 +26,20 @@ class FernetSeals:
         except ValueError as error:
             expected = f"expected 32 bytes in URL-safe base64, with commas between several: make one with {MAKE_ONE}"
             raise ValueError(f"ROTA_SECRETS_KEY: {expected}") from error
-        self._open = lru_cache(maxsize=OPENED_KEPT)(self._decrypted)
+        self._cached = lru_cache(maxsize=DECRYPTED_KEPT)(self._decrypt)
 
-    def seal(self, secret: str) -> SealedSecret:
+    def encrypt(self, secret: str) -> EncryptedSecret:
         if self._fernet is None:
-            raise NoSealingKey
-        return SealedSecret(sealed=self._fernet.encrypt(secret.encode()).decode())
+            raise NoEncryptionKey
+        return EncryptedSecret(sealed=self._fernet.encrypt(secret.encode()).decode())
 
-    def open(self, secret: SealedSecret) -> str:
-        return self._open(secret.sealed)
+    def decrypt(self, secret: EncryptedSecret) -> str:
+        return self._cached(secret.sealed)
 
-    def _decrypted(self, sealed: str) -> str:
+    def _decrypt(self, sealed: str) -> str:
         if self._fernet is None:
             raise ValueError("ROTA_SECRETS_KEY isn't set")
         try:
             return self._fernet.decrypt(sealed.encode()).decode()
         except InvalidToken as error:
-            raise ValueError("no key of ROTA_SECRETS_KEY opens it") from error
+            raise ValueError("no key of ROTA_SECRETS_KEY decrypts it") from error

@@ -1,4 +1,4 @@
-"""Databases and their readings in memory, held to the same tests as the real ones."""
+"""Databases and stream leases in memory, held to the same tests as the real ones."""
 
 import asyncio
 import contextlib
@@ -11,23 +11,25 @@ from trigger_gateway.databases.change_event import Change
 from trigger_gateway.databases.change_streams import (
     Batch,
     ChangeStream,
-    Claim,
-    ClaimLost,
-    Interrupted,
-    Place,
+    Lease,
+    LeaseLost,
     ReadingState,
     ReadingStatus,
+    ResumePoint,
+    StreamBroken,
     key_of,
 )
 from trigger_gateway.sources.source import DatabaseSettings, Source
+
+UNREAD = "no replica reads it"
 
 
 @dataclass(frozen=True)
 class _Kept:
     source: Source
-    claim: Claim
+    lease: Lease
     until: datetime
-    place: Place
+    point: ResumePoint
     state: ReadingState = ReadingState.WAITING
     reason: str = "it is being opened"
     state_since: datetime | None = None
@@ -36,86 +38,87 @@ class _Kept:
     changes: int = 0
 
 
-class MemoryReadings:
+class InMemoryStreamLeases:
     """`clock` judges the leases."""
 
     def __init__(self, clock: Clock, *, lease: float = 10.0, kept: float = 60.0) -> None:
-        self._clock, self._lease, self._keep = clock, timedelta(seconds=lease), timedelta(seconds=kept)
+        self._clock = clock
+        self._lease, self._keep = timedelta(seconds=lease), timedelta(seconds=kept)
         self._kept: dict[str, _Kept] = {}
 
-    async def free(self, sources: Sequence[Source]) -> list[Source]:
+    async def unleased(self, sources: Sequence[Source]) -> list[Source]:
         return [source for source in sources if not self._held(key_of(source))]
 
-    async def claim(self, source: Source, owner: str) -> Claim | None:
+    async def acquire(self, source: Source, owner: str) -> Lease | None:
         key = key_of(source)
         if self._held(key):
             return None
         before, until = self._kept.get(key), self._clock() + self._lease
-        claim = Claim(key, owner, before.claim.epoch + 1 if before else 1)
+        lease = Lease(key, owner, before.lease.epoch + 1 if before else 1)
         if before is not None and _what(before.source) == _what(source):
             lost = before.lost if before.source.rev == source.rev else None
-            kept = replace(before, source=source, claim=claim, until=until, lost=lost)
+            kept = replace(before, source=source, lease=lease, until=until, lost=lost)
         else:
             anew = before is None or before.source.created_at != source.created_at
-            kept = _Kept(source, claim, until, Place(source.created_at if anew else self._clock()))
+            kept = _Kept(source, lease, until, ResumePoint(source.created_at if anew else self._clock()))
         self._kept[key] = kept
-        return claim
+        return lease
 
     async def renew(self, owner: str) -> Mapping[str, int]:
-        mine = {key: kept for key, kept in self._kept.items() if kept.claim.owner == owner}
+        mine = {key: kept for key, kept in self._kept.items() if kept.lease.owner == owner}
         for key, kept in mine.items():
             self._kept[key] = replace(kept, until=self._clock() + self._lease)
-        return {key: kept.claim.epoch for key, kept in mine.items()}
+        return {key: kept.lease.epoch for key, kept in mine.items()}
 
-    async def release(self, claim: Claim) -> None:
-        kept = self._kept.get(claim.key)
-        if kept is not None and kept.claim == claim:
-            self._kept[claim.key] = replace(kept, until=self._clock(), claim=replace(claim, owner=""))
+    async def release(self, lease: Lease) -> None:
+        kept = self._kept.get(lease.key)
+        if kept is not None and kept.lease == lease:
+            self._kept[lease.key] = replace(kept, until=self._clock(), lease=replace(lease, owner=""))
 
     async def forget(self, kept: Sequence[Source]) -> None:
         keys, long_ago = {key_of(source) for source in kept}, self._clock() - self._keep
         self._kept = {key: each for key, each in self._kept.items() if key in keys or each.until >= long_ago}
 
-    async def place(self, claim: Claim) -> Place:
-        return self._mine(claim).place
+    async def resume_point(self, lease: Lease) -> ResumePoint:
+        return self._mine(lease).point
 
     async def advance(
-        self, claim: Claim, after: str, *, changes: int = 0, last_change_at: datetime | None = None
+        self, lease: Lease, after: str, *, changes: int = 0, last_change_at: datetime | None = None
     ) -> None:
-        kept = self._mine(claim)
-        self._kept[claim.key] = replace(
+        kept = self._mine(lease)
+        self._kept[lease.key] = replace(
             kept,
-            place=replace(kept.place, after=after),
+            point=replace(kept.point, after=after),
             changes=kept.changes + changes,
             last_change_at=last_change_at or kept.last_change_at,
         )
 
-    async def note(self, claim: Claim, state: ReadingState, reason: str = "") -> None:
-        kept = self._mine(claim)
+    async def note(self, lease: Lease, state: ReadingState, reason: str = "") -> None:
+        kept = self._mine(lease)
         since = kept.state_since if kept.state is state and kept.state_since else self._clock()
-        self._kept[claim.key] = replace(kept, state=state, reason=reason, state_since=since)
+        self._kept[lease.key] = replace(kept, state=state, reason=reason, state_since=since)
 
-    async def lose(self, claim: Claim, reason: str, *, after: str | None, now: datetime) -> None:
-        self._kept[claim.key] = replace(self._mine(claim), place=Place(now, after), lost=(reason, now))
+    async def mark_lost(self, lease: Lease, reason: str, *, after: str | None, now: datetime) -> None:
+        self._kept[lease.key] = replace(self._mine(lease), point=ResumePoint(now, after), lost=(reason, now))
 
     async def status(self, team: str, name: str) -> ReadingStatus:
         kept = self._kept.get(f"{team}/{name}")
         if kept is None:
-            return ReadingStatus(ReadingState.UNREAD, "nobody reads it")
-        told = kept.state, kept.reason, kept.state_since
+            return ReadingStatus(ReadingState.UNREAD, UNREAD)
+        status = kept.state, kept.reason, kept.state_since
         if not self._held(f"{team}/{name}"):
-            told = ReadingState.UNREAD, "nobody reads it", kept.until
+            status = ReadingState.UNREAD, UNREAD, kept.until
         elif kept.state is ReadingState.READING and kept.lost is not None:
-            told = ReadingState.LOST, *kept.lost
-        return ReadingStatus(*told, kept.last_change_at, kept.changes)
+            status = ReadingState.LOST, *kept.lost
+        return ReadingStatus(*status, kept.last_change_at, kept.changes)
 
     def _held(self, key: str) -> bool:
         return key in self._kept and self._kept[key].until > self._clock()
 
-    def _mine(self, claim: Claim) -> _Kept:
-        kept = self._kept.get(claim.key)
-        if kept is None or kept.claim != claim:
-            raise ClaimLost(claim.key)
+    def _mine(self, lease: Lease) -> _Kept:
+        kept = self._kept.get(lease.key)
+        if kept is None or kept.lease != lease:
+            raise LeaseLost(lease.key)
         return kept
 
 
@@ -126,43 +129,44 @@ def _what(source: Source) -> tuple[datetime, str, str, str]:
     return source.created_at, settings.url, settings.database, settings.collection
 
 
-class MemoryDatabases:
-    """One collection, whatever it is called: `changes` in their order, by places that are numbers as text.
+class InMemoryDatabases:
+    """One collection, whatever its name: `changes` in their order, with numbers as tokens.
 
-    `away`, where it is set, is raised by the next that open it; `interrupted` by who reads on.
+    `away`, where it is set, is raised when it is opened next, `broken` when it is read on.
     """
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
         self.away: Exception | None = None
-        self.interrupted: Interrupted | None = None
+        self.broken: StreamBroken | None = None
         self.more = asyncio.Condition()
 
-    async def tell(self, *changes: Change) -> None:
+    async def append(self, *changes: Change) -> None:
         async with self.more:
             self.changes += changes
             self.more.notify_all()
 
     @contextlib.asynccontextmanager
-    async def follow(self, settings: DatabaseSettings, place: Place) -> AsyncIterator[ChangeStream]:
+    async def follow(self, settings: DatabaseSettings, start: ResumePoint) -> AsyncIterator[ChangeStream]:
         if self.away is not None:
             raise self.away
-        yield _MemoryStream(self, settings, place)
+        yield _InMemoryStream(self, settings, start=start)
 
 
-class _MemoryStream:
-    def __init__(self, told: MemoryDatabases, settings: DatabaseSettings, place: Place) -> None:
-        self._told, self._settings, self._since = told, settings, place.since
-        places = [change.place for change in told.changes]
-        self._next = places.index(place.after) + 1 if place.after in places else 0
+class _InMemoryStream:
+    def __init__(self, source: InMemoryDatabases, settings: DatabaseSettings, *, start: ResumePoint) -> None:
+        self._source, self._settings = source, settings
+        self._since = start.since
+        tokens = [change.token for change in source.changes]
+        self._next = tokens.index(start.after) + 1 if start.after in tokens else 0
 
     async def batch(self, limit: int) -> Batch:
-        async with self._told.more:
-            await self._told.more.wait_for(lambda: self._told.interrupted or self._next < len(self._told.changes))
-        if self._told.interrupted is not None:
-            interrupted, self._told.interrupted = self._told.interrupted, None
-            raise interrupted
-        some = self._told.changes[self._next : self._next + limit]
+        async with self._source.more:
+            await self._source.more.wait_for(lambda: self._source.broken or self._next < len(self._source.changes))
+        if self._source.broken is not None:
+            broken, self._source.broken = self._source.broken, None
+            raise broken
+        some = self._source.changes[self._next : self._next + limit]
         self._next += len(some)
         wanted = [each for each in some if each.operation in self._settings.operations and each.at >= self._since]
-        return Batch(wanted, some[-1].place)
+        return Batch(wanted, some[-1].token)

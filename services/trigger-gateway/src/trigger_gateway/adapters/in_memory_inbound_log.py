@@ -1,22 +1,22 @@
-"""The inbound log and the shared limits in memory, held to the same tests as the real ones."""
+"""The inbound log and the rate limits in memory, held to the same tests as the real ones."""
 
 from dataclasses import replace
 
 from rota_common.errors import Transient
 from trigger_gateway.adapters.inbound_batch import Batch, Refusals, entry_id
 from trigger_gateway.webhooks.inbound_event import InboundEvent
-from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, Logged, LogLine, Refusal, Status
+from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, LogEntry, LogLine, Refusal, Status
 
 
-class MemoryInboundLog:
-    """`away` makes it fail; `late` is what another replica has only just noted."""
+class InMemoryInboundLog:
+    """`away` makes it fail; `late` are entries that another replica is just writing."""
 
     def __init__(self) -> None:
         self._noted = Batch()
         self.away = False
-        self.late: list[Logged] = []
+        self.late: list[LogEntry] = []
 
-    async def add(self, entry: Logged) -> None:
+    async def add(self, entry: LogEntry) -> None:
         self._noted.add(entry)
 
     def repeated(self, event: InboundEvent) -> None:
@@ -28,12 +28,12 @@ class MemoryInboundLog:
         for key in sorted(mine, key=lambda key: self._noted.refusals[key].first_at)[:-REFUSALS_KEPT]:
             del self._noted.refusals[key]
 
-    async def recall(self, team: str, source: str, event_id: str) -> Logged | None:
+    async def recall(self, team: str, source: str, event_id: str) -> LogEntry | None:
         if self.away:
             raise Transient("MongoDB: gone")
         return self._noted.events.get(entry_id(team, source, event_id))
 
-    async def await_entry(self, team: str, source: str, event_id: str) -> Logged | None:
+    async def await_entry(self, team: str, source: str, event_id: str) -> LogEntry | None:
         for entry in self.late:
             self._noted.add(entry)
         return await self.recall(team, source, event_id)
@@ -44,7 +44,7 @@ class MemoryInboundLog:
 
     async def by_trigger(self, team: str, trigger_id: str) -> LogLine | None:
         for key, entry in self._noted.events.items():
-            if entry.event.team == team and any(woken.trigger_id == trigger_id for woken in entry.woken):
+            if entry.event.team == team and any(run.trigger_id == trigger_id for run in entry.runs):
                 return self._line(key)
         return None
 
@@ -63,12 +63,12 @@ class MemoryInboundLog:
         entry, repeats = self._noted.events[key], self._noted.repeats.get(key)
         event = entry.event
         line = LogLine(
-            event.source, Status.ACCEPTED, event.id, event.received_at, 1, event.received_at, event.type, entry.woken
+            event.source, Status.ACCEPTED, event.id, event.received_at, 1, event.received_at, event.type, entry.runs
         )
         return replace(line, count=1 + repeats.count, last_at=repeats.last_at) if repeats else line
 
 
-class MemoryLeases:
+class InMemoryRateStore:
     """`asked` counts the questions; `away` makes it fail."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class MemoryLeases:
         self.asked = 0
         self.away = False
 
-    async def lease(self, key: str, window: int, wanted: int, limit: int) -> int:
+    async def reserve(self, key: str, window: int, wanted: int, limit: int) -> int:
         self.asked += 1
         if self.away:
             raise Transient("MongoDB: gone")

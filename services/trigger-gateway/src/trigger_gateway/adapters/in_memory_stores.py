@@ -1,23 +1,26 @@
-"""The gateway's ports in memory, held to the same tests as the real ones."""
+"""The gateway's stores in memory, held to the same tests as the real ones."""
 
-import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from hashlib import sha256
+from uuid import uuid4
 
 from rota_common.errors import Transient
-from rota_contracts.messages.agent import AgentReply, CallAgent
-from rota_contracts.messages.execution import TriggerReply
+from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
 from rota_contracts.roles import Role
-from trigger_gateway.ports import Earlier, Hearing, Outcome, Removal
 from trigger_gateway.robots.record import RobotRecord, Subscriber, database_sources, subscriber, webhook_sources
+from trigger_gateway.runs.ports import EarlierRequest
 from trigger_gateway.sources.source import Source
 from trigger_gateway.teams.api_keys import ApiKey
+from trigger_gateway.teams.ports import Removal
+
+CHUNK = 128 * 1024
 
 
-class MemoryTeams:
+class InMemoryTeams:
     def __init__(self) -> None:
         self._teams: dict[str, str] = {}
         self._paused: dict[str, set[str]] = {}
@@ -41,7 +44,7 @@ class MemoryTeams:
         self._paused[team] = self._paused.get(team, set()) - set(members)
 
 
-class MemoryKeys:
+class InMemoryKeys:
     def __init__(self) -> None:
         self._keys: dict[str, ApiKey] = {}
 
@@ -64,7 +67,7 @@ class MemoryKeys:
         return Removal.DONE
 
 
-class MemorySources:
+class InMemorySources:
     """`asked` counts the look-ups."""
 
     def __init__(self) -> None:
@@ -98,7 +101,7 @@ class MemorySources:
         return self._sources.pop((team, name), None) is not None
 
 
-class MemoryRobots:
+class InMemoryRobots:
     def __init__(self) -> None:
         self._records: dict[tuple[str, str], RobotRecord] = {}
 
@@ -116,11 +119,11 @@ class MemoryRobots:
         self._records[_key(record.robot)] = record
         return True
 
-    async def note_judged(self, record: RobotRecord, at: datetime) -> bool:
+    async def note_health(self, record: RobotRecord, at: datetime) -> bool:
         there = self._unchanged(record)
         if there is None:
             return False
-        self._records[_key(record.robot)] = replace(there, judged_at=at)
+        self._records[_key(record.robot)] = replace(there, health_at=at)
         return True
 
     async def mark_synced(self, robot: Robot, *, confirmed: bool) -> None:
@@ -143,7 +146,7 @@ class MemoryRobots:
 
     def _unchanged(self, record: RobotRecord) -> RobotRecord | None:
         there = self._records.get(_key(record.robot))
-        same = there and (there.robot.rev, there.judged_at) == (record.robot.rev, record.judged_at)
+        same = there and (there.robot.rev, there.health_at) == (record.robot.rev, record.health_at)
         return there if same else None
 
     def _of_team(self, team: str) -> list[Robot]:
@@ -151,12 +154,12 @@ class MemoryRobots:
         return [robot for robot in robots if robot.team_id == team and not robot.deleted]
 
 
-class MemoryDefinitions:
-    """`away` makes it fail at once, `breaks` only after everything looked well."""
+class InMemoryDefinitions:
+    """Copies and events of robots. `away` makes it fail at once, `breaks` only after everything looked well."""
 
     def __init__(self) -> None:
         self.robots: dict[tuple[str, str], Robot] = {}
-        self.announced: list[tuple[str, int, bool]] = []
+        self.published: list[tuple[str, int, bool]] = []
         self.away = self.breaks = False
 
     def check(self) -> None:
@@ -170,13 +173,13 @@ class MemoryDefinitions:
         if there is None or there.rev < robot.rev:
             self.robots[_key(robot)] = robot
 
-    async def announce(self, robot: Robot, *, created: bool) -> None:
-        fact = (robot.member_id, robot.rev, created)
-        if fact not in self.announced:
-            self.announced.append(fact)
+    async def publish(self, robot: Robot, *, created: bool) -> None:
+        event = (robot.member_id, robot.rev, created)
+        if event not in self.published:
+            self.published.append(event)
 
 
-class MemoryTriggers:
+class InMemoryTriggers:
     """Keeps what was published, each trigger once; `away` makes it fail."""
 
     def __init__(self) -> None:
@@ -191,45 +194,13 @@ class MemoryTriggers:
         return new
 
 
-class ScriptedOutcomes:
-    """Says `says` of every trigger, and `knows` when it is asked."""
-
-    def __init__(self, says: Outcome | None = None, knows: TriggerReply | None = None) -> None:
-        self.says, self.knows = says, knows
-
-    @contextlib.asynccontextmanager
-    async def hearing(self, team: str, member: str) -> AsyncIterator[Hearing]:
-        yield self
-
-    async def outcome(self, trigger_id: str, *, within: float) -> Outcome | None:
-        return self.says
-
-    async def read(self, team: str, trigger_id: str) -> TriggerReply | None:
-        return self.knows
-
-
-class ScriptedAgents:
-    """Says `says` of every message; `calls` is what it was asked."""
-
+class InMemoryRequests:
     def __init__(self) -> None:
-        self.says = AgentReply(agent_id="rota.message", content="Hello.", model="rehearsal")
-        self.fails: Exception | None = None
-        self.calls: list[CallAgent] = []
+        self._requests: dict[str, EarlierRequest] = {}
 
-    async def answer(self, call: CallAgent) -> AgentReply:
-        self.calls.append(call)
-        if self.fails is not None:
-            raise self.fails
-        return self.says
-
-
-class MemoryRequests:
-    def __init__(self) -> None:
-        self._requests: dict[str, Earlier] = {}
-
-    async def remember(self, request_id: str, digest: str) -> Earlier | None:
+    async def remember(self, request_id: str, digest: str) -> EarlierRequest | None:
         first = self._requests.get(request_id)
-        self._requests.setdefault(request_id, Earlier(digest))
+        self._requests.setdefault(request_id, EarlierRequest(digest))
         return first
 
     async def note(self, request_id: str, answer: str) -> None:
@@ -239,3 +210,43 @@ class MemoryRequests:
 
 def _key(robot: Robot) -> tuple[str, str]:
     return robot.team_id, robot.member_id
+
+
+class InMemoryAttachments:
+    """Files with their contents, by team and id."""
+
+    def __init__(self) -> None:
+        self.away = False
+        self._files: dict[tuple[str, str], tuple[StoredAttachment, bytes]] = {}
+
+    async def put(
+        self, team: str, name: str, content_type: str, chunks: AsyncIterator[bytes], *, at: datetime
+    ) -> StoredAttachment:
+        self._check()
+        content = b"".join([chunk async for chunk in chunks])
+        stored = StoredAttachment(
+            file_id=uuid4().hex,
+            team_id=team,
+            name=name,
+            content_type=content_type,
+            size=len(content),
+            sha256=sha256(content).hexdigest(),
+            created_at=at,
+        )
+        self._files[team, stored.file_id] = stored, content
+        return stored
+
+    async def find(self, team: str, file_id: str) -> StoredAttachment | None:
+        self._check()
+        stored, _ = self._files.get((team, file_id), (None, b""))
+        return stored
+
+    async def read(self, stored: StoredAttachment) -> AsyncIterator[bytes]:
+        self._check()
+        _, content = self._files[stored.team_id, stored.file_id]
+        for start in range(0, len(content), CHUNK):
+            yield content[start : start + CHUNK]
+
+    def _check(self) -> None:
+        if self.away:
+            raise Transient("NATS: not connected")

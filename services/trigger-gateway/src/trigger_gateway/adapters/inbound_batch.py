@@ -1,4 +1,4 @@
-"""What waits to be written to the inbound log: as little as says it all, however often it was said."""
+"""Batches of lines for the inbound log: one line for each event and each reason, however often it occurred."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from pymongo import UpdateOne
 
 from rota_contracts.ids import derived_id
 from trigger_gateway.webhooks.inbound_event import InboundEvent
-from trigger_gateway.webhooks.inbound_log import Logged, Refusal
+from trigger_gateway.webhooks.inbound_log import LogEntry, Refusal
 
 
 def entry_id(team: str, source: str, event_id: str) -> str:
@@ -29,7 +29,7 @@ class Repeats:
 
 @dataclass
 class Refusals:
-    """Of one reason in one minute; `last` is named."""
+    """Refusals of one reason in one minute; `last` is shown."""
 
     count: int
     first_at: datetime
@@ -40,7 +40,7 @@ class Refusals:
 class Batch:
     """By the ids of the documents. `done` is set once it was written or given up."""
 
-    events: dict[str, Logged] = field(default_factory=dict)
+    events: dict[str, LogEntry] = field(default_factory=dict)
     repeats: dict[str, Repeats] = field(default_factory=dict)
     refusals: dict[str, Refusals] = field(default_factory=dict)
     done: asyncio.Event = field(default_factory=asyncio.Event)
@@ -48,15 +48,15 @@ class Batch:
     def __len__(self) -> int:
         return len(self.events) + len(self.repeats) + len(self.refusals)
 
-    def add(self, entry: Logged) -> None:
+    def add(self, entry: LogEntry) -> None:
         event = entry.event
         key = entry_id(event.team, event.source, event.id)
         first = self.events.get(key)
         if first is None:
             self.events[key] = replace(entry, event=replace(event, data={}))
         else:
-            more = [woken for woken in entry.woken if woken not in first.woken]
-            self.events[key] = replace(first, woken=[*first.woken, *more])
+            more = [run for run in entry.runs if run not in first.runs]
+            self.events[key] = replace(first, runs=[*first.runs, *more])
 
     def repeated(self, event: InboundEvent) -> None:
         self._repeated(entry_id(event.team, event.source, event.id), Repeats(1, event.received_at))
@@ -65,7 +65,7 @@ class Batch:
         self._refused(refusal_id(refusal), Refusals(1, refusal.at, refusal))
 
     def take_over(self, later: "Batch") -> None:
-        """Add what was said after this."""
+        """Add the lines of a later batch."""
         for entry in later.events.values():
             self.add(entry)
         for key, repeats in later.repeats.items():
@@ -74,7 +74,7 @@ class Batch:
             self._refused(key, refusals)
 
     def updates(self) -> list[UpdateOne]:
-        """Of the log; a repeat of an event that isn't there any more is nothing."""
+        """Updates of events; a repeat of an event that is gone has no effect."""
         keys = [*self.events, *(key for key in self.repeats if key not in self.events)]
         return [_update(key, self.events.get(key), self.repeats.get(key)) for key in keys]
 
@@ -91,12 +91,12 @@ class Batch:
         self.refusals[key] = Refusals(there.count + more.count, there.first_at, more.last) if there else more
 
 
-def _update(key: str, entry: Logged | None, repeats: Repeats | None) -> UpdateOne:
+def _update(key: str, entry: LogEntry | None, repeats: Repeats | None) -> UpdateOne:
     change: dict[str, Any] = {}
     if entry is not None:
         event = entry.event
-        woken = [{"trigger_id": each.trigger_id, "member_id": each.member_id} for each in entry.woken]
-        change["$addToSet"] = {"woken": {"$each": woken}}
+        runs = [{"trigger_id": each.trigger_id, "member_id": each.member_id} for each in entry.runs]
+        change["$addToSet"] = {"woken": {"$each": runs}}
         change["$setOnInsert"] = {
             "team": event.team,
             "source": event.source,

@@ -1,4 +1,4 @@
-"""The inbound log in MongoDB: written in batches beside the requests, and looked into by many requests at once."""
+"""The inbound log in MongoDB: written in batches in the background, read by many requests at once."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -7,10 +7,10 @@ from pymongo.errors import PyMongoError
 
 from rota_common.runtime.logs import logger
 from rota_common.stores.mongo import OUTAGES, Database, Document
-from trigger_gateway.adapters.batched_lookup import Lookup
+from trigger_gateway.adapters.batched_lookup import BatchedLookup
 from trigger_gateway.adapters.inbound_batch import Batch, entry_id
-from trigger_gateway.webhooks.inbound_event import InboundEvent, Woken
-from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, Logged, LogLine, Refusal, Status
+from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
+from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, LogEntry, LogLine, Refusal, Status
 
 KEPT_S = int(timedelta(days=30).total_seconds())
 WAITING_LIMIT = 10_000
@@ -19,17 +19,17 @@ GATHER_S = 0.05
 
 AGAIN_S = 1.0
 LOOKS_S = (0.02, 0.05, 0.1, 0.2, 0.4)
-"""Pauses between the looks for what another replica is just writing."""
+"""Pauses between look-ups of an entry that another replica is just writing."""
 
 
 class MongoInboundLog:
-    """What waits is kept and tried again while MongoDB is away, up to `WAITING_LIMIT` lines."""
+    """Lines are buffered and retried while MongoDB is away, up to `WAITING_LIMIT`."""
 
     def __init__(self, database: Database, *, service: str) -> None:
         self._inbound, self._refused = database["inbound"], database["refused"]
         self._waiting, self._written = Batch(), Batch()
         self._writer: asyncio.Task[None] | None = None
-        self._lookup = Lookup(self._inbound)
+        self._lookup = BatchedLookup(self._inbound)
         self._log = logger(service=service)
 
     async def prepare(self) -> None:
@@ -38,7 +38,7 @@ class MongoInboundLog:
             await collection.create_index([("team", 1), ("source", 1), ("received_at", -1)])
         await self._inbound.create_index("woken.trigger_id", sparse=True)
 
-    async def add(self, entry: Logged) -> None:
+    async def add(self, entry: LogEntry) -> None:
         if self._has_room():
             self._waiting.add(entry)
 
@@ -51,19 +51,19 @@ class MongoInboundLog:
             self._waiting.refused(refusal)
 
     async def flush(self) -> None:
-        """Return once all that was noted before is written, or could not be."""
+        """Return once all earlier lines are written, or could not be."""
         for batch in (self._written, self._waiting):
             if len(batch):
                 await batch.done.wait()
 
-    async def recall(self, team: str, source: str, event_id: str) -> Logged | None:
+    async def recall(self, team: str, source: str, event_id: str) -> LogEntry | None:
         key = entry_id(team, source, event_id)
         if here := self._waiting.events.get(key) or self._written.events.get(key):
             return here
         found = await self._lookup.find(key)
         return _logged(found) if found else None
 
-    async def await_entry(self, team: str, source: str, event_id: str) -> Logged | None:
+    async def await_entry(self, team: str, source: str, event_id: str) -> LogEntry | None:
         for pause in LOOKS_S:
             if entry := await self.recall(team, source, event_id):
                 return entry
@@ -81,7 +81,7 @@ class MongoInboundLog:
         return _accepted(found) if found else None
 
     async def page(self, team: str, source: str, *, page: int, page_size: int) -> tuple[list[LogLine], bool]:
-        """The refused ones are few: they are all read, and put among those accepted that can be on this page."""
+        """The refused lines are few: all are read, and merged with the accepted ones that can be on this page."""
         await self.flush()
         mine, start = {"team": team, "source": source}, (page - 1) * page_size
         newest = self._refused.find(mine).sort("received_at", -1).limit(REFUSALS_KEPT)
@@ -96,14 +96,14 @@ class MongoInboundLog:
 
     def _has_room(self) -> bool:
         if len(self._waiting) >= WAITING_LIMIT:
-            self._log.warning("inbound log is behind: a line is missed")
+            self._log.warning("inbound log is behind: a line is dropped")
             return False
         if self._writer is None:
             self._writer = asyncio.create_task(self._write_all())
         return True
 
     async def _write_all(self) -> None:
-        """All that comes within `GATHER_S` or while the batch before is written is one batch."""
+        """All lines within `GATHER_S`, or during the write of the batch before, are one batch."""
         await asyncio.sleep(GATHER_S)
         while len(self._waiting):
             batch = self._written = self._waiting
@@ -121,7 +121,7 @@ class MongoInboundLog:
         self._writer = None
 
     async def _keep(self, batch: Batch) -> None:
-        """Try again later, with what came meanwhile."""
+        """Try again later, together with later lines."""
         again = Batch(dict(batch.events), dict(batch.repeats), dict(batch.refusals))
         again.take_over(self._waiting)
         self._waiting, again.done = again, self._waiting.done
@@ -145,13 +145,13 @@ class MongoInboundLog:
                 await self._refused.delete_many({"_id": {"$in": old}})
 
 
-def _logged(found: Document) -> Logged:
+def _logged(found: Document) -> LogEntry:
     event = InboundEvent(found["team"], found["source"], found["event_id"], found["type"], {}, found["received_at"])
-    return Logged(event, _woken(found), found.get("digest", ""))
+    return LogEntry(event, _runs(found), found.get("digest", ""))
 
 
-def _woken(found: Document) -> list[Woken]:
-    return [Woken(each["trigger_id"], each["member_id"]) for each in found["woken"]]
+def _runs(found: Document) -> list[StartedRun]:
+    return [StartedRun(each["trigger_id"], each["member_id"]) for each in found["woken"]]
 
 
 def _accepted(found: Document) -> LogLine:
@@ -164,7 +164,7 @@ def _accepted(found: Document) -> LogLine:
         count=1 + found.get("repeats", 0),
         last_at=found.get("last_at", at),
         type=found["type"],
-        woken=_woken(found),
+        runs=_runs(found),
     )
 
 

@@ -1,4 +1,4 @@
-"""Minutes' limits, shared by all replicas: one counter for each key and minute, which is gone soon after it."""
+"""Rate limits in MongoDB, shared by all replicas: one counter per key and minute, dropped soon after it."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -12,8 +12,8 @@ PATIENCE_S = 3
 KEPT_MINUTES = 2
 
 
-class MongoRates:
-    """What is counted beyond a limit was asked for, but given to nobody."""
+class MongoRateStore:
+    """A counter may exceed its limit: the excess was requested and not granted."""
 
     def __init__(self, database: Database) -> None:
         self._rates = database["rates"]
@@ -21,7 +21,7 @@ class MongoRates:
     async def prepare(self) -> None:
         await self._rates.create_index("until", expireAfterSeconds=0)
 
-    async def lease(self, key: str, window: int, wanted: int, limit: int) -> int:
+    async def reserve(self, key: str, window: int, wanted: int, limit: int) -> int:
         change = {
             "$inc": {"asked": wanted},
             "$setOnInsert": {"until": datetime.fromtimestamp((window + KEPT_MINUTES) * 60, UTC)},
@@ -33,5 +33,5 @@ class MongoRates:
                     counter, change, upsert=True, return_document=ReturnDocument.AFTER
                 )
         except TimeoutError as error:
-            raise Transient("the counts of requests can't be read now") from error
+            raise Transient("the rate limits can't be read now") from error
         return max(0, min(wanted, limit - (int(counted["asked"]) - wanted)))

@@ -1,4 +1,4 @@
-"""The idempotency keys that requests came with. They are forgotten after 30 days."""
+"""Idempotency keys in MongoDB, for 30 days."""
 
 from datetime import timedelta
 
@@ -6,7 +6,7 @@ from pymongo.errors import DuplicateKeyError
 
 from rota_common.clock import Clock
 from rota_common.stores.mongo import Database
-from trigger_gateway.ports import Earlier
+from trigger_gateway.runs.ports import EarlierRequest
 
 KEPT_S = int(timedelta(days=30).total_seconds())
 
@@ -18,12 +18,12 @@ class MongoRequests:
     async def prepare(self) -> None:
         await self._requests.create_index("at", expireAfterSeconds=KEPT_S)
 
-    async def remember(self, request_id: str, digest: str) -> Earlier | None:
+    async def remember(self, request_id: str, digest: str) -> EarlierRequest | None:
         try:
             await self._requests.insert_one({"_id": request_id, "digest": digest, "at": self._clock()})
         except DuplicateKeyError:
             first = await self._requests.find_one({"_id": request_id})
-            return Earlier(first["digest"], first.get("answer")) if first else None  # it expired between the two
+            return EarlierRequest(first["digest"], first.get("answer")) if first else None  # it expired between the two
         return None
 
     async def note(self, request_id: str, answer: str) -> None:

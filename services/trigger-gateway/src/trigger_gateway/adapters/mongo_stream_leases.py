@@ -1,4 +1,4 @@
-"""Leases of databases that are read, and how far they are read, in MongoDB; its clock says when a lease ends."""
+"""Leases of change streams and their resume points, in MongoDB, by the clock of its server."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +12,12 @@ from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.stores.mongo import OUTAGES, Database, Document
 from rota_contracts.ids import derived_id
-from trigger_gateway.databases.change_streams import Claim, ClaimLost, Place, ReadingState, ReadingStatus, key_of
+from trigger_gateway.databases.change_streams import Lease, LeaseLost, ReadingState, ReadingStatus, ResumePoint, key_of
 from trigger_gateway.sources.source import Source
 
 LEASE_S = 10.0
 KEPT_S = 60.0
-NOBODY = "no replica of the gateway reads it, yet or any more"
+UNREAD = "no replica of the gateway reads it now"
 OPENING = "it is being opened"
 NOW = "$$NOW"
 HELD = {"$gt": ["$until", NOW]}
@@ -31,10 +31,10 @@ def _transient() -> Iterator[None]:
         raise Transient(f"the gateway's store is away: {type(error).__name__}") from error
 
 
-class MongoReadings:
-    """`_id` is `<team>/<name>`. Every write of a reader names its `epoch`: one that was replaced can't write any more.
+class MongoStreamLeases:
+    """`_id` is `<team>/<name>`. Every write of a reader names its `epoch`: a replaced reader can't write any more.
 
-    `what` tells whether a source of the same name is another one, or reads something else: then its place is void.
+    `what` identifies the source and its collection: with another one, the resume point is void.
     """
 
     def __init__(self, database: Database, clock: Clock, *, lease: float = LEASE_S, kept: float = KEPT_S) -> None:
@@ -45,16 +45,16 @@ class MongoReadings:
     async def prepare(self) -> None:
         await self._readings.create_index("owner")
 
-    async def free(self, sources: Sequence[Source]) -> list[Source]:
+    async def unleased(self, sources: Sequence[Source]) -> list[Source]:
         with _transient():
             ids = [key_of(source) for source in sources]
             held = {each["_id"] async for each in self._readings.find({"_id": {"$in": ids}, "$expr": HELD}, {"_id": 1})}
         return [source for source in sources if key_of(source) not in held]
 
-    async def claim(self, source: Source, owner: str) -> Claim | None:
+    async def acquire(self, source: Source, owner: str) -> Lease | None:
         key = key_of(source)
         with _transient():
-            with contextlib.suppress(DuplicateKeyError):  # several replicas may do it at the same moment
+            with contextlib.suppress(DuplicateKeyError):  # several replicas may do it concurrently
                 await self._readings.update_one(
                     {"_id": key}, {"$setOnInsert": {"epoch": 0, "owner": None}}, upsert=True
                 )
@@ -63,18 +63,18 @@ class MongoReadings:
                 self._claiming(source, owner),
                 return_document=ReturnDocument.AFTER,
             )
-        return Claim(key, owner, found["epoch"]) if found else None
+        return Lease(key, owner, found["epoch"]) if found else None
 
     def _claiming(self, source: Source, owner: str) -> list[Document]:
-        """The place is kept if it is one of the same changes. Those of a new source count since it was made, those that
-        a source is changed to since now."""
+        """The resume point is kept for the same collection. A new source is read since its creation, a changed
+        one since now."""
         what, same = _what(source), {"$eq": ["$what", _what(source)]}
         since = {"$cond": [{"$eq": ["$made_at", source.created_at]}, self._clock(), source.created_at]}
         kept: Document = {"after": None, "lost": None, "last_change_at": None, "changes": 0, "since": since}
         fields: Document = {name: {"$cond": [same, f"${name}", other]} for name, other in kept.items()}
         fields |= {"owner": owner, "until": self._until, "epoch": {"$add": ["$epoch", 1]}}
         fields |= {"what": what, "made_at": source.created_at, "rev": source.rev}
-        # Whoever changes a source has seen what was lost.
+        # An owner who changes a source has seen what was lost.
         fields["lost"] = {"$cond": [{"$and": [same, {"$eq": ["$rev", source.rev]}]}, "$lost", None]}
         return [{"$set": fields}]
 
@@ -84,9 +84,9 @@ class MongoReadings:
             found = self._readings.find({"owner": owner}, {"epoch": 1})
             return {each["_id"]: each["epoch"] async for each in found}
 
-    async def release(self, claim: Claim) -> None:
+    async def release(self, lease: Lease) -> None:
         with _transient():
-            await self._readings.update_one(_mine(claim), [{"$set": {"until": NOW, "owner": None}}])
+            await self._readings.update_one(_mine(lease), [{"$set": {"until": NOW, "owner": None}}])
 
     async def forget(self, kept: Sequence[Source]) -> None:
         long_ended = {"$lt": ["$until", {"$subtract": [NOW, self._kept_ms]}]}
@@ -94,42 +94,42 @@ class MongoReadings:
             ids = [key_of(source) for source in kept]
             await self._readings.delete_many({"_id": {"$nin": ids}, "$expr": long_ended})
 
-    async def place(self, claim: Claim) -> Place:
+    async def resume_point(self, lease: Lease) -> ResumePoint:
         with _transient():
-            found = await self._readings.find_one(_mine(claim))
+            found = await self._readings.find_one(_mine(lease))
         if found is None:
-            raise ClaimLost(claim.key)
-        return Place(found["since"], found["after"])
+            raise LeaseLost(lease.key)
+        return ResumePoint(found["since"], found["after"])
 
     async def advance(
-        self, claim: Claim, after: str, *, changes: int = 0, last_change_at: datetime | None = None
+        self, lease: Lease, after: str, *, changes: int = 0, last_change_at: datetime | None = None
     ) -> None:
         done: Document = {"after": after} | ({"last_change_at": last_change_at} if last_change_at else {})
-        await self._write(claim, {"$set": done, "$inc": {"changes": changes}})
+        await self._write(lease, {"$set": done, "$inc": {"changes": changes}})
 
-    async def note(self, claim: Claim, state: ReadingState, reason: str = "") -> None:
+    async def note(self, lease: Lease, state: ReadingState, reason: str = "") -> None:
         unchanged = {"$eq": ["$state", state.value]}
         noted: Document = {"state": state.value, "reason": {"$literal": reason}}
         noted["state_since"] = {"$cond": [unchanged, "$state_since", NOW]}
-        await self._write(claim, [{"$set": noted}])
+        await self._write(lease, [{"$set": noted}])
 
-    async def lose(self, claim: Claim, reason: str, *, after: str | None, now: datetime) -> None:
+    async def mark_lost(self, lease: Lease, reason: str, *, after: str | None, now: datetime) -> None:
         place: Document = {"after": after, "since": now}
-        await self._write(claim, {"$set": {**place, "lost": {"reason": reason, "at": now}}})
+        await self._write(lease, {"$set": {**place, "lost": {"reason": reason, "at": now}}})
 
-    async def _write(self, claim: Claim, change: Any) -> None:
+    async def _write(self, lease: Lease, change: Any) -> None:
         with _transient():
-            done = await self._readings.update_one(_mine(claim), change)
+            done = await self._readings.update_one(_mine(lease), change)
         if done.matched_count == 0:
-            raise ClaimLost(claim.key)
+            raise LeaseLost(lease.key)
 
     async def status(self, team: str, name: str) -> ReadingStatus:
         fields = {"held": HELD, **dict.fromkeys(("until", "state", "reason", "state_since"), 1)}
         fields |= dict.fromkeys(("lost", "last_change_at", "changes"), 1)
         with _transient():
             found = await self._readings.find_one({"_id": f"{team}/{name}"}, fields)
-        if found is None or "until" not in found:  # made, but not claimed yet
-            return ReadingStatus(ReadingState.UNREAD, NOBODY)
+        if found is None or "until" not in found:  # made, but not acquired yet
+            return ReadingStatus(ReadingState.UNREAD, UNREAD)
         return _status(found)
 
 
@@ -140,18 +140,15 @@ def _what(source: Source) -> str:
     return derived_id("reading", source.created_at, settings.url, settings.database, settings.collection)
 
 
-def _mine(claim: Claim) -> Document:
-    return {"_id": claim.key, "owner": claim.owner, "epoch": claim.epoch}
+def _mine(lease: Lease) -> Document:
+    return {"_id": lease.key, "owner": lease.owner, "epoch": lease.epoch}
 
 
 def _status(found: Document) -> ReadingStatus:
-    state, reason, since = (
-        ReadingState(found.get("state", "waiting")),
-        found.get("reason", OPENING),
-        found.get("state_since"),
-    )
+    progress = {"last_change_at": found["last_change_at"], "changes": found["changes"]}
+    state = ReadingState(found.get("state", "waiting"))
     if not found["held"]:
-        state, reason, since = ReadingState.UNREAD, NOBODY, found["until"]
-    elif state is ReadingState.READING and found["lost"] is not None:
-        state, reason, since = ReadingState.LOST, found["lost"]["reason"], found["lost"]["at"]
-    return ReadingStatus(state, reason, since, found["last_change_at"], found["changes"])
+        return ReadingStatus(ReadingState.UNREAD, UNREAD, found["until"], **progress)
+    if state is ReadingState.READING and (lost := found["lost"]) is not None:
+        return ReadingStatus(ReadingState.LOST, lost["reason"], lost["at"], **progress)
+    return ReadingStatus(state, found.get("reason", OPENING), found.get("state_since"), **progress)

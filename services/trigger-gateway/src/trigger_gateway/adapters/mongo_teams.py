@@ -7,8 +7,8 @@ from pymongo.errors import DuplicateKeyError
 
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.roles import Role
-from trigger_gateway.ports import Removal
 from trigger_gateway.teams.api_keys import ApiKey
+from trigger_gateway.teams.ports import Removal
 
 
 class MongoTeams:
@@ -39,7 +39,7 @@ class MongoTeams:
 
 
 class MongoKeys:
-    """`_id` is the key's id; of its secret only the SHA-256 is here. A key of the time before roles is an owner's."""
+    """`_id` is the key's id; of its secret only the SHA-256 is stored. A key from before roles has the role owner."""
 
     def __init__(self, database: Database) -> None:
         self._keys = database["keys"]

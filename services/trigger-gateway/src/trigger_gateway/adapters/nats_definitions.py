@@ -1,4 +1,4 @@
-"""Robots for everybody else: the `robots` bucket, and the facts that they changed or are gone."""
+"""Robots for other services: the bucket `robots`, and the events that they changed or are deleted."""
 
 import contextlib
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ from rota_contracts.ids import derived_id
 from rota_contracts.messages.robot_facts import RobotChangedV1, RobotDeletedV1
 from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
-from trigger_gateway.robots.record import as_told
+from trigger_gateway.robots.record import recorded_status
 
 TRIES = 10
 
 
 @contextlib.contextmanager
 def transient() -> Iterator[None]:
-    """NATS's errors as ours."""
+    """Raise NATS's errors as Transient."""
     try:
         yield
     except NatsError as error:
@@ -31,29 +31,34 @@ def transient() -> Iterator[None]:
 
 
 def check_connected(bus: Bus) -> None:
-    """A client that lost its server keeps what it is given and waits; the caller shall not wait with it."""
+    """Raise Transient without a connection: the client would buffer and wait, and the caller with it."""
     if not bus.connected:
         raise Transient("NATS: not connected")
 
 
 class NatsDefinitions:
-    def __init__(self, bus: Bus, publish: Publish) -> None:
-        self._bus, self._publish = bus, publish
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
         self._bucket: KeyValue | None = None
 
-    def check(self) -> None:
-        check_connected(self._bus)
-
     async def put(self, robot: Robot) -> None:
-        self.check()
+        check_connected(self._bus)
         with transient():
             bucket = self._bucket = self._bucket or await self._bus.jetstream.key_value(ROBOTS_BUCKET)
             for _ in range(TRIES):
                 if await _put_if_newer(bucket, robot):
                     return
-        raise Transient(f"robot {robot.member_id} is written by others all the time")
+        raise Transient(f"robot {robot.member_id} is being written concurrently: try again")
 
-    async def announce(self, robot: Robot, *, created: bool) -> None:
+
+class NatsRobotEvents:
+    def __init__(self, bus: Bus, publish: Publish) -> None:
+        self._bus, self._publish = bus, publish
+
+    def check(self) -> None:
+        check_connected(self._bus)
+
+    async def publish(self, robot: Robot, *, created: bool) -> None:
         self.check()
         cause = derived_id("robot", robot.team_id, robot.member_id, robot.rev)
         of = {"team_id": robot.team_id, "member_id": robot.member_id, "rev": robot.rev}
@@ -61,12 +66,13 @@ class NatsDefinitions:
             if robot.deleted:
                 await self._publish(ROBOT_DELETED, RobotDeletedV1.model_validate(of), caused_by=cause)
             else:
-                fact = RobotChangedV1.model_validate({**of, "created": created, "robot_status": as_told(robot)})
-                await self._publish(ROBOT_CHANGED, fact, caused_by=cause)
+                status = recorded_status(robot)
+                changed = RobotChangedV1.model_validate({**of, "created": created, "robot_status": status})
+                await self._publish(ROBOT_CHANGED, changed, caused_by=cause)
 
 
 async def _put_if_newer(bucket: KeyValue, robot: Robot) -> bool:
-    """False if somebody else wrote between our look and our write."""
+    """False if another replica wrote between our read and our write."""
     key = robot_key(robot.team_id, robot.member_id)
     try:
         entry = await bucket.get(key)

@@ -1,6 +1,7 @@
-"""What the executor and the scheduler are asked, over the bus."""
+"""The executor, the scheduler and agents, over the bus."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rota_common.bus.agents import call_agent
 from rota_common.bus.rpc import Ask
@@ -19,55 +20,55 @@ from rota_contracts.messages.control import Control, ControlReply, Intervene, In
 from rota_contracts.messages.execution import ExecStatus, ReadExecution, ReadTrigger, TriggerReply
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
 from rota_contracts.messages.robot_state import ReadRobots, RobotState
+from trigger_gateway import rpc
 from trigger_gateway.problems import Invalid
-from trigger_gateway.rpc import asked
 
 
-class BusExecutions:
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+@dataclass(frozen=True)
+class NatsExecutions:
+    ask: Ask
 
-    async def control(self, word: Control) -> ControlReply:
-        return await asked(self._ask, CONTROL, word)
+    async def control(self, command: Control) -> ControlReply:
+        return await rpc.call(self.ask, CONTROL, command)
 
-    async def intervene(self, word: Intervene) -> InterveneReply:
-        return await asked(self._ask, INTERVENE, word)
+    async def intervene(self, intervention: Intervene) -> InterveneReply:
+        return await rpc.call(self.ask, INTERVENE, intervention)
 
     async def status(self, team: str, execution_id: str) -> ExecStatus | None:
         try:
-            read = await asked(self._ask, READ_EXECUTION, ReadExecution(team_id=team, execution_id=execution_id))
+            read = await rpc.call(self.ask, READ_EXECUTION, ReadExecution(team_id=team, execution_id=execution_id))
         except (Transient, Invalid):
             return None
         return read.execution.status if read.execution else None
 
 
-class BusAgents:
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+@dataclass(frozen=True)
+class NatsAgents:
+    ask: Ask
 
     async def answer(self, call: CallAgent) -> AgentReply:
         try:
-            return await call_agent(self._ask, call)
+            return await call_agent(self.ask, call)
         except Transient as error:
             raise Transient("the robot's agent doesn't answer now") from error
 
 
-class BusSchedule:
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+@dataclass(frozen=True)
+class NatsSchedule:
+    ask: Ask
 
-    async def withdraw(self, what: Withdraw) -> WithdrawReply:
-        return await asked(self._ask, WITHDRAW, what)
+    async def withdraw(self, request: Withdraw) -> WithdrawReply:
+        return await rpc.call(self.ask, WITHDRAW, request)
 
     async def change_plan(self, change: ChangePlan) -> ChangePlanReply:
-        return await asked(self._ask, CHANGE_PLAN, change)
+        return await rpc.call(self.ask, CHANGE_PLAN, change)
 
     async def find(self, team: str, execution_id: str) -> TriggerReply:
-        question = ReadTrigger(team_id=team, trigger_id="", execution_id=execution_id)
-        return await asked(self._ask, READ_TRIGGER, question)
+        request = ReadTrigger(team_id=team, trigger_id="", execution_id=execution_id)
+        return await rpc.call(self.ask, READ_TRIGGER, request)
 
-    async def standing(
+    async def states(
         self, team: str, members: Sequence[str], *, upcoming: int = 0, within: float | None = None
     ) -> list[RobotState]:
-        question = ReadRobots(team_id=team, member_ids=list(members), upcoming=upcoming)
-        return (await asked(self._ask, READ_ROBOTS, question, within=within)).robots
+        request = ReadRobots(team_id=team, member_ids=list(members), upcoming=upcoming)
+        return (await rpc.call(self.ask, READ_ROBOTS, request, within=within)).robots

@@ -1,8 +1,9 @@
-"""Triggers onto the bus, and what the scheduler says of them."""
+"""Triggers over the bus, and the scheduler's decisions on them."""
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 from nats.errors import MaxPayloadError
 
@@ -15,8 +16,8 @@ from rota_contracts.catalog import READ_TRIGGER, TRIGGER_ADMITTED, TRIGGER_RECEI
 from rota_contracts.messages.execution import ReadTrigger, TriggerReply
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from trigger_gateway.adapters.nats_definitions import check_connected, transient
-from trigger_gateway.ports import Hearing, Outcome
 from trigger_gateway.problems import Invalid
+from trigger_gateway.runs.ports import Outcome, OutcomeListener
 
 READ_PATIENCE_S = 0.5
 
@@ -34,32 +35,33 @@ class NatsTriggers:
                 raise Invalid("too_large", "the request is too large for a message of the bus") from error
 
 
-class NatsHearing:
-    def __init__(self, heard: Events) -> None:
-        self._heard = heard
+@dataclass(frozen=True)
+class _Listener:
+    events: Events
 
     async def outcome(self, trigger_id: str, *, within: float) -> Outcome | None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 while True:
-                    fact: Outcome = (await self._heard.next()).data
-                    if fact.trigger_id == trigger_id:
-                        return fact
+                    outcome: Outcome = (await self.events.next()).data
+                    if outcome.trigger_id == trigger_id:
+                        return outcome
         return None
 
 
 class NatsOutcomes:
-    """Listens only while somebody waits: a request to a robot is rare, and webhooks don't wait for their admission."""
+    """Subscribes per request: requests to robots are rare, and webhooks don't wait for their admission."""
 
-    def __init__(self, bus: Bus, watch: LiveEvents, ask: Ask) -> None:
-        self._bus, self._watch, self._ask = bus, watch, ask
+    def __init__(self, bus: Bus, live: LiveEvents, *, ask: Ask) -> None:
+        self._bus, self._live = bus, live
+        self._ask = ask
 
     @contextlib.asynccontextmanager
-    async def hearing(self, team: str, member: str) -> AsyncIterator[Hearing]:
+    async def listen(self, team: str, member: str) -> AsyncIterator[OutcomeListener]:
         check_connected(self._bus)
         with transient():
-            async with self._watch.listen((TRIGGER_ADMITTED, TRIGGER_REJECTED), team=team, member=member) as heard:
-                yield NatsHearing(heard)
+            async with self._live.listen((TRIGGER_ADMITTED, TRIGGER_REJECTED), team=team, member=member) as events:
+                yield _Listener(events)
 
     async def read(self, team: str, trigger_id: str) -> TriggerReply | None:
         question = ReadTrigger(team_id=team, trigger_id=trigger_id)

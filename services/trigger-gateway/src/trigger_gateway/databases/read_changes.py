@@ -1,13 +1,15 @@
-"""Reads one database for as long as it is ours: each change becomes the triggers of the robots that want it.
+"""Reads the changes of one database while this replica has its lease: each becomes the triggers of its subscribers.
 
-The triggers are stored first, the place in the database's log after them: whoever comes after a crash makes the same
-triggers again, with the same ids.
+The triggers are stored first, the resume token after them: after a crash the next reader makes the same triggers again,
+with the same ids.
 """
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from random import Random
 from time import monotonic
+from typing import Any
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
@@ -19,125 +21,128 @@ from trigger_gateway.databases.change_event import Change, event_id_of, event_of
 from trigger_gateway.databases.change_streams import (
     Batch,
     ChangeStream,
-    Claim,
-    ClaimLost,
     Databases,
-    Interrupted,
-    Readings,
+    Lease,
+    LeaseLost,
     ReadingState,
+    StreamBroken,
+    StreamLeases,
 )
-from trigger_gateway.ports import Triggers
 from trigger_gateway.problems import Problem
 from trigger_gateway.robots.routes import Routes
+from trigger_gateway.runs.ports import Triggers
 from trigger_gateway.sources.source import Source
-from trigger_gateway.webhooks.inbound_event import InboundEvent, Woken, triggers_of
-from trigger_gateway.webhooks.inbound_log import InboundLog, Logged, Refusal
+from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun, triggers_of
+from trigger_gateway.webhooks.inbound_log import LogEntry, Refusal
+from trigger_gateway.webhooks.ports import InboundLog
 
 AT_ONCE = 64
 """Triggers that are published side by side."""
 
 BATCH = 200
 SAVE_IDLE_S = 10.0
-"""So often the place of a quiet stream is saved: else the database's log might end behind it."""
+"""How often the token of a quiet stream is saved: else it could fall out of the database's log."""
 
 RETRY_BASE_S, RETRY_CAP_S = 0.5, 30.0
 BUG = "an error inside Rota: see the gateway's log"
 
 
+@dataclass(kw_only=True)
 class ReadChanges:
-    def __init__(
-        self,
-        databases: Databases,
-        readings: Readings,
-        routes: Routes,
-        triggers: Triggers,
-        inbound: InboundLog,
-        clock: Clock,
-        random: Random,
-        *,
-        service: str,
-        outages: tuple[type[Exception], ...],
-    ) -> None:
-        """`outages`: what else our own store raises when it is away."""
-        self._databases, self._readings, self._routes = databases, readings, routes
-        self._triggers, self._inbound, self._clock, self._random = triggers, inbound, clock, random
-        self._away: tuple[type[Exception], ...] = (Transient, *outages)
-        self._log = logger(service=service)
+    """Reads one database. `outages`: the exceptions of our own store when it is away."""
 
-    async def __call__(self, source: Source, claim: Claim) -> None:
-        """Return when somebody else reads it; else go on until cancelled."""
-        reading = _Reading(claim)
+    databases: Databases
+    leases: StreamLeases
+    routes: Routes
+    triggers: Triggers
+    inbound: InboundLog
+    clock: Clock
+    random: Random
+    service: str
+    outages: tuple[type[Exception], ...]
+    _away: tuple[type[Exception], ...] = field(init=False)
+    _log: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._away = (Transient, *self.outages)
+        self._log = logger(service=self.service)
+
+    async def __call__(self, source: Source, lease: Lease) -> None:
+        """Return when another replica has the lease; else continue until cancelled."""
+        reading = _Reading(lease)
         while True:
             try:
                 await self._attempt(source, reading)
-            except ClaimLost:
+            except LeaseLost:
                 self._log.warning("reading lost to another replica", team=source.team, source=source.name)
                 return
-            except self._away as error:  # our own store is away: nothing can be noted
+            except self._away as error:  # our own store is away: no state can be stored
                 self._log.warning("reading waits", team=source.team, source=source.name, reason=str(error))
             reading.failures += 1
-            await asyncio.sleep(backoff(reading.failures, random=self._random, base=RETRY_BASE_S, cap=RETRY_CAP_S))
+            await asyncio.sleep(backoff(reading.failures, random=self.random, base=RETRY_BASE_S, cap=RETRY_CAP_S))
 
     async def _attempt(self, source: Source, reading: "_Reading") -> None:
-        """Read until something is in the way, and note what."""
+        """Read until something fails, and store the reason."""
         try:
             await self._follow(source, reading)
-        except Interrupted as lost:
-            await self._readings.lose(reading.claim, lost.reason, after=lost.after, now=self._clock())
+        except StreamBroken as lost:
+            await self.leases.mark_lost(reading.lease, lost.reason, after=lost.after, now=self.clock())
             metrics.DATABASE_LOST.inc()
             self._log.error("changes lost", team=source.team, source=source.name, reason=lost.reason)
             reading.failures = 0
         except Transient as error:
             self._log.warning("reading waits", team=source.team, source=source.name, reason=str(error))
-            await self._readings.note(reading.claim, ReadingState.WAITING, str(error))
-        except ClaimLost:
+            await self.leases.note(reading.lease, ReadingState.WAITING, str(error))
+        except LeaseLost:
             raise
         except self._away:
             raise
         except Exception:
             self._log.exception("reading failed", team=source.team, source=source.name)
-            await self._readings.note(reading.claim, ReadingState.WAITING, BUG)
+            await self.leases.note(reading.lease, ReadingState.WAITING, BUG)
 
     async def _follow(self, source: Source, reading: "_Reading") -> None:
         if source.database is None:
             raise TypeError(f"expected {source.team}/{source.name} to be a database: it is a webhook")
-        place = await self._readings.place(reading.claim)
-        reading.saved(place.after)
-        async with self._databases.follow(source.database, place) as stream:
-            await self._readings.note(reading.claim, ReadingState.READING)
+        start = await self.leases.resume_point(reading.lease)
+        reading.saved(start.after)
+        async with self.databases.follow(source.database, start) as stream:
+            await self.leases.note(reading.lease, ReadingState.READING)
             while True:
                 await self._next(source, reading, stream)
                 reading.failures = 0
 
     async def _next(self, source: Source, reading: "_Reading", stream: ChangeStream) -> None:
         batch = await stream.batch(BATCH)
-        count = await self._take(source, batch) if batch.changes else 0
+        count = await self._publish_changes(source, batch) if batch.changes else 0
         if batch.after is None or batch.after == reading.after or not (batch.changes or reading.is_old):
             return
         last = batch.changes[-1].at if count else None
-        await self._readings.advance(reading.claim, batch.after, changes=count, last_change_at=last)
+        await self.leases.advance(reading.lease, batch.after, changes=count, last_change_at=last)
         reading.saved(batch.after)
 
-    async def _take(self, source: Source, batch: Batch) -> int:
-        """Publish what the changes become, and log them; how many were events."""
+    async def _publish_changes(self, source: Source, batch: Batch) -> int:
+        """Publish the triggers of the changes, and log them; how many changes were events."""
         events = [event for change in batch.changes if (event := self._event(source, change)) is not None]
-        route = await self._routes.find(source.team, source.name)
-        woken = [(event, triggers_of(event, route.subscribers if route else ())) for event in events]
-        refused = await self._publish([trigger for _, triggers in woken for trigger in triggers])
-        for event, triggers in woken:
-            stored = [Woken(each.trigger_id, each.member_id) for each in triggers if each.trigger_id not in refused]
+        route = await self.routes.find(source.team, source.name)
+        matched = [(event, triggers_of(event, route.subscribers if route else ())) for event in events]
+        refused = await self._publish([trigger for _, triggers in matched for trigger in triggers])
+        for event, triggers in matched:
+            stored = [
+                StartedRun(each.trigger_id, each.member_id) for each in triggers if each.trigger_id not in refused
+            ]
             _count("triggered" if stored else "refused" if triggers else "unwanted")
-            await self._inbound.add(Logged(event, stored))
+            await self.inbound.add(LogEntry(event, stored))
         return len(events)
 
     def _event(self, source: Source, change: Change) -> InboundEvent | None:
-        """None if the source doesn't want it, or if it can't be an event: that is noted, and holds up nobody."""
-        at = self._clock()
+        """None if the source doesn't want it, or if it can't be an event, which is logged and blocks no other."""
+        at = self.clock()
         try:
             event = event_of(source, change, at)
         except Problem as problem:
             self._log.warning("change refused", team=source.team, source=source.name, reason=problem.message)
-            self._inbound.refused(Refusal(source.team, source.name, problem.code, at, event_id=event_id_of(change)))
+            self.inbound.refused(Refusal(source.team, source.name, problem.code, at, event_id=event_id_of(change)))
             _count("refused")
             return None
         if is_wanted(source, event):
@@ -151,7 +156,7 @@ class ReadChanges:
 
         async def publish(trigger: TriggerReceivedV1) -> None:
             try:
-                await self._triggers.publish(trigger)
+                await self.triggers.publish(trigger)
             except Problem as problem:
                 self._log.warning("trigger refused", trigger=trigger.trigger_id, reason=problem.message)
                 refused.add(trigger.trigger_id)
@@ -162,10 +167,10 @@ class ReadChanges:
 
 
 class _Reading:
-    """How far this replica is with it."""
+    """The progress of this replica."""
 
-    def __init__(self, claim: Claim) -> None:
-        self.claim = claim
+    def __init__(self, lease: Lease) -> None:
+        self.lease = lease
         self.after: str | None = None
         self.failures = 0
         self._saved_at = monotonic()
@@ -175,7 +180,7 @@ class _Reading:
 
     @property
     def is_old(self) -> bool:
-        """Would it be worth saving a place though nothing has changed?"""
+        """Should the token be saved although nothing has changed?"""
         return self.after is None or monotonic() - self._saved_at >= SAVE_IDLE_S
 
 

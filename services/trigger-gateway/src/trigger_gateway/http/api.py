@@ -1,4 +1,4 @@
-"""The whole HTTP application: its routes, its errors, its limits."""
+"""The HTTP application: its routes, errors and limits."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -29,10 +29,9 @@ from trigger_gateway.http import (
     teams,
     webhooks,
 )
-from trigger_gateway.http.dependencies import Parts
 from trigger_gateway.http.errors import handle_errors
-from trigger_gateway.http.limits import Limits
-from trigger_gateway.http.middleware import Tracking
+from trigger_gateway.http.middleware import BodyLimit, RequestLog
+from trigger_gateway.use_cases import UseCases
 
 ROUTERS = (
     webhooks.router,
@@ -52,18 +51,18 @@ ROUTERS = (
 
 
 def build_api(
-    parts: Parts, *, service: str, health: list[Route], lifespan: Callable[[Any], AbstractAsyncContextManager[None]]
+    use: UseCases, *, service: str, health: list[Route], lifespan: Callable[[Any], AbstractAsyncContextManager[None]]
 ) -> FastAPI:
     app = FastAPI(
         title="Rota: trigger-gateway",
-        description="The way in: robots and teams, webhooks, interventions, executions, live events.",
+        description="The entry point: robots and teams, webhooks, interventions, executions, live events.",
         version="1",
         lifespan=lifespan,
         separate_input_output_schemas=False,
     )
-    app.state.parts = parts
-    app.add_middleware(Limits, attachment=parts.attachment_limit)
-    app.add_middleware(Tracking, service=service)  # added last, so it is the outermost
+    app.state.use_cases = use
+    app.add_middleware(BodyLimit, attachment=use.attachment_limit)
+    app.add_middleware(RequestLog, service=service)  # added last, so it is the outermost
     handle_errors(app)
     for router in ROUTERS:
         app.include_router(router)

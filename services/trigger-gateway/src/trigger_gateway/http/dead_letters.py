@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from rota_common.bus import dead_letters
 from rota_common.bus.dead_letters import DeadLetter
 from trigger_gateway.http.auth_routes import admin_router
-from trigger_gateway.http.dependencies import PartsDep, jetstream_of
+from trigger_gateway.http.dependencies import UseCasesDep, jetstream_of
 from trigger_gateway.problems import NotFound
 
 router = admin_router("dead letters")
@@ -20,22 +20,22 @@ class DeadLetters(BaseModel):
     dead: list[DeadLetter]
 
 
-@router.get("/dead", summary="List dead letters, the oldest first")
-async def list_dead(parts: PartsDep, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> DeadLetters:
-    return DeadLetters(dead=await dead_letters.listed(jetstream_of(parts), limit=limit))
+@router.get("/dead", summary="List dead letters, oldest first")
+async def list_dead(use: UseCasesDep, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> DeadLetters:
+    return DeadLetters(dead=await dead_letters.listed(jetstream_of(use), limit=limit))
 
 
 @router.get("/dead/{seq}", summary="Read a dead letter")
-async def read_dead(seq: Seq, parts: PartsDep) -> DeadLetter:
-    return _found(await dead_letters.find(jetstream_of(parts), seq), seq)
+async def read_dead(seq: Seq, use: UseCasesDep) -> DeadLetter:
+    return _found(await dead_letters.find(jetstream_of(use), seq), seq)
 
 
-@router.post("/dead/{seq}/redrive", summary="Send a dead letter back to where it came from")
-async def redrive_dead(seq: Seq, parts: PartsDep) -> DeadLetter:
-    return _found(await dead_letters.redrive(jetstream_of(parts), seq), seq)
+@router.post("/dead/{seq}/redrive", summary="Redrive a dead letter to its stream")
+async def redrive_dead(seq: Seq, use: UseCasesDep) -> DeadLetter:
+    return _found(await dead_letters.redrive(jetstream_of(use), seq), seq)
 
 
 def _found(letter: DeadLetter | None, seq: int) -> DeadLetter:
     if letter is None:
-        raise NotFound("dead_letter_not_found", f"there is no dead letter {seq}: it may have been sent back already")
+        raise NotFound("dead_letter_not_found", f"there is no dead letter {seq}: it may have been redriven already")
     return letter

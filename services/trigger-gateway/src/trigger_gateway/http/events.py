@@ -1,4 +1,4 @@
-"""What came in from a source, and what became of it."""
+"""Events of sources, and the triggers that they became."""
 
 import asyncio
 from typing import Annotated
@@ -9,10 +9,12 @@ from pydantic import BaseModel, Field
 from rota_contracts.catalog import READ_TRIGGER
 from rota_contracts.messages.execution import ReadTrigger, TriggerState
 from rota_contracts.model import Instant, Name
+from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import Parts, PartsDep, asked
-from trigger_gateway.http.webhooks import WokenView, event_url, woken_view
+from trigger_gateway.http.dependencies import UseCasesDep
+from trigger_gateway.http.webhooks import StartedRunView, event_url, run_view
 from trigger_gateway.problems import NotFound
+from trigger_gateway.use_cases import UseCases
 from trigger_gateway.webhooks.inbound_log import LogLine, Status
 
 router = team_router("events")
@@ -20,12 +22,12 @@ router = team_router("events")
 ASKED_AT_ONCE = 16
 
 
-class EventTrigger(WokenView):
+class EventTrigger(StartedRunView):
     state: TriggerState
 
 
 class EventView(BaseModel):
-    """`repeats` came after the first, with the same body, and started nothing."""
+    """`repeats` counts later posts of the same event, which started nothing."""
 
     event_id: str
     source: str
@@ -38,18 +40,20 @@ class EventView(BaseModel):
 
 
 class LogLineView(BaseModel):
-    """An accepted event with its repeats; or all posts of a minute that were refused for one reason."""
+    """An accepted event with its repeats, or all posts of a minute that were refused for one reason."""
 
     status: Status
-    at: Instant = Field(description="when the first of them came")
-    count: int = Field(description="how many posts it stands for")
+    at: Instant = Field(description="the instant of the first post")
+    count: int = Field(description="the number of posts")
     last_at: Instant
-    event_id: str | None = Field(description="as its sender names it; of refused posts the last, unproved")
+    event_id: str | None = Field(
+        description="the sender's id of the event; of refused posts that of the last one, unverified"
+    )
     type: str | None
-    triggers: list[WokenView]
-    status_url: str | None = Field(description="of an accepted event: what became of it")
-    reason: str | None = Field(description="why it was refused, as the code of the answer says it, or unwanted_type")
-    request_id: str | None = Field(description="of the last refused post: the header x-request-id of its answer")
+    triggers: list[StartedRunView]
+    status_url: str | None = Field(description="null for refused posts")
+    reason: str | None = Field(description="the error code of the refusal, or unwanted_type")
+    request_id: str | None = Field(description="the x-request-id of the last refused post")
 
 
 class SourceLog(BaseModel):
@@ -61,27 +65,27 @@ class SourceLog(BaseModel):
     lines: list[LogLineView]
 
 
-@router.get("/sources/{name}/log", summary="List what came in from a source: accepted, repeated, refused and why")
+@router.get("/sources/{name}/log", summary="List the posts of a source: accepted, repeated, and refused with reasons")
 async def read_source_log(
     team: Name,
     name: Name,
-    parts: PartsDep,
+    use: UseCasesDep,
     page: Annotated[int, Query(ge=1, le=1000)] = 1,
     page_size: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> SourceLog:
-    lines, more = await parts.inbound.page(team, name, page=page, page_size=page_size)
+    lines, more = await use.inbound.page(team, name, page=page, page_size=page_size)
     if not lines and page == 1:
-        await parts.sources.read(team, name)
+        await use.sources.read(team, name)
     return SourceLog(page=page, page_size=page_size, more=more, lines=[_line(team, line) for line in lines])
 
 
-@router.get("/events/{source}/{event_id:path}", summary="What has become of an event of a source")
-async def read_event(team: Name, source: Name, event_id: str, parts: PartsDep) -> EventView:
-    line = await parts.inbound.find(team, source, event_id)
+@router.get("/events/{source}/{event_id:path}", summary="Read an event of a source and its triggers")
+async def read_event(team: Name, source: Name, event_id: str, use: UseCasesDep) -> EventView:
+    line = await use.inbound.find(team, source, event_id)
     if line is None:
-        text = f"no event {event_id} of source {source} is on record: it is noted a moment after it was accepted"
+        text = f"no event {event_id} of source {source} is on record: it is logged a moment after it is accepted"
         raise NotFound("event_not_found", text)
-    states = await _states(parts, team, [woken.trigger_id for woken in line.woken])
+    states = await _states(use, team, [run.trigger_id for run in line.runs])
     return EventView(
         event_id=event_id,
         source=source,
@@ -91,18 +95,17 @@ async def read_event(team: Name, source: Name, event_id: str, parts: PartsDep) -
         repeats=line.count - 1,
         last_at=line.last_at,
         triggers=[
-            EventTrigger(**woken_view(team, woken), state=state)
-            for woken, state in zip(line.woken, states, strict=True)
+            EventTrigger(**run_view(team, run), state=state) for run, state in zip(line.runs, states, strict=True)
         ],
     )
 
 
-async def _states(parts: Parts, team: str, trigger_ids: list[str]) -> list[TriggerState]:
+async def _states(use: UseCases, team: str, trigger_ids: list[str]) -> list[TriggerState]:
     turns = asyncio.Semaphore(ASKED_AT_ONCE)
 
     async def state(trigger_id: str) -> TriggerState:
         async with turns:
-            return (await asked(parts, READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))).state
+            return (await rpc.call(use.ask, READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))).state
 
     return await asyncio.gather(*(state(trigger_id) for trigger_id in trigger_ids))
 
@@ -116,7 +119,7 @@ def _line(team: str, line: LogLine) -> LogLineView:
         last_at=line.last_at,
         event_id=line.event_id or None,
         type=line.type,
-        triggers=[WokenView(**woken_view(team, woken)) for woken in line.woken],
+        triggers=[StartedRunView(**run_view(team, run)) for run in line.runs],
         status_url=event_url(team, line.source, line.event_id) if accepted else None,
         reason=line.reason or None,
         request_id=line.request_id or None,

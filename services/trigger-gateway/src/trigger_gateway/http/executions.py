@@ -1,4 +1,4 @@
-"""Reading executions (TG-21): whoever keeps what is asked."""
+"""Executions, read from the services that store them."""
 
 from typing import Annotated
 
@@ -9,8 +9,9 @@ from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ListExecutions, ReadExecution
 from rota_contracts.messages.replay import ReplayExecution, ReplayReply
 from rota_contracts.model import Name
+from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import PartsDep, asked
+from trigger_gateway.http.dependencies import UseCasesDep
 from trigger_gateway.problems import NotFound
 
 router = team_router("executions")
@@ -19,40 +20,40 @@ router = team_router("executions")
 @router.get("/executions", summary="List executions, of the team or of one robot")
 async def list_executions(
     team: Name,
-    parts: PartsDep,
+    use: UseCasesDep,
     member_id: Name | None = None,
     status: ExecStatus | None = None,
     page: Annotated[int, Query(ge=1, le=100_000)] = 1,
     page_size: Annotated[int, Query(ge=1, le=100)] = 10,
 ) -> ExecutionPage:
     question = ListExecutions(team_id=team, member_id=member_id, status=status, page=page, page_size=page_size)
-    return await asked(parts, LIST_EXECUTIONS, question)
+    return await rpc.call(use.ask, LIST_EXECUTIONS, question)
 
 
-@router.get("/executions/{execution_id}", summary="Read all that is kept of an execution")
-async def read_execution(team: Name, execution_id: str, parts: PartsDep) -> Execution:
-    read = await asked(parts, READ_EXECUTION, ReadExecution(team_id=team, execution_id=execution_id))
+@router.get("/executions/{execution_id}", summary="Read an execution")
+async def read_execution(team: Name, execution_id: str, use: UseCasesDep) -> Execution:
+    read = await rpc.call(use.ask, READ_EXECUTION, ReadExecution(team_id=team, execution_id=execution_id))
     if read.execution is None:
-        text = f"team {team} has no execution {execution_id}: it may not have been given its slot yet"
+        text = f"team {team} has no execution {execution_id}: it may still be queued"
         raise NotFound("execution_not_found", text)
     return read.execution
 
 
-@router.get("/executions/{execution_id}/delivery", summary="Read how an execution's delivery has fared, try by try")
-async def read_delivery(team: Name, execution_id: str, parts: PartsDep) -> DeliveryReply:
-    read = await asked(parts, READ_DELIVERY, ReadDelivery(team_id=team, execution_id=execution_id))
+@router.get("/executions/{execution_id}/delivery", summary="Read an execution's delivery: targets and attempts")
+async def read_delivery(team: Name, execution_id: str, use: UseCasesDep) -> DeliveryReply:
+    read = await rpc.call(use.ask, READ_DELIVERY, ReadDelivery(team_id=team, execution_id=execution_id))
     if read.request_id is None:
-        text = f"team {team} has no delivery of execution {execution_id}: it may not have come so far yet"
+        text = f"team {team} has no delivery of execution {execution_id}: it may not have been requested yet"
         raise NotFound("delivery_not_found", text)
     return read
 
 
 @router.post(
     "/executions/{execution_id}/replay",
-    summary="Run an execution again on the answers that were recorded: nothing leaves, nothing is changed (F24)",
+    summary="Replay an execution on its recorded results; nothing is sent or changed",
 )
-async def replay_execution(team: Name, execution_id: str, parts: PartsDep) -> ReplayReply:
-    replayed = await asked(parts, REPLAY, ReplayExecution(team_id=team, execution_id=execution_id))
+async def replay_execution(team: Name, execution_id: str, use: UseCasesDep) -> ReplayReply:
+    replayed = await rpc.call(use.ask, REPLAY, ReplayExecution(team_id=team, execution_id=execution_id))
     if not replayed.found:
-        raise NotFound("execution_not_found", f"team {team} has no execution {execution_id} that could be replayed")
+        raise NotFound("execution_not_found", f"team {team} has no execution {execution_id} that can be replayed")
     return replayed

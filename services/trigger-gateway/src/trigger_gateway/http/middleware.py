@@ -1,23 +1,34 @@
-"""Around every request: its id, one line in the log, and the last net under it."""
+"""Middleware of every request: its id, its line in the log, the answer to unexpected errors, the limit of its body."""
 
 import re
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rota_common.runtime.logs import logger
 from rota_contracts.messages.callback import callback_path
-from trigger_gateway.http.errors import error_response
+from trigger_gateway.http.errors import error_response, framework_error
 
 HEADER = b"x-request-id"
 CALLBACKS = callback_path("")
+
+OPEN = ("/v1/hooks/", "/v1/callbacks/")
+"""Paths without authentication."""
+
+OPEN_LIMIT = 65_536
+LIMIT = 768 * 1024
+"""A message of the bus holds 1 MB, and JSON may grow a little when it is encoded."""
+
+_ATTACHMENTS = re.compile(r"/v1/teams/[^/]+/attachments")
+
 _GIVEN = re.compile(rb"^[A-Za-z0-9._-]{1,64}$")
 
 
-class Tracking:
-    """Answers 500 to what nobody foresaw: the caller gets the request's id, the log gets the rest."""
+class RequestLog:
+    """Logs every request. An unexpected error is a 500: the caller gets the request's id, the log the error."""
 
     def __init__(self, app: ASGIApp, *, service: str) -> None:
         self._app, self._log = app, logger(service=service)
@@ -40,20 +51,60 @@ class Tracking:
             await self._app(scope, receive, tagged)
         except Exception:
             self._log.exception("request failed", **facts)
-            if "status" in facts:  # the answer has begun: all that is left is to break it off
+            if "status" in facts:  # the response has begun: it can only be cut off
                 raise
-            text = f"something unforeseen went wrong; the log has it under request {request_id}"
+            text = f"an unexpected error; the log has it under request {request_id}"
             await error_response(500, "internal_error", text)(scope, receive, tagged)
         self._log.info("request", seconds=round(perf_counter() - started, 4), **facts)
 
 
 def _path(scope: Scope) -> str:
-    """Whoever knows a callback's id may answer it, and logs are read by many."""
+    """The path without a callback's id: the id is enough to answer it, and logs have many readers."""
     path = str(scope["path"])
     return f"{CALLBACKS}…" if path.startswith(CALLBACKS) else path
 
 
 def _request_id(scope: Scope) -> str:
-    """The caller's own, if it gave one that can stand in a log."""
+    """The caller's own, if it is safe to log."""
     given = next((value for name, value in scope["headers"] if name == HEADER), b"")
     return given.decode() if _GIVEN.match(given) else str(uuid4())
+
+
+class BodyLimit:
+    """Checks the size of a body before anything else, and again while it comes in: never more than that is kept.
+
+    `attachment`: bytes of one file, which is passed on as it comes in.
+    """
+
+    def __init__(self, app: ASGIApp, *, attachment: int) -> None:
+        self._app, self._attachment = app, attachment
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        limit, taken = self._limit(scope["path"]), 0
+        if _announced(scope) > limit:
+            await framework_error(413)(scope, receive, send)
+            return
+
+        async def counted() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > limit:
+                raise HTTPException(413)
+            return message
+
+        await self._app(scope, counted, send)
+
+    def _limit(self, path: str) -> int:
+        if path.startswith(OPEN):
+            return OPEN_LIMIT
+        return self._attachment if _ATTACHMENTS.fullmatch(path) else LIMIT
+
+
+def _announced(scope: Scope) -> int:
+    """The Content-Length of the request; 0 without a valid one."""
+    length = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    return int(length[:18]) if length.isdigit() else 0

@@ -1,4 +1,4 @@
-"""The life of robots: create, read, replace, change, delete (TG-17), and how they stand (TG-22)."""
+"""Robots: create, read, replace, change, delete, and their states."""
 
 from typing import Annotated, Any
 
@@ -9,8 +9,7 @@ from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Instant, Name
 from rota_contracts.robots.robot import RobotDefinition
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import PartsDep
-from trigger_gateway.http.headers import idempotency_key
+from trigger_gateway.http.dependencies import UseCasesDep, idempotency_key
 from trigger_gateway.robots.record import RobotView, as_read
 
 router = team_router("robots")
@@ -22,7 +21,7 @@ class RobotPage(BaseModel):
     """`total` counts all pages."""
 
     robots: list[RobotView]
-    states: list[RobotState] = Field(description="how these robots stand; empty while the scheduler doesn't answer")
+    states: list[RobotState] = Field(description="states of these robots; empty if the scheduler did not answer")
     total: int
     page: int
     page_size: int
@@ -30,12 +29,12 @@ class RobotPage(BaseModel):
 
 class NextRuns(BaseModel):
     member_id: str
-    clock: str = Field(description="the robot's clock in words; empty for none")
-    upcoming: list[Instant] = Field(description="none without a clock, while nothing may start, and for a daemon")
+    clock: str = Field(description="the robot's clock in words; empty if it has none")
+    upcoming: list[Instant] = Field(description="empty without a clock, while nothing may start, and for a daemon")
 
 
 def _takes(*, required: bool) -> dict[str, Any]:
-    """How such a body is documented; it is read strictly, by the contract itself, which FastAPI wouldn't do."""
+    """The documentation of such a body, which the contract itself parses strictly; FastAPI wouldn't."""
     schema = RobotDefinition.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs")
     if not required:
@@ -45,58 +44,58 @@ def _takes(*, required: bool) -> dict[str, Any]:
 
 
 @router.post("/robots", status_code=201, summary="Create a robot", openapi_extra=_takes(required=True))
-async def create_robot(team: Name, body: Raw, request: Request, parts: PartsDep) -> RobotView:
-    return as_read(await parts.save_robot.create(team, body, key=idempotency_key(request.headers)))
+async def create_robot(team: Name, body: Raw, request: Request, use: UseCasesDep) -> RobotView:
+    return as_read(await use.save_robot.create(team, body, key=idempotency_key(request.headers)))
 
 
 @router.get("/robots", summary="List the robots")
 async def list_robots(
     team: Name,
-    parts: PartsDep,
+    use: UseCasesDep,
     page: Annotated[int, Query(ge=1, le=100_000)] = 1,
     page_size: Annotated[int, Query(ge=1, le=100)] = 10,
 ) -> RobotPage:
-    seen = await parts.view_robots.page(team, page=page, page_size=page_size)
+    seen = await use.view_robots.page(team, page=page, page_size=page_size)
     return RobotPage(robots=seen.robots, states=seen.states, total=seen.total, page=page, page_size=page_size)
 
 
 @router.get("/robots/{member}", summary="Read a robot")
-async def read_robot(team: Name, member: Name, parts: PartsDep) -> RobotView:
-    """Its `robot_status` is derived: error, else working, else what its owner has set."""
-    return await parts.view_robots.one(team, member)
+async def read_robot(team: Name, member: Name, use: UseCasesDep) -> RobotView:
+    """`robot_status` is derived: error, else working, else the status that its owner has set."""
+    return await use.view_robots.one(team, member)
 
 
-@router.get("/robots/{member}/status", summary="Read how a robot stands: what runs, what waits, when it is due")
+@router.get("/robots/{member}/status", summary="Read a robot's state: running and queued executions, next runs")
 async def read_robot_status(
-    team: Name, member: Name, parts: PartsDep, upcoming: Annotated[int, Query(ge=0, le=100)] = 5
+    team: Name, member: Name, use: UseCasesDep, upcoming: Annotated[int, Query(ge=0, le=100)] = 5
 ) -> RobotState:
-    return await parts.view_robots.state(team, member, upcoming=upcoming)
+    return await use.view_robots.state(team, member, upcoming=upcoming)
 
 
-@router.get("/robots/{member}/next", summary="Read when a robot's clock is due next")
+@router.get("/robots/{member}/next", summary="Read the next runs of a robot's clock")
 async def read_next_runs(
-    team: Name, member: Name, parts: PartsDep, count: Annotated[int, Query(ge=1, le=100)] = 5
+    team: Name, member: Name, use: UseCasesDep, count: Annotated[int, Query(ge=1, le=100)] = 5
 ) -> NextRuns:
-    state = await parts.view_robots.state(team, member, upcoming=count)
+    state = await use.view_robots.state(team, member, upcoming=count)
     return NextRuns(member_id=state.member_id, clock=state.clock, upcoming=state.upcoming)
 
 
 @router.put("/robots/{member}", summary="Replace a robot's definition", openapi_extra=_takes(required=True))
-async def replace_robot(team: Name, member: Name, body: Raw, parts: PartsDep) -> RobotView:
-    return as_read(await parts.save_robot.replace(team, member, body))
+async def replace_robot(team: Name, member: Name, body: Raw, use: UseCasesDep) -> RobotView:
+    return as_read(await use.save_robot.replace(team, member, body))
 
 
 @router.patch(
     "/robots/{member}", summary="Change top-level fields, or robot_status", openapi_extra=_takes(required=False)
 )
-async def change_robot(team: Name, member: Name, body: Raw, parts: PartsDep) -> RobotView:
-    robot = await parts.save_robot.change(team, member, body)
+async def change_robot(team: Name, member: Name, body: Raw, use: UseCasesDep) -> RobotView:
+    robot = await use.save_robot.change(team, member, body)
     if "robot_status" in body:
-        await parts.control_robots.forget(team, member)
+        await use.control_robots.forget(team, member)
     return as_read(robot)
 
 
 @router.delete("/robots/{member}", status_code=204, summary="Delete a robot: its executions are stopped")
-async def delete_robot(team: Name, member: Name, parts: PartsDep) -> Response:
-    await parts.save_robot.delete(team, member)
+async def delete_robot(team: Name, member: Name, use: UseCasesDep) -> Response:
+    await use.save_robot.delete(team, member)
     return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""Triggers by hand (TG-13), and what became of a trigger."""
+"""Triggers by hand, and the states of triggers."""
 
 from typing import Any, Literal
 
@@ -9,11 +9,10 @@ from rota_contracts.catalog import READ_TRIGGER
 from rota_contracts.messages.execution import ExecStatus, ReadTrigger, TriggerReply
 from rota_contracts.messages.trigger import ExecutorMode, Message, TriggerType
 from rota_contracts.model import Instant, Name
+from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import PartsDep, asked
+from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_key
 from trigger_gateway.http.errors import repeated
-from trigger_gateway.http.headers import idempotency_key
-from trigger_gateway.http.teams import Strict
 from trigger_gateway.http.webhooks import TRACEPARENT, event_url, trigger_url
 from trigger_gateway.runs.request_run import RunAnswer, RunRequest
 from trigger_gateway.webhooks.inbound_log import LogLine
@@ -22,7 +21,7 @@ router = team_router("runs")
 
 
 class ManualTrigger(Strict):
-    """A trigger by hand: what a clock, a person or an event would have been."""
+    """A trigger by hand, in place of a clock, a person or an event."""
 
     type: Literal[TriggerType.CLOCK, TriggerType.HUMAN, TriggerType.EVENT]
     messages: list[Message] = []
@@ -35,7 +34,7 @@ class ManualTrigger(Strict):
 
 
 class ExecutionResult(BaseModel):
-    """TG-15. 202 the first time, 200 for a repeat with the same idempotency key."""
+    """202 the first time, 200 for a repeat with the same idempotency key."""
 
     execution_id: str
     trigger_id: str
@@ -53,10 +52,10 @@ class TriggeringEvent(BaseModel):
 
 
 class TriggerView(TriggerReply):
-    """`state` is `unknown` until the scheduler has seen the trigger, and for one that never was."""
+    """`state` is `unknown` until the scheduler has received the trigger, and for one that never existed."""
 
     execution_url: str | None = None
-    event: TriggeringEvent | None = Field(default=None, description="of a source, that it came from")
+    event: TriggeringEvent | None = Field(default=None, description="the event of a source that it came from")
 
 
 @router.post(
@@ -66,7 +65,7 @@ class TriggerView(TriggerReply):
     responses=repeated(ExecutionResult),
 )
 async def trigger(
-    team: Name, member: Name, body: ManualTrigger, request: Request, response: Response, parts: PartsDep
+    team: Name, member: Name, body: ManualTrigger, request: Request, response: Response, use: UseCasesDep
 ) -> ExecutionResult:
     wanted = RunRequest(
         type=body.type,
@@ -78,16 +77,16 @@ async def trigger(
         locale=body.locale,
         key=idempotency_key(request.headers, body.request_id),
     )
-    answer = await parts.request_run(team, member, wanted, trace=request.headers.get(TRACEPARENT, ""))
+    answer = await use.request_run(team, member, wanted, trace=request.headers.get(TRACEPARENT, ""))
     if answer.repeated:
         response.status_code = 200
     return run_result(team, answer)
 
 
-@router.get("/triggers/{trigger_id}", summary="What has become of a trigger")
-async def read_trigger(team: Name, trigger_id: str, parts: PartsDep) -> TriggerView:
-    line = await parts.inbound.by_trigger(team, trigger_id)
-    read = await asked(parts, READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))
+@router.get("/triggers/{trigger_id}", summary="Read a trigger")
+async def read_trigger(team: Name, trigger_id: str, use: UseCasesDep) -> TriggerView:
+    line = await use.inbound.by_trigger(team, trigger_id)
+    read = await rpc.call(use.ask, READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))
     url = f"/v1/teams/{team}/executions/{read.execution_id}" if read.execution_id else None
     return TriggerView(**read.model_dump(), execution_url=url, event=_event(team, line) if line else None)
 

@@ -1,4 +1,4 @@
-"""Where a team's events come from: webhooks, and changes of databases."""
+"""Sources of a team's events: webhooks, and changes of databases."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -13,10 +13,9 @@ from rota_contracts.robots.events import Conditions
 from rota_contracts.sources import Operation, Scheme, SourceKind
 from trigger_gateway.databases.change_streams import ReadingState
 from trigger_gateway.http.auth_routes import team_router
-from trigger_gateway.http.dependencies import PartsDep
-from trigger_gateway.http.teams import Strict
-from trigger_gateway.robots.record import plain
-from trigger_gateway.sources.manage_sources import Saved, SecretGiven
+from trigger_gateway.http.dependencies import Strict, UseCasesDep
+from trigger_gateway.problems import plain
+from trigger_gateway.sources.manage_sources import SavedSource, SecretGiven
 from trigger_gateway.sources.source import Source, StoredSecret, WebhookSettings
 from trigger_gateway.sources.source_forms import SECRET_FIELDS
 
@@ -26,7 +25,7 @@ STORED = "stored"
 
 
 def like(example: str, instead: str = "") -> WrapValidator:
-    """A refusal of the field shows one that is right. `instead` stands for what pydantic says."""
+    """Errors of the field show a correct value. `instead` replaces pydantic's message."""
 
     def check(given: Any, validate: Callable[[Any], Any]) -> Any:
         try:
@@ -35,9 +34,9 @@ def like(example: str, instead: str = "") -> WrapValidator:
             [first, *_] = error.errors()
             if first["loc"] and not instead:
                 raise
-            said = instead or plain(first["msg"])
+            message = instead or plain(first["msg"])
             raise PydanticCustomError(
-                "wrong", "{said}: for example {example}", {"said": said, "example": example}
+                "wrong", "{message}: for example {example}", {"message": message, "example": example}
             ) from None
 
     return WrapValidator(check)
@@ -55,26 +54,26 @@ Pattern = Annotated[str, Field(min_length=1, max_length=200), like("issues.*")]
 
 
 class WebhookFields(Strict):
-    """What may be said of a webhook, when it is made and later."""
+    """Settings of a webhook, for a new one and for a change."""
 
     secret: Secret | None = Field(
-        default=None, description="$ENV.NAME, the secret itself (it is kept encrypted), or {generate: true}"
+        default=None, description="$ENV.NAME, the secret itself (stored encrypted), or {generate: true}"
     )
-    secrets: Secrets | None = Field(default=None, description="in place of `secret`: both are valid, the newest first")
+    secrets: Secrets | None = Field(default=None, description="in place of `secret`: both are valid, newest first")
     signing_secret: Secret | None = Field(
         default=None, description="bearer: with it, `header` must also hold the body's HMAC-SHA256"
     )
     header: Annotated[str, like("X-Webhook-Signature")] | None = Field(
-        default=None, description="hmac: where the signature is, X-Webhook-Signature unless given"
+        default=None, description="hmac: the header of the signature, by default X-Webhook-Signature"
     )
     event_type_field: Annotated[str, like("event")] | None = Field(
-        default=None, description="the body's field that holds the event's type, for senders without `type` and `data`"
+        default=None, description="the body's field with the event's type, for senders without `type` and `data`"
     )
     id_field: Annotated[str, like("id")] | None = Field(
-        default=None, description="hmac, bearer: the body's field that holds the event's id; else X-Idempotency-Key"
+        default=None, description="hmac, bearer: the body's field with the event's id; by default X-Idempotency-Key"
     )
     event_types: Annotated[list[Pattern], Field(max_length=100), like('["issues.*"]')] | None = Field(
-        default=None, description="others are not taken; exact or with * and ?; empty = every type"
+        default=None, description="other types are refused; exact or with * and ?; empty: every type"
     )
     rate_limit: Annotated[int, Field(ge=1), like("600")] | None = Field(default=None, description="events a minute")
     robot: Annotated[Name, like("assistant")] | None = Field(
@@ -83,18 +82,18 @@ class WebhookFields(Strict):
 
 
 class DatabaseFields(Strict):
-    """What may be said of a database, when it is made and later."""
+    """Settings of a database, for a new one and for a change."""
 
     url: Annotated[str, like("$ENV.CRM_MONGO_URL")] | None = Field(
-        default=None, description="names the gateway's environment variable that holds the MongoDB address"
+        default=None, description="the gateway's environment variable with the MongoDB address"
     )
     database: Annotated[str, like("crm")] | None = None
     collection: Annotated[str, like("leads")] | None = None
     operations: Annotated[list[Operation], Field(min_length=1), like('["insert", "update"]')] | None = Field(
-        default=None, description="the changes that are events; each of them unless given"
+        default=None, description="the changes that are events; by default all"
     )
     conditions: Annotated[Conditions, like('[{"path": "document.score", "op": "gt", "value": 50}]')] | None = Field(
-        default=None, description="what must hold of an event's data"
+        default=None, description="conditions on an event's data"
     )
 
 
@@ -105,16 +104,16 @@ class NewSource(WebhookFields, DatabaseFields):
 
 
 class SourceChange(WebhookFields, DatabaseFields):
-    """What isn't named stays; null takes a setting back to what it is unless given."""
+    """Omitted settings are unchanged; null resets a setting to its default."""
 
     new_secret: Secret | None = Field(
-        default=None, description="goes in front; the newest one there was stays valid until forget_old_secret"
+        default=None, description="becomes the newest; the previous newest stays valid until forget_old_secret"
     )
-    forget_old_secret: bool = Field(default=False, description="only the newest secret stays")
+    forget_old_secret: bool = Field(default=False, description="keep only the newest secret")
 
 
 class WebhookView(BaseModel):
-    """`hook_url` is where its sender posts to. Of a secret that is kept here only `stored` is shown."""
+    """Its sender posts to `hook_url`. A stored secret is shown as `stored`."""
 
     type: Literal["webhook"] = "webhook"
     name: str
@@ -144,14 +143,14 @@ class DatabaseView(BaseModel):
 
 
 class WebhookSaved(WebhookView):
-    """`generated_secrets` are shown here and never again, in the order in which they were asked for."""
+    """`generated_secrets` are shown here and never again, in the order of the request."""
 
     generated_secrets: list[str]
 
 
 class ReadingView(BaseModel):
-    """How the reading of a database stands, `since` when, and why. `lost`: it is read, but changes were missed; this is
-    said until the source is changed. `changes` is how many changes became events."""
+    """The state of reading a database, `since` when, and why. `lost`: it is read, but changes were missed; shown until
+    the source is changed. `changes` counts the changes that became events."""
 
     state: ReadingState
     reason: str
@@ -174,43 +173,43 @@ class SourceList(BaseModel):
 
 
 @router.post("/sources", status_code=201, summary="Add a source of events")
-async def create_source(team: Name, body: NewSource, parts: PartsDep) -> SavedView:
+async def create_source(team: Name, body: NewSource, use: UseCasesDep) -> SavedView:
     given = body.model_dump(exclude_unset=True, exclude={"name", "type"}) | _secrets(body)
-    return _saved(await parts.sources.add(team, body.name, body.type, given))
+    return _saved(await use.sources.add(team, body.name, body.type, given))
 
 
 @router.get("/sources", summary="List the sources")
-async def list_sources(team: Name, parts: PartsDep) -> SourceList:
-    return SourceList(sources=[_view(source) for source in await parts.sources.list(team)])
+async def list_sources(team: Name, use: UseCasesDep) -> SourceList:
+    return SourceList(sources=[_view(source) for source in await use.sources.list(team)])
 
 
 @router.get("/sources/{name}", summary="Read a source")
-async def read_source(team: Name, name: Name, parts: PartsDep) -> ReadView:
-    view = _view(await parts.sources.read(team, name))
+async def read_source(team: Name, name: Name, use: UseCasesDep) -> ReadView:
+    view = _view(await use.sources.read(team, name))
     if isinstance(view, WebhookView):
         return view
-    status = await parts.readings.status(team, name)
+    status = await use.stream_leases.status(team, name)
     return DatabaseRead(**view.model_dump(), reading=ReadingView(**asdict(status)))
 
 
 @router.patch("/sources/{name}", summary="Change a source, or its secrets")
-async def change_source(team: Name, name: Name, body: SourceChange, parts: PartsDep) -> SavedView:
-    """To change a secret without losing an event: `new_secret`, then tell the sender, then `forget_old_secret`."""
-    return _saved(await parts.sources.change(team, name, body.model_dump(exclude_unset=True) | _secrets(body)))
+async def change_source(team: Name, name: Name, body: SourceChange, use: UseCasesDep) -> SavedView:
+    """To rotate a secret without losing an event: `new_secret`, then update the sender, then `forget_old_secret`."""
+    return _saved(await use.sources.change(team, name, body.model_dump(exclude_unset=True) | _secrets(body)))
 
 
-@router.delete("/sources/{name}", status_code=204, summary="Delete a source: its events are refused from now on")
-async def delete_source(team: Name, name: Name, parts: PartsDep) -> Response:
-    await parts.sources.remove(team, name)
+@router.delete("/sources/{name}", status_code=204, summary="Delete a source; its events are refused from then on")
+async def delete_source(team: Name, name: Name, use: UseCasesDep) -> Response:
+    await use.sources.remove(team, name)
     return Response(status_code=204)
 
 
 def _secrets(body: WebhookFields) -> dict[str, Any]:
-    """As they were given: a dump would take `generate` apart."""
+    """The secrets as given: a dump would flatten `generate`."""
     return {field: getattr(body, field) for field in SECRET_FIELDS if field in body.model_fields_set}
 
 
-def _saved(saved: Saved) -> WebhookSaved | DatabaseView:
+def _saved(saved: SavedSource) -> WebhookSaved | DatabaseView:
     view = _view(saved.source)
     if isinstance(view, DatabaseView):
         return view

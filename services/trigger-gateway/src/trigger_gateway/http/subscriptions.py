@@ -1,4 +1,4 @@
-"""Who wants the notifications of a channel (DEC-12); the delivery-center keeps it."""
+"""Subscriptions to the notifications of a channel; the delivery-center stores them."""
 
 from typing import Annotated
 
@@ -15,9 +15,9 @@ from rota_contracts.messages.notification import (
 )
 from rota_contracts.model import Name
 from rota_contracts.roles import Role
+from trigger_gateway import rpc
 from trigger_gateway.http.auth_routes import CallerDep, team_router
-from trigger_gateway.http.dependencies import PartsDep, asked
-from trigger_gateway.http.teams import Strict
+from trigger_gateway.http.dependencies import Strict, UseCasesDep
 from trigger_gateway.problems import Conflict
 from trigger_gateway.teams.authenticate import Caller
 
@@ -32,38 +32,38 @@ class NewSubscription(Strict):
 
 
 class SubscriptionList(BaseModel):
-    """After a change: all of the channel."""
+    """After a change: all subscriptions of the channel."""
 
     subscriptions: list[Subscription]
 
 
-@router.post("/subscriptions", status_code=201, summary="Subscribe to a channel; doing so again changes nothing")
-async def subscribe(team: Name, body: NewSubscription, parts: PartsDep, caller: CallerDep) -> SubscriptionList:
-    """A member subscribes under the name of its key; for others it takes an admin."""
+@router.post("/subscriptions", status_code=201, summary="Subscribe to a channel; a repeat changes nothing")
+async def subscribe(team: Name, body: NewSubscription, use: UseCasesDep, caller: CallerDep) -> SubscriptionList:
+    """A member subscribes under the name of its key; other names require an admin."""
     _check(caller, body.subscriber)
     wanted = Subscribe(team_id=team, channel=body.channel, subscriber=body.subscriber)
-    return _changed(await asked(parts, SUBSCRIBE, wanted))
+    return _changed(await rpc.call(use.ask, SUBSCRIBE, wanted))
 
 
 @router.get("/subscriptions", summary="List the subscriptions, to one channel or to all")
 async def list_subscriptions(
-    team: Name, parts: PartsDep, channel: Annotated[str | None, Query(min_length=1, max_length=LIMIT)] = None
+    team: Name, use: UseCasesDep, channel: Annotated[str | None, Query(min_length=1, max_length=LIMIT)] = None
 ) -> SubscriptionList:
-    answer = await asked(parts, LIST_SUBSCRIPTIONS, ListSubscriptions(team_id=team, channel=channel))
+    answer = await rpc.call(use.ask, LIST_SUBSCRIPTIONS, ListSubscriptions(team_id=team, channel=channel))
     return SubscriptionList(subscriptions=answer.subscriptions)
 
 
-@router.delete("/subscriptions", status_code=204, summary="End a subscription; one that isn't there is none to end")
+@router.delete("/subscriptions", status_code=204, summary="Remove a subscription; succeeds if there is none")
 async def unsubscribe(
     team: Name,
     channel: Annotated[str, Query(min_length=1, max_length=LIMIT)],
     subscriber: Name,
-    parts: PartsDep,
+    use: UseCasesDep,
     caller: CallerDep,
 ) -> Response:
     _check(caller, subscriber)
     gone = Unsubscribe(team_id=team, channel=channel, subscriber=subscriber)
-    _changed(await asked(parts, UNSUBSCRIBE, gone))
+    _changed(await rpc.call(use.ask, UNSUBSCRIBE, gone))
     return Response(status_code=204)
 
 

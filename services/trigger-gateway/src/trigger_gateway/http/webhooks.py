@@ -1,4 +1,4 @@
-"""Webhooks in: signed events become triggers. The publisher has no key; its signature is enough."""
+"""Webhooks: signed events become triggers. Senders have no key; their signature is enough."""
 
 from urllib.parse import quote
 
@@ -8,12 +8,12 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from trigger_gateway.http.client_ip import client_address
-from trigger_gateway.http.dependencies import parts_of
+from trigger_gateway.http.client_ip import client_ip
+from trigger_gateway.http.dependencies import use_cases_of
 from trigger_gateway.http.errors import ERRORS, TOO_MANY, ErrorAnswer
-from trigger_gateway.webhooks.answer_message import Answered
-from trigger_gateway.webhooks.inbound_event import InboundEvent, Woken
-from trigger_gateway.webhooks.ingest_event import Received
+from trigger_gateway.webhooks.answer_message import MessageReply
+from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
+from trigger_gateway.webhooks.ingest_event import IngestResult
 from trigger_gateway.webhooks.receive_webhook import Post
 
 TRACEPARENT = "traceparent"
@@ -23,10 +23,10 @@ REFUSED = {
     401: "the bearer key is missing or wrong",
     403: "the signature is missing, wrong, or older than 5 minutes",
     404: "the team has no such source",
-    409: "the id came with another body before",
+    409: "the id was used with another body before",
     413: "the body has more than 64 KB",
-    500: "the robot that the message is for can't answer",
-    503: "it can't be stored now: send it again",
+    500: "the robot of the source can't answer",
+    503: "the event can't be stored now: send it again",
 }
 SIGNATURE_HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
@@ -35,7 +35,7 @@ router = APIRouter(prefix="/v1/hooks", tags=["hooks"], responses=ERRORS)
 """For the documentation alone: `direct` takes the posts before it is asked."""
 
 
-class WokenView(BaseModel):
+class StartedRunView(BaseModel):
     trigger_id: str
     execution_id: str
     member_id: str
@@ -43,17 +43,17 @@ class WokenView(BaseModel):
 
 
 class MessageAnswered(BaseModel):
-    """What the robot of the source says to a message (TG-34)."""
+    """The answer of the source's robot to a message."""
 
     response: str
     model: str
 
 
 class WebhookAccepted(BaseModel):
-    """The event is stored: the same for each repeat of it. Reading a `status_url` takes the team's key."""
+    """The event is stored; the same for each repeat. Reading a `status_url` requires the team's key."""
 
     event_id: str
-    triggers: list[WokenView]
+    triggers: list[StartedRunView]
     status_url: str
     message: str
 
@@ -61,11 +61,11 @@ class WebhookAccepted(BaseModel):
 @router.post(
     "/{team}/{source}",
     status_code=202,
-    summary="Post an event, signed as its source's scheme says",
+    summary="Post an event, signed by the scheme of its source",
     responses={
         200: {
             "model": WebhookAccepted | MessageAnswered,
-            "description": "accepted before: the answer of that time again; or what a robot says to a message",
+            "description": "the stored answer, if the event was accepted before; or the robot's answer to a message",
         },
         202: {"model": WebhookAccepted},
         **{status: {"description": text, "model": ErrorAnswer} for status, text in REFUSED.items()},
@@ -89,18 +89,18 @@ class WebhookAccepted(BaseModel):
     },
 )
 async def receive_webhook(request: Request) -> Response:
-    parts, path, headers = parts_of(request), request.path_params, request.headers
+    use, path, headers = use_cases_of(request), request.path_params, request.headers
     post = Post(
         path["team"],
         path["source"],
         headers,
         await request.body(),
-        client_address(request, parts.trusted_proxies),
+        client_ip(request, use.trusted_proxies),
         request.state.request_id,
         headers.get(TRACEPARENT, ""),
     )
-    received = await parts.receive_webhook(post)
-    if isinstance(received, Answered):
+    received = await use.receive_webhook(post)
+    if isinstance(received, MessageReply):
         answer = {"response": received.response, "model": received.model}
         return JSONResponse(answer, headers={REPLAYED: "true"} if received.repeated else None)
     if received.event.challenge is not None:
@@ -129,23 +129,23 @@ def trigger_url(team: str, trigger_id: str) -> str:
     return f"/v1/teams/{team}/triggers/{trigger_id}"
 
 
-def woken_view(team: str, woken: Woken) -> dict[str, str]:
+def run_view(team: str, run: StartedRun) -> dict[str, str]:
     return {
-        "trigger_id": woken.trigger_id,
-        "execution_id": woken.execution_id,
-        "member_id": woken.member_id,
-        "status_url": trigger_url(team, woken.trigger_id),
+        "trigger_id": run.trigger_id,
+        "execution_id": run.execution_id,
+        "member_id": run.member_id,
+        "status_url": trigger_url(team, run.trigger_id),
     }
 
 
-def _accepted(received: Received) -> dict[str, object]:
+def _accepted(received: IngestResult) -> dict[str, object]:
     """`WebhookAccepted` as it is sent; plain, because this is the path that must be fast."""
     event = received.event
     return {
         "event_id": event.id,
-        "triggers": [woken_view(event.team, woken) for woken in received.woken],
+        "triggers": [run_view(event.team, run) for run in received.runs],
         "status_url": event_url(event.team, event.source, event.id),
-        "message": _message(event, len(received.woken)),
+        "message": _message(event, len(received.runs)),
     }
 
 

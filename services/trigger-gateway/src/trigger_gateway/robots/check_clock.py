@@ -1,4 +1,4 @@
-"""Says when a clock would run before any robot has it, and what is wrong with one that can't."""
+"""Previews a clock before any robot has it: its next runs, or the problems of its fields."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from rota_contracts.robots.clock_config import Clock, ClockMode
 from rota_contracts.robots.recurrence import due_instants, in_words
-from trigger_gateway.robots.record import invalid
+from trigger_gateway.problems import invalid
 
 COUNT = 5
 

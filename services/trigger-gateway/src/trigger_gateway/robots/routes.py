@@ -1,19 +1,20 @@
-"""Who gets the events of a source: the webhook's hot path, so the answer is kept in memory for a moment.
+"""Routes from sources to the robots that subscribe: the webhook's hot path, so they are cached for a moment.
 
-A kept answer is at most `KEPT_FOR` old. It is dropped at once when this replica changes a robot or a source of the
-team, and when it hears that another replica has changed a robot. A source nobody knows is never kept, so a new one
-works at once everywhere. What a late answer can do: a source just removed on another replica is accepted for 2 s more,
-and a robot just deleted there gets a trigger, which the scheduler refuses visibly.
+A cached route is at most `KEPT_FOR` old. It is dropped at once when this replica changes a robot or a source of the
+team, and on the event that another replica has changed a robot. An unknown source is never cached, so a new one works
+at once everywhere. The effect of a stale route: a source just removed on another replica is accepted for 2 s more, and
+a robot just deleted there gets a trigger, which the scheduler refuses visibly.
 """
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from rota_common.clock import Clock
-from trigger_gateway.ports import RobotRecords, Sources
+from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.record import Subscriber
+from trigger_gateway.sources.ports import Sources
 from trigger_gateway.sources.source import Source
 
 KEPT_FOR = timedelta(seconds=2)
@@ -32,22 +33,24 @@ class _Kept:
     loading: asyncio.Task[Route | None]
 
 
+@dataclass(kw_only=True)
 class Routes:
-    """Asks the store once for all requests that come meanwhile."""
+    """Concurrent requests for a route share one look-up."""
 
-    def __init__(self, sources: Sources, robots: RobotRecords, clock: Clock) -> None:
-        self._sources, self._robots, self._clock = sources, robots, clock
-        self._kept: OrderedDict[str, dict[str, _Kept]] = OrderedDict()
+    sources: Sources
+    robots: RobotRecords
+    clock: Clock
+    _kept: OrderedDict[str, dict[str, _Kept]] = field(init=False, default_factory=OrderedDict)
 
     async def find(self, team: str, source: str) -> Route | None:
         """None if the team has no such source."""
         routes = self._of_team(team)
         kept = routes.get(source)
-        if kept is None or kept.until <= self._clock():
-            kept = _Kept(self._clock() + KEPT_FOR, asyncio.create_task(self._load(team, source)))
+        if kept is None or kept.until <= self.clock():
+            kept = _Kept(self.clock() + KEPT_FOR, asyncio.create_task(self._load(team, source)))
             routes[source] = kept
         try:
-            # One request that is given up must not take the answer from the others.
+            # The cancellation of one request must not end the look-up of the others.
             route = await asyncio.shield(kept.loading)
         except Exception:
             self._drop(team, source, kept)
@@ -57,7 +60,7 @@ class Routes:
         return route
 
     def forget(self, team: str) -> None:
-        """A robot or a source of the team has changed. An answer under way is dropped too: it may be the old one."""
+        """Drop the team's routes, because a robot or a source has changed. A look-up under way may be stale: it too."""
         self._kept.pop(team, None)
 
     def _of_team(self, team: str) -> dict[str, _Kept]:
@@ -71,11 +74,11 @@ class Routes:
         routes = self._kept.get(team, {})
         if routes.get(source) is kept:
             del routes[source]
-            if not routes:  # or the names that somebody guesses would crowd out the real ones
+            if not routes:  # or guessed names would crowd out the real ones
                 del self._kept[team]
 
     async def _load(self, team: str, source: str) -> Route | None:
-        found = await self._sources.find(team, source)
+        found = await self.sources.find(team, source)
         if found is None:
             return None
-        return Route(found, tuple(await self._robots.subscribers(team, source, kind=found.kind)))
+        return Route(found, tuple(await self.robots.subscribers(team, source, kind=found.kind)))

@@ -1,45 +1,51 @@
-"""Keeps whether a robot is in error, as its runs say (TG-18, DEC-15).
+"""Maintains a robot's error status from the outcomes of its runs.
 
-What they say comes in any order, late and more than once: the newest instant counts, and that of the owner's last word
-among them, so that an old failure neither comes back nor undoes what its owner has set since.
+Reports arrive in any order, late and more than once. The newest instant wins, and a status set by the owner counts as
+a report, so an old failure neither comes back nor undoes the owner's change.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
+from rota_contracts.envelope import Event
 from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
 from rota_contracts.robots.robot import RunFailure
-from trigger_gateway.ports import RobotRecords
-from trigger_gateway.robots.record import judged
+from trigger_gateway.robots.ports import RobotRecords
+from trigger_gateway.robots.record import with_health
 from trigger_gateway.robots.sync_robots import SyncRobots
 
 TRIES = 5
-"""How often to try again when somebody else changes the robot at the same moment."""
+"""Attempts while others change the robot concurrently."""
 
 
-class JudgeRobot:
-    def __init__(self, records: RobotRecords, sync: SyncRobots, clock: Clock) -> None:
-        self._records, self._sync, self._clock = records, sync, clock
+@dataclass(frozen=True, kw_only=True)
+class TrackRobotHealth:
+    records: RobotRecords
+    sync: SyncRobots
+    clock: Clock
 
-    async def failed(self, fact: RobotFailedV1) -> None:
+    async def on_failed(self, event: Event[RobotFailedV1]) -> None:
+        fact = event.data
         error = RunFailure(execution_id=fact.execution_id, message=fact.message, at=fact.at)
-        await self._judge(fact.team_id, fact.member_id, error, fact.at)
+        await self._track(fact.team_id, fact.member_id, error, fact.at)
 
-    async def recovered(self, fact: RobotRecoveredV1) -> None:
-        await self._judge(fact.team_id, fact.member_id, None, fact.at)
+    async def on_recovered(self, event: Event[RobotRecoveredV1]) -> None:
+        fact = event.data
+        await self._track(fact.team_id, fact.member_id, None, fact.at)
 
-    async def _judge(self, team: str, member: str, error: RunFailure | None, at: datetime) -> None:
-        """Raise Transient when others change the robot all the time. What is saved and can't be told now is swept."""
+    async def _track(self, team: str, member: str, error: RunFailure | None, at: datetime) -> None:
+        """Raise Transient when others keep changing the robot. A saved change that can't be published now is swept."""
         for _ in range(TRIES):
-            record = await self._records.find(team, member)
-            if record is None or record.robot.deleted or record.judged_by(at):
+            record = await self.records.find(team, member)
+            if record is None or record.robot.deleted or record.health_known_at(at):
                 return
-            after = judged(record, error, said_at=at, now=self._clock())
+            after = with_health(record, error, reported_at=at, now=self.clock())
             if after.robot.rev == record.robot.rev:
-                if await self._records.note_judged(record, at):
+                if await self.records.note_health(record, at):
                     return
-            elif await self._records.replace(after, expected=record):
-                await self._sync(after, confirmed=False)
+            elif await self.records.replace(after, expected=record):
+                await self.sync(after, confirmed=False)
                 return
-        raise Transient(f"robot {member} of team {team} is changed by others all the time")
+        raise Transient(f"robot {member} of team {team} is being changed by others all the time")

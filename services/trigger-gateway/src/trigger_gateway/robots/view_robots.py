@@ -1,4 +1,4 @@
-"""Robots as people see them: what is kept of them, and how they stand by the scheduler's word (TG-18, TG-22)."""
+"""Robots as the API shows them: their records, and their states from the scheduler."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from rota_common.errors import Transient
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.ports import RobotRecords, Schedule
 from trigger_gateway.problems import Invalid, no_robot
+from trigger_gateway.robots.ports import RobotRecords, RobotStates
 from trigger_gateway.robots.record import RobotView, as_read
 
 PATIENCE_S = 1.0
-"""How long reading a robot waits for the scheduler; without its word nobody is shown as working."""
+"""Timeout of the scheduler's answer when robots are read; without it none is shown as working."""
 
 
 @dataclass(frozen=True)
-class RobotsSeen:
+class RobotViews:
     """`total` counts all pages. `states` is empty when the scheduler didn't answer."""
 
     robots: list[RobotView]
@@ -23,15 +23,16 @@ class RobotsSeen:
     total: int
 
 
+@dataclass(frozen=True, kw_only=True)
 class ViewRobots:
-    def __init__(self, records: RobotRecords, schedule: Schedule) -> None:
-        self._records, self._schedule = records, schedule
+    records: RobotRecords
+    robot_states: RobotStates
 
-    async def page(self, team: str, *, page: int, page_size: int) -> RobotsSeen:
-        robots, total = await self._records.page(team, page=page, page_size=page_size)
+    async def page(self, team: str, *, page: int, page_size: int) -> RobotViews:
+        robots, total = await self.records.page(team, page=page, page_size=page_size)
         states = await self._states(team, [robot.member_id for robot in robots])
         by_name = {state.member_id: state for state in states}
-        return RobotsSeen([as_read(robot, by_name.get(robot.member_id)) for robot in robots], states, total)
+        return RobotViews([as_read(robot, by_name.get(robot.member_id)) for robot in robots], states, total)
 
     async def one(self, team: str, member: str) -> RobotView:
         """Raise NotFound if there is no such robot."""
@@ -39,15 +40,15 @@ class ViewRobots:
         return as_read(robot, next(iter(await self._states(team, [member])), None))
 
     async def state(self, team: str, member: str, *, upcoming: int) -> RobotState:
-        """Raise NotFound if there is no such robot, Transient when the scheduler can't say how it stands."""
+        """Raise NotFound if there is no such robot, Transient when the scheduler doesn't answer."""
         await self._find(team, member)
-        states = await self._schedule.standing(team, [member], upcoming=upcoming)
+        states = await self.robot_states.states(team, [member], upcoming=upcoming)
         if not states:
             raise Transient(f"the scheduler doesn't know robot {member} yet: try again in a moment")
         return states[0]
 
     async def _find(self, team: str, member: str) -> Robot:
-        record = await self._records.find(team, member)
+        record = await self.records.find(team, member)
         if record is None or record.robot.deleted:
             raise no_robot(team, member)
         return record.robot
@@ -56,6 +57,6 @@ class ViewRobots:
         if not members:
             return []
         try:
-            return await self._schedule.standing(team, members, within=PATIENCE_S)
+            return await self.robot_states.states(team, members, within=PATIENCE_S)
         except (Transient, Invalid):
             return []

@@ -1,16 +1,16 @@
-"""Recognises requests that were made before, by the key that their sender gave them (DEC-6)."""
+"""Idempotency keys: a repeat of a request is found by the key of its sender."""
 
 import hashlib
 from typing import Any
 
 from pydantic_core import to_json
 
-from trigger_gateway.ports import Earlier, Requests
 from trigger_gateway.problems import Conflict
+from trigger_gateway.runs.ports import EarlierRequest, Requests
 
 
-async def seen_before(requests: Requests, request_id: str, request: Any) -> Earlier | None:
-    """What is known of the same request from before; None the first time. Conflict for another one of this id."""
+async def find_repeat(requests: Requests, request_id: str, request: Any) -> EarlierRequest | None:
+    """The first request under this id; None if this is the first. Conflict if the requests differ."""
     digest = hashlib.sha256(to_json(request)).hexdigest()
     first = await requests.remember(request_id, digest)
     if first is not None and first.digest != digest:

@@ -1,4 +1,4 @@
-"""Asks the scheduler for a run on a person's word, and waits a moment for what it says."""
+"""Requests a run from the scheduler by hand, and waits a moment for its decision."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,18 +19,19 @@ from rota_contracts.messages.trigger import (
 )
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.ports import Outcome, Outcomes, Requests, RobotRecords, Triggers
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, no_robot
+from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.record import RobotRecord
-from trigger_gateway.runs.idempotency import seen_before
+from trigger_gateway.runs.idempotency import find_repeat
+from trigger_gateway.runs.ports import Outcome, Outcomes, Requests, Triggers
 
 PATIENCE_S = 0.8
-"""How long to wait for the scheduler's word, so that the answer is there within a second."""
+"""Timeout of the scheduler's decision, so that the answer takes at most a second."""
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """A run that somebody asks for. `key` is the sender's own name of the request: repeats are one request."""
+    """A run requested by hand. `key` is the idempotency key of the request."""
 
     type: TriggerType
     messages: Sequence[Message] = ()
@@ -45,7 +46,7 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class RunAnswer:
-    """TG-15. `repeated`: this request was made before, and this is what has become of it."""
+    """The run that was requested. `repeated`: the request was made before, and this is its current state."""
 
     execution_id: str
     trigger_id: str
@@ -54,41 +55,37 @@ class RunAnswer:
     repeated: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
 class RequestRun:
-    def __init__(
-        self,
-        robots: RobotRecords,
-        triggers: Triggers,
-        outcomes: Outcomes,
-        requests: Requests,
-        clock: Clock,
-        new_id: Callable[[], str],
-    ) -> None:
-        self._robots, self._triggers, self._outcomes, self._requests = robots, triggers, outcomes, requests
-        self._clock, self._new_id = clock, new_id
+    robots: RobotRecords
+    triggers: Triggers
+    outcomes: Outcomes
+    requests: Requests
+    clock: Clock
+    new_id: Callable[[], str]
 
     async def __call__(self, team: str, member: str, request: RunRequest, *, trace: str = "") -> RunAnswer:
         """Raise NotFound for an unknown robot, Conflict with the scheduler's reason when it refuses the trigger."""
         check(request)
-        record = await self._robots.find(team, member)
+        record = await self.robots.find(team, member)
         if record is None or record.robot.deleted:
             raise no_robot(team, member)
         trigger_id, repeated = await self._identify(team, member, request)
-        trigger = trigger_of(request, record, trigger_id, self._clock())
-        async with self._outcomes.hearing(team, member) as hearing:
+        trigger = trigger_of(request, record, trigger_id, self.clock())
+        async with self.outcomes.listen(team, member) as decisions:
             # Also when it is a repeat: the first one may have failed right here, and the stream drops a second.
-            await self._triggers.publish(trigger, trace=trace)
+            await self.triggers.publish(trigger, trace=trace)
             if repeated:
-                read = await self._outcomes.read(team, trigger_id)
+                read = await self.outcomes.read(team, trigger_id)
                 if read is not None and read.state is not TriggerState.UNKNOWN:
                     return answer_again(trigger_id, read)
-            return answer(trigger_id, await hearing.outcome(trigger_id, within=PATIENCE_S))
+            return answer(trigger_id, await decisions.outcome(trigger_id, within=PATIENCE_S))
 
     async def _identify(self, team: str, member: str, request: RunRequest) -> tuple[str, bool]:
         if request.key is None:
-            return self._new_id(), False
+            return self.new_id(), False
         trigger_id = derived_id("trigger", team, member, "request", request.key)
-        return trigger_id, await seen_before(self._requests, trigger_id, request) is not None
+        return trigger_id, await find_repeat(self.requests, trigger_id, request) is not None
 
 
 def check(request: RunRequest) -> None:
@@ -96,8 +93,8 @@ def check(request: RunRequest) -> None:
     if request.type is TriggerType.HUMAN and not any(message.content for message in request.messages):
         raise Invalid(
             "invalid_request",
-            "a person's request needs words",
-            [FieldProblem("messages", "expected at least one message with content")],
+            "a request of a person needs a message",
+            fields=[FieldProblem("messages", "expected at least one message with content")],
         )
 
 
@@ -125,9 +122,9 @@ def trigger_of(request: RunRequest, record: RobotRecord, trigger_id: str, at: da
 
 
 def answer(trigger_id: str, outcome: Outcome | None) -> RunAnswer:
-    """The answer to a first request; raises Conflict when the scheduler said no."""
+    """The answer to a first request; raises Conflict when the scheduler rejects it."""
     if outcome is None:
-        text = "stored; the scheduler has not taken it up yet"
+        text = "stored; the scheduler has not decided yet"
         return RunAnswer(execution_id(trigger_id), trigger_id, ExecStatus.PENDING, text)
     if isinstance(outcome, TriggerAdmittedV1):
         return RunAnswer(outcome.execution_id, trigger_id, ExecStatus.PENDING, "queued")
@@ -135,7 +132,7 @@ def answer(trigger_id: str, outcome: Outcome | None) -> RunAnswer:
 
 
 def answer_again(trigger_id: str, read: TriggerReply) -> RunAnswer:
-    """The answer to a repeat, from what the scheduler knows; raises Conflict when it had said no."""
+    """The answer to a repeat, by the state of its trigger; raises Conflict when it was rejected."""
     if read.state is TriggerState.REJECTED:
         raise Conflict("rejected", read.message)
     running = ExecStatus.RUNNING if read.state is TriggerState.RUNNING else ExecStatus.PENDING

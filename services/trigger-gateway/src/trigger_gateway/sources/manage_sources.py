@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -10,9 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from rota_common.clock import Clock
 from rota_common.secrets import PREFIX
 from rota_contracts.sources import Scheme, SourceKind
-from trigger_gateway.ports import NoSealingKey, Seals, Sources
 from trigger_gateway.problems import Conflict, FieldProblem, no_source
-from trigger_gateway.robots.routes import Routes
+from trigger_gateway.sources.ports import NoEncryptionKey, SecretCipher, Sources
 from trigger_gateway.sources.schemes import STANDARD_PREFIX
 from trigger_gateway.sources.source import Source, StoredSecret, WebhookSettings
 from trigger_gateway.sources.source_forms import (
@@ -29,7 +28,7 @@ NEW_SECRET_BYTES = 32
 NewBytes = Callable[[int], bytes]
 
 
-class Generate(BaseModel):
+class GenerateSecret(BaseModel):
     """Asks for a new secret, which the answer shows once."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,86 +36,83 @@ class Generate(BaseModel):
     generate: Literal[True]
 
 
-SecretGiven = str | Generate
+SecretGiven = str | GenerateSecret
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedSource:
     """A source as it now is, and the secrets that were made for it and are never shown again."""
 
     source: Source
     generated: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
 class ManageSources:
     """`forbidden` are the environment variables no source may refer to: Rota's own."""
 
-    def __init__(
-        self,
-        sources: Sources,
-        routes: Routes,
-        seals: Seals,
-        clock: Clock,
-        new_bytes: NewBytes,
-        *,
-        forbidden: frozenset[str],
-    ) -> None:
-        self._sources, self._routes, self._clock = sources, routes, clock
-        self._seals, self._new_bytes, self._forbidden = seals, new_bytes, forbidden
+    sources: Sources
+    cipher: SecretCipher
+    clock: Clock
+    on_change: Callable[[str], None]
+    new_bytes: NewBytes
+    forbidden: frozenset[str]
 
-    async def add(self, team: str, name: str, kind: SourceKind, given: Mapping[str, Any]) -> Saved:
+    async def add(self, team: str, name: str, kind: SourceKind, given: Mapping[str, Any]) -> SavedSource:
         """Raise Invalid for wrong settings, Conflict if there is a source of this name."""
-        keeping = _Keeping(self._seals, self._new_bytes, self._forbidden)
+        keeping = _SecretWriter(cipher=self.cipher, new_bytes=self.new_bytes, forbidden=self.forbidden)
         if kind is SourceKind.DATABASE:
-            source = Source(team, name, self._clock(), database=database_settings(given, forbidden=self._forbidden))
+            source = Source(team, name, self.clock(), database=database_settings(given, forbidden=self.forbidden))
         else:
-            source = Source(team, name, self._clock(), webhook=keeping.new_webhook(given))
-        if not await self._sources.add(source):
+            source = Source(team, name, self.clock(), webhook=keeping.new_webhook(given))
+        if not await self.sources.add(source):
             raise Conflict("source_exists", f"team {team} has a source {name} already: change it with PATCH")
-        self._routes.forget(team)
-        return Saved(source, tuple(keeping.generated))
+        self.on_change(team)
+        return SavedSource(source, tuple(keeping.generated))
 
-    async def change(self, team: str, name: str, given: Mapping[str, Any]) -> Saved:
+    async def change(self, team: str, name: str, given: Mapping[str, Any]) -> SavedSource:
         """Only the given settings. Raise NotFound, Invalid, and Conflict if others change it all the time."""
-        keeping = _Keeping(self._seals, self._new_bytes, self._forbidden)
+        keeping = _SecretWriter(cipher=self.cipher, new_bytes=self.new_bytes, forbidden=self.forbidden)
         for _ in range(TRIES):
             before = await self.read(team, name)
             keeping.generated.clear()
             changed = replace(self._changed(before, given, keeping), rev=before.rev + 1)
-            if await self._sources.replace(changed, expected=before):
-                self._routes.forget(team)
-                return Saved(changed, tuple(keeping.generated))
+            if await self.sources.replace(changed, expected=before):
+                self.on_change(team)
+                return SavedSource(changed, tuple(keeping.generated))
         raise Conflict("changed_meanwhile", f"source {name} is being changed by others at the same moment: try again")
 
     async def list(self, team: str) -> list[Source]:
-        return await self._sources.of_team(team)
+        return await self.sources.of_team(team)
 
     async def read(self, team: str, name: str) -> Source:
-        source = await self._sources.find(team, name)
+        source = await self.sources.find(team, name)
         if source is None:
             raise no_source(team, name)
         return source
 
     async def remove(self, team: str, name: str) -> None:
-        removed = await self._sources.remove(team, name)
-        self._routes.forget(team)
+        removed = await self.sources.remove(team, name)
+        self.on_change(team)
         if not removed:
             raise no_source(team, name)
 
-    def _changed(self, before: Source, given: Mapping[str, Any], keeping: "_Keeping") -> Source:
+    def _changed(self, before: Source, given: Mapping[str, Any], keeping: "_SecretWriter") -> Source:
         if before.webhook is not None:
             return replace(before, webhook=keeping.changed_webhook(before.webhook, given))
         assert before.database is not None
         merged = {**before.database.model_dump(), **given}
-        return replace(before, database=database_settings(merged, forbidden=self._forbidden))
+        return replace(before, database=database_settings(merged, forbidden=self.forbidden))
 
 
-class _Keeping:
+@dataclass(kw_only=True)
+class _SecretWriter:
     """Turns the secrets of one request into what is stored of them; `generated` are those it had to make."""
 
-    def __init__(self, seals: Seals, new_bytes: NewBytes, forbidden: frozenset[str]) -> None:
-        self._seals, self._new_bytes, self._forbidden = seals, new_bytes, forbidden
-        self.generated: list[str] = []
+    cipher: SecretCipher
+    new_bytes: NewBytes
+    forbidden: frozenset[str]
+    generated: list[str] = field(init=False, default_factory=list)
 
     def new_webhook(self, given: Mapping[str, Any]) -> WebhookSettings:
         if ("secret" in given) is ("secrets" in given):
@@ -150,17 +146,17 @@ class _Keeping:
         return stored
 
     def _keep(self, scheme: Scheme, field: str, secret: SecretGiven) -> StoredSecret:
-        if isinstance(secret, Generate):
+        if isinstance(secret, GenerateSecret):
             secret = self._generated(scheme, field)
         elif secret.startswith(PREFIX):
-            if problem := reference_problem(secret, f"$ENV.{scheme.upper()}_SECRET", self._forbidden):
+            if problem := reference_problem(secret, f"$ENV.{scheme.upper()}_SECRET", self.forbidden):
                 raise refused([FieldProblem(field, problem)])
             return secret
         elif problem := secret_problem(scheme, secret):
             raise refused([FieldProblem(field, problem)])
         try:
-            return self._seals.seal(secret)
-        except NoSealingKey as error:
+            return self.cipher.encrypt(secret)
+        except NoEncryptionKey as error:
             example = f"$ENV.{scheme.upper()}_SECRET"
             wanted = (
                 f"expected a reference like {example}: secrets can't be kept here, because ROTA_SECRETS_KEY isn't set"
@@ -173,7 +169,7 @@ class _Keeping:
                 f"expected a reference or the secret itself: {scheme} makes its own, so it must be copied from there"
             )
             raise refused([FieldProblem(field, theirs)])
-        raw = self._new_bytes(NEW_SECRET_BYTES)
+        raw = self.new_bytes(NEW_SECRET_BYTES)
         if scheme is Scheme.STANDARD:
             made = STANDARD_PREFIX + base64.b64encode(raw).decode()
         else:

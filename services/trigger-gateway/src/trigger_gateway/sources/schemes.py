@@ -1,4 +1,4 @@
-"""How senders prove who they are: each scheme over the bytes as they came in, in constant time (DEC-5)."""
+"""Signature schemes of senders: each is checked over the bytes as received, in constant time."""
 
 import base64
 import binascii
@@ -10,7 +10,6 @@ from datetime import datetime
 
 from rota_contracts.sources import Scheme
 from trigger_gateway.problems import Forbidden, Unauthenticated
-from trigger_gateway.webhooks.inbound_event import standard_header
 
 TOLERANCE_S = 300
 SIGNATURES_READ = 20
@@ -27,16 +26,24 @@ EXPECTED = {
 }
 STAMPED = frozenset({Scheme.STANDARD, Scheme.STRIPE, Scheme.SLACK})
 
+STANDARD_PREFIXES = ("webhook-", "svix-")
+"""Of the headers of Standard Webhooks; Svix, which began them, still sends its own prefix."""
+
 Headers = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Claim:
-    """What a request says of itself: the bytes it has signed, with which results, and when, where it says so."""
+class SignedContent:
+    """The signed bytes of a request, its signatures, and its timestamp if the scheme has one."""
 
     content: bytes
     signatures: Sequence[str]
     timestamp: str | None = None
+
+
+def standard_header(headers: Headers, part: str) -> str:
+    """`part` is id, timestamp or signature; empty where there is none."""
+    return next((value for prefix in STANDARD_PREFIXES if (value := headers.get(prefix + part))), "")
 
 
 def key_of(scheme: Scheme, secret: str) -> bytes:
@@ -76,25 +83,25 @@ def check_bearer(keys: Sequence[bytes], headers: Headers) -> None:
         raise Unauthenticated("unauthenticated", "expected Authorization: Bearer and this source's key")
 
 
-def _claim(scheme: Scheme, header: str, headers: Headers, body: bytes) -> Claim:
+def _claim(scheme: Scheme, header: str, headers: Headers, body: bytes) -> SignedContent:
     match scheme:
         case Scheme.STANDARD:
             message_id, at = standard_header(headers, "id"), standard_header(headers, "timestamp")
             listed = standard_header(headers, "signature").split(" ")
             content = b".".join((_bytes(message_id), _bytes(at), body))
-            return Claim(content, _after("v1,", listed) if message_id else [], at)
+            return SignedContent(content, _after("v1,", listed) if message_id else [], at)
         case Scheme.GITHUB:
-            return Claim(body, _after("sha256=", [headers.get("x-hub-signature-256", "")]))
+            return SignedContent(body, _after("sha256=", [headers.get("x-hub-signature-256", "")]))
         case Scheme.STRIPE:
             parts = [part.strip() for part in headers.get("stripe-signature", "").split(",")]
             at = next(iter(_after("t=", parts)), "")
-            return Claim(_bytes(at) + b"." + body, _after("v1=", parts), at)
+            return SignedContent(_bytes(at) + b"." + body, _after("v1=", parts), at)
         case Scheme.SLACK:
             at = headers.get("x-slack-request-timestamp", "")
             content = b":".join((b"v0", _bytes(at), body))
-            return Claim(content, _after("v0=", [headers.get("x-slack-signature", "")]), at)
+            return SignedContent(content, _after("v0=", [headers.get("x-slack-signature", "")]), at)
         case _:
-            return Claim(body, [headers.get(header.lower(), "").strip().removeprefix("sha256=")])
+            return SignedContent(body, [headers.get(header.lower(), "").strip().removeprefix("sha256=")])
 
 
 def _after(prefix: str, values: Iterable[str]) -> list[str]:
@@ -121,7 +128,7 @@ def _any_equal(right: Sequence[bytes], given: Sequence[str]) -> bool:
 
 
 def _recent(timestamp: str | None, now: datetime) -> bool:
-    """None is a scheme that says no time."""
+    """None is a scheme without a timestamp."""
     if timestamp is None:
         return True
     if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= TIMESTAMP_DIGITS):

@@ -1,31 +1,39 @@
-"""Who has sent a webhook: looks up the source's secrets, and checks them by its scheme."""
+"""Verifies the sender of a webhook: resolves the source's secrets and checks the signature by its scheme."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
 from rota_common.secrets import resolve
 from rota_contracts.sources import Scheme
-from trigger_gateway.ports import Seals
 from trigger_gateway.problems import Forbidden, Unauthenticated
+from trigger_gateway.sources.ports import SecretCipher
 from trigger_gateway.sources.schemes import check_bearer, check_signature, key_of
-from trigger_gateway.sources.source import SealedSecret, Source, StoredSecret
+from trigger_gateway.sources.source import EncryptedSecret, Source, StoredSecret
 
 
-class Verification:
-    """`environ` holds the secrets that sources refer to, `seals` opens those that are stored."""
+@dataclass(kw_only=True)
+class VerifySender:
+    """`environ` holds the secrets that sources refer to, `cipher` decrypts those that are stored."""
 
-    def __init__(self, environ: Mapping[str, str], seals: Seals, clock: Clock, *, service: str) -> None:
-        self._environ, self._seals, self._clock = environ, seals, clock
-        self._log = logger(service=service)
+    environ: Mapping[str, str]
+    cipher: SecretCipher
+    clock: Clock
+    service: str
+    _log: Any = field(init=False)
 
-    def verify(self, source: Source, headers: Mapping[str, str], body: bytes) -> None:
+    def __post_init__(self) -> None:
+        self._log = logger(service=self.service)
+
+    def __call__(self, source: Source, headers: Mapping[str, str], body: bytes) -> None:
         settings = source.need_webhook()
         keys = self._keys(source, settings.scheme, settings.secrets)
         try:
             if settings.scheme is not Scheme.BEARER:
-                check_signature(settings.scheme, settings.header, keys, headers, body, self._clock())
+                check_signature(settings.scheme, settings.header, keys, headers, body, self.clock())
                 return
             check_bearer(keys, headers)
         except (Forbidden, Unauthenticated) as error:
@@ -34,7 +42,7 @@ class Verification:
             raise _not_ready() from error  # it may be right by the secret that isn't there
         if settings.signing_secret is not None:
             signing = self._keys(source, Scheme.HMAC, [settings.signing_secret])
-            check_signature(Scheme.HMAC, settings.header, signing, headers, body, self._clock())
+            check_signature(Scheme.HMAC, settings.header, signing, headers, body, self.clock())
 
     def _keys(self, source: Source, scheme: Scheme, secrets: Sequence[StoredSecret]) -> list[bytes]:
         """The keys that are there; Transient if none is. What is missing stands in the log, not in the answer."""
@@ -43,7 +51,7 @@ class Verification:
             try:
                 keys.append(key_of(scheme, self._opened(secret)))
             except ValueError as error:
-                name = "a stored one" if isinstance(secret, SealedSecret) else secret
+                name = "a stored one" if isinstance(secret, EncryptedSecret) else secret
                 self._log.warning(
                     "source has no secret", team=source.team, source=source.name, reason=f"{name}: {error}"
                 )
@@ -52,7 +60,7 @@ class Verification:
         return keys
 
     def _opened(self, secret: StoredSecret) -> str:
-        return self._seals.open(secret) if isinstance(secret, SealedSecret) else resolve(secret, self._environ)
+        return self.cipher.decrypt(secret) if isinstance(secret, EncryptedSecret) else resolve(secret, self.environ)
 
 
 def _not_ready() -> Transient:

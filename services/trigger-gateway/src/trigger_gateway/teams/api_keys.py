@@ -1,4 +1,4 @@
-"""API keys: `rota_<key id>_<secret>`. Only the SHA-256 of the secret is kept; the key itself is shown once."""
+"""API keys: `rota_<key id>_<secret>`. Only the SHA-256 of the secret is stored; the key itself is shown once."""
 
 import hashlib
 import hmac
@@ -16,7 +16,7 @@ Token = Callable[[], str]
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key as it is kept. `name` says whose it is, for people."""
+    """A key as it is stored. `name` says whose it is."""
 
     key_id: str
     team: str
@@ -27,8 +27,8 @@ class ApiKey:
 
 
 @dataclass(frozen=True)
-class Presented:
-    """A key as somebody presents it."""
+class PresentedKey:
+    """A key as a request presents it."""
 
     key_id: str
     secret: str
@@ -43,7 +43,7 @@ class NewKey:
 
 
 def digest(secret: str) -> str:
-    """A fast hash is enough: the secret is long and random, so nobody can guess it from its hash."""
+    """A fast hash is enough: the secret is long and random, so it can't be guessed from its hash."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -51,18 +51,18 @@ def make_key(team: str, *, key_id: str, secret: str, at: datetime, role: Role = 
     return NewKey(ApiKey(key_id, team, digest(secret), at, role, name), f"{PREFIX}_{key_id}_{secret}")
 
 
-def parse_key(text: str) -> Presented | None:
+def parse_key(text: str) -> PresentedKey | None:
     """The parts of a presented key; None if it isn't one of ours."""
     prefix, _, rest = text.partition("_")
     key_id, _, secret = rest.partition("_")
-    return Presented(key_id, secret) if prefix == PREFIX and key_id and secret else None
+    return PresentedKey(key_id, secret) if prefix == PREFIX and key_id and secret else None
 
 
-def is_the_key(presented: Presented, key: ApiKey) -> bool:
+def key_matches(presented: PresentedKey, key: ApiKey) -> bool:
     """In constant time."""
     return hmac.compare_digest(digest(presented.secret), key.digest)
 
 
-def is_the_secret(presented: str, expected: str) -> bool:
+def secret_matches(presented: str, expected: str) -> bool:
     """In constant time, whatever their lengths and characters."""
     return hmac.compare_digest(digest(presented), digest(expected))

@@ -1,11 +1,11 @@
-"""Decides who asks: the administrator, or a team by one of its keys; and what that one may do (TG-23, TG-24)."""
+"""Authentication: the caller is the administrator, or a team by one of its keys, with the role of that key."""
 
 from dataclasses import dataclass
 
 from rota_contracts.roles import Role
-from trigger_gateway.ports import Keys, Teams
 from trigger_gateway.problems import Forbidden, NotFound, Unauthenticated
-from trigger_gateway.teams.api_keys import is_the_key, is_the_secret, parse_key
+from trigger_gateway.teams.api_keys import key_matches, parse_key, secret_matches
+from trigger_gateway.teams.ports import Keys, Teams
 
 
 @dataclass(frozen=True)
@@ -17,32 +17,35 @@ class Caller:
     name: str = ""
 
     def check(self, needed: Role, what: str = "this") -> None:
-        """Raise Forbidden unless the caller's role is `needed` or above. `what` needs it, for people."""
+        """Raise Forbidden unless the caller's role is `needed` or above. `what` names the action in the message."""
         if not self.role.covers(needed):
             text = f"{what} needs a key of the role {needed} or above: this key has the role {self.role}"
             raise Forbidden("role_too_low", text)
 
 
+@dataclass(frozen=True, kw_only=True)
 class Authenticate:
-    def __init__(self, teams: Teams, keys: Keys, *, admin_key: str | None) -> None:
-        self._teams, self._keys, self._admin_key = teams, keys, admin_key
+    teams: Teams
+    keys: Keys
+    admin_key: str | None
 
     async def caller(self, bearer: str | None) -> Caller:
         """Raise Unauthenticated for a missing or unknown key."""
         if not bearer:
             raise Unauthenticated("unauthenticated", "expected the header Authorization: Bearer <key>")
-        if self._admin_key is not None and is_the_secret(bearer, self._admin_key):
+        if self.admin_key is not None and secret_matches(bearer, self.admin_key):
             return Caller(None)
         presented = parse_key(bearer)
-        key = await self._keys.find(presented.key_id) if presented else None
-        if presented is None or key is None or not is_the_key(presented, key):
-            raise Unauthenticated("unauthenticated", "this key is not known: it was never made, or it was deleted")
+        key = await self.keys.find(presented.key_id) if presented else None
+        if presented is None or key is None or not key_matches(presented, key):
+            raise Unauthenticated("unauthenticated", "this key is unknown: it never existed, or it was deleted")
         return Caller(key.team, key.role, key.name)
 
     async def admin(self, bearer: str | None) -> None:
         """Raise unless it is the administrator."""
-        if self._admin_key is None:
-            raise Forbidden("admin_key_not_set", "set ROTA_ADMIN_KEY for the gateway to use the administrator's routes")
+        if self.admin_key is None:
+            text = "the administrator's routes are closed: set ROTA_ADMIN_KEY for the gateway"
+            raise Forbidden("admin_key_not_set", text)
         if (await self.caller(bearer)).team is not None:
             raise Forbidden("forbidden", "expected the administrator's key: this one is a team's")
 
@@ -51,7 +54,7 @@ class Authenticate:
         caller = await self.caller(bearer)
         if caller.team is not None and caller.team != team:
             raise Forbidden("foreign_team", "this key belongs to another team")
-        if caller.team is None and not await self._teams.exists(team):
+        if caller.team is None and not await self.teams.exists(team):
             raise NotFound("team_not_found", f"there is no team {team}")
         caller.check(needed)
         return caller

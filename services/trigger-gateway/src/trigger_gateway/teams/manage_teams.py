@@ -1,24 +1,28 @@
 """Teams and their API keys."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from rota_common.clock import Clock
 from rota_contracts.roles import Role
-from trigger_gateway.ports import Keys, Removal, Teams
 from trigger_gateway.problems import Conflict, NotFound
 from trigger_gateway.teams.api_keys import ApiKey, NewKey, Token, make_key
 from trigger_gateway.teams.authenticate import Caller
+from trigger_gateway.teams.ports import Keys, Removal, Teams
 
 
+@dataclass(frozen=True, kw_only=True)
 class ManageTeams:
-    def __init__(self, teams: Teams, keys: Keys, clock: Clock, new_id: Callable[[], str], new_secret: Token) -> None:
-        self._teams, self._keys, self._clock = teams, keys, clock
-        self._new_id, self._new_secret = new_id, new_secret
+    teams: Teams
+    keys: Keys
+    clock: Clock
+    new_id: Callable[[], str]
+    new_secret: Token
 
     async def create(self, team: str | None, name: str) -> NewKey:
         """A team and its first key, an owner's; raises Conflict if there is one of this name."""
         team = team or f"team_{self._short_id()}"
-        if not await self._teams.add(team, name):
+        if not await self.teams.add(team, name):
             raise Conflict(
                 "team_exists", f"there is a team {team} already: make a key for it with POST /v1/teams/{team}/keys"
             )
@@ -30,11 +34,11 @@ class ManageTeams:
         return await self._add_key(team, role, name)
 
     async def list_keys(self, team: str) -> list[ApiKey]:
-        return await self._keys.of_team(team)
+        return await self.keys.of_team(team)
 
     async def remove_key(self, team: str, key_id: str) -> None:
         """Raise NotFound if there is no such key, Conflict for the last one of an owner."""
-        match await self._keys.remove(team, key_id):
+        match await self.keys.remove(team, key_id):
             case Removal.UNKNOWN:
                 raise NotFound("key_not_found", f"team {team} has no key {key_id}")
             case Removal.LAST_OWNER:
@@ -44,10 +48,10 @@ class ManageTeams:
                 return
 
     async def _add_key(self, team: str, role: Role, name: str) -> NewKey:
-        secret, at = self._new_secret(), self._clock()
+        secret, at = self.new_secret(), self.clock()
         new = make_key(team, key_id=self._short_id(), secret=secret, at=at, role=role, name=name)
-        await self._keys.add(new.key)
+        await self.keys.add(new.key)
         return new
 
     def _short_id(self) -> str:
-        return self._new_id().replace("-", "")[:12]
+        return self.new_id().replace("-", "")[:12]

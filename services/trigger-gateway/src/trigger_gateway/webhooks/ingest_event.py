@@ -1,87 +1,90 @@
-"""Recognises events that came before (TG-31): a repeat gets the stored answer and starts nothing (DEC-6)."""
+"""Ingests events: a new one is published and logged, a repeat gets the stored answer and starts nothing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from rota_common.errors import Transient
+from rota_common.single_flight import SingleFlight
+from rota_contracts.messages.trigger import TriggerReceivedV1
 from trigger_gateway.problems import Conflict
-from trigger_gateway.webhooks.inbound_event import InboundEvent, Woken
-from trigger_gateway.webhooks.inbound_log import InboundLog, Logged
+from trigger_gateway.robots.routes import Route
+from trigger_gateway.runs.ports import Triggers
+from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun, triggers_of
+from trigger_gateway.webhooks.inbound_log import LogEntry
+from trigger_gateway.webhooks.ports import InboundLog
+from trigger_gateway.webhooks.rate_limits import RateLimiter
+
+AT_ONCE = 64
+"""Triggers of one event that are published side by side."""
 
 Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What accepting an event has made. `new`: nobody had stored one of its triggers just before."""
-
-    woken: tuple[Woken, ...]
-    new: bool = True
-
-
-@dataclass(frozen=True)
-class Received:
-    """An event and the triggers it became: the same for every repeat of the event."""
+class IngestResult:
+    """An event and the runs that it started: the same for every repeat of the event."""
 
     event: InboundEvent
-    woken: tuple[Woken, ...]
+    runs: tuple[StartedRun, ...] = ()
     repeated: bool = False
 
 
 @dataclass(frozen=True)
-class _Outcome:
-    """How the first of several requests for the same event ended: exactly one is set, or none if it says nothing."""
+class _Ingested:
+    """The event's entry in the log, and whether it was there before."""
 
-    entry: Logged | None = None
-    error: Exception | None = None
+    entry: LogEntry
+    repeated: bool
+    logged: bool = False
 
 
-class Recognise:
-    """`accept` runs for the first of the requests with the same event; those that come meanwhile wait for it."""
+@dataclass(frozen=True, kw_only=True)
+class IngestEvent:
+    """Posts of the same event that come at the same time wait for the first of them."""
 
-    def __init__(self, log: InboundLog) -> None:
-        self._log = log
-        self._in_hand: dict[Key, asyncio.Future[_Outcome]] = {}
+    rates: RateLimiter
+    triggers: Triggers
+    log: InboundLog
+    _flights: SingleFlight[Key, _Ingested] = field(init=False, default_factory=SingleFlight)
 
-    async def __call__(self, event: InboundEvent, digest: str, accept: Callable[[], Awaitable[Taken]]) -> Received:
-        """Raise Conflict for another body under the same id, and what `accept` raises."""
+    async def __call__(self, event: InboundEvent, digest: str, route: Route, *, trace: str = "") -> IngestResult:
+        """Raise Conflict for another body under the same id, TooMany, and Transient when it can't be stored now."""
         key = event.team, event.source, event.id
-        while (first := self._in_hand.get(key)) is not None:
-            outcome = await asyncio.shield(first)
-            if outcome.error is not None:  # it would fail here too, and each in turn would wait as long
-                raise Transient(str(outcome.error)) from outcome.error
-            if outcome.entry is not None:
-                return self._again(event, digest, outcome.entry)
-        mine = self._in_hand[key] = asyncio.get_running_loop().create_future()
-        outcome = _Outcome()
-        try:
-            received = await self._first(event, digest, accept)
-            outcome = _Outcome(Logged(received.event, received.woken, digest))
-            return received
-        except Transient as error:
-            outcome = _Outcome(error=error)
-            raise
-        finally:
-            del self._in_hand[key]
-            mine.set_result(outcome)
-
-    async def _first(self, event: InboundEvent, digest: str, accept: Callable[[], Awaitable[Taken]]) -> Received:
-        if entry := await self._log.recall(event.team, event.source, event.id):
-            return self._again(event, digest, entry)
-        taken = await accept()
-        if taken.new:
-            entry = None
-        else:  # another replica is just accepting it, or the one that did was killed before it noted it
-            entry = await self._log.await_entry(event.team, event.source, event.id)
-        if entry:
-            return self._again(event, digest, entry)
-        await self._log.add(Logged(event, taken.woken, digest))
-        return Received(event, taken.woken, repeated=not taken.new)
-
-    def _again(self, event: InboundEvent, digest: str, entry: Logged) -> Received:
-        if entry.digest and entry.digest != digest:
+        if (under_way := self._flights.join(key)) is not None:
+            first = replace(await under_way, repeated=True, logged=True)
+        else:
+            first = await self._flights.start(key, self._ingest(event, digest, route, trace))
+        if first.entry.digest not in ("", digest):
             text = f"the event {event.id} came with another body before: an id names one event for 30 days"
             raise Conflict("event_id_reused", text)
-        self._log.repeated(event)
-        return Received(entry.event, tuple(entry.woken), repeated=True)
+        if first.logged:
+            self.log.repeated(event)
+        return IngestResult(first.entry.event, tuple(first.entry.runs), first.repeated)
+
+    async def _ingest(self, event: InboundEvent, digest: str, route: Route, trace: str) -> _Ingested:
+        if entry := await self.log.recall(event.team, event.source, event.id):
+            return _Ingested(entry, repeated=True, logged=True)
+        settings = route.source.need_webhook()
+        await self.rates.by_source(event.team, event.source, settings.rate_limit)
+        triggers = triggers_of(event, route.subscribers)
+        new = await self._publish(triggers, trace)
+        # Not new: another replica is just ingesting it, or the one that did was killed before it wrote its entry.
+        if not new and (entry := await self.log.await_entry(event.team, event.source, event.id)):
+            return _Ingested(entry, repeated=True, logged=True)
+        entry = LogEntry(event, [StartedRun(each.trigger_id, each.member_id) for each in triggers], digest)
+        await self.log.add(entry)
+        return _Ingested(entry, repeated=not new)
+
+    async def _publish(self, triggers: Sequence[TriggerReceivedV1], trace: str) -> bool:
+        """False if the stream had stored all of them just before.
+
+        A publish that fails after others succeeded is harmless: the sender's repeat makes the same triggers again.
+        """
+        if len(triggers) == 1:
+            return await self.triggers.publish(triggers[0], trace=trace)
+        new = not triggers
+        for start in range(0, len(triggers), AT_ONCE):
+            some = triggers[start : start + AT_ONCE]
+            stored = await asyncio.gather(*(self.triggers.publish(trigger, trace=trace) for trigger in some))
+            new = new or any(stored)
+        return new

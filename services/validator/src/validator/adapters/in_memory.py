@@ -47,7 +47,8 @@ class ScriptedAgents:
     """Every agent returns the same answer, unless `by_agent` has one of its own; `calls` are all calls."""
 
     def __init__(self, content: str = "", *, error: str = "", by_agent: Mapping[str, str] | None = None) -> None:
-        self._content, self._error, self._by_agent = content, error, by_agent or {}
+        self._content, self._error = content, error
+        self._by_agent = by_agent or {}
         self.calls: list[CallAgent] = []
 
     async def answer(self, call: CallAgent) -> AgentReply:

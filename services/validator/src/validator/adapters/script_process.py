@@ -35,7 +35,8 @@ class ScriptProcess:
     """
 
     def __init__(self, folder: str, *, seconds: float = 2.0, megabytes: int = 128) -> None:
-        self._folder, self._seconds, self._megabytes = folder, seconds, megabytes
+        self._folder = folder
+        self._seconds, self._megabytes = seconds, megabytes
 
     async def run(self, name: str, given: str) -> Result:
         script = self._find(name)

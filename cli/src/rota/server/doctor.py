@@ -1,0 +1,72 @@
+"""The checks of `rota doctor` that need the extra: programs of this machine, NATS, the services, MongoDB."""
+
+from pathlib import Path
+
+import nats
+import nats.errors
+from nats.js.errors import NotFoundError
+
+from rota.context import Context
+from rota.doctor import TIMEOUT_S, Finding, Level
+from rota.urls import without_password
+from rota_common.bus.connection import identity
+from rota_common.nats_admin.config import Folder
+from rota_common.nats_admin.permissions import OPERATOR
+from rota_common.runtime.embedded_servers import EmbeddedError, find_mongod, find_nats_server
+from rota_common.stores.mongo import OUTAGES, Mongo
+from rota_contracts.catalog import SERVICES
+from rota_contracts.streams import consumers
+
+
+def check_programs(given: Context) -> list[Finding]:
+    """A missing program is a problem only if no URL of a running server is given."""
+    found, nats_server, mongod = [], ("nats-server", find_nats_server), ("mongod", find_mongod)
+    for (part, find), url in ((nats_server, given.nats_url), (mongod, given.mongo_url)):
+        try:
+            found.append(Finding(part, Level.OK, find()))
+        except EmbeddedError as error:
+            found.append(Finding(part, Level.NOTE if url else Level.MISSING, "no such program", str(error)))
+    return found
+
+
+async def check_nats(url: str, config: str) -> list[Finding]:
+    """The server and every service but the gateway: a consumer shows whether its service pulls messages."""
+    shown, key = without_password(url), str(Folder(Path(config)).key(OPERATOR)) if config else ""
+    try:
+        client = await nats.connect(url, connect_timeout=TIMEOUT_S, allow_reconnect=False, **identity(OPERATOR, key))
+    except (OSError, nats.errors.Error, TimeoutError) as error:
+        mend = "start it, or correct ROTA_NATS_URL and ROTA_NATS_CONFIG, the folder of `rota nats-config`"
+        return [Finding("nats", Level.MISSING, f"no answer from {shown}: {error!r}", mend)]
+    try:
+        jetstream = client.jetstream(timeout=TIMEOUT_S)
+        found = [Finding("nats", Level.OK, shown)]
+        for service in SERVICES[1:]:  # the gateway reads no stream, and was checked over HTTP
+            durables = [one for one in consumers() if one.service == service]
+            infos = [await jetstream.consumer_info(one.stream, one.durable) for one in durables]
+            busy = any(info.num_waiting or info.num_ack_pending for info in infos)
+            waiting = sum(info.num_pending or 0 for info in infos)
+            if busy:
+                found.append(Finding(service, Level.OK, f"pulls messages, {waiting} waiting"))
+            else:
+                problem = f"does not pull messages, {waiting} waiting"
+                found.append(Finding(service, Level.MISSING, problem, "start the service"))
+    except (NotFoundError, nats.errors.Error, TimeoutError) as error:
+        mend = "declare the streams: python -m rota_common.topology"
+        return [Finding("nats", Level.MISSING, f"{shown}: streams or consumers are missing: {error!r}", mend)]
+    finally:
+        await client.close()
+    return found
+
+
+async def check_mongo(url: str) -> Finding:
+    shown, mongo = without_password(url), Mongo(url, "admin")
+    try:
+        hello = await mongo.client.admin.command("hello")
+    except OUTAGES as error:
+        problem = f"no answer from {shown}: {error!s:.120}"
+        return Finding("mongodb", Level.MISSING, problem, "start it, or correct ROTA_MONGO_URL")
+    finally:
+        await mongo.close()
+    if "setName" not in hello:
+        return Finding("mongodb", Level.MISSING, f"{shown} is not a replica set", "start mongod with --replSet")
+    return Finding("mongodb", Level.OK, shown)

@@ -1,0 +1,117 @@
+"""`rota up` itself: the stack until a signal, with its keys, its log and its context file."""
+
+import asyncio
+import os
+import tempfile
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rota import context
+from rota.context import Context
+from rota.output import say, say_json, warn
+from rota.running import run
+from rota.server.bootstrap import ensure_team, load_keys
+from rota.server.logfile import LogFile
+from rota.server.servers import free_or_none
+from rota.server.stack import Stack
+from rota_common.runtime import logs
+
+NATS_PORT = 4222
+"""Where NATS clients expect a server: used if it is free."""
+
+REHEARSAL, OPENAI = "rehearsal", "openai"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpOptions:
+    """The options of `rota up`. Empty URLs and connector stand for the defaults."""
+
+    data: Path | None
+    port: int
+    nats_url: str
+    mongo_url: str
+    connector: str
+    smtp_url: str
+    allow_private_targets: str
+    json: bool
+
+    @property
+    def model(self) -> str:
+        return self.connector or (OPENAI if os.environ.get("OPENAI_API_KEY") else REHEARSAL)
+
+
+def run_up(options: UpOptions) -> None:
+    """Run everything until SIGINT or SIGTERM."""
+    with ExitStack() as ends:
+        folder = options.data or Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="rota-")))
+        folder = folder.resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        log = ends.enter_context(LogFile(folder / "rota.log", on_warning=warn))
+        logs.configure(stream=log)
+        try:
+            run(_up(options, folder))
+        except KeyboardInterrupt:
+            _progress(options, "rota", "stopped")
+
+
+async def _up(options: UpOptions, folder: Path) -> None:
+    keys = load_keys(folder, os.environ.get("ROTA_ADMIN_KEY", ""))
+    async with Stack(
+        folder,
+        nats_url=options.nats_url,
+        nats_port=free_or_none(NATS_PORT),
+        mongo_url=options.mongo_url,
+        connector=options.model,
+        http_port=options.port,
+        admin_key=keys.admin_key,
+        smtp_url=options.smtp_url,
+        allow_private_targets=options.allow_private_targets,
+        progress=lambda part, state: _progress(options, part, state),
+    ) as stack:
+        keys = await ensure_team(stack.url, folder, keys)
+        nats_config = str(stack.nats.path) if stack.nats else ""
+        here = Context(stack.url, keys.team, keys.api_key, keys.admin_key, stack.nats_url, stack.mongo_url, nats_config)
+        context.save(here)
+        _ready(options, folder, here)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            _progress(options, "rota", "finishing messages in progress, then stopping")
+            if options.data is None:
+                context.forget(here)
+
+
+def _progress(options: UpOptions, part: str, state: str) -> None:
+    say_json({"part": part, "state": state}) if options.json else say(f"{part:<9} {state}")
+
+
+def _ready(options: UpOptions, folder: Path, here: Context) -> None:
+    if options.json:
+        shown = {name: value for name, value in asdict(here).items() if not name.endswith("_key")}
+        say_json({"part": "rota", "state": "ready", "context_file": str(context.context_file())} | shown)
+        return
+    data = "a temporary folder, deleted at the end (--data keeps it)" if options.data is None else str(folder)
+    model = options.model
+    if model == REHEARSAL:
+        model += ": canned answers instead of a model, everything else is real; OPENAI_API_KEY selects a real model"
+    mail = f"sent through {_server(options.smtp_url)}" if options.smtp_url else "not sent: no --smtp-url"
+    say("")
+    say(f"Rota is ready: {here.url}", style="bold green")
+    say(f"  API docs   {here.url}/docs")
+    say(f"  NATS       {here.nats_url}")
+    say(f"  model      {model}")
+    say(f"  data       {data}")
+    say(f"  mail       {mail}")
+    say(f"  keys       {context.context_file()} (team {here.team})")
+    say("")
+    say("In another terminal:")
+    say("  rota apply -f examples/robots/sales-assistant.yaml")
+    say('  rota trigger sales-assistant --message "Prepare for the meeting with BigCorp" --wait')
+    say("  rota watch")
+    say(f"  rota feed-clients add {here.team} my-program")
+    say("Ctrl+C stops everything.")
+
+
+def _server(smtp_url: str) -> str:
+    return smtp_url.rpartition("@")[2] if "@" in smtp_url else smtp_url

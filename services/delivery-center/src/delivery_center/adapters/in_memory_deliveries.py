@@ -1,0 +1,104 @@
+"""Deliveries in memory, held to the same tests as the real store."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from delivery_center.domain.delivery import Delivery, Target
+from delivery_center.domain.page_cursor import PageCursor, cursor_of
+from rota_contracts.messages.delivery_log import DeliveryFilter, ListDeliveries, ReplayDeliveries, TargetState
+from rota_contracts.messages.text import Text
+from rota_contracts.messages.trigger import ExecutorMode
+
+
+class InMemoryDeliveries:
+    def __init__(self) -> None:
+        self.stored: dict[str, Delivery] = {}
+
+    async def find(self, request_id: str) -> Delivery | None:
+        return self.stored.get(request_id)
+
+    async def find_of(self, team: str, execution_id: str) -> Delivery | None:
+        found = self._matching(ListDeliveries(team_id=team, execution_id=execution_id))
+        return next((_without_body(delivery) for delivery in reversed(found) if delivery.replay_of is None), None)
+
+    async def page(self, asked: ListDeliveries, *, after: PageCursor | None) -> list[Delivery]:
+        found = [each for each in self._matching(asked) if asked.state in (None, each.state)]
+        left = [each for each in reversed(found) if after is None or cursor_of(each) < after]
+        return [_without_body(each) for each in left[: asked.limit]]
+
+    async def replayable(self, asked: ReplayDeliveries, *, after: PageCursor | None) -> list[Delivery]:
+        found = [
+            each
+            for each in self._matching(asked)
+            if each.mode is ExecutorMode.STANDARD
+            and (each.replay_of is None if asked.request_id is None else each.request_id == asked.request_id)
+            and any(_is_replayable(target, asked) for target in each.targets)
+        ]
+        return [each for each in found if after is None or cursor_of(each) > after][: asked.limit]
+
+    async def replays_of(self, request_ids: Sequence[str]) -> list[Delivery]:
+        return [_without_body(each) for each in self.stored.values() if each.replay_of in request_ids]
+
+    async def insert(self, delivery: Delivery) -> Delivery:
+        return self.stored.setdefault(delivery.request_id, delivery)
+
+    async def claim_due(self, now: datetime, until: datetime) -> Delivery | None:
+        return self._claim(lambda delivery: delivery.due_at is not None and delivery.due_at <= now, until)
+
+    async def claim_of(self, team: str, member: str, now: datetime, until: datetime) -> Delivery | None:
+        return self._claim(
+            lambda delivery: (
+                _pending_of(delivery, team, member)
+                and (not delivery.claimed or (delivery.due_at is not None and delivery.due_at <= now))
+            ),
+            until,
+        )
+
+    async def has_pending(self, team: str, member: str) -> bool:
+        return any(_pending_of(delivery, team, member) for delivery in self.stored.values())
+
+    async def save(self, delivery: Delivery) -> bool:
+        stored = self.stored.get(delivery.request_id)
+        if stored is None or stored.revision != delivery.revision:
+            return False
+        written = {name: getattr(delivery, name) for name in ("targets", "due_at", "claimed")}
+        self.stored[delivery.request_id] = stored.model_copy(update=written)
+        return True
+
+    def _matching(self, asked: DeliveryFilter) -> list[Delivery]:
+        """Oldest first."""
+        return sorted(
+            (
+                each
+                for each in self.stored.values()
+                if each.context.team_id == asked.team_id
+                and asked.member_id in (None, each.context.member_id)
+                and asked.execution_id in (None, each.context.execution_id)
+                and (asked.target_id is None or any(asked.target_id == target.target_id for target in each.targets))
+                and (asked.since is None or each.created_at >= asked.since)
+                and (asked.until is None or each.created_at < asked.until)
+            ),
+            key=cursor_of,
+        )
+
+    def _claim(self, wanted: Callable[[Delivery], bool], until: datetime) -> Delivery | None:
+        found = sorted(filter(wanted, self.stored.values()), key=lambda delivery: delivery.due_at or until)
+        if not found:
+            return None
+        update = {"due_at": until, "claimed": True, "revision": found[0].revision + 1}
+        claimed = self.stored[found[0].request_id] = found[0].model_copy(update=update)
+        return claimed
+
+
+def _without_body(delivery: Delivery) -> Delivery:
+    return delivery.model_copy(update={"content": delivery.content.model_copy(update={"body": Text(inline="")})})
+
+
+def _is_replayable(target: Target, asked: ReplayDeliveries) -> bool:
+    wanted = target.state is TargetState.FAILED or (asked.targets == "all" and target.state is TargetState.DELIVERED)
+    return wanted and asked.target_id in (None, target.target_id)
+
+
+def _pending_of(delivery: Delivery, team: str, member: str) -> bool:
+    owner = (delivery.context.team_id, delivery.context.member_id)
+    return owner == (team, member) and delivery.due_at is not None

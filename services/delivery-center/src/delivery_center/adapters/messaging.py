@@ -1,0 +1,26 @@
+"""The messaging of the service: its adapters over the bus."""
+
+from delivery_center.adapters.nats_executions import NatsExecutions
+from delivery_center.adapters.nats_feed_publisher import NatsFeedPublisher
+from delivery_center.adapters.nats_notify import NatsNotify
+from delivery_center.adapters.nats_process import NatsProcess
+from delivery_center.adapters.nats_target_events import NatsTargetEvents
+from delivery_center.ports import Adapters, Messaging
+from delivery_center.settings import Settings
+from rota_common.bus.feed import Feed
+from rota_common.runtime.service import Service
+from rota_contracts.messages.delivery import DeliveryType
+
+
+def over_bus(settings: Settings, service: Service, adapters: Adapters) -> Messaging:
+    feed = Feed(service.bus, service.publish, adapters.feed_counts, clock=service.runtime.clock)
+    service.background("feed", feed.keep_counts)
+    return Messaging(
+        executions=NatsExecutions(service.ask),
+        publisher=NatsFeedPublisher(service.publish, feed),
+        target_events=NatsTargetEvents(service.publish),
+        channels={
+            DeliveryType.PROCESS: NatsProcess(service.bus, timeout=settings.attempt_timeout),
+            DeliveryType.NOTIFY: NatsNotify(service.publish, adapters.subscriptions),
+        },
+    )

@@ -1,0 +1,122 @@
+"""The use cases of the delivery-center, one instance of each."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from delivery_center.attempts.attempt_targets import AttemptTargets
+from delivery_center.attempts.check_permission import CheckPermission
+from delivery_center.attempts.concurrency_limits import ConcurrencyLimits
+from delivery_center.attempts.deliver import Deliver
+from delivery_center.attempts.paused_executions import PausedExecutions
+from delivery_center.attempts.recording_channel import RecordingChannel
+from delivery_center.attempts.reject_request import RejectRequest
+from delivery_center.attempts.retry import Finish, Retry
+from delivery_center.attempts.stop_retries import StopRetries
+from delivery_center.attempts.sweep import Sweep
+from delivery_center.delivery_log.list_deliveries import ListDeliveries
+from delivery_center.delivery_log.read_delivery import ReadDelivery
+from delivery_center.delivery_log.replay import Replay
+from delivery_center.domain.retry_policy import RetryPolicy
+from delivery_center.manage_subscriptions import ManageSubscriptions
+from delivery_center.manage_suppressions import ManageSuppressions
+from delivery_center.ports import Adapters, Messaging
+from delivery_center.settings import Settings
+from delivery_center.targets.circuit_breakers import CircuitBreakers
+from delivery_center.targets.manage_targets import ManageTargets
+from rota_common.runtime.service import Service
+from rota_contracts.messages.delivery import DeliveryType
+
+LEASE_MARGIN_S = 30.0
+REPLY_MARGIN_S = 2.0
+"""On top of an attempt's time, for a channel to read a reply that came in time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UseCases:
+    deliver: Deliver
+    reject_request: RejectRequest
+    sweep: Sweep
+    stop_retries: StopRetries
+    breakers: CircuitBreakers
+    paused: PausedExecutions
+    read_delivery: ReadDelivery
+    list_deliveries: ListDeliveries
+    replay: Replay
+    targets: ManageTargets
+    subscriptions: ManageSubscriptions
+    suppressions: ManageSuppressions
+
+    @classmethod
+    def over(cls, adapters: Adapters, messaging: Messaging, *, settings: Settings, service: Service) -> "UseCases":
+        clock, deliveries, robots = service.runtime.clock, adapters.deliveries, adapters.robots
+        breakers = _breakers(adapters, messaging, settings, service)
+        paused = PausedExecutions()
+        attempt = _attempt(adapters, messaging, settings, service, breakers=breakers, paused=paused)
+        check_permission = CheckPermission(executions=messaging.executions, paused=paused)
+        finish = Finish(deliveries=deliveries, publisher=messaging.publisher)
+        lease = timedelta(seconds=max(settings.attempt_timeout, settings.longest_mail) + LEASE_MARGIN_S)
+        retry = Retry(
+            deliveries=deliveries,
+            robots=robots,
+            check_permission=check_permission,
+            attempt=attempt,
+            finish=finish,
+            clock=clock,
+            lease=lease,
+        )
+        return cls(
+            deliver=Deliver(
+                deliveries=deliveries,
+                robots=robots,
+                check_permission=check_permission,
+                attempt=attempt,
+                publisher=messaging.publisher,
+                clock=clock,
+            ),
+            reject_request=RejectRequest(service.publish),
+            sweep=Sweep(retry=retry, interval=settings.sweep_interval),
+            stop_retries=StopRetries(deliveries=deliveries, finish=finish, clock=clock, lease=lease),
+            breakers=breakers,
+            paused=paused,
+            read_delivery=ReadDelivery(deliveries),
+            list_deliveries=ListDeliveries(deliveries),
+            replay=Replay(log=deliveries, robots=robots, clock=clock),
+            targets=ManageTargets(store=adapters.failing_targets, breakers=breakers),
+            subscriptions=ManageSubscriptions(subscriptions=adapters.subscriptions, clock=clock),
+            suppressions=ManageSuppressions(suppressions=adapters.suppressions, clock=clock),
+        )
+
+
+def _breakers(adapters: Adapters, messaging: Messaging, settings: Settings, service: Service) -> CircuitBreakers:
+    return CircuitBreakers(
+        store=adapters.failing_targets,
+        events=messaging.target_events,
+        clock=service.runtime.clock,
+        random=service.runtime.random,
+        disable_after=timedelta(seconds=settings.disable_after),
+        probe_for=timedelta(seconds=settings.attempt_timeout + REPLY_MARGIN_S),
+    )
+
+
+def _attempt(
+    adapters: Adapters,
+    messaging: Messaging,
+    settings: Settings,
+    service: Service,
+    *,
+    breakers: CircuitBreakers,
+    paused: PausedExecutions,
+) -> AttemptTargets:
+    return AttemptTargets(
+        channels={**adapters.channels, **messaging.channels},
+        recording=RecordingChannel(),
+        texts=adapters.texts,
+        files=adapters.files,
+        paused=paused,
+        breakers=breakers,
+        limits=ConcurrencyLimits(settings.target_concurrency),
+        clock=service.runtime.clock,
+        policy=RetryPolicy(settings.retry_schedule, service.runtime.random),
+        timeout=settings.attempt_timeout + REPLY_MARGIN_S,
+        timeouts={DeliveryType.EMAIL: settings.longest_mail},
+    )

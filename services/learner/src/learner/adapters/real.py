@@ -1,0 +1,27 @@
+"""The adapters of production."""
+
+from learner.adapters.mongo_history import MongoHistory
+from learner.adapters.mongo_lessons import MongoLessons
+from learner.adapters.nats_knowledge import NatsKnowledge
+from learner.ports import Adapters
+from learner.settings import Settings
+from rota_common.bus.agents import NatsAgents
+from rota_common.bus.robots import Robots
+from rota_common.runtime.service import Service
+from rota_common.stores.mongo import Mongo
+
+
+def real(settings: Settings, service: Service) -> Adapters:
+    mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_learner")
+    lessons, history = MongoLessons(mongo.database), MongoHistory(mongo.database)
+    service.on_start(lessons.prepare)
+    service.on_start(history.prepare)
+    service.probe("mongo", mongo.ping)
+    service.on_stop(mongo.close)
+    return Adapters(
+        agents=NatsAgents(service.ask),
+        lessons=lessons,
+        history=history,
+        knowledge=NatsKnowledge(service.ask),
+        robots=Robots(service.bus),
+    )

@@ -1,0 +1,32 @@
+"""The adapters of production."""
+
+from memory.adapters.mongo_knowledge_bases import MongoKnowledgeBases
+from memory.adapters.qdrant import Qdrant
+from memory.adapters.qdrant_entries import QdrantEntries
+from memory.adapters.qdrant_shared_entries import QdrantSharedEntries
+from memory.adapters.wordllama_embedder import WordllamaEmbedder
+from memory.ports import Adapters
+from memory.settings import Settings
+from rota_common.bus.robots import Robots
+from rota_common.runtime.service import Service
+from rota_common.stores.mongo import Mongo
+
+
+def real(settings: Settings, service: Service) -> Adapters:
+    mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_memory")
+    embedder = WordllamaEmbedder()
+    qdrant = Qdrant(url=settings.qdrant_url, path=settings.qdrant_path, dimensions=embedder.dimensions)
+    entries, shared = QdrantEntries(qdrant), QdrantSharedEntries(qdrant)
+    for hook in (embedder.load, qdrant.open, entries.prepare, shared.prepare):
+        service.on_start(hook)
+    service.probe("mongo", mongo.ping)
+    service.probe("qdrant", qdrant.ping)
+    service.on_stop(qdrant.close)
+    service.on_stop(mongo.close)
+    return Adapters(
+        entries=entries,
+        shared=shared,
+        bases=MongoKnowledgeBases(mongo.database),
+        robots=Robots(service.bus),
+        embedder=embedder,
+    )

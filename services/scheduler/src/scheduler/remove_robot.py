@@ -1,0 +1,18 @@
+"""The removal of a deleted robot's queued executions and plan."""
+
+from dataclasses import dataclass
+
+from rota_contracts.envelope import Event
+from rota_contracts.messages.robot_facts import RobotDeletedV1
+from scheduler.change_plans import ChangePlans
+from scheduler.dispatcher import Dispatcher
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoveRobot:
+    dispatcher: Dispatcher
+    change_plans: ChangePlans
+
+    async def __call__(self, event: Event[RobotDeletedV1]) -> None:
+        await self.dispatcher.take(event)
+        await self.change_plans.remove_all(event.data.team_id, event.data.member_id)

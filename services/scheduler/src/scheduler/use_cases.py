@@ -1,0 +1,98 @@
+"""The scheduler's use cases over its adapters."""
+
+from dataclasses import dataclass
+from typing import Self
+from uuid import uuid4
+
+from rota_common.runtime.service import Service
+from scheduler.cancel_queued import CancelQueued
+from scheduler.capacity import Capacity
+from scheduler.change_plans import ChangePlans
+from scheduler.dispatch_signals import DispatchSignals
+from scheduler.dispatcher import Dispatcher, Timeouts
+from scheduler.event_publisher import EventPublisher
+from scheduler.find_trigger import FindTrigger
+from scheduler.merge_goals import MergeGoals
+from scheduler.ports import Adapters
+from scheduler.read_robot_states import ReadRobotStates
+from scheduler.rearm_daemon import RearmDaemon
+from scheduler.reconcile_slots import ReconcileSlots
+from scheduler.remove_robot import RemoveRobot
+from scheduler.robot_cache import RobotCache
+from scheduler.run_end_effects import RunEndEffects
+from scheduler.settings import Settings
+from scheduler.start_plans import StartPlans
+from scheduler.sync_clocks import SyncClocks
+from scheduler.tick import Tick
+
+
+@dataclass(frozen=True, kw_only=True)
+class UseCases:
+    signals: DispatchSignals
+    robots: RobotCache
+    capacity: Capacity
+    sync_clocks: SyncClocks
+    tick: Tick
+    dispatcher: Dispatcher
+    change_plans: ChangePlans
+    cancel_queued: CancelQueued
+    find_trigger: FindTrigger
+    merge_goals: MergeGoals
+    read_robot_states: ReadRobotStates
+    remove_robot: RemoveRobot
+
+    @classmethod
+    def over(cls, adapters: Adapters, settings: Settings, service: Service) -> Self:
+        clock, signals = service.runtime.clock, DispatchSignals()
+        publisher = EventPublisher(publish=service.publish, clock=clock)
+        capacity = Capacity(pool=settings.pool, on_more=signals.wake)
+
+        def lag() -> float:
+            return 0 if signals.has_lease.is_set() else settings.tick_lag
+
+        sync_clocks = SyncClocks(clocks=adapters.clocks, clock=clock, lag=lag)
+        robots = RobotCache(definitions=adapters.definitions, sync_clocks=sync_clocks, refresh=settings.refresh)
+        change_plans = ChangePlans(plans=adapters.plans, robots=robots, publisher=publisher, clock=clock)
+        dispatcher = Dispatcher(
+            queue=adapters.queue,
+            cancel_requests=adapters.cancel_requests,
+            start_plans=StartPlans(
+                plans=adapters.plans, queue=adapters.queue, change_plans=change_plans, robots=robots, clock=clock
+            ),
+            robots=robots,
+            publisher=publisher,
+            effects=RunEndEffects(
+                robots=robots, publisher=publisher, rearm=RearmDaemon(clocks=adapters.clocks, clock=clock)
+            ),
+            reconcile=ReconcileSlots(
+                ask=service.ask, clock=clock, patience=settings.slot_patience, timeout=settings.lease / 3
+            ),
+            signals=signals,
+            slots=capacity.slots,
+            timeouts=Timeouts(lease=settings.lease, republish_after=settings.republish_after),
+            owner=f"{service.name}-{uuid4().hex[:8]}",
+            clock=clock,
+        )
+        return cls(
+            signals=signals,
+            robots=robots,
+            capacity=capacity,
+            sync_clocks=sync_clocks,
+            tick=Tick(
+                clocks=adapters.clocks,
+                queue=adapters.queue,
+                publisher=publisher,
+                clock=clock,
+                wake=signals.wake,
+                lag=lag,
+            ),
+            dispatcher=dispatcher,
+            change_plans=change_plans,
+            cancel_queued=CancelQueued(cancel_requests=adapters.cancel_requests, wake=signals.wake, clock=clock),
+            find_trigger=FindTrigger(queue=adapters.queue),
+            merge_goals=MergeGoals(robot_queues=adapters.robot_queues),
+            read_robot_states=ReadRobotStates(
+                robots=robots, clocks=adapters.clocks, robot_queues=adapters.robot_queues, clock=clock
+            ),
+            remove_robot=RemoveRobot(dispatcher=dispatcher, change_plans=change_plans),
+        )

@@ -1,0 +1,5 @@
+"""Fixtures of the scheduler in memory."""
+
+from services.scheduler.tests.fixtures import harness
+
+__all__ = ["harness"]

@@ -1,0 +1,42 @@
+"""All stores of the gateway in memory, for tests."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from rota_common.clock import Clock, now
+from trigger_gateway.adapters.encryption import FernetCipher
+from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases, InMemoryStreamLeases
+from trigger_gateway.adapters.in_memory_inbound_log import InMemoryInboundLog, InMemoryRateStore
+from trigger_gateway.adapters.in_memory_stores import (
+    InMemoryAttachments,
+    InMemoryDefinitions,
+    InMemoryKeys,
+    InMemoryRequests,
+    InMemoryRobots,
+    InMemorySources,
+    InMemoryTeams,
+)
+from trigger_gateway.ports import Adapters
+
+
+def in_memory(
+    *, clock: Clock = now, environ: Mapping[str, str] | None = None, secrets_key: str = "", **others: Any
+) -> Adapters:
+    """`environ` holds the secrets that sources refer to; `others` replace single adapters by name."""
+    made = Adapters(
+        teams=InMemoryTeams(),
+        keys=InMemoryKeys(),
+        sources=InMemorySources(),
+        robots=InMemoryRobots(),
+        definitions=InMemoryDefinitions(),
+        inbound=InMemoryInboundLog(),
+        rates=InMemoryRateStore(),
+        requests=InMemoryRequests(),
+        stream_leases=InMemoryStreamLeases(clock),
+        databases=InMemoryDatabases(),
+        attachments=InMemoryAttachments(),
+        cipher=FernetCipher(secrets_key),
+        environ=environ or {},
+    )
+    return replace(made, **others)

@@ -1,0 +1,55 @@
+"""The stores of production: MongoDB, the buckets of NATS, customers' databases."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from rota_common.runtime.service import Service
+from rota_common.stores.attachments import Attachments
+from rota_common.stores.mongo import Mongo
+from trigger_gateway.adapters.encryption import FernetCipher
+from trigger_gateway.adapters.mongo_changes import MongoChanges
+from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
+from trigger_gateway.adapters.mongo_rates import MongoRateStore
+from trigger_gateway.adapters.mongo_requests import MongoRequests
+from trigger_gateway.adapters.mongo_robots import MongoRobots
+from trigger_gateway.adapters.mongo_sources import MongoSources
+from trigger_gateway.adapters.mongo_stream_leases import MongoStreamLeases
+from trigger_gateway.adapters.mongo_teams import MongoKeys, MongoTeams
+from trigger_gateway.adapters.nats_definitions import NatsDefinitions
+from trigger_gateway.ports import Adapters
+from trigger_gateway.settings import Settings, own_variables
+
+
+class _Collection(Protocol):
+    async def prepare(self) -> None: ...
+
+
+def real(settings: Settings, service: Service, *, environ: Mapping[str, str]) -> Adapters:
+    """Prepared when `service` starts, flushed and closed when it stops."""
+    clock = service.runtime.clock
+    mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_gateway")
+    keys, sources, robots = MongoKeys(mongo.database), MongoSources(mongo.database), MongoRobots(mongo.database)
+    rates, requests = MongoRateStore(mongo.database), MongoRequests(mongo.database, clock)
+    inbound = MongoInboundLog(mongo.database, service=service.name)
+    leases = MongoStreamLeases(mongo.database, clock, lease=settings.reading_lease)
+    indexed: tuple[_Collection, ...] = (robots, sources, keys, inbound, rates, requests, leases)
+    for collection in indexed:
+        service.on_start(collection.prepare)
+    service.on_stop(inbound.flush)
+    service.on_stop(mongo.close)
+    service.probe("mongo", mongo.ping)
+    return Adapters(
+        teams=MongoTeams(mongo.database),
+        keys=keys,
+        sources=sources,
+        robots=robots,
+        definitions=NatsDefinitions(service.bus),
+        inbound=inbound,
+        rates=rates,
+        requests=requests,
+        stream_leases=leases,
+        databases=MongoChanges(environ, clock, forbidden=own_variables()),
+        attachments=Attachments(service.bus),
+        cipher=FernetCipher(settings.secrets_key.get_secret_value() if settings.secrets_key else ""),
+        environ=environ,
+    )

@@ -1,0 +1,74 @@
+"""Ports of robots: their records, and the copies and events that other services read."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from rota_contracts.messages.robot_state import RobotState
+from rota_contracts.robots.robot import Robot
+from trigger_gateway.robots.record import RobotRecord, Subscriber
+
+
+class RobotRecords(Protocol):
+    """The source of truth about robots; a deleted one stays, so that its `rev` keeps growing."""
+
+    async def find(self, team: str, member: str) -> RobotRecord | None:
+        """Also a deleted one."""
+        ...
+
+    async def insert(self, record: RobotRecord) -> bool:
+        """False if there is a record of this robot already."""
+        ...
+
+    async def replace(self, record: RobotRecord, *, expected: RobotRecord) -> bool:
+        """False if the record is no longer at the `rev` and `health_at` of `expected`."""
+        ...
+
+    async def note_health(self, record: RobotRecord, at: datetime) -> bool:
+        """Set `health_at` alone; False as for `replace`."""
+        ...
+
+    async def mark_synced(self, robot: Robot, *, confirmed: bool) -> None:
+        """This `rev` is published. `confirmed`: its owner is about to get the answer. Nothing if it has moved on."""
+        ...
+
+    async def unsynced(self, limit: int) -> list[RobotRecord]:
+        """The longest waiting first."""
+        ...
+
+    async def page(self, team: str, *, page: int, page_size: int) -> tuple[list[Robot], int]:
+        """The robots that aren't deleted, by member_id, and how many there are in all."""
+        ...
+
+    async def subscribers(self, team: str, source: str, *, kind: str = "webhook") -> list[Subscriber]:
+        """The robots that aren't deleted and subscribe to this source, a webhook or a database."""
+        ...
+
+
+class Definitions(Protocol):
+    """The copies of robots that other services read."""
+
+    async def put(self, robot: Robot) -> None:
+        """Store the robot unless a newer `rev` is stored. Raise Transient when the store is away."""
+        ...
+
+
+class RobotEvents(Protocol):
+    """The events `robot.changed` and `robot.deleted`."""
+
+    def check(self) -> None:
+        """Raise Transient if nothing can be published now."""
+        ...
+
+    async def publish(self, robot: Robot, *, created: bool) -> None:
+        """Publish that it has changed, or is deleted; the same `rev` is the same event however often."""
+        ...
+
+
+class RobotStates(Protocol):
+    async def states(
+        self, team: str, members: Sequence[str], *, upcoming: int = 0, within: float | None = None
+    ) -> list[RobotState]:
+        """The states of those of these robots that the scheduler knows. Raise Transient when it does not answer
+        `within` so many seconds."""
+        ...

@@ -1,0 +1,84 @@
+"""Ports of runs: triggers and their outcomes, the executor, the scheduler, idempotency keys."""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from rota_contracts.messages.control import Control, ControlReply, Intervene, InterveneReply, Withdraw, WithdrawReply
+from rota_contracts.messages.execution import ExecStatus, TriggerReply
+from rota_contracts.messages.plan import ChangePlan, ChangePlanReply
+from rota_contracts.messages.trigger import TriggerAdmittedV1, TriggerReceivedV1, TriggerRejectedV1
+
+
+class Triggers(Protocol):
+    async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> bool:
+        """Return once the stream has stored it; the same trigger_id is the same message. False for a duplicate.
+
+        Raise Transient when NATS is away, Invalid for a trigger that is too large.
+        """
+        ...
+
+
+Outcome = TriggerAdmittedV1 | TriggerRejectedV1
+
+
+class OutcomeListener(Protocol):
+    async def outcome(self, trigger_id: str, *, within: float) -> Outcome | None:
+        """The scheduler's decision on the trigger; None if there is none within so many seconds."""
+        ...
+
+
+class Outcomes(Protocol):
+    """The scheduler's decisions on triggers."""
+
+    def listen(self, team: str, member: str) -> AbstractAsyncContextManager[OutcomeListener]:
+        """Receive the decisions on this robot's triggers from now on. Raise Transient when NATS is away."""
+        ...
+
+    async def read(self, team: str, trigger_id: str) -> TriggerReply | None:
+        """Ask the scheduler; None if it doesn't answer."""
+        ...
+
+
+class Executions(Protocol):
+    """The executor. Raises Transient when it doesn't answer."""
+
+    async def control(self, command: Control) -> ControlReply: ...
+
+    async def intervene(self, intervention: Intervene) -> InterveneReply: ...
+
+    async def status(self, team: str, execution_id: str) -> ExecStatus | None:
+        """None if there is none, or if the executor doesn't answer."""
+        ...
+
+
+class Schedule(Protocol):
+    """The scheduler. Raises Transient when it doesn't answer."""
+
+    async def withdraw(self, request: Withdraw) -> WithdrawReply: ...
+
+    async def change_plan(self, change: ChangePlan) -> ChangePlanReply: ...
+
+    async def find(self, team: str, execution_id: str) -> TriggerReply:
+        """The state of the execution's trigger; `unknown` if there is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class EarlierRequest:
+    """The first request under an id. `answer` is the recorded outcome."""
+
+    digest: str
+    answer: str | None = None
+
+
+class Requests(Protocol):
+    """The idempotency keys of requests."""
+
+    async def remember(self, request_id: str, digest: str) -> EarlierRequest | None:
+        """The first request under this id; None if this is the first."""
+        ...
+
+    async def note(self, request_id: str, answer: str) -> None:
+        """Record the outcome of a remembered request, for its repeats."""
+        ...

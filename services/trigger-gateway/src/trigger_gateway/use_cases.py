@@ -1,0 +1,204 @@
+"""The use cases of the gateway."""
+
+import secrets
+from dataclasses import dataclass
+from typing import Self
+from uuid import uuid4
+
+from rota_common.bus.connection import Bus
+from rota_common.bus.live import LiveEvents
+from rota_common.bus.rpc import Ask
+from rota_common.clock import Clock
+from rota_common.runtime.service import Service
+from rota_common.urls import Network, networks
+from trigger_gateway.databases.assign_databases import AssignDatabases
+from trigger_gateway.databases.change_streams import StreamLeases
+from trigger_gateway.databases.read_changes import ReadChanges
+from trigger_gateway.ports import Adapters, Attachments, Messaging
+from trigger_gateway.robots.routes import Routes
+from trigger_gateway.robots.save_robot import SaveRobot
+from trigger_gateway.robots.sync_robots import SyncRobots
+from trigger_gateway.robots.track_robot_health import TrackRobotHealth
+from trigger_gateway.robots.view_robots import ViewRobots
+from trigger_gateway.runs.control_executions import ControlExecutions
+from trigger_gateway.runs.control_robots import ControlRobots
+from trigger_gateway.runs.intervene_robot import InterveneRobot
+from trigger_gateway.runs.request_run import RequestRun
+from trigger_gateway.settings import Settings, own_variables
+from trigger_gateway.sources.manage_sources import ManageSources
+from trigger_gateway.sources.verify_sender import VerifySender
+from trigger_gateway.teams.authenticate import Authenticate
+from trigger_gateway.teams.manage_teams import ManageTeams
+from trigger_gateway.webhooks.answer_message import AnswerMessage
+from trigger_gateway.webhooks.ingest_event import IngestEvent
+from trigger_gateway.webhooks.ports import InboundLog
+from trigger_gateway.webhooks.rate_limits import RateLimiter, RateLimits
+from trigger_gateway.webhooks.receive_webhook import InFlightLimit, ReceiveWebhook
+
+
+@dataclass(frozen=True, kw_only=True)
+class UseCases:
+    """What handlers, loops and HTTP endpoints call."""
+
+    authenticate: Authenticate
+    teams: ManageTeams
+    sources: ManageSources
+    view_robots: ViewRobots
+    save_robot: SaveRobot
+    sync_robots: SyncRobots
+    robot_health: TrackRobotHealth
+    routes: Routes
+    receive_webhook: ReceiveWebhook
+    request_run: RequestRun
+    intervene_robot: InterveneRobot
+    control: ControlExecutions
+    control_robots: ControlRobots
+    assign_databases: AssignDatabases
+    inbound: InboundLog
+    stream_leases: StreamLeases
+    rates: RateLimiter
+    trusted_proxies: tuple[Network, ...]
+    attachments: Attachments
+    attachment_limit: int
+    ask: Ask
+    live: LiveEvents
+    bus: Bus
+    clock: Clock
+    heartbeat: float
+
+    @classmethod
+    def over(
+        cls,
+        adapters: Adapters,
+        messaging: Messaging,
+        settings: Settings,
+        service: Service,
+        *,
+        outages: tuple[type[Exception], ...],
+    ) -> Self:
+        """`outages`: the exceptions of the stores when they are away."""
+        clock = service.runtime.clock
+        admin_key = settings.admin_key.get_secret_value() if settings.admin_key else None
+        routes = Routes(sources=adapters.sources, robots=adapters.robots, clock=clock)
+        rates = RateLimiter(
+            store=adapters.rates,
+            clock=clock,
+            limits=RateLimits(settings.rate_per_address, settings.rate_per_source),
+        )
+        sync = SyncRobots(records=adapters.robots, definitions=adapters.definitions, events=messaging.robot_events)
+        save_robot = SaveRobot(records=adapters.robots, sync=sync, routes=routes, clock=clock, new_id=_new_id)
+        request_run = RequestRun(
+            robots=adapters.robots,
+            triggers=messaging.triggers,
+            outcomes=messaging.outcomes,
+            requests=adapters.requests,
+            clock=clock,
+            new_id=_new_id,
+        )
+        control = ControlExecutions(executions=messaging.executions, schedule=messaging.schedule, new_id=_new_id)
+        return cls(
+            authenticate=Authenticate(teams=adapters.teams, keys=adapters.keys, admin_key=admin_key or None),
+            teams=ManageTeams(
+                teams=adapters.teams,
+                keys=adapters.keys,
+                clock=clock,
+                new_id=_new_id,
+                new_secret=secrets.token_urlsafe,
+            ),
+            sources=ManageSources(
+                sources=adapters.sources,
+                on_change=routes.forget,
+                cipher=adapters.cipher,
+                clock=clock,
+                new_bytes=secrets.token_bytes,
+                forbidden=own_variables(),
+            ),
+            view_robots=ViewRobots(records=adapters.robots, robot_states=messaging.robot_states),
+            save_robot=save_robot,
+            sync_robots=sync,
+            robot_health=TrackRobotHealth(records=adapters.robots, sync=sync, clock=clock),
+            routes=routes,
+            receive_webhook=_receive_webhook(adapters, messaging, settings, service, routes=routes, rates=rates),
+            request_run=request_run,
+            intervene_robot=InterveneRobot(
+                robots=adapters.robots,
+                executions=messaging.executions,
+                schedule=messaging.schedule,
+                requests=adapters.requests,
+                request_run=request_run,
+                new_id=_new_id,
+            ),
+            control=control,
+            control_robots=ControlRobots(
+                robots=adapters.robots, teams=adapters.teams, save=save_robot, executions=control
+            ),
+            assign_databases=_assign_databases(adapters, messaging, service, routes=routes, outages=outages),
+            inbound=adapters.inbound,
+            stream_leases=adapters.stream_leases,
+            rates=rates,
+            trusted_proxies=networks(settings.trusted_proxies),
+            attachments=adapters.attachments,
+            attachment_limit=settings.attachment_limit,
+            ask=service.ask,
+            live=service.live,
+            bus=service.bus,
+            clock=clock,
+            heartbeat=settings.heartbeat,
+        )
+
+
+def _receive_webhook(
+    adapters: Adapters,
+    messaging: Messaging,
+    settings: Settings,
+    service: Service,
+    *,
+    routes: Routes,
+    rates: RateLimiter,
+) -> ReceiveWebhook:
+    clock, at_once = service.runtime.clock, settings.webhooks_at_once
+    return ReceiveWebhook(
+        routes=routes,
+        rates=rates,
+        verify=VerifySender(environ=adapters.environ, cipher=adapters.cipher, clock=clock, service=service.name),
+        ingest=IngestEvent(rates=rates, triggers=messaging.triggers, log=adapters.inbound),
+        answer=AnswerMessage(robots=adapters.robots, agents=messaging.agents, requests=adapters.requests),
+        log=adapters.inbound,
+        clock=clock,
+        new_id=_new_id,
+        posts=InFlightLimit(at_once),
+        messages=InFlightLimit(max(1, at_once // 10)),  # their answers take long
+    )
+
+
+def _assign_databases(
+    adapters: Adapters,
+    messaging: Messaging,
+    service: Service,
+    *,
+    routes: Routes,
+    outages: tuple[type[Exception], ...],
+) -> AssignDatabases:
+    read = ReadChanges(
+        databases=adapters.databases,
+        leases=adapters.stream_leases,
+        routes=routes,
+        triggers=messaging.triggers,
+        inbound=adapters.inbound,
+        clock=service.runtime.clock,
+        random=service.runtime.random,
+        service=service.name,
+        outages=outages,
+    )
+    return AssignDatabases(
+        sources=adapters.sources,
+        leases=adapters.stream_leases,
+        read=read,
+        random=service.runtime.random,
+        owner=_new_id(),
+        service=service.name,
+    )
+
+
+def _new_id() -> str:
+    return str(uuid4())

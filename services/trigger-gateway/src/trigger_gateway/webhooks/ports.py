@@ -1,0 +1,56 @@
+"""Ports of webhooks: the inbound log, the shared rate limits, the agents that answer messages."""
+
+from typing import Protocol
+
+from rota_contracts.messages.agent import AgentReply, CallAgent
+from trigger_gateway.webhooks.inbound_event import InboundEvent
+from trigger_gateway.webhooks.inbound_log import LogEntry, LogLine, Refusal
+
+
+class InboundLog(Protocol):
+    """Kept for 30 days. Writing never raises, costs the caller no time, and may be lost with the process."""
+
+    async def add(self, entry: LogEntry) -> None:
+        """Log an accepted event, without its data; runs that were not there the first time are added."""
+        ...
+
+    def repeated(self, event: InboundEvent) -> None:
+        """Count a repeat of an accepted event."""
+        ...
+
+    def refused(self, refusal: Refusal) -> None: ...
+
+    async def recall(self, team: str, source: str, event_id: str) -> LogEntry | None:
+        """The event, if it was accepted before; another replica's a moment later. Raises Transient."""
+        ...
+
+    async def await_entry(self, team: str, source: str, event_id: str) -> LogEntry | None:
+        """As `recall`, for an event that another replica is accepting just now: waits for its entry."""
+        ...
+
+    async def find(self, team: str, source: str, event_id: str) -> LogLine | None: ...
+
+    async def by_trigger(self, team: str, trigger_id: str) -> LogLine | None:
+        """The event that a trigger came from."""
+        ...
+
+    async def page(self, team: str, source: str, *, page: int, page_size: int) -> tuple[list[LogLine], bool]:
+        """Newest first, and whether there are more."""
+        ...
+
+
+class RateStore(Protocol):
+    """Counters of requests, shared by all replicas."""
+
+    async def reserve(self, key: str, window: int, wanted: int, limit: int) -> int:
+        """How many of `wanted` requests the caller may take, of the `limit` in this minute (`window`).
+
+        Raise Transient when the store is away.
+        """
+        ...
+
+
+class Agents(Protocol):
+    async def answer(self, call: CallAgent) -> AgentReply:
+        """Raise Transient if there is no answer in time, Permanent if the call is refused."""
+        ...

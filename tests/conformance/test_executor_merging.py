@@ -203,7 +203,7 @@ async def test_no_question_that_is_asked_again_and_again_reads_all_runs(mongo_ur
         (mongo_run_queries.overdue(NOON), "due_at"),
         (mongo_run_queries.given_up(NOON), "expires_at"),
         (mongo_run_queries.late(NOON), "deadline_at"),
-        (mongo_run_queries.takers_of(a_run()), "created_at"),
+        (mongo_run_queries.merge_targets_of(a_run()), "created_at"),
         ({**mine, "status": {"$in": mongo_run_queries.UNDER_WAY}}, "created_at"),
         ({"run.callbacks.id": "cb"}, None),
         ({"_id": {"$in": ["e1", "e2"]}}, None),

@@ -237,12 +237,12 @@ def test_every_word_leaves_a_trace_with_what_came_of_it() -> None:
     run = signalled(new_run(), "pause", reason="lunch")
     (trace,) = run.execution.interventions
     assert (trace.intervention_id, trace.action, trace.text, trace.at) == ("w-pause", "pause", "lunch", NOON)
-    assert trace.effect == "holds after the step in hand"
+    assert trace.effect == "pauses after the current step"
 
 
 def test_a_word_that_no_run_knows_is_refused_and_harms_nothing() -> None:
     run = signalled(new_run(), InterventionAction.PLAN_ADD, "tomorrow")
-    assert effect(run) == "refused: a run under way knows no plan.add"
+    assert effect(run) == "refused: a run under way has no action plan.add"
     assert lifecycle.next_step(run) == lifecycle.next_step(new_run())
 
 

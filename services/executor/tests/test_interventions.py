@@ -28,7 +28,7 @@ from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.execution import ExecStatus, TaskStatus
 from rota_contracts.robots.robot import Phase
 
-HEARS, LATE = "the planner hears it", "too late: the tasks are done"
+HEARS, LATE = "passed to the planner", "too late: the tasks are done"
 BEFORE_ITS_PLAN = [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS]
 AFTER_ITS_TASKS = [Phase.DELIVERY, RequestDelivery, RequestLearning]
 NO_TASK = "refused: expected the id of one of the plan's tasks (none yet), not 'task-1'"
@@ -46,11 +46,11 @@ TABLE = [
     ("task.add", HEARS, "task task-3 was added", LATE),
     ("task.cancel", NO_TASK, "task task-1 was cancelled", LATE),
     ("task.update", NO_TASK, "task task-1 was changed", LATE),
-    ("goal.add", HEARS, "planned anew", LATE),
-    ("goal.adjust", HEARS, "planned anew", LATE),
+    ("goal.add", HEARS, "planned again", LATE),
+    ("goal.adjust", HEARS, "planned again", LATE),
     ("goal.complete", HEARS, "0 tasks are left out", LATE),
     ("goal.cancel", HEARS, "0 tasks are left out", LATE),
-    ("instruct", "the next step hears it", "the next step hears it", None),
+    ("instruct", "applies from the next step", "applies from the next step", None),
 ]
 
 
@@ -88,7 +88,7 @@ def test_between_tasks_it_takes_effect_at_once(action: str, during: str) -> None
 @pytest.mark.parametrize("until", AFTER_ITS_TASKS)
 def test_once_the_tasks_are_done_it_is_too_late(until: Any, action: str, after: str | None) -> None:  # TG-07
     run = said(clock_run(until), action)
-    late = LATE if until is RequestLearning else "the next step hears it"
+    late = LATE if until is RequestLearning else "applies from the next step"
     assert effect(run) == (after or late)
     assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
 
@@ -103,7 +103,7 @@ def test_a_task_that_is_added_runs_last_as_a_persons_own() -> None:  # EX-17
 
 def test_a_task_that_several_could_do_is_given_to_one_by_the_planner() -> None:
     run = signalled(advance(with_tasks(a_task(1))), "task.add", "Look at Initech.")
-    assert effect(run) == "planned anew after the task in hand"
+    assert effect(run) == "planned again after the current task"
     step = lifecycle.next_step(advance(run))
     assert isinstance(step, AskAgent)
     assert step.phase is Phase.TASKS
@@ -206,7 +206,7 @@ def test_a_task_that_has_begun_keeps_who_does_it_and_hears_the_rest() -> None:
 @pytest.mark.parametrize("action", ["goal.add", "goal.adjust"])
 def test_new_goals_are_planned_for_once_the_task_in_hand_is_done(action: str) -> None:
     run = said(advance(with_tasks(a_task(1), a_task(2), a_task(3))), action)
-    assert effect(run) == "planned anew after the task in hand"
+    assert effect(run) == "planned again after the current task"
     run = advance(run)
     step = lifecycle.next_step(run)
     assert isinstance(step, AskAgent)

@@ -63,7 +63,7 @@ def test_a_run_that_is_told_something_keeps_its_goals() -> None:  # SC-13 TG-07
     assert run.execution.goals == Goals(content="the rest\n\n(added by a person) And Initech.")
     assert isinstance(lifecycle.next_step(run), AskAgent)
     assert with_outcome(run, GoalsGiven("e0", done=True)) == run
-    assert "not merged into execution e0: it was told something itself" in run.execution.notes[-1]
+    assert "not merged into execution e0: it got an intervention" in run.execution.notes[-1]
 
 
 @pytest.mark.parametrize("action", ["pause", "resume"])

@@ -178,7 +178,7 @@ def test_an_assistant_is_told_the_whole_talk_in_its_next_turn() -> None:  # EX-2
 
 def test_an_instruction_in_the_middle_of_a_talk_is_heard_in_the_next_turn() -> None:  # TG-07
     run = judged(signalled(one_task(), "instruct", "Think of Initech too."), MORE)
-    assert effect(run) == "the next step hears it"
+    assert effect(run) == "applies from the next step"
     task = (run.execution.tasks or [])[0]
     text = "\n".join(message.text() for message in for_task(run, task, Agents().assistant("x"), {}))
     assert "## Said by people meanwhile\n- [instruct] Think of Initech too." in text

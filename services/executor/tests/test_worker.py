@@ -117,7 +117,7 @@ async def test_a_worker_that_was_taken_for_dead_writes_nothing() -> None:
         return await harness.succeed(run, step)
 
     harness.run_step = overtaken
-    with pytest.raises(Transient, match="somebody else's by now"):
+    with pytest.raises(Transient, match="another worker's by now"):
         await harness.worker.start(new_run())
     after = await harness.run()
     assert after.waiting is Waiting.DELIVERY

@@ -118,7 +118,7 @@ async def test_words_are_facts_and_reach_the_next_step(
         ("task.cancel", ""),
     ]
     assert [trace.effect for trace in done.interventions] == [
-        "the next step hears it",
+        "applies from the next step",
         "task task-3 was added",
         "task b was cancelled",
     ]

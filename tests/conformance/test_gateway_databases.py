@@ -15,7 +15,7 @@ from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
 from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases
-from trigger_gateway.adapters.mongo_changes import HISTORY_LOST, MongoChanges, _in_words
+from trigger_gateway.adapters.mongo_changes import HISTORY_LOST, MongoChanges, _translated
 from trigger_gateway.databases.change_event import Change
 from trigger_gateway.databases.change_streams import Databases, ResumePoint, StreamBroken
 from trigger_gateway.sources.source import DatabaseSettings
@@ -93,7 +93,7 @@ async def test_only_the_operations_of_the_source_are_read(collection: Collection
 
 @pytest.mark.parametrize("code", sorted(HISTORY_LOST))
 def test_a_log_that_has_ended_is_a_loss(code: int) -> None:
-    with pytest.raises(StreamBroken, match="doesn't reach back"), _in_words(resuming=False):
+    with pytest.raises(StreamBroken, match="doesn't reach back"), _translated(resuming=False):
         raise OperationFailure("mongodb://rota:hunter2@host", code)
 
 
@@ -108,7 +108,7 @@ def test_a_log_that_has_ended_is_a_loss(code: int) -> None:
     ],
 )
 def test_what_a_database_refuses_is_said_without_what_it_quotes(error: Exception, words: str) -> None:
-    with pytest.raises(Transient) as said, _in_words(resuming=False):
+    with pytest.raises(Transient) as said, _translated(resuming=False):
         raise error
     assert words in str(said.value)
     assert "hunter2" not in str(said.value)

@@ -62,9 +62,7 @@ async def test_a_repeat_gets_the_stored_answer(harness: Harness) -> None:  # TG-
 
 
 @pytest.mark.parametrize("message", [None, 5, "", "  ", ["hello"], {"text": "hello"}])
-async def test_a_body_without_a_message_is_refused_and_uses_no_id(
-    harness: Harness, message: Any
-) -> None:  # TG-32, DEC-6
+async def test_a_body_without_a_message_is_refused(harness: Harness, message: Any) -> None:  # TG-32, DEC-6
     with pytest.raises(Malformed, match="message"):
         await harness(message)
     assert await harness(digest="another") == MessageReply("Hello.", "rehearsal")

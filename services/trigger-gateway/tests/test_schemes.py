@@ -1,4 +1,4 @@
-"""Signature schemes: posts signed by senders' own packages and their published examples are accepted, altered ones not."""
+"""Signature schemes: posts signed by senders' own packages are accepted, altered ones are not."""
 
 import base64
 import hashlib
@@ -62,7 +62,7 @@ GITHUBS_EXAMPLE = Sent(
     Scheme.GITHUB,
     "It's a Secret to Everybody",
     {"x-hub-signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"},
-    b"Hello, Harness!",
+    b"Hello, World!",
 )
 SLACKS_EXAMPLE = Sent(
     Scheme.SLACK,

@@ -21,7 +21,7 @@ from rota_contracts.messages.execution import (
 )
 from rota_contracts.messages.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import Phase
-from tests.integration.gateway.kit import ADMIN, HOOK, Gateway, fastapi_of, fields_of, messages, signed
+from tests.integration.gateway.harness import ADMIN, HOOK, Gateway, fastapi_of, fields_of, messages, signed
 from tests.integration.gateway.test_webhooks import error_of
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

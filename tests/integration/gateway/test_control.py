@@ -8,8 +8,8 @@ from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.delivery import AttemptDetail, ChannelResult, DeliveryReply, TargetDetail
 from rota_contracts.messages.execution import ExecStatus
-from tests.integration.gateway.kit import Gateway, Scheduler
-from tests.integration.gateway.standins import AT, DeliveryCenter, Executor
+from tests.integration.gateway.harness import Gateway, Scheduler
+from tests.integration.gateway.stand_ins import AT, DeliveryCenter, Executor
 from tests.integration.gateway.test_webhooks import error_of
 
 TEAM = "/v1/teams/acme"

@@ -12,8 +12,8 @@ from rota_common.errors import Permanent
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.catalog import CALL_AGENT
 from rota_contracts.messages.agent import AgentReply, CallAgent
-from tests.integration.gateway.kit import ENVIRON, Gateway, gateway, messages, settings
-from tests.integration.gateway.standins import answering
+from tests.integration.gateway.harness import ENVIRON, Gateway, gateway, messages, settings
+from tests.integration.gateway.stand_ins import answering
 from tests.integration.gateway.test_webhooks import error_of
 
 KEY = "the-key-of-the-sender"

@@ -46,7 +46,7 @@ from rota_contracts.messages.targets import (
     Unsuppress,
 )
 from rota_contracts.model import Part
-from tests.integration.gateway.standins import AT, answering
+from tests.integration.gateway.stand_ins import AT, answering
 
 HOOK = "https://crm.example/in"
 

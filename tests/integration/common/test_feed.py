@@ -49,7 +49,7 @@ class Publisher:
 
     def __init__(self, service: Service, counts: InMemoryCounts, **given: Any) -> None:
         self.service, self.sent = service, 0
-        self.feed = Feed(service.bus, service.publish, counts, clock=now, **given)
+        self.feed = Feed(service.bus, service.publish, counts=counts, clock=now, **given)
         real = service.bus.jetstream.publish
 
         async def counted(*args: Any, **more: Any) -> Any:

@@ -49,7 +49,7 @@ async def told(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str
         made, places = InMemoryDatabases(), count(1)
 
         async def change(operation: str, number: int) -> None:
-            await made.tell(Change(str(next(places)), operation, now(), {"_id": number}))
+            await made.append(Change(str(next(places)), operation, now(), {"_id": number}))
 
         yield Told(made, settings, partial(change, "insert"), partial(change, "delete"))
         return

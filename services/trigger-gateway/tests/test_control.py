@@ -34,7 +34,7 @@ class NeverThere:
 
 
 class Admitted:
-    """A scheduler that has given the execution e1 its slot."""
+    """A scheduler that has admitted the execution e1."""
 
     async def withdraw(self, what: Withdraw) -> WithdrawReply:
         return WithdrawReply(admitted=["e1"])
@@ -59,7 +59,7 @@ async def test_an_execution_that_never_arrives_is_waited_for_3_seconds_and_then_
         slept.append(seconds)
 
     control = ControlExecutions(executions=NeverThere(), schedule=Admitted(), new_id=lambda: "id", sleep=sleep)
-    with pytest.raises(Transient, match="execution e1 has its slot, but no executor has begun it within 3 s"):
+    with pytest.raises(Transient, match="execution e1 is admitted, but no executor began it within 3 s"):
         await control.one("acme", "e1", action, "")
     assert sum(slept) == pytest.approx(PATIENCE_S)
 
@@ -69,5 +69,5 @@ async def test_stopping_all_never_claims_what_it_could_not_stop() -> None:  # F1
         return
 
     control = ControlExecutions(executions=NeverThere(), schedule=Admitted(), new_id=lambda: "id", sleep=sleep)
-    with pytest.raises(Transient, match="e1 has its slot"):
+    with pytest.raises(Transient, match="e1 is admitted"):
         await control.every("acme", None, ControlAction.STOP, "")

@@ -138,9 +138,9 @@ def test_a_source_takes_the_types_it_names_and_says_of_others_that_it_doesnt() -
     taken = read_event(some, {"x-github-delivery": "1", "x-github-event": "issues"}, b'{"action":"x"}', AT, str)
     assert taken.unwanted == ""
     other = read_event(some, {"x-github-delivery": "1", "x-github-event": "ping"}, b"{}", AT, str)
-    assert other.unwanted == "event type ping is not taken here"
+    assert other.unwanted == "event type ping is not accepted here"
     assert triggers_of(other, [wanting("all")]) == []
-    assert read_event(some, {"x-github-delivery": "1"}, b"{}", AT, str).unwanted == "no event type is not taken here"
+    assert read_event(some, {"x-github-delivery": "1"}, b"{}", AT, str).unwanted == "no event type is not accepted here"
 
 
 def test_slacks_challenge_is_one_of_slack_alone() -> None:

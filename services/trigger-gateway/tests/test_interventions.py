@@ -96,9 +96,9 @@ def test_three_actions_start_a_run_when_none_is_under_way(action: str) -> None: 
 @pytest.mark.parametrize(
     ("intervention", "told", "problem", "said"),
     [
-        (wanted("goal.cancel"), InterveneReply(), Conflict, "no execution of this robot is under way"),
-        (wanted("goal.cancel"), InterveneReply(over="completed"), Conflict, "no execution of this robot is under way"),
-        (wanted("instruct"), InterveneReply(candidates=["a", "b"]), Conflict, "say which one, as execution_id: a, b"),
+        (wanted("goal.cancel"), InterveneReply(), Conflict, "no execution of this robot is running"),
+        (wanted("goal.cancel"), InterveneReply(over="completed"), Conflict, "no execution of this robot is running"),
+        (wanted("instruct"), InterveneReply(candidates=["a", "b"]), Conflict, "choose one as execution_id: a, b"),
         (wanted("instruct", execution_id="a"), InterveneReply(over="failed"), Conflict, "a is failed"),
         (wanted("instruct", execution_id="a"), InterveneReply(), NotFound, "this robot has no execution a"),
         (

@@ -79,7 +79,7 @@ class World:
             while not so():
                 await asyncio.sleep(0.001)
 
-    async def until_told(self, state: ReadingState, reason: str = "", *, changes: int = 0) -> None:
+    async def until_state(self, state: ReadingState, reason: str = "", *, changes: int = 0) -> None:
         told = None
         try:
             async with asyncio.timeout(5):
@@ -111,10 +111,10 @@ async def world(monkeypatch: pytest.MonkeyPatch) -> World:
 async def test_a_place_is_noted_only_once_its_triggers_are_stored(world: World) -> None:
     world.triggers.away = True
     async with world.reading():
-        await world.databases.tell(*map(change, range(3)))
-        await world.until_told(ReadingState.WAITING, "NATS: not connected", changes=0)
+        await world.databases.append(*map(change, range(3)))
+        await world.until_state(ReadingState.WAITING, "NATS: not connected", changes=0)
         world.triggers.away = False
-        await world.until_told(ReadingState.READING, changes=3)
+        await world.until_state(ReadingState.READING, changes=3)
         assert len(world.triggers.published) == 3
 
 
@@ -130,7 +130,7 @@ class Picky(InMemoryTriggers):
 async def test_what_can_never_be_stored_holds_up_nobody(world: World) -> None:
     triggers = Picky()
     async with world.reading(triggers):
-        await world.databases.tell(change(0), change(1), change(2, unreadable="who knows"), change(3))
+        await world.databases.append(change(0), change(1), change(2, unreadable="who knows"), change(3))
         await world.until(lambda: len(triggers.published) == 2)
     keys = [trigger.input.data["document_key"]["_id"] for trigger in triggers.published.values()]
     assert keys == [0, 3]
@@ -140,12 +140,12 @@ async def test_what_can_never_be_stored_holds_up_nobody(world: World) -> None:
 
 async def test_a_loss_is_noted_and_reading_goes_on(world: World) -> None:
     async with world.reading():
-        await world.databases.tell(change(0))
+        await world.databases.append(change(0))
         await world.until(lambda: len(world.triggers.published) == 1)
-        world.databases.interrupted = StreamBroken("the log has ended")
-        await world.databases.tell()
-        await world.until_told(ReadingState.LOST, "the log has ended", changes=1)
-        await world.databases.tell(change(1))
+        world.databases.broken = StreamBroken("the log has ended")
+        await world.databases.append()
+        await world.until_state(ReadingState.LOST, "the log has ended", changes=1)
+        await world.databases.append(change(1))
         await world.until(lambda: len(world.triggers.published) == 2)
 
 
@@ -154,9 +154,9 @@ async def test_whatever_goes_wrong_it_is_said_and_tried_again(world: World, fail
     world.databases.away = failure
     async with world.reading():
         reason = "no answer" if isinstance(failure, Transient) else read_changes.BUG
-        await world.until_told(ReadingState.WAITING, reason)
+        await world.until_state(ReadingState.WAITING, reason)
         world.databases.away = None
-        await world.databases.tell(change(0))
+        await world.databases.append(change(0))
         await world.until(lambda: len(world.triggers.published) == 1)
 
 
@@ -174,7 +174,7 @@ class Replica:
 
     def __init__(self, world: World, name: str) -> None:
         self.now: list[str] = []
-        self.watch = AssignDatabases(
+        self.assign_databases = AssignDatabases(
             sources=world.sources,
             leases=world.readings,
             read=self._read,
@@ -190,27 +190,27 @@ class Replica:
         finally:
             self.now.remove(source.name)
 
-    async def looks(self) -> list[str]:
-        await self.watch.look()
+    async def assign(self) -> list[str]:
+        await self.assign_databases.assign()
         await asyncio.sleep(0)
         return self.now
 
 
 async def test_a_database_is_read_by_one_until_it_is_gone(world: World) -> None:
     first, second = Replica(world, "a"), Replica(world, "b")
-    assert await first.looks() == ["crm"]
-    assert await second.looks() == []
-    assert await first.looks() == ["crm"]
+    assert await first.assign() == ["crm"]
+    assert await second.assign() == []
+    assert await first.assign() == ["crm"]
     await world.sources.remove("acme", "crm")
-    assert await first.looks() == []
+    assert await first.assign() == []
 
 
 async def test_replicas_take_some_at_a_time_so_that_others_get_some_too(world: World) -> None:
     for number in range(14):
         await world.sources.add(Source("acme", f"crm{number}", AT, database=settings()))
     first, second = Replica(world, "a"), Replica(world, "b")
-    assert len(await first.looks()) == 10
-    assert len(await second.looks()) == 5
+    assert len(await first.assign()) == 10
+    assert len(await second.assign()) == 5
     assert sorted(first.now + second.now) == sorted({*first.now, *second.now})
 
 
@@ -219,15 +219,15 @@ async def test_a_replica_reads_no_more_than_it_can(world: World, monkeypatch: py
     for number in range(5):
         await world.sources.add(Source("acme", f"crm{number}", AT, database=settings()))
     first = Replica(world, "a")
-    assert len(await first.looks()) == 3
-    assert len(await first.looks()) == 3
+    assert len(await first.assign()) == 3
+    assert len(await first.assign()) == 3
 
 
 async def test_a_loop_that_is_stopped_hands_everything_over(world: World) -> None:
     first, second = Replica(world, "a"), Replica(world, "b")
-    loop = asyncio.create_task(first.watch.loop())
+    loop = asyncio.create_task(first.assign_databases.loop())
     await world.until(lambda: first.now == ["crm"])
     loop.cancel()
     await asyncio.gather(loop, return_exceptions=True)
     assert first.now == []
-    assert await second.looks() == ["crm"]
+    assert await second.assign() == ["crm"]

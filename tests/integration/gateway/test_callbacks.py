@@ -29,7 +29,7 @@ async def test_a_result_goes_to_what_waits_for_it(acme: Gateway, waiting: Execut
         {
             "execution_id": "e1",
             "status_url": "/v1/teams/acme/executions/e1",
-            "message": "taken: the execution goes on",
+            "message": "accepted: the execution continues",
         },
     )
     assert (waiting.results[SECRET_ID].output, waiting.results[SECRET_ID].error) == (output, None)

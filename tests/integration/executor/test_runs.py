@@ -122,9 +122,7 @@ async def test_without_a_memory_a_run_goes_on_and_says_so(system: Harness) -> No
         await system.request()
         done = await system.over()
     assert done.status is ExecStatus.COMPLETED
-    assert done.notes == [
-        "without lessons of earlier runs: memory isn't there: nobody answers rota.v1.rpc.memory.recall"
-    ]
+    assert done.notes == ["without lessons of earlier runs: memory is down: no responder on rota.v1.rpc.memory.recall"]
 
 
 async def test_lessons_of_earlier_runs_reach_the_goals_and_the_execution(system: Harness) -> None:

@@ -25,9 +25,11 @@ class InMemoryListener(Listener):
 
 
 class InMemoryHarness(Harness):
-    def __init__(self) -> None:
+    fetch_timeout = 0.05
+
+    def __init__(self, *, lease: float = 0.6) -> None:
         self.bus = InMemoryBus()
-        self.adapters = in_memory(lease=0.6)
+        self.adapters = in_memory(lease=lease)
         super().__init__("", "", "")
 
     def runtime(self, **given: Any) -> Runtime:

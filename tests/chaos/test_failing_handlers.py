@@ -18,7 +18,7 @@ LEADS = 12
 pytestmark = pytest.mark.soak
 
 
-async def ended(system: Whole, started: dict[str, Any]) -> Execution:
+async def ended_run(system: Whole, started: dict[str, Any]) -> Execution:
     """Reading fails now and then too: the gateway answers 503, and the next request succeeds."""
     while True:
         try:
@@ -40,7 +40,7 @@ async def test_failing_handlers_lose_nothing_and_double_nothing(
         robot["robot_config"]["quota"] = {"max": LEADS, "queue": LEADS}
         await system.api.create_robot(robot)
         started = [(await system.post_lead(f"lead-{number}"))["triggers"][0] for number in range(LEADS)]
-        ended = await asyncio.gather(*(ended(system, each) for each in started))
+        ended = await asyncio.gather(*(ended_run(system, each) for each in started))
         assert {run.status for run in ended} == {ExecStatus.COMPLETED}, [run.error for run in ended]
         assert len({run.execution_id for run in ended}) == LEADS
         assert sorted(hook.id for hook in system.hooks.received) == sorted({hook.id for hook in system.hooks.received})

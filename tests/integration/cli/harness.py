@@ -20,8 +20,8 @@ import structlog
 from rota.main import main
 from rota.server.http import listening, serving
 from rota_common.runtime.service import Runtime
-from tests.integration.gateway.kit import ENVIRON, Gateway, Scheduler, settings
-from tests.integration.gateway.standins import Executor
+from tests.integration.gateway.harness import ENVIRON, Gateway, Scheduler, settings
+from tests.integration.gateway.stand_ins import Executor
 from trigger_gateway.app import build
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -77,6 +77,12 @@ class Rota:
             except SystemExit as end:
                 code = int(end.code or 0)
         return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+    def program(self, *words: str) -> None:
+        """Run the command as a program that succeeds."""
+        process = self.start(*words)
+        _, err = process.communicate(timeout=TIMEOUT_S)
+        assert process.returncode == 0, err
 
     def works(self, *words: str) -> str:
         """The output of a command that succeeds."""

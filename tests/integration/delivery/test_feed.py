@@ -80,12 +80,8 @@ async def test_the_count_continues_after_the_stream_has_expired_all_facts(harnes
         assert [event.sequence for event in await harness.in_stream(channel)] == [4, 5]
 
 
-<<<<<<< HEAD
 # F8
-async def test_a_subscriber_that_was_away_goes_on_where_it_was_in_order(harness: Harness, robot: None) -> None:
-=======
 async def test_a_feed_client_that_was_away_continues_in_order(harness: Harness, robot: None) -> None:
->>>>>>> delivery
     durable = feed_durable(harness.team, "crm")
     client = await nats_py.connect(harness.nats_url)
     await client.jetstream().add_consumer(

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from rota_contracts.messages.execution import ExecStatus
-from tests.integration.gateway.kit import Gateway, fields_of
-from tests.integration.gateway.standins import Executor
+from tests.integration.gateway.harness import Gateway, fields_of
+from tests.integration.gateway.stand_ins import Executor
 from tests.integration.gateway.test_webhooks import error_of
 
 SECRET_ID = "0d2b1f6c-6a86-4b0e-9f3b-6f5f5a1f3c77"
@@ -29,7 +29,7 @@ async def test_a_result_goes_to_what_waits_for_it(acme: Gateway, waiting: Execut
         {
             "execution_id": "e1",
             "status_url": "/v1/teams/acme/executions/e1",
-            "message": "taken: the execution goes on",
+            "message": "accepted: the execution continues",
         },
     )
     assert (waiting.results[SECRET_ID].output, waiting.results[SECRET_ID].error) == (output, None)

@@ -8,13 +8,14 @@ from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.delivery import AttemptDetail, ChannelResult, DeliveryReply, TargetDetail
 from rota_contracts.messages.execution import ExecStatus
-from tests.integration.gateway.kit import Gateway, Scheduler
-from tests.integration.gateway.standins import AT, DeliveryCenter, Executor
+from tests.integration.gateway.harness import Gateway, Scheduler
+from tests.integration.gateway.stand_ins import AT, DeliveryCenter, Executor
 from tests.integration.gateway.test_webhooks import error_of
 
 TEAM = "/v1/teams/acme"
 E1 = f"{TEAM}/executions/e1"
 LEADER = f"{TEAM}/robots/leader"
+DOING = {"pause": "pausing", "resume": "resuming", "stop": "stopping"}
 
 
 async def status_of(gateway: Gateway, member: str = "leader") -> str:
@@ -28,7 +29,7 @@ async def test_an_execution_is_told_to_pause_resume_or_stop(
     executor.give("e1", "e2")
     answer = await acme.call("POST", f"{E1}/{action}", json={"reason": "the offer has changed"})
     assert answer.status_code == 202
-    said = {"execution_ids": ["e1"], "withdrawn": [], "robots": [], "message": f"1 execution told to {action}"}
+    said = {"execution_ids": ["e1"], "withdrawn": [], "robots": [], "message": f"{DOING[action]} 1 execution"}
     assert answer.json() == said
     [word] = executor.controls
     assert (word.team_id, word.member_id, word.execution_id) == ("acme", None, "e1")
@@ -75,7 +76,7 @@ async def test_an_execution_that_waits_for_its_slot_can_only_be_stopped(
     scheduler.queued = ["e1"]
     answer = await acme.call("POST", f"{E1}/{action}")
     assert error_of(answer) == (409, "not_begun")
-    assert "stop takes it out of the queue" in answer.text
+    assert "stop withdraws it" in answer.text
     assert scheduler.queued == ["e1"]
 
 
@@ -126,7 +127,7 @@ async def test_stopping_a_robot_also_stops_what_waits_and_what_is_about_to_start
     answer = (await acme.call("POST", f"{LEADER}/stop")).json()
     assert answer["execution_ids"] == ["e1", "late", "q1", "q2"]
     assert answer["withdrawn"] == ["q1", "q2"]
-    assert answer["message"] == "4 executions told to stop, 2 of them still in the queue"
+    assert answer["message"] == "stopping 4 executions, 2 of them queued"
     assert await status_of(acme) == "idle"
 
 

@@ -9,8 +9,8 @@ import pytest
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries
-from tests.integration.gateway.kit import Gateway, fields_of
-from tests.integration.gateway.ledger_standin import Ledger, delivery
+from tests.integration.gateway.delivery_log import Ledger, delivery
+from tests.integration.gateway.harness import Gateway, fields_of
 from tests.integration.gateway.test_webhooks import error_of
 
 PATH = "/v1/teams/acme/deliveries"
@@ -99,10 +99,10 @@ async def test_a_delivery_is_sent_once_more_under_the_senders_id(acme: Gateway, 
 @pytest.mark.parametrize(
     ("read", "why"),
     [
-        (delivery("d3", success=True), "was reached: ask for all targets"),
-        (delivery("d3", final=False), "is still being tried"),
+        (delivery("d3", success=True), "was reached: replay all targets"),
+        (delivery("d3", final=False), "is still pending"),
         (delivery("d3"), "another replay of this delivery"),
-        (delivery("d3", targets=0), "had nowhere to go"),
+        (delivery("d3", targets=0), "has no targets"),
     ],
 )
 async def test_where_nothing_was_given_up_nothing_is_replayed_and_it_says_why(

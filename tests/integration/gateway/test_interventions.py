@@ -7,8 +7,8 @@ import pytest
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.plan import PlanState
 from rota_contracts.messages.trigger import InterventionAction
-from tests.integration.gateway.kit import Gateway, Scheduler, fields_of, messages
-from tests.integration.gateway.standins import Executor
+from tests.integration.gateway.harness import Gateway, Scheduler, fields_of, messages
+from tests.integration.gateway.stand_ins import Executor
 from tests.integration.gateway.test_runs import INTERVENE
 from tests.integration.gateway.test_webhooks import error_of
 
@@ -42,7 +42,7 @@ async def test_an_intervention_goes_to_the_execution_that_is_under_way(
         "execution_id": "e1",
         "intervention_id": word.intervention_id,
         "status": "waiting",
-        "message": "given to the execution, which heeds it at its next step",
+        "message": "accepted; the execution applies it at its next step",
         "status_url": "/v1/teams/acme/executions/e1",
     }
     sent = word.model_dump(mode="json", exclude_defaults=True, exclude={"intervention_id", "team_id", "member_id"})
@@ -88,7 +88,7 @@ async def test_what_changes_a_run_needs_one_under_way(acme: Gateway, executor: E
     body = next(each for each in COMPLETE if each["action"] == action)
     answer = await acme.call("POST", INTERVENE, json=body)
     assert error_of(answer) == (409, "nothing_under_way")
-    assert "no execution of this robot is under way" in answer.text
+    assert "no execution of this robot is running" in answer.text
     assert "task.add, goal.add, instruct start one" in answer.text
     assert await messages(acme.nats_url) == 0
 

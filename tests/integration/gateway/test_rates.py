@@ -11,7 +11,7 @@ import pytest
 from rota_common.clock import now
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime
-from tests.integration.gateway.kit import HOOK, Gateway, gateway, messages, settings
+from tests.integration.gateway.harness import HOOK, Gateway, gateway, messages, settings
 from tests.integration.gateway.test_webhooks import error_of
 
 LIMIT, POSTS = 100, 400
@@ -146,6 +146,6 @@ async def test_more_posts_than_can_be_in_hand_are_told_to_come_back(replicas: Re
     finally:
         nats.resume()
     assert {error_of(answer) for answer in done} == {(503, "unavailable")}
-    assert {"in hand" in answer.text for answer in done} == {True}
+    assert {"already" in answer.text for answer in done} == {True}
     assert {int(answer.headers["retry-after"]) > 0 for answer in done} == {True}
     assert {(await post).status_code for post in posts[:5]} <= {202, 503}

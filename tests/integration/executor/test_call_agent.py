@@ -100,6 +100,7 @@ async def test_of_two_replicas_that_are_asked_the_same_one_asks_the_model(
     assert len(model.asked) == 1
 
 
+@pytest.mark.soak
 async def test_an_executor_that_is_killed_over_a_call_costs_its_lease(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], tmp_path: Path, mongo_url: str, mongo_prefix: str
 ) -> None:  # EX-88

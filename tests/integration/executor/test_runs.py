@@ -44,7 +44,7 @@ async def test_a_clock_run_begins_with_its_report(system: Harness) -> None:  # E
     assert [line[3:] for line in done.inspiration.content.splitlines() if line.startswith("## ")] == sections
 
 
-async def test_everybody_hears_of_a_run_once_and_in_one_trace(system: Harness) -> None:
+async def test_each_fact_of_a_run_is_published_once_and_in_one_trace(system: Harness) -> None:
     async with system.executor():
         await system.request()
         await system.finished()

@@ -14,6 +14,7 @@ from rota_common.clock import Clock, now
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App
 from rota_common.testing.bus import Listener, stored
+from rota_common.testing.crash import crash
 from rota_common.testing.openai_server import ModelRequest, OpenAIServer
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, a_trigger
@@ -120,14 +121,14 @@ class Harness:
             self.services[name].include(router)
         for service in self.services.values():
             await service.start()
-            await service.started.wait()
+        await asyncio.gather(*(service.started.wait() for service in self.services.values()))
         self.finishes = await Listener.to(self.nats_url, catalog.EXECUTION_FINISHED.pattern)
         try:
             yield self
         finally:
             await self.finishes.close()
-            for service in self.services.values():
-                await service.stop(1)
+            running = (crash(each) if each.bus.connected else each.stop(1) for each in self.services.values())
+            await asyncio.gather(*running)
 
     def _routers(self) -> dict[str, Router]:
         validator, delivery, learner, memory, scheduler = Router(), Router(), Router(), Router(), Router()

@@ -176,7 +176,7 @@ async def test_a_delivery_is_kept_for_some_days_after_its_last_attempt(mongo: Mo
     end = {"state": TargetState.DELIVERED, "next_attempt_at": None, "attempts": [*claimed.targets[0].attempts, last]}
     saved = claimed.model_copy(update={"targets": [claimed.targets[0].model_copy(update=end)]})
     assert await store.save(saved)
-    assert await over_at(mongo, "tried") is None, "nobody has been told yet"
+    assert await over_at(mongo, "tried") is None, "not published yet"
     assert await store.save(published(saved))
     assert await over_at(mongo, "tried") == NOON + timedelta(days=3)
 

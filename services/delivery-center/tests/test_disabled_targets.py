@@ -215,7 +215,7 @@ async def test_disabling_a_healthy_target_is_idempotent(manage: Any) -> None:
 async def test_a_team_cannot_switch_a_target_it_never_delivered_to(manage: Any) -> None:
     harness, targets = manage
     (result,) = await harness.send(1)
-    for team, target_id in (("acme", "nobody"), ("other", result.target_id)):
+    for team, target_id in (("acme", "unknown"), ("other", result.target_id)):
         answer = await targets.switch(SwitchTarget(team_id=team, target_id=target_id, enabled=False))
         assert answer.targets == []
         assert f"that results of {team} were sent to" in answer.refused

@@ -1,4 +1,4 @@
-"""What a mail looks like, and which server it goes to."""
+"""The texts of a mail, and its server."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -124,7 +124,9 @@ def test_only_a_missing_mailbox_is_a_hard_bounce(code: int, message: str, hard: 
 
 
 def email(server: MailServer | None = NOWHERE) -> AiosmtplibEmail:
-    return AiosmtplibEmail(server, Composer(InMemoryFiles()), InMemorySuppressions(), timeout=1, files_timeout=2)
+    return AiosmtplibEmail(
+        server, Composer(InMemoryFiles()), suppressions=InMemorySuppressions(), timeout=1, files_timeout=2
+    )
 
 
 async def test_without_a_mail_server_the_error_names_the_setting(outgoing: Any) -> None:

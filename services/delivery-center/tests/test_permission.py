@@ -19,15 +19,17 @@ HOLD = DeliveryPermission(leave=Permission.HOLD, reason="paused by ann")
 AWAY = Transient("executor isn't there")
 
 
-class Interrupted:
+class Signalling:
     """A channel; during each of its attempts the executors broadcast `signal`."""
 
-    def __init__(self, harness: Any, *said: str) -> None:
-        self.harness, self.said, self.sent = harness, said, 0
+    def __init__(self, harness: Any, *signals: str) -> None:
+        self.harness = harness
+        self.signals = signals
+        self.sent = 0
 
     async def send(self, target: object, outgoing: OutgoingMessage) -> Sent:
         self.sent += 1
-        for action in self.said:
+        for action in self.signals:
             self.harness.control(action, reason="wrong customer")
         return Sent()
 
@@ -104,7 +106,7 @@ async def test_a_request_is_repeated_while_the_permission_is_held_or_unknown(
 
 async def test_a_stop_during_the_attempts_withholds_the_rest(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(TWENTY))
-    channel = harness.channels[DeliveryType.PROCESS] = Interrupted(harness, "stop")
+    channel = harness.channels[DeliveryType.PROCESS] = Signalling(harness, "stop")
     await harness.deliver(request_for())
     (accepted,) = harness.published("delivery.accepted")
     sent, dropped = accepted.result.results[: channel.sent], accepted.result.results[channel.sent :]
@@ -119,7 +121,7 @@ async def test_a_stop_during_the_attempts_withholds_the_rest(new_harness: Any, r
 
 async def test_a_pause_during_the_attempts_postpones_the_rest(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(TWENTY))
-    channel = harness.channels[DeliveryType.PROCESS] = Interrupted(harness, "pause")
+    channel = harness.channels[DeliveryType.PROCESS] = Signalling(harness, "pause")
     await harness.deliver(request_for())
     first = list(harness.publisher.facts)
     (accepted,) = harness.published("delivery.accepted")
@@ -240,7 +242,7 @@ async def test_a_signal_between_two_attempts_withholds_the_second(
     new_harness: Any, robot: Any, request_for: Any, action: str, failed: int, left: int
 ) -> None:
     harness = await failed_once(new_harness, robot, request_for, TWO_HOOKS)
-    channel = harness.channels[DeliveryType.WEBHOOK] = Interrupted(harness, action)
+    channel = harness.channels[DeliveryType.WEBHOOK] = Signalling(harness, action)
     await harness.retry_what_is_due()
     assert channel.sent == 1
     assert len(harness.published("delivery.failed")) == failed

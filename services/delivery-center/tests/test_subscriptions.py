@@ -1,4 +1,4 @@
-"""Who subscribes to a team's notifications: added once, removed, listed, and not without end."""
+"""The subscriptions to a team's notifications: added once, removed, listed, limited."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What a webhook's request looks like, and what its answer means. No sockets: the transport is scripted."""
+"""The requests of webhooks and the meaning of responses. No sockets: the transport is scripted."""
 
 import asyncio
 import json

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import a_task, at, begun
+from services.executor.tests.fixtures import a_task, at, new_run
 
 from executor.agents.prompt_files import BUILT_IN, Agents
 from executor.agents.prompts import for_phase, for_task, system
@@ -64,7 +64,7 @@ def test_a_robot_without_duties_and_rules_has_a_prompt_too() -> None:  # EX-28
 
 
 def test_goals_are_made_from_the_role_the_duties_and_the_report() -> None:  # EX-15
-    system_prompt, question = asked(at(Phase.GOALS, run=begun("clock", robot=ROBOT)), Phase.GOALS)
+    system_prompt, question = asked(at(Phase.GOALS, run=new_run("clock", robot=ROBOT)), Phase.GOALS)
     assert system_prompt.startswith("You are Sales Manager. Your job:\n- Track KPIs\n- Make reports")
     assert "Mind the tone." in system_prompt
     assert question.startswith("## Report\n## Summary\nquiet")
@@ -72,7 +72,7 @@ def test_goals_are_made_from_the_role_the_duties_and_the_report() -> None:  # EX
 
 
 def test_goals_of_a_run_that_somebody_wanted_are_made_from_what_was_said() -> None:  # EX-13
-    _, question = asked(at(Phase.GOALS, run=begun("human")), Phase.GOALS)
+    _, question = asked(at(Phase.GOALS, run=new_run("human")), Phase.GOALS)
     assert "Action: task.add\nLook at Globex" in question
     assert "## Report" not in question
 
@@ -84,7 +84,7 @@ def test_goals_of_an_event_are_made_from_its_data() -> None:  # EX-13
 
 
 def test_the_report_is_asked_for_with_the_time_of_the_robot() -> None:  # EX-11 CL-05
-    system_prompt, _ = asked(at(Phase.INSPIRATION, run=begun("clock", robot=ROBOT)), Phase.INSPIRATION)
+    system_prompt, _ = asked(at(Phase.INSPIRATION, run=new_run("clock", robot=ROBOT)), Phase.INSPIRATION)
     assert "Monday 2026-03-02 12:00 UTC (start of the month)" in system_prompt
 
 
@@ -99,7 +99,7 @@ def test_the_report_is_asked_for_with_the_time_of_the_robot() -> None:  # EX-11 
 )
 def test_a_run_that_is_late_is_told_since_when_in_its_robots_zone(due: Any, told: str) -> None:  # EX-11
     given = TriggerInput(clock=clock_context(NOON, "Europe/Paris"))
-    run = at(Phase.INSPIRATION, run=begun("clock", robot=ROBOT, input=given, scheduled_at=due))
+    run = at(Phase.INSPIRATION, run=new_run("clock", robot=ROBOT, input=given, scheduled_at=due))
     line = f"Monday 2026-03-02 13:00 Europe/Paris (start of the month){told}"
     assert f"It is {line}. Look around" in asked(run, Phase.INSPIRATION)[0]
     assert line in given_input(run.execution.trigger).splitlines()
@@ -108,13 +108,13 @@ def test_a_run_that_is_late_is_told_since_when_in_its_robots_zone(due: Any, told
 def test_the_instant_a_run_was_due_at_is_told_as_clocks_showed_it_then() -> None:  # EX-11
     summer = datetime(2026, 3, 29, 12, tzinfo=UTC)  # the clocks went forward that night
     given = TriggerInput(clock=clock_context(summer, "Europe/Paris"))
-    run = begun("clock", input=given, scheduled_at=datetime(2026, 3, 28, 8, tzinfo=UTC))
+    run = new_run("clock", input=given, scheduled_at=datetime(2026, 3, 28, 8, tzinfo=UTC))
     stored = Run.model_validate_json(run.model_dump_json())
     assert clock_text(stored.execution.trigger).endswith("; this run was due at Saturday 2026-03-28 09:00")
 
 
 def test_the_planner_is_told_the_goals_and_who_may_work() -> None:  # EX-26
-    system_prompt, question = asked(at(Phase.TASKS, run=begun(robot=ROBOT)), Phase.TASKS)
+    system_prompt, question = asked(at(Phase.TASKS, run=new_run(robot=ROBOT)), Phase.TASKS)
     assert "- experts.scorer\n- experts.writer" in system_prompt
     assert "## Goals\n## Goals\n1. Score it" in question
 
@@ -141,13 +141,13 @@ def test_lessons_of_earlier_runs_are_told() -> None:
     ],
 )
 def test_the_language_is_the_triggers_then_the_robots_then_english(trigger: Any, config: Any, expected: str) -> None:
-    run = at(Phase.GOALS, run=begun(robot=a_robot(config=config), locale=trigger))
+    run = at(Phase.GOALS, run=new_run(robot=a_robot(config=config), locale=trigger))
     assert f"in this language: {expected}" in asked(run, Phase.GOALS)[0]
 
 
 @pytest.mark.parametrize("type", ["clock", "event"])
 def test_what_nobody_said_a_word_to_speaks_its_robots_language(type: str) -> None:  # SC-19
-    run = begun(type, robot=a_robot(config={"default_locale": "zh-CN"}))
+    run = new_run(type, robot=a_robot(config={"default_locale": "zh-CN"}))
     for phase in (Phase.INSPIRATION, Phase.GOALS, Phase.DELIVERY):
         if phase is not Phase.INSPIRATION or type == "clock":
             assert "in this language: zh-CN" in asked(at(phase, run=run), phase)[0]
@@ -191,7 +191,7 @@ def test_a_long_result_is_told_in_its_beginning() -> None:  # EX-22
 def test_a_task_is_told_what_is_expected_of_it() -> None:  # EX-16 EX-18
     given = {"description": "Write it", "expected_output": "two pages", "args": ["formal"]}
     said = [Message(role="user", content="in blue, please")]
-    first, middle, last = task_messages(at(RunTurn, run=begun(robot=ROBOT)), 1, messages=said, **given)
+    first, middle, last = task_messages(at(RunTurn, run=new_run(robot=ROBOT)), 1, messages=said, **given)
     assert first.role == "system"
     assert "You are experts.writer, an assistant of Sales Manager" in first.text()
     assert middle == said[0]

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import EQUIPPED
-from services.executor.tests.workshop import TOOLS
+from services.executor.tests.fixtures import EQUIPPED
+from services.executor.tests.harness import TOOLS
 
 from executor.domain.conversation.chat import Tool
 from executor.domain.planning.parsing import UnusableAnswer

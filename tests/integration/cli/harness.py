@@ -78,6 +78,12 @@ class Rota:
                 code = int(end.code or 0)
         return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
+    def program(self, *words: str) -> None:
+        """Run the command as a program that succeeds."""
+        process = self.start(*words)
+        _, err = process.communicate(timeout=TIMEOUT_S)
+        assert process.returncode == 0, err
+
     def works(self, *words: str) -> str:
         """The output of a command that succeeds."""
         done = self.run(*words)

@@ -103,8 +103,9 @@ def test_watching_shows_a_run_from_trigger_to_end(rota: Rota) -> None:
     watch = rota.start("watch", "--member", "sales-assistant", "--json")
     try:
         assert watch.stdout is not None
-        rota.json("trigger", "sales-assistant", "--message", "Watch this", "--wait")
-        rota.json("trigger", "sales-assistant", "--message", "Watch this too", "--wait")
+        # As programs: they start no sooner than the one that watches, which sees the second run from its beginning.
+        rota.program("trigger", "sales-assistant", "--message", "Watch this", "--wait")
+        rota.program("trigger", "sales-assistant", "--message", "Watch this too", "--wait")
         types = set()
         for line in watch.stdout:
             types.add(json.loads(line)["type"])

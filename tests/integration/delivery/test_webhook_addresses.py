@@ -1,4 +1,4 @@
-"""Where a webhook may go and what it may take along, with the system's own resolver and real sockets."""
+"""The addresses that webhooks are sent to, with the system's own resolver and real sockets."""
 
 from datetime import UTC, datetime
 

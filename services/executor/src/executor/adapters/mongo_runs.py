@@ -198,7 +198,7 @@ class MongoRuns:
         begun, over = await asyncio.gather(_glimpses(under_way.limit(limit)), _glimpses(ended.limit(limit)))
         return RecentRuns(since, begun, [each for each in over if each.finished_at and each.finished_at > since])
 
-    async def trail(self, run_id: str) -> list[JournalEntry]:
+    async def journal(self, run_id: str) -> list[JournalEntry]:
         document = await self._runs.find_one({"_id": run_id}, {"trail": 1})
         return [JournalEntry.model_validate(entry) for entry in (document or {}).get("trail") or []]
 

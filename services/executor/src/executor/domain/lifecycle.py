@@ -92,7 +92,7 @@ def next_step(run: Run) -> Step:
     if run.parks > run.granted:
         return RequestSlot(run.parks)
     if not run.recalled:
-        return RecallLessons(about(execution.trigger), look_around=execution.phase is Phase.INSPIRATION)
+        return RecallLessons(about(execution.trigger), with_situation=execution.phase is Phase.INSPIRATION)
     return _of_phase(run, execution)
 
 

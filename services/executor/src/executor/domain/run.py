@@ -165,7 +165,7 @@ class Run(Part):
         return min((callback.until for callback in self.promised if callback.until is not None), default=None)
 
     @property
-    def holds_for(self) -> str:
+    def parked_for(self) -> str:
         """What it waits for while it can't go on, in words."""
         if self.execution.question is not None:
             return self.execution.question.question
@@ -181,7 +181,7 @@ class Run(Part):
         """The same run with changes in what everybody sees."""
         return self.model_copy(update={"execution": self.execution.model_copy(update=changes)})
 
-    def next_look(self, patience: timedelta) -> Instant | None:
+    def next_check(self, patience: timedelta) -> Instant | None:
         """When somebody must look at it again if nothing happens before; None when it is over."""
         if self.over:
             return None

@@ -12,10 +12,10 @@ from rota_contracts.robots.robot import Phase
 
 @dataclass(frozen=True)
 class RecallLessons:
-    """Ask the memory what earlier runs taught; before a report, `look_around` as well."""
+    """Ask the memory what earlier runs taught; before a report, also gather the situation."""
 
     query: str
-    look_around: bool = False
+    with_situation: bool = False
 
 
 @dataclass(frozen=True)

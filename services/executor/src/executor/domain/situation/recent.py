@@ -64,7 +64,7 @@ def zone_of(run: Run) -> ZoneInfo:
     return ZoneInfo(given.tz if given else config.tz if config else "UTC")
 
 
-def pending(
+def pending_lines(
     plans: Iterable[PlanItem], waiting: Iterable[Waiting], under_way: Iterable[RunExcerpt], zone: ZoneInfo
 ) -> str:
     """What people planned, what waits for a slot and what has begun, a line each; nothing if there is nothing."""
@@ -73,7 +73,7 @@ def pending(
     return _within([*lines, *(_begun(each, zone) for each in under_way)], PENDING_LIMIT)
 
 
-def happened(ended: Iterable[RunExcerpt], zone: ZoneInfo) -> str:
+def recent_lines(ended: Iterable[RunExcerpt], zone: ZoneInfo) -> str:
     """What woke each run, how it ended, and what people said to it; nothing if there was none."""
     return _within([_ended(each, zone) for each in ended], HAPPENED_LIMIT)
 

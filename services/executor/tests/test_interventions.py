@@ -28,7 +28,7 @@ from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.execution import ExecStatus, TaskStatus
 from rota_contracts.robots.robot import Phase
 
-HEARS, LATE = "the planner hears it", "too late: the tasks are done"
+HEARS, LATE = "passed to the planner", "too late: the tasks are done"
 BEFORE_ITS_PLAN = [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS]
 AFTER_ITS_TASKS = [Phase.DELIVERY, RequestDelivery, RequestLearning]
 NO_TASK = "refused: expected the id of one of the plan's tasks (none yet), not 'task-1'"
@@ -46,11 +46,11 @@ TABLE = [
     ("task.add", HEARS, "task task-3 was added", LATE),
     ("task.cancel", NO_TASK, "task task-1 was cancelled", LATE),
     ("task.update", NO_TASK, "task task-1 was changed", LATE),
-    ("goal.add", HEARS, "planned anew", LATE),
-    ("goal.adjust", HEARS, "planned anew", LATE),
+    ("goal.add", HEARS, "planned again", LATE),
+    ("goal.adjust", HEARS, "planned again", LATE),
     ("goal.complete", HEARS, "0 tasks are left out", LATE),
     ("goal.cancel", HEARS, "0 tasks are left out", LATE),
-    ("instruct", "the next step hears it", "the next step hears it", None),
+    ("instruct", "applies from the next step", "applies from the next step", None),
 ]
 
 
@@ -64,7 +64,9 @@ def clock_run(until: Any) -> Run:
 
 @pytest.mark.parametrize(("action", "before"), [(row[0], row[1]) for row in TABLE])
 @pytest.mark.parametrize("until", BEFORE_ITS_PLAN)
-def test_before_there_is_a_plan_the_planner_hears_of_it(until: Phase, action: str, before: str) -> None:  # TG-07
+def test_before_there_is_a_plan_an_intervention_goes_to_the_planner(
+    until: Phase, action: str, before: str
+) -> None:  # TG-07
     run = said(clock_run(until), action)
     assert effect(run) == before
     assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
@@ -88,7 +90,7 @@ def test_between_tasks_it_takes_effect_at_once(action: str, during: str) -> None
 @pytest.mark.parametrize("until", AFTER_ITS_TASKS)
 def test_once_the_tasks_are_done_it_is_too_late(until: Any, action: str, after: str | None) -> None:  # TG-07
     run = said(clock_run(until), action)
-    late = LATE if until is RequestLearning else "the next step hears it"
+    late = LATE if until is RequestLearning else "applies from the next step"
     assert effect(run) == (after or late)
     assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
 
@@ -103,7 +105,7 @@ def test_a_task_that_is_added_runs_last_as_a_persons_own() -> None:  # EX-17
 
 def test_a_task_that_several_could_do_is_given_to_one_by_the_planner() -> None:
     run = signalled(advance(with_tasks(a_task(1))), "task.add", "Look at Initech.")
-    assert effect(run) == "planned anew after the task in hand"
+    assert effect(run) == "planned again after the current task"
     step = lifecycle.next_step(advance(run))
     assert isinstance(step, AskAgent)
     assert step.phase is Phase.TASKS
@@ -148,7 +150,7 @@ def test_a_task_can_be_cancelled_at_each_of_its_steps_and_the_next_begins_clean(
     assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
-def test_to_cancel_a_later_task_leaves_the_one_in_hand_as_it_is() -> None:
+def test_cancelling_a_later_task_leaves_the_current_one_as_it_is() -> None:
     run = at(RequestVerdict, run=new_run(robot=EQUIPPED), expected="a result")
     after = signalled(run, "task.cancel", task={"id": "task-2"})
     assert (lifecycle.next_step(after), after.checked) == (lifecycle.next_step(run), run.checked)
@@ -192,7 +194,7 @@ def test_a_task_that_has_not_begun_can_be_given_to_another() -> None:
     assert (run.execution.tasks or [])[1].executor_id == "crm.note"
 
 
-def test_a_task_that_has_begun_keeps_who_does_it_and_hears_the_rest() -> None:
+def test_a_task_that_has_begun_keeps_its_executor_and_takes_other_changes() -> None:
     run = advance(with_tasks(a_task(1)))
     run = signalled(run, "task.update", task={"id": "task-1", "executor_id": "experts.scorer", "args": [1]})
     assert effect(run) == "refused: the task has begun, args, executor_id can't change any more"
@@ -204,9 +206,9 @@ def test_a_task_that_has_begun_keeps_who_does_it_and_hears_the_rest() -> None:
 
 
 @pytest.mark.parametrize("action", ["goal.add", "goal.adjust"])
-def test_new_goals_are_planned_for_once_the_task_in_hand_is_done(action: str) -> None:
+def test_new_goals_are_planned_for_after_the_current_task(action: str) -> None:
     run = said(advance(with_tasks(a_task(1), a_task(2), a_task(3))), action)
-    assert effect(run) == "planned anew after the task in hand"
+    assert effect(run) == "planned again after the current task"
     run = advance(run)
     step = lifecycle.next_step(run)
     assert isinstance(step, AskAgent)
@@ -229,7 +231,7 @@ def test_a_task_that_a_person_added_outlives_a_new_plan() -> None:
     assert [task.id for task in run.execution.tasks or []] == ["task-3", "task-4"]
 
 
-def test_a_plan_that_is_made_anew_is_another_question_to_the_planner() -> None:
+def test_a_new_plan_is_a_new_step() -> None:
     first = lifecycle.next_step(at(Phase.TASKS))
     run = said(at(RunTurn), "goal.add")
     again = lifecycle.next_step(run)

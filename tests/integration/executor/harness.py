@@ -14,6 +14,7 @@ from rota_common.clock import Clock, now
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App
 from rota_common.testing.bus import Listener, stored
+from rota_common.testing.crash import crash
 from rota_common.testing.openai_server import ModelRequest, OpenAIServer
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM, a_trigger
@@ -120,27 +121,27 @@ class Harness:
             self.services[name].include(router)
         for service in self.services.values():
             await service.start()
-            await service.started.wait()
+        await asyncio.gather(*(service.started.wait() for service in self.services.values()))
         self.finishes = await Listener.to(self.nats_url, catalog.EXECUTION_FINISHED.pattern)
         try:
             yield self
         finally:
             await self.finishes.close()
-            for service in self.services.values():
-                await service.stop(1)
+            running = (crash(each) if each.bus.connected else each.stop(1) for each in self.services.values())
+            await asyncio.gather(*running)
 
     def _routers(self) -> dict[str, Router]:
         validator, delivery, learner, memory, scheduler = Router(), Router(), Router(), Router(), Router()
-        scheduler.consume(catalog.EXECUTION_RESUMABLE)(self._grant)
-        scheduler.answer(catalog.LIST_WAITING)(self._list_waiting)
-        scheduler.answer(catalog.LIST_PLANS)(self._list_plans)
-        scheduler.answer(catalog.MERGE_INTO)(self._merge)
-        validator.answer(catalog.CHECK_RULES)(self._check)
-        validator.consume(catalog.VALIDATION_REQUESTED)(self._validate)
-        delivery.consume(catalog.DELIVERY_REQUESTED)(self._deliver)
-        learner.consume(catalog.LEARNING_REQUESTED)(self._learn)
-        learner.answer(catalog.CHECK_GOALS)(self._compare)
-        memory.answer(catalog.RECALL)(self._recall)
+        scheduler.on(catalog.EXECUTION_RESUMABLE, self._grant)
+        scheduler.answer(catalog.LIST_WAITING, self._list_waiting)
+        scheduler.answer(catalog.LIST_PLANS, self._list_plans)
+        scheduler.answer(catalog.MERGE_INTO, self._merge)
+        validator.answer(catalog.CHECK_RULES, self._check)
+        validator.on(catalog.VALIDATION_REQUESTED, self._validate)
+        delivery.on(catalog.DELIVERY_REQUESTED, self._deliver)
+        learner.on(catalog.LEARNING_REQUESTED, self._learn)
+        learner.answer(catalog.CHECK_GOALS, self._compare)
+        memory.answer(catalog.RECALL, self._recall)
         answering = {"validator": validator, "delivery-center": delivery, "learner": learner, "memory": memory}
         return answering | {"scheduler": scheduler}
 

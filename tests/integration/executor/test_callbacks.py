@@ -219,9 +219,7 @@ async def test_a_crash_loses_no_promised_result(
     await each_fact_once(system)
 
 
-async def test_a_result_that_was_answered_is_kept_though_everybody_dies(
-    system: Harness, payments: Payments
-) -> None:  # F9
+async def test_an_accepted_result_survives_the_death_of_all_replicas(system: Harness, payments: Payments) -> None:  # F9
     first = await system.start(**QUICK)
     await system.request()
     await system.until(waits)

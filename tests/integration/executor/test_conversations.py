@@ -70,7 +70,7 @@ async def test_a_verdict_that_wants_a_reply_makes_the_assistant_answer_it(
 
 
 @pytest.mark.parametrize("what", ["goals", SCORING])
-async def test_an_answer_that_comes_after_a_restart_is_heard(
+async def test_an_answer_after_a_restart_is_applied(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], what: str
 ) -> None:  # DEC-30
     model.script = Script(**{what: [ASKS]})
@@ -90,7 +90,7 @@ async def test_an_answer_that_comes_after_a_restart_is_heard(
     assert ["The German one." in words for words in told] == [False, True]
 
 
-async def test_words_are_facts_and_reach_the_next_step(
+async def test_interventions_are_facts_and_reach_the_next_step(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # TG-07
     script = Script(SCORING)
@@ -118,7 +118,7 @@ async def test_words_are_facts_and_reach_the_next_step(
         ("task.cancel", ""),
     ]
     assert [trace.effect for trace in done.interventions] == [
-        "the next step hears it",
+        "applies from the next step",
         "task task-3 was added",
         "task b was cancelled",
     ]

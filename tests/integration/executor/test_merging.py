@@ -68,7 +68,7 @@ async def test_goals_go_to_a_run_that_is_under_way(system: Harness) -> None:  # 
     assert (second.status, second.skipped, second.tasks) == (ExecStatus.COMPLETED, "merged into e1: it is at it", None)
     assert (second.content, second.delivery) == (None, None)
     (given,) = first.interventions
-    assert (given.action, given.text, given.effect) == ("goal.add", WANTED, "planned anew after the task in hand")
+    assert (given.action, given.text, given.effect) == ("goal.add", WANTED, "planned again after the current task")
     assert f"(added from execution e2) {WANTED}" in (first.goals.content if first.goals else "")
     assert (first.status, first.delivery is not None) == (ExecStatus.COMPLETED, True)
     assert [(replay.same, replay.difference) for replay in replays] == [(True, "")] * 2
@@ -98,7 +98,7 @@ async def test_goals_go_to_a_run_that_waits_for_its_slot(system: Harness) -> Non
     assert (question.goals, done.skipped) == (WANTED, "merged into q1: it is at it")
 
 
-async def test_a_run_that_nobody_takes_the_goals_from_reaches_them_itself(system: Harness) -> None:  # SC-13
+async def test_a_run_whose_goals_are_not_taken_reaches_them_itself(system: Harness) -> None:  # SC-13
     await deduping(system)
     Learner(system, "q1", "e1")
     async with system.executor():

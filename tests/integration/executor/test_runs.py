@@ -40,11 +40,11 @@ async def test_a_clock_run_begins_with_its_report(system: Harness) -> None:  # E
         done = await system.over()
     assert done.inspiration is not None
     assert (done.inspiration.clock.day_of_week, done.inspiration.clock.hour) == ("Monday", 12)
-    sections = ["Summary", "Highlights", "Opportunities", "Risks", "Harness News", "Pending"]
+    sections = ["Summary", "Highlights", "Opportunities", "Risks", "World News", "Pending"]
     assert [line[3:] for line in done.inspiration.content.splitlines() if line.startswith("## ")] == sections
 
 
-async def test_everybody_hears_of_a_run_once_and_in_one_trace(system: Harness) -> None:
+async def test_each_fact_of_a_run_is_published_once_and_in_one_trace(system: Harness) -> None:
     async with system.executor():
         await system.request()
         await system.finished()
@@ -122,9 +122,7 @@ async def test_without_a_memory_a_run_goes_on_and_says_so(system: Harness) -> No
         await system.request()
         done = await system.over()
     assert done.status is ExecStatus.COMPLETED
-    assert done.notes == [
-        "without lessons of earlier runs: memory isn't there: nobody answers rota.v1.rpc.memory.recall"
-    ]
+    assert done.notes == ["without lessons of earlier runs: memory is down: no responder on rota.v1.rpc.memory.recall"]
 
 
 async def test_lessons_of_earlier_runs_reach_the_goals_and_the_execution(system: Harness) -> None:
@@ -145,7 +143,7 @@ async def test_without_a_validator_a_run_waits_for_it(system: Harness) -> None:
     async with system.executor():
         await system.request()
         steps = await Listener.to(system.nats_url, f"{catalog.ACTIVITY.type}.>")
-        waiting = await _until(steps, "nobody answers")
+        waiting = await _until(steps, "no responder")
         assert "check_rules" in waiting
         execution = await system.execution()
         assert execution is not None

@@ -22,6 +22,8 @@ from tests.integration.executor.harness import KEY, Harness, kinds, scripted
 
 SCORING = "run: Score it"
 
+pytestmark = pytest.mark.soak
+
 
 @pytest.fixture
 async def model() -> AsyncIterator[OpenAIServer]:
@@ -101,7 +103,7 @@ async def test_a_worker_that_slept_through_its_claim_changes_nothing_when_it_wak
         done = await system.over()
         script.go.set()
         async with asyncio.timeout(PATIENCE_S):
-            while "somebody else's by now" not in log.read_text(errors="replace"):
+            while "another worker's by now" not in log.read_text(errors="replace"):
                 await asyncio.sleep(0.05)
         assert await system.execution() == done
     assert (done.status, [result.status for result in done.results]) == (ExecStatus.COMPLETED, ["completed"] * 2)

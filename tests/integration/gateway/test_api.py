@@ -121,8 +121,8 @@ def summary() -> ExecutionSummary:
 @pytest.fixture
 async def executor(acme: Gateway) -> Any:
     stub, router = Executor(), Router()
-    router.answer(READ_EXECUTION)(stub.read)
-    router.answer(LIST_EXECUTIONS)(stub.list)
+    router.answer(READ_EXECUTION, stub.read)
+    router.answer(LIST_EXECUTIONS, stub.list)
     service = Service("executor", acme.nats_url, runtime=Runtime(fetch_timeout=0.3))
     service.include(router)
     await service.start()

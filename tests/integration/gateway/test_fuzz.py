@@ -75,7 +75,7 @@ def answering_by_example(service: str) -> Router:
     for question in QUESTIONS.values():
         if question.answered_by == service:
             example = json.loads((EXAMPLES / f"{question.name}.json").read_text(encoding="utf-8"))
-            router.answer(question)(_always(question.answer.model_validate(example["answer"])))
+            router.answer(question, _always(question.answer.model_validate(example["answer"])))
     return router
 
 

@@ -66,9 +66,9 @@ class Memory:
 @pytest_asyncio.fixture
 async def memory(nats: EmbeddedServer) -> AsyncIterator[Memory]:
     made, router = Memory(), Router()
-    router.answer(SHARE)(made.share)
-    router.answer(UNSHARE)(made.unshare)
-    router.answer(SEARCH_SHARED)(made.search)
+    router.answer(SHARE, made.share)
+    router.answer(UNSHARE, made.unshare)
+    router.answer(SEARCH_SHARED, made.search)
     async with answering("memory", nats.url, router):
         yield made
 

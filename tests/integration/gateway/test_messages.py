@@ -50,7 +50,7 @@ async def chat(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> Async
         body = {"name": "chat", "scheme": "bearer", "secret": "$ENV.KEY", "robot": "leader"}
         assert (await made.call("POST", "/v1/teams/acme/sources", json=body)).status_code == 201
         chat, router = Chat(made), Router()
-        router.answer(CALL_AGENT)(chat.answer)
+        router.answer(CALL_AGENT, chat.answer)
         async with answering("executor", nats.url, router):
             yield chat
 

@@ -27,9 +27,9 @@ class Row:
     trail: tuple[JournalEntry, ...] = ()
 
     def read(self) -> Run:
-        """The run with the words that it hasn't heard yet."""
-        words = [] if self.run.over else list(self.inbox[self.run.heard :])
-        return self.run.model_copy(update={"inbox": words})
+        """The run with the signals that it hasn't applied yet."""
+        signals = [] if self.run.over else list(self.inbox[self.run.heard :])
+        return self.run.model_copy(update={"inbox": signals})
 
     def written(self, run: Run) -> "Row":
         plain = run.model_copy(update={"unsaved": [], "inbox": []})
@@ -96,7 +96,7 @@ class InMemoryRuns:
             if (deadline := row.run.execution.deadline_at) is not None
             and deadline <= now
             and not row.run.over
-            and all(word.id != deadline_id(row.run.parks) for word in row.inbox)
+            and all(signal.id != deadline_id(row.run.parks) for signal in row.inbox)
         ]
         for _, row in sorted(found, key=lambda pair: pair[0])[:limit]:
             yield row.read()
@@ -108,28 +108,28 @@ class InMemoryRuns:
         if row.run.over or (row.run.execution.status in QUIET and len(row.inbox) <= row.run.heard):
             self._rows[run_id] = replace(row, due_at=None)
 
-    async def send_signal(self, scope: Scope, word: Signal) -> list[Run]:
-        told = []
+    async def send_signal(self, scope: Scope, signal: Signal) -> list[Run]:
+        signalled = []
         for run_id, row in list(self._rows.items()):
             if not _in_scope(row.run.execution, scope):
                 continue
-            known = any(other.id == word.id for other in row.inbox)
+            known = any(other.id == signal.id for other in row.inbox)
             if not known and not row.run.over:
-                due_at = word.at if row.owner is None and row.due_at is None else row.due_at
-                row = self._rows[run_id] = replace(row, inbox=(*row.inbox, word), due_at=due_at)  # as it is now
+                due_at = signal.at if row.owner is None and row.due_at is None else row.due_at
+                row = self._rows[run_id] = replace(row, inbox=(*row.inbox, signal), due_at=due_at)  # as it is now
                 known = True
             if known:
-                told.append(row.read())
-        return told
+                signalled.append(row.read())
+        return signalled
 
-    async def deliver_signal(self, run_id: str, word: Signal) -> SignalResult:
+    async def deliver_signal(self, run_id: str, signal: Signal) -> SignalResult:
         row = self._rows[run_id]
-        if any(other.id == word.id for other in row.inbox):
+        if any(other.id == signal.id for other in row.inbox):
             return SignalResult.DUPLICATE
         if row.run.over:
             return SignalResult.FINISHED
-        due_at = word.at if row.owner is None else row.due_at
-        self._rows[run_id] = replace(row, inbox=(*row.inbox, word), due_at=due_at)
+        due_at = signal.at if row.owner is None else row.due_at
+        self._rows[run_id] = replace(row, inbox=(*row.inbox, signal), due_at=due_at)
         return SignalResult.ACCEPTED
 
     async def by_callback(self, callback_id: str) -> Run | None:
@@ -148,13 +148,13 @@ class InMemoryRuns:
             for each in found[:limit]
         ]
 
-    async def merge(self, run_id: str, word: Signal, *, giver: Run) -> bool:
+    async def merge(self, run_id: str, signal: Signal, *, giver: Run) -> bool:
         row = self._rows.get(run_id)
         if row is None:
             return False
-        if any(other.id == word.id for other in row.inbox):
+        if any(other.id == signal.id for other in row.inbox):
             return True
-        return _takes(row.run, giver) and await self.deliver_signal(run_id, word) is SignalResult.ACCEPTED
+        return _takes(row.run, giver) and await self.deliver_signal(run_id, signal) is SignalResult.ACCEPTED
 
     async def slots(self, run_ids: Sequence[str]) -> list[SlotState]:
         return [_slot(run_id, self._rows.get(run_id)) for run_id in run_ids]
@@ -192,7 +192,7 @@ class InMemoryRuns:
     def _fenced(self, run_id: str, epoch: int) -> Row:
         row = self._rows.get(run_id)
         if row is None or row.epoch != epoch:
-            raise Fenced(f"execution {run_id} is somebody else's by now")
+            raise Fenced(f"execution {run_id} is another worker's by now")
         return row
 
 

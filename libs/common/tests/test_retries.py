@@ -1,4 +1,4 @@
-"""How long to wait before trying again."""
+"""Backoff: delays, their limit and their jitter."""
 
 from random import Random
 

@@ -41,7 +41,7 @@ class InMemoryHarness(Harness):
     async def listen(self, channel: Channel[Any]) -> Listener:
         client: Any = self.bus.connection("test").client
         listener = InMemoryListener(client)
-        await client.subscribe(channel.pattern, cb=listener._hear)
+        await client.subscribe(channel.pattern, cb=listener._receive)
         return listener
 
     async def store(self, robot: Robot) -> None:

@@ -62,7 +62,7 @@ async def test_a_trigger_that_starts_nothing_is_rejected_for_all_to_see(
     assert await harness.given_slots() == []
 
 
-async def test_a_full_queue_says_so(harness: Harness) -> None:  # SC-10
+async def test_a_full_queue_rejects_with_its_numbers(harness: Harness) -> None:  # SC-10
     await harness.keep(a_robot(config={"quota": {"max": 1, "queue": 2}}))
     async with harness.scheduler():
         for number in range(5):

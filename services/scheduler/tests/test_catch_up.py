@@ -1,4 +1,4 @@
-"""What was due while no scheduler ran: made up for as the robot's policy says, and told where it isn't (SC-07)."""
+"""Runs that were due while no scheduler ran: made up for by the robot's policy, and published where not (SC-07)."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -40,7 +40,7 @@ async def outage(harness: Harness, span: timedelta, *, policy: str, **fields: An
 
 
 def counting(reason: str) -> Callable[[], float]:
-    """How many runs were missed for this reason from now on, as the metric says."""
+    """How many runs were missed for this reason from now on, by the metric."""
 
     def value() -> float:
         return REGISTRY.get_sample_value("rota_clock_missed_total", {"reason": reason}) or 0
@@ -49,7 +49,7 @@ def counting(reason: str) -> Callable[[], float]:
     return lambda: value() - before
 
 
-def says(fact: TriggerMissedV1) -> tuple[Any, ...]:
+def summary_of(fact: TriggerMissedV1) -> tuple[Any, ...]:
     return fact.first, fact.last, fact.count, fact.reason
 
 
@@ -63,7 +63,7 @@ async def test_with_skip_nothing_is_made_up_for_and_the_next_run_is_on_time(harn
         clock.at = minutes(330)[0]
         await harness.slots(1)
         await armed(harness, minutes(360)[0])
-    assert says(fact) == (HALF_HOURS[0], HALF_HOURS[-1], 10, "skipped")
+    assert summary_of(fact) == (HALF_HOURS[0], HALF_HOURS[-1], 10, "skipped")
     assert "10 runs were due while no scheduler ran" in fact.message
     assert fact.missed_at == minutes(310)[0]
     assert await instants(harness) == [minutes(330)[0]]
@@ -77,7 +77,7 @@ async def test_a_run_that_is_late_by_less_than_a_minute_is_on_time_whatever_the_
         (fact,) = await published(harness, catalog.TRIGGER_MISSED, 1)
     (request,) = await requests(harness)
     assert request.scheduled_at == request.input.clock.now == HALF_HOURS[-1]  # type: ignore[union-attr]  # all have one
-    assert says(fact) == (HALF_HOURS[0], HALF_HOURS[-2], 9, "skipped")
+    assert summary_of(fact) == (HALF_HOURS[0], HALF_HOURS[-2], 9, "skipped")
 
 
 async def test_with_once_the_newest_makes_up_for_all(harness: Harness) -> None:
@@ -90,7 +90,7 @@ async def test_with_once_the_newest_makes_up_for_all(harness: Harness) -> None:
     (request,) = await requests(harness)
     assert request.scheduled_at == HALF_HOURS[-1]
     assert request.input.clock.now == minutes(310)[0]  # type: ignore[union-attr]  # what time it is, not what it was
-    assert says(fact) == (HALF_HOURS[0], HALF_HOURS[-2], 9, "superseded")
+    assert summary_of(fact) == (HALF_HOURS[0], HALF_HOURS[-2], 9, "superseded")
     assert "2036-03-03T17:00+00:00 makes up for them" in fact.message
     assert missed() == 9
 
@@ -102,7 +102,7 @@ async def test_with_once_a_run_that_is_on_time_makes_up_for_the_others(harness: 
         (fact,) = await published(harness, catalog.TRIGGER_MISSED, 1)
         await armed(harness, minutes(330)[0])
     assert await instants(harness) == [HALF_HOURS[-1]]
-    assert says(fact) == (HALF_HOURS[0], HALF_HOURS[-2], 9, "superseded")
+    assert summary_of(fact) == (HALF_HOURS[0], HALF_HOURS[-2], 9, "superseded")
 
 
 async def test_with_once_what_is_too_old_is_not_made_up_for(harness: Harness) -> None:
@@ -112,7 +112,7 @@ async def test_with_once_what_is_too_old_is_not_made_up_for(harness: Harness) ->
         (fact,) = await published(harness, catalog.TRIGGER_MISSED, 1)
         await armed(harness, minutes(330)[0])
     assert await instants(harness) == []
-    assert says(fact) == (HALF_HOURS[0], HALF_HOURS[-1], 10, "too_old")
+    assert summary_of(fact) == (HALF_HOURS[0], HALF_HOURS[-1], 10, "too_old")
     assert missed() == 10
 
 
@@ -132,7 +132,7 @@ async def test_with_all_each_goes_through_a_small_quota_in_order_and_none_is_rej
         clock.at = minutes(330)[0]
         await harness.slots(7)
     assert await instants(harness) == [*HALF_HOURS[4:], minutes(330)[0]]
-    assert says(fact) == (HALF_HOURS[0], HALF_HOURS[3], 4, "too_old")
+    assert summary_of(fact) == (HALF_HOURS[0], HALF_HOURS[3], 4, "too_old")
     assert await harness.facts(catalog.TRIGGER_REJECTED) == []
     assert missed() == 4
 

@@ -27,7 +27,7 @@ async def test_reports_that_come_doubled_and_late_make_one_grant_each(harness: H
     assert [fact.grant for fact in await harness.facts(catalog.EXECUTION_REQUESTED)] == [0, 1, 2, 3]
 
 
-async def test_what_waits_is_taken_back_for_all_to_see(harness: Harness) -> None:  # TG-16
+async def test_a_cancelled_execution_is_published_as_rejected(harness: Harness) -> None:  # TG-16
     await harness.keep(a_robot(config=ONE))
     async with harness.scheduler():
         await harness.trigger("t0")
@@ -50,7 +50,7 @@ async def test_what_waits_is_taken_back_for_all_to_see(harness: Harness) -> None
     assert await harness.given_slots() == ["t0"]
 
 
-async def test_whichever_replica_is_asked_the_dispatcher_takes_back(harness: Harness) -> None:  # TG-16
+async def test_whichever_replica_is_asked_the_dispatcher_cancels(harness: Harness) -> None:  # TG-16
     await harness.keep(a_robot(config=ONE))
     async with harness.scheduler(), harness.scheduler(), harness.scheduler():
         await harness.trigger("t0")

@@ -20,7 +20,7 @@ def trigger_of(plan_id: str) -> str:
     return plan_key("acme", "ann", plan_id)
 
 
-async def test_what_is_planned_runs_at_its_time_and_is_told(harness: Harness) -> None:  # SC-16 TG-09
+async def test_a_planned_item_runs_at_its_time_and_is_published(harness: Harness) -> None:  # SC-16 TG-09
     async with harness.scheduler(middlewares=[twice]):
         later = await harness.plan("p2", plan_time=now() + timedelta(days=1))
         soon = await harness.plan("p1", plan_time=now() + timedelta(seconds=1))

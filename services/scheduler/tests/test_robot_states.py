@@ -23,7 +23,7 @@ from tests.integration.scheduler.clock_harness import (
 from tests.integration.scheduler.harness import Harness
 
 
-async def test_a_robot_says_what_it_does_and_when_it_is_due(harness: Harness) -> None:  # TG-22
+async def test_a_robots_state_holds_its_runs_and_its_next_run(harness: Harness) -> None:  # TG-22
     clock = SetClock(START)
     async with harness.scheduler(clock=clock, **QUICK):
         await harness.keep(a_clocked(HALF_HOURLY, quota={"max": 1, "queue": 3}))
@@ -54,7 +54,7 @@ async def test_a_robot_says_what_it_does_and_when_it_is_due(harness: Harness) ->
     assert ahead.upcoming == minutes(30, 60, 90)
 
 
-async def test_a_robot_that_was_paused_says_so_and_is_due_at_no_time(harness: Harness) -> None:  # TG-18 TG-22
+async def test_a_paused_robot_has_that_status_and_no_next_run(harness: Harness) -> None:  # TG-18 TG-22
     async with harness.scheduler():
         await harness.keep(a_clocked(HALF_HOURLY, robot_status="paused"))
         (state,) = [await once(harness, lambda state: bool(state.clock))]
@@ -66,7 +66,7 @@ async def test_a_robot_that_was_paused_says_so_and_is_due_at_no_time(harness: Ha
     assert not off.active
 
 
-async def test_robots_are_told_in_the_order_of_the_question_and_other_teams_not_at_all(
+async def test_robots_are_returned_in_the_order_of_the_question_and_other_teams_not_at_all(
     harness: Harness,
 ) -> None:  # TG-22 TG-23
     async with harness.scheduler():
@@ -88,7 +88,7 @@ async def run(harness: Harness, number: int, status: str) -> None:
     await once(harness, lambda state: state.running == 0)
 
 
-async def test_a_failure_is_told_once_until_a_run_completes(harness: Harness) -> None:  # TG-18
+async def test_a_failure_is_published_once_until_a_run_completes(harness: Harness) -> None:  # TG-18
     async with harness.scheduler():
         for number, status in enumerate(["completed", "failed", "failed", "cancelled", "completed", "completed"], 1):
             await run(harness, number, status)
@@ -106,7 +106,7 @@ async def test_what_the_gateway_has_noted_is_what_holds(harness: Harness) -> Non
     async with harness.scheduler():
         await harness.keep(a_robot(error=failure, rev=2))
         assert (await once(harness, lambda state: state.error is not None)).status is RobotStatus.ERROR
-        await run(harness, 1, "failed")  # it was told before this scheduler began
+        await run(harness, 1, "failed")  # published before this scheduler started
         await harness.keep(a_robot(rev=3))  # its owner has set the status
         await once(harness, lambda state: state.error is None)
         await run(harness, 2, "completed")

@@ -20,8 +20,8 @@ import structlog
 from rota.main import main
 from rota.server.http import listening, serving
 from rota_common.runtime.service import Runtime
-from tests.integration.gateway.kit import ENVIRON, Gateway, Scheduler, settings
-from tests.integration.gateway.standins import Executor
+from tests.integration.gateway.harness import ENVIRON, Gateway, Scheduler, settings
+from tests.integration.gateway.stand_ins import Executor
 from trigger_gateway.app import build
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -9,7 +9,7 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.replay import Decision, ReplayReply
 from rota_contracts.messages.run_history import PendingQuestion
 from tests.integration.cli.harness import System, entered
-from tests.integration.gateway.standins import AT, DeliveryCenter
+from tests.integration.gateway.stand_ins import AT, DeliveryCenter
 
 pytestmark = pytest.mark.integration
 

@@ -8,7 +8,7 @@ import pytest
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.robot import RobotStatus
 from tests.integration.cli.harness import System, entered
-from tests.integration.gateway.standins import DeliveryCenter
+from tests.integration.gateway.stand_ins import DeliveryCenter
 
 pytestmark = pytest.mark.integration
 

@@ -138,17 +138,17 @@ async def test_an_unreadable_message_is_buried_without_a_call_of_when_buried(
 
 
 async def test_when_buried_runs_before_a_message_is_buried(nats: EmbeddedServer) -> None:
-    told = []
+    buried = []
 
     async def answer(event: Started, reason: str) -> None:
-        told.append((event.data.execution_id, reason, len(await letters(nats.url))))
+        buried.append((event.data.execution_id, reason, len(await letters(nats.url))))
 
     seen = Seen(failing(Permanent("refused")))
     async with reading(nats.url, seen, when_buried=answer):
         await publish(nats.url, "e1")
         await seen.times(1)
         await settled(nats.url)
-    assert told == [("e1", "refused", 0)]
+    assert buried == [("e1", "refused", 0)]
     assert len(await letters(nats.url)) == 1
 
 
@@ -265,7 +265,7 @@ async def test_a_stopping_service_finishes_its_messages_and_fetches_no_more(nats
     go.set()
     await stopping
     assert seen.ids == ["e1"]
-    assert await pending(nats.url) == (1, 0)  # the second is there for somebody else
+    assert await pending(nats.url) == (1, 0)  # the second is left for another replica
 
 
 async def test_a_service_without_time_to_stop_returns_its_messages(nats: EmbeddedServer) -> None:

@@ -1,4 +1,4 @@
-"""The feed on a real server: counted without a gap or a double, whoever publishes, whenever it comes again."""
+"""The feed on a real server: numbered without gaps and duplicates, from any replica and after any resend."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ from tests.integration.common.harness import jetstream
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class MemoryCounts:
+class InMemoryCounts:
     """What was saved of a subject's count."""
 
     def __init__(self, counts: Mapping[str, int] | None = None) -> None:
@@ -47,9 +47,9 @@ def a_fact(member: str = MEMBER) -> DeliverySettledV1:
 class Publisher:
     """One replica. `sent` are the messages that it gave to the server."""
 
-    def __init__(self, service: Service, counts: MemoryCounts, **given: Any) -> None:
+    def __init__(self, service: Service, counts: InMemoryCounts, **given: Any) -> None:
         self.service, self.sent = service, 0
-        self.feed = Feed(service.bus, service.publish, counts, clock=now, **given)
+        self.feed = Feed(service.bus, service.publish, counts=counts, clock=now, **given)
         real = service.bus.jetstream.publish
 
         async def counted(*args: Any, **more: Any) -> Any:
@@ -65,11 +65,11 @@ class Publisher:
 
 
 @contextlib.asynccontextmanager
-async def publishing(url: str, counts: MemoryCounts | None = None, **given: Any) -> AsyncIterator[Publisher]:
+async def publishing(url: str, counts: InMemoryCounts | None = None, **given: Any) -> AsyncIterator[Publisher]:
     service = Service("delivery-center", url)
     await service.start()
     await service.started.wait()
-    yield Publisher(service, counts or MemoryCounts(), **given)
+    yield Publisher(service, counts or InMemoryCounts(), **given)
     await service.stop(1)
 
 
@@ -94,7 +94,7 @@ async def test_concurrent_facts_of_one_process_are_each_published_once(nats: Emb
 
 
 async def test_four_replicas_number_one_subject_without_gaps_or_duplicates(nats: EmbeddedServer) -> None:
-    counts = MemoryCounts()
+    counts = InMemoryCounts()
     async with contextlib.AsyncExitStack() as stack:
         replicas = [await stack.enter_async_context(publishing(nats.url, counts)) for _ in range(4)]
 
@@ -130,7 +130,7 @@ async def test_a_replica_that_lost_a_race_continues_from_the_winner(nats: Embedd
         assert await one.publish("c2") == 5
 
 
-@pytest.mark.parametrize("again", [True, False], ids=["said to come again", "after a restart"])
+@pytest.mark.parametrize("again", [True, False], ids=["marked as resent", "after a restart"])
 async def test_a_fact_resent_after_the_duplicate_window_is_not_stored_twice(nats: EmbeddedServer, again: bool) -> None:
     await shorten_duplicate_window(nats.url, FEED)
     since = now()
@@ -197,7 +197,7 @@ async def test_a_lost_acknowledgement_makes_no_duplicate_and_no_gap(nats: Embedd
 
 
 async def test_numbering_continues_when_the_stream_has_no_message_of_a_robot_left(nats: EmbeddedServer) -> None:
-    counts = MemoryCounts({DELIVERY_SETTLED.subject(TEAM, MEMBER): 41})
+    counts = InMemoryCounts({DELIVERY_SETTLED.subject(TEAM, MEMBER): 41})
     async with publishing(nats.url, counts) as replica:
         assert await replica.publish("c1") == 42
         async with jetstream(nats.url) as js:
@@ -210,7 +210,7 @@ async def test_numbering_continues_when_the_stream_has_no_message_of_a_robot_lef
 
 
 async def test_numbers_are_saved_in_the_background(nats: EmbeddedServer) -> None:
-    counts = MemoryCounts()
+    counts = InMemoryCounts()
     async with publishing(nats.url, counts) as replica:
         loop = asyncio.create_task(replica.feed.keep_counts())
         await replica.publish("c1")

@@ -24,7 +24,7 @@ async def asked(url: str, *answers: Answer, outages: tuple[type[Exception], ...]
     caller, replicas = Service("trigger-gateway", url), []
     for answer in answers:
         router = Router()
-        router.answer(READ_TRIGGER)(answer)
+        router.answer(READ_TRIGGER, answer)
         service = Service("scheduler", url, runtime=Runtime(fetch_timeout=0.3), outages=outages)
         service.include(router)
         replicas.append(service)
@@ -116,7 +116,7 @@ async def test_a_request_being_handled_is_answered_before_a_service_stops(shared
         return await echo(question)
 
     router = Router()
-    router.answer(READ_TRIGGER)(slow)
+    router.answer(READ_TRIGGER, slow)
     replica, caller = Service("scheduler", shared_nats.url), Service("trigger-gateway", shared_nats.url)
     replica.include(router)
     async with running(caller):

@@ -89,7 +89,7 @@ async def test_questions_are_answered_again_after_a_restart(nats: EmbeddedServer
         return TriggerReply(trigger_id=question.trigger_id, state=TriggerState.QUEUED)
 
     router = Router()
-    router.answer(READ_TRIGGER)(answer)
+    router.answer(READ_TRIGGER, answer)
     service.include(router)
     async with running(service, asker):
         await nats.kill()

@@ -1,4 +1,4 @@
-"""Streams and consumers on a real server are what the catalog says, however often that is applied."""
+"""The topology on a real server: streams and consumers of the catalog, however often it is applied."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What every answer has in common, what is read from other services, and the dead letters."""
+"""Properties of every answer, read-through to other services, and dead letters."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -21,7 +21,7 @@ from rota_contracts.messages.execution import (
 )
 from rota_contracts.messages.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import Phase
-from tests.integration.gateway.kit import ADMIN, HOOK, Gateway, fastapi_of, fields_of, messages, signed
+from tests.integration.gateway.harness import ADMIN, HOOK, Gateway, fastapi_of, fields_of, messages, signed
 from tests.integration.gateway.test_webhooks import error_of
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -121,8 +121,8 @@ def summary() -> ExecutionSummary:
 @pytest.fixture
 async def executor(acme: Gateway) -> Any:
     stub, router = Executor(), Router()
-    router.answer(READ_EXECUTION)(stub.read)
-    router.answer(LIST_EXECUTIONS)(stub.list)
+    router.answer(READ_EXECUTION, stub.read)
+    router.answer(LIST_EXECUTIONS, stub.list)
     service = Service("executor", acme.nats_url, runtime=Runtime(fetch_timeout=0.3))
     service.include(router)
     await service.start()

@@ -11,7 +11,7 @@ import pytest
 
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.stores.attachments import STREAM
-from tests.integration.gateway.kit import ADMIN, Gateway, fields_of, gateway, settings
+from tests.integration.gateway.harness import ADMIN, Gateway, fields_of, gateway, settings
 from tests.integration.gateway.test_webhooks import error_of
 
 FILES = "/v1/teams/acme/attachments"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from rota_contracts.messages.execution import ExecStatus
-from tests.integration.gateway.kit import Gateway, fields_of
-from tests.integration.gateway.standins import Executor
+from tests.integration.gateway.harness import Gateway, fields_of
+from tests.integration.gateway.stand_ins import Executor
 from tests.integration.gateway.test_webhooks import error_of
 
 SECRET_ID = "0d2b1f6c-6a86-4b0e-9f3b-6f5f5a1f3c77"

@@ -8,7 +8,7 @@ import pytest
 
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.trigger import TriggerType
-from tests.integration.gateway.kit import Gateway, fields_of, messages, robot, triggers
+from tests.integration.gateway.harness import Gateway, fields_of, messages, robot, triggers
 from tests.integration.gateway.test_robots import LEADER, ROBOTS
 from tests.integration.gateway.test_webhooks import error_of
 

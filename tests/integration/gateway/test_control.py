@@ -8,8 +8,8 @@ from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.delivery import AttemptDetail, ChannelResult, DeliveryReply, TargetDetail
 from rota_contracts.messages.execution import ExecStatus
-from tests.integration.gateway.kit import Gateway, Scheduler
-from tests.integration.gateway.standins import AT, DeliveryCenter, Executor
+from tests.integration.gateway.harness import Gateway, Scheduler
+from tests.integration.gateway.stand_ins import AT, DeliveryCenter, Executor
 from tests.integration.gateway.test_webhooks import error_of
 
 TEAM = "/v1/teams/acme"
@@ -222,9 +222,9 @@ async def test_every_attempt_at_a_delivery_can_be_read(acme: Gateway, nats: Embe
         assert error_of(missing) == (404, "delivery_not_found")
 
 
-async def test_the_documentation_says_what_each_word_does(acme: Gateway) -> None:
+async def test_the_documentation_describes_each_action(acme: Gateway) -> None:
     paths = (await acme.http.get("/openapi.json")).json()["paths"]
     said = paths["/v1/teams/{team}/pause"]["post"]["summary"]
-    assert said == "Pause a team: its idle robots become paused, nothing new begins, its executions hold"
+    assert said == "Pause a team: its idle robots become paused, nothing new starts, its executions pause"
     scopes = ("/executions/{execution_id}", "/robots/{member}", "")
     assert {f"/v1/teams/{{team}}{scope}/{action}" for scope in scopes for action in ControlAction} <= set(paths)

@@ -9,8 +9,8 @@ import pytest
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries
-from tests.integration.gateway.kit import Gateway, fields_of
-from tests.integration.gateway.ledger_standin import Ledger, delivery
+from tests.integration.gateway.delivery_log import Ledger, delivery
+from tests.integration.gateway.harness import Gateway, fields_of
 from tests.integration.gateway.test_webhooks import error_of
 
 PATH = "/v1/teams/acme/deliveries"

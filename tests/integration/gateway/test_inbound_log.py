@@ -1,6 +1,6 @@
 """The log of what came in from a source, and the way back from a trigger to its event (F6)."""
 
-from tests.integration.gateway.kit import Gateway, Scheduler
+from tests.integration.gateway.harness import Gateway, Scheduler
 from tests.integration.gateway.test_webhooks import error_of
 
 LOG = "/v1/teams/acme/sources/leads/log"

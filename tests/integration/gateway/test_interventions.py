@@ -7,8 +7,8 @@ import pytest
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.plan import PlanState
 from rota_contracts.messages.trigger import InterventionAction
-from tests.integration.gateway.kit import Gateway, Scheduler, fields_of, messages
-from tests.integration.gateway.standins import Executor
+from tests.integration.gateway.harness import Gateway, Scheduler, fields_of, messages
+from tests.integration.gateway.stand_ins import Executor
 from tests.integration.gateway.test_runs import INTERVENE
 from tests.integration.gateway.test_webhooks import error_of
 

@@ -23,8 +23,8 @@ from rota_contracts.messages.memory import (
     ShareReply,
     Unshare,
 )
-from tests.integration.gateway.kit import ADMIN, Gateway, fields_of
-from tests.integration.gateway.standins import answering
+from tests.integration.gateway.harness import ADMIN, Gateway, fields_of
+from tests.integration.gateway.stand_ins import answering
 from tests.integration.gateway.test_webhooks import error_of
 
 KB = "/v1/teams/acme/kb"
@@ -66,9 +66,9 @@ class Memory:
 @pytest_asyncio.fixture
 async def memory(nats: EmbeddedServer) -> AsyncIterator[Memory]:
     made, router = Memory(), Router()
-    router.answer(SHARE)(made.share)
-    router.answer(UNSHARE)(made.unshare)
-    router.answer(SEARCH_SHARED)(made.search)
+    router.answer(SHARE, made.share)
+    router.answer(UNSHARE, made.unshare)
+    router.answer(SEARCH_SHARED, made.search)
     async with answering("memory", nats.url, router):
         yield made
 

@@ -12,8 +12,8 @@ from rota_common.errors import Permanent
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.catalog import CALL_AGENT
 from rota_contracts.messages.agent import AgentReply, CallAgent
-from tests.integration.gateway.kit import ENVIRON, Gateway, gateway, messages, settings
-from tests.integration.gateway.standins import answering
+from tests.integration.gateway.harness import ENVIRON, Gateway, gateway, messages, settings
+from tests.integration.gateway.stand_ins import answering
 from tests.integration.gateway.test_webhooks import error_of
 
 KEY = "the-key-of-the-sender"
@@ -50,7 +50,7 @@ async def chat(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> Async
         body = {"name": "chat", "scheme": "bearer", "secret": "$ENV.KEY", "robot": "leader"}
         assert (await made.call("POST", "/v1/teams/acme/sources", json=body)).status_code == 201
         chat, router = Chat(made), Router()
-        router.answer(CALL_AGENT)(chat.answer)
+        router.answer(CALL_AGENT, chat.answer)
         async with answering("executor", nats.url, router):
             yield chat
 

@@ -11,7 +11,7 @@ import pytest
 from rota_common.clock import now
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime
-from tests.integration.gateway.kit import HOOK, Gateway, gateway, messages, settings
+from tests.integration.gateway.harness import HOOK, Gateway, gateway, messages, settings
 from tests.integration.gateway.test_webhooks import error_of
 
 LIMIT, POSTS = 100, 400

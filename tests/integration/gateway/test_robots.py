@@ -11,7 +11,7 @@ from rota_common.testing.bus import stored
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
 from rota_contracts.robots.robot import Robot, RobotStatus
 from rota_contracts.streams import ROBOTS_BUCKET
-from tests.integration.gateway.kit import Gateway, fields_of, messages, robot
+from tests.integration.gateway.harness import Gateway, fields_of, messages, robot
 from tests.integration.gateway.test_webhooks import error_of
 
 ROBOTS = "/v1/teams/acme/robots"

@@ -8,7 +8,7 @@ import pytest
 
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, RejectReason, TriggerType
-from tests.integration.gateway.kit import Gateway, Scheduler, fields_of, messages, triggers
+from tests.integration.gateway.harness import Gateway, Scheduler, fields_of, messages, triggers
 from tests.integration.gateway.test_webhooks import error_of
 
 INTERVENE = "/v1/teams/acme/robots/leader/intervene"

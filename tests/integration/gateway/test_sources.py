@@ -10,7 +10,7 @@ from motor.motor_asyncio import AsyncIOMotorClient
 from pydantic import SecretStr
 
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from tests.integration.gateway.kit import ENVIRON, SECRET, Gateway, fields_of, gateway, settings, signed
+from tests.integration.gateway.harness import ENVIRON, SECRET, Gateway, fields_of, gateway, settings, signed
 from tests.integration.gateway.test_webhooks import error_of
 
 SOURCES, HOOK = "/v1/teams/acme/sources", "/v1/hooks/acme/leads"

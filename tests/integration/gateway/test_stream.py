@@ -42,8 +42,8 @@ from rota_contracts.messages.plan import PlanChangedV1
 from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
 from rota_contracts.messages.targets import TargetDisabledV1, TargetEnabledV1
 from rota_contracts.messages.trigger import MissReason, TriggerMissedV1
-from tests.integration.gateway.kit import Gateway, fastapi_of, messages, serving, signed
-from tests.integration.gateway.standins import answering
+from tests.integration.gateway.harness import Gateway, fastapi_of, messages, serving, signed
+from tests.integration.gateway.stand_ins import answering
 from tests.integration.gateway.test_webhooks import error_of
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

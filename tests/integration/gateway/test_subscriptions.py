@@ -1,12 +1,12 @@
-"""Who wants the notifications of a channel (DEC-12)."""
+"""Subscriptions to the notifications of a channel (DEC-12)."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from tests.integration.gateway.kit import ADMIN, Gateway, fields_of
-from tests.integration.gateway.standins import DeliveryCenter
+from tests.integration.gateway.harness import ADMIN, Gateway, fields_of
+from tests.integration.gateway.stand_ins import DeliveryCenter
 from tests.integration.gateway.test_webhooks import error_of
 
 PATH = "/v1/teams/acme/subscriptions"

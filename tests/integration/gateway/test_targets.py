@@ -6,8 +6,8 @@ import pytest
 
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.messages.targets import ListSuppressions, Suppress, SwitchTarget, Unsuppress
-from tests.integration.gateway.kit import ADMIN, Gateway, fields_of
-from tests.integration.gateway.ledger_standin import HOOK, Ledger
+from tests.integration.gateway.delivery_log import HOOK, Ledger
+from tests.integration.gateway.harness import ADMIN, Gateway, fields_of
 from tests.integration.gateway.test_webhooks import error_of
 
 TARGETS, SUPPRESSIONS = "/v1/teams/acme/targets", "/v1/teams/acme/suppressions"

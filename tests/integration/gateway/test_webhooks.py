@@ -14,7 +14,17 @@ from rota_common.runtime.service import Runtime
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.ids import event_trigger_id, execution_id
 from rota_contracts.messages.trigger import TriggerType
-from tests.integration.gateway.kit import HOOK, LEAD, Gateway, Scheduler, gateway, messages, settings, signed, triggers
+from tests.integration.gateway.harness import (
+    HOOK,
+    LEAD,
+    Gateway,
+    Scheduler,
+    gateway,
+    messages,
+    settings,
+    signed,
+    triggers,
+)
 
 
 def error_of(response: httpx.Response) -> tuple[int, str]:

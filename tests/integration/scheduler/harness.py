@@ -231,4 +231,4 @@ async def _distinct(listener: Listener, count: int, name: Callable[[dict[str, An
         found = list(dict.fromkeys(name(json.loads(message.data)) for message in received))
         if len(found) >= count:
             return found
-        await listener.heard(len(received) + 1, timeout=timeout)
+        await listener.received(len(received) + 1, timeout=timeout)

@@ -35,7 +35,7 @@ async def looked_at(harness: Harness, clock: SetClock, at: datetime) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_daemon_whose_end_is_not_told_is_asked_after_at_its_timeout(
+async def test_a_daemon_without_a_reported_end_is_checked_at_its_timeout(
     harness: Harness, stores: Stores
 ) -> None:  # SC-05 SC-06
     clock = SetClock(START)

@@ -45,15 +45,15 @@ async def test_a_grant_survives_a_dispatcher_that_is_killed(harness: Harness) ->
         await harness.resumable("t1")
         assert await harness.grants(2) == [("t1", 0), ("t1", 1)]
     async with harness.scheduler(republish_after=0.5):
-        sent = await harness.requests.heard()
-        while len({(each.headers or {})["Nats-Msg-Id"] for each in sent}) < 3:  # nobody has taken it up
-            sent = await harness.requests.heard(len(sent) + 1)
+        sent = await harness.requests.received()
+        while len({(each.headers or {})["Nats-Msg-Id"] for each in sent}) < 3:  # no executor has started it
+            sent = await harness.requests.received(len(sent) + 1)
         await harness.started("t1", grant=1)
         await harness.until("running", "t1")
     assert len({(each.headers or {})["ce-id"] for each in sent}) == 2
 
 
-async def test_a_taking_back_that_was_not_told_is_told_by_the_successor(harness: Harness) -> None:
+async def test_an_unpublished_cancellation_is_published_by_the_successor(harness: Harness) -> None:
     await harness.keep(a_robot(config=ONE))
     first = await harness.start()
     await harness.trigger("t0")

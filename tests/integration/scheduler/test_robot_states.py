@@ -14,7 +14,7 @@ from tests.integration.scheduler.clock_harness import (
 from tests.integration.scheduler.harness import Harness
 
 
-async def test_a_failure_that_was_not_told_is_told_by_the_successor_once(harness: Harness) -> None:  # TG-18 F3
+async def test_an_unpublished_failure_is_published_once_by_the_successor(harness: Harness) -> None:  # TG-18 F3
     await short_ack_wait(harness.nats_url, "scheduler")
     first = await harness.start()
     telling = Held(first.service, catalog.ROBOT_FAILED)
@@ -28,7 +28,7 @@ async def test_a_failure_that_was_not_told_is_told_by_the_successor_once(harness
     assert fact.execution_id == execution_id("t1")
 
 
-async def test_a_failure_that_comes_again_after_a_crash_is_told_as_the_same_fact(harness: Harness) -> None:  # TG-18 F3
+async def test_a_failure_redelivered_after_a_crash_is_the_same_fact(harness: Harness) -> None:  # TG-18 F3
     await short_ack_wait(harness.nats_url, "scheduler")
     first = await harness.start()
     await harness.trigger("t1")

@@ -65,7 +65,7 @@ async def bus(tmp_path: Path) -> AsyncIterator[IsolatedNats]:
 async def center(bus: IsolatedNats) -> Center:
     connected = await bus.service("delivery-center")
     publish = Publish(connected, source="delivery-center", clock=now)
-    return Center(Feed(connected, publish, NoCounts(), clock=now))
+    return Center(Feed(connected, publish, counts=NoCounts(), clock=now))
 
 
 async def lines(*command: str, folder: Path, environ: Mapping[str, str] | None = None) -> list[dict[str, Any]]:

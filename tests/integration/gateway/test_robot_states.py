@@ -1,4 +1,4 @@
-"""How robots stand: by the scheduler's word, and in error by what their runs say (TG-18, TG-22, DEC-15)."""
+"""Robots' states: from the scheduler, and in error by their runs (TG-18, TG-22, DEC-15)."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -13,8 +13,8 @@ from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_FAILED, ROBOT_RECOVERED,
 from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.robot import RobotStatus, RunFailure
-from tests.integration.gateway.kit import Gateway, Scheduler, fields_of
-from tests.integration.gateway.standins import Executor
+from tests.integration.gateway.harness import Gateway, Scheduler, fields_of
+from tests.integration.gateway.stand_ins import Executor
 from tests.integration.gateway.test_control import TEAM
 from tests.integration.gateway.test_robots import LEADER, ROBOTS, published
 from tests.integration.gateway.test_webhooks import error_of

@@ -1,4 +1,4 @@
-"""Limits: what a replica leases, hands out and says when there is nothing left."""
+"""Rate limits: reservations, and refusals when a limit is used up."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -34,7 +34,7 @@ async def accepted(one: RateLimiter, times: int, address: str = "192.0.2.1") -> 
 @pytest.mark.parametrize(
     ("limit", "waiting", "wanted"), [(100, 1, 5), (19, 1, 1), (1, 1, 1), (6000, 1, 300), (100, 40, 40), (10, 40, 10)]
 )
-def test_a_lease_is_a_part_of_the_limit_or_as_much_as_is_waited_for(limit: int, waiting: int, wanted: int) -> None:
+def test_a_reservation_is_a_share_of_the_limit_or_as_much_as_waits(limit: int, waiting: int, wanted: int) -> None:
     assert portion(limit, waiting) == wanted
 
 
@@ -45,7 +45,7 @@ def test_the_seconds_to_the_next_minute_are_never_too_few(second: float, left: i
     assert window_of(at + timedelta(seconds=left)) == window_of(at) + 1
 
 
-async def test_one_replica_hands_out_exactly_the_limit(  # TG-28
+async def test_one_replica_accepts_exactly_the_limit(  # TG-28
 ) -> None:
     leases, clock = InMemoryRateStore(), Clock()
     one = rates(leases, clock)
@@ -62,7 +62,7 @@ async def test_four_replicas_together_never_exceed_it_and_lose_little() -> None:
     assert 84 <= sum(counts) <= 100
 
 
-async def test_the_next_minute_begins_anew_and_says_when() -> None:
+async def test_the_next_minute_starts_afresh_and_a_refusal_names_its_start() -> None:
     leases, clock = InMemoryRateStore(), Clock()
     one = rates(leases, clock, address=2)
     clock.at = NINE + timedelta(seconds=42)
@@ -92,7 +92,7 @@ async def test_a_sources_own_limit_counts_instead_of_the_gateways() -> None:
         await one.by_source("acme", "leads", 1)
 
 
-async def test_looking_at_a_source_counts_nothing_and_tells_what_is_known() -> None:  # DEC-7
+async def test_checking_a_source_counts_nothing_and_raises_by_what_is_known() -> None:  # DEC-7
     leases = InMemoryRateStore()
     one = rates(leases, Clock(), source=1)
     for _ in range(5):
@@ -106,13 +106,13 @@ async def test_looking_at_a_source_counts_nothing_and_tells_what_is_known() -> N
     one.check_source("acme", "crm", None)
 
 
-async def test_no_limit_asks_nobody() -> None:
+async def test_without_a_limit_no_store_is_asked() -> None:
     leases = InMemoryRateStore()
     assert await accepted(rates(leases, Clock(), address=0), 500) == 500
     assert leases.asked == 0
 
 
-async def test_those_who_wait_for_a_lease_fail_together_and_the_next_tries_again() -> None:
+async def test_requests_that_wait_for_a_reservation_fail_together_and_the_next_tries_again() -> None:
     leases = InMemoryRateStore()
     one, leases.away = rates(leases, Clock()), True
     failed = await asyncio.gather(*(one.by_address("a") for _ in range(9)), return_exceptions=True)
@@ -122,7 +122,7 @@ async def test_those_who_wait_for_a_lease_fail_together_and_the_next_tries_again
     assert await accepted(one, 1, "a") == 1
 
 
-async def test_one_who_gives_up_does_not_take_the_lease_from_the_others() -> None:
+async def test_a_cancelled_request_leaves_the_reservation_to_the_others() -> None:
     one = rates(InMemoryRateStore(), Clock(), address=2)
     first, second = (asyncio.create_task(one.by_address("a")) for _ in range(2))
     await asyncio.sleep(0)

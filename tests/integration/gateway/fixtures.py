@@ -14,7 +14,7 @@ from rota_common.runtime.service import Runtime
 from rota_common.stores.mongo import Document, Mongo
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.trigger import TriggerReceivedV1
-from tests.integration.gateway.kit import Gateway, messages, robot, settings, started, triggers
+from tests.integration.gateway.harness import Gateway, messages, robot, settings, started, triggers
 from trigger_gateway.app import build
 
 IGNORES_CUT_OFF_SOCKETS = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")

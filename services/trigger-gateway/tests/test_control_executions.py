@@ -52,7 +52,7 @@ class Admitted:
 
 
 @pytest.mark.parametrize("action", ControlAction)
-async def test_an_execution_that_never_arrives_is_waited_for_3_seconds_and_then_told(action: ControlAction) -> None:
+async def test_an_execution_that_never_begins_is_reported_after_3_seconds(action: ControlAction) -> None:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -64,7 +64,7 @@ async def test_an_execution_that_never_arrives_is_waited_for_3_seconds_and_then_
     assert sum(slept) == pytest.approx(PATIENCE_S)
 
 
-async def test_stopping_all_never_claims_what_it_could_not_stop() -> None:  # F11
+async def test_stopping_all_reports_only_what_it_stopped() -> None:  # F11
     async def sleep(seconds: float) -> None:
         return
 

@@ -46,7 +46,7 @@ from rota_contracts.messages.targets import (
     Unsuppress,
 )
 from rota_contracts.model import Part
-from tests.integration.gateway.standins import AT, answering
+from tests.integration.gateway.stand_ins import AT, answering
 
 HOOK = "https://crm.example/in"
 
@@ -86,14 +86,14 @@ class Ledger:
     @asynccontextmanager
     async def running(self, url: str) -> AsyncIterator["Ledger"]:
         router = Router()
-        router.answer(READ_DELIVERY)(self._read)
-        router.answer(LIST_DELIVERIES)(self._list)
-        router.answer(REPLAY_DELIVERIES)(self._replay)
-        router.answer(LIST_TARGETS)(self._list_targets)
-        router.answer(SWITCH_TARGET)(self._switch)
-        router.answer(SUPPRESS)(self._suppress)
-        router.answer(UNSUPPRESS)(self._unsuppress)
-        router.answer(LIST_SUPPRESSIONS)(self._list_suppressions)
+        router.answer(READ_DELIVERY, self._read)
+        router.answer(LIST_DELIVERIES, self._list)
+        router.answer(REPLAY_DELIVERIES, self._replay)
+        router.answer(LIST_TARGETS, self._list_targets)
+        router.answer(SWITCH_TARGET, self._switch)
+        router.answer(SUPPRESS, self._suppress)
+        router.answer(UNSUPPRESS, self._unsuppress)
+        router.answer(LIST_SUPPRESSIONS, self._list_suppressions)
         async with answering("delivery-center", url, router):
             yield self
 

@@ -1,4 +1,4 @@
-"""What the gateway decides about robots and keys, without a server."""
+"""Decisions about robots' records and keys."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -63,7 +63,7 @@ def test_each_wrong_field_of_a_definition_is_named_with_its_reason() -> None:
     assert found["robot_config.clock"] == 'mode interval needs every, for example "30m"'
 
 
-def test_a_subscription_to_a_change_that_no_database_makes_is_refused() -> None:  # TG-12
+def test_a_subscription_to_an_unknown_operation_is_refused() -> None:  # TG-12
     events = [
         {"type": "database", "source": "crm", "filter": {"trigger": trigger}}
         for trigger in (None, "insert", "upsert", "")
@@ -77,13 +77,13 @@ def test_a_subscription_to_a_change_that_no_database_makes_is_refused() -> None:
     )
 
 
-def test_a_robot_whose_subscription_was_never_right_can_still_be_paused() -> None:  # TG-17
+def test_a_robot_with_an_invalid_subscription_can_still_be_paused() -> None:  # TG-17
     events = [{"type": "database", "source": "crm", "filter": {"trigger": "upsert"}}]
     before = robot(robot_config={"identity": {"role": "x"}, "events": events})
     assert changed(before, {"robot_status": "paused"}).robot_status is RobotStatus.PAUSED
 
 
-def test_a_key_is_recognised_by_its_secret_alone() -> None:
+def test_a_key_matches_by_its_secret_alone() -> None:
     new = make_key("acme", key_id="abc", secret="s_e-c_r_e_t", at=AT)
     presented = parse_key(new.text)
     assert new.text == "rota_abc_s_e-c_r_e_t"
@@ -96,7 +96,7 @@ def test_a_key_is_recognised_by_its_secret_alone() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "rota", "rota_", "rota_abc", "rota__secret", "other_abc_secret"])
-def test_what_is_no_key_is_none(text: str) -> None:
+def test_text_that_is_no_key_does_not_parse(text: str) -> None:
     assert parse_key(text) is None
 
 

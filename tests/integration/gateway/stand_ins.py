@@ -93,11 +93,11 @@ class Executor:
     @asynccontextmanager
     async def running(self, url: str) -> AsyncIterator["Executor"]:
         router = Router()
-        router.answer(CONTROL)(self._control)
-        router.answer(INTERVENE)(self._intervene)
-        router.answer(READ_EXECUTION)(self._read)
-        router.answer(REPLAY)(self._replay)
-        router.answer(CALL_BACK)(self._call_back)
+        router.answer(CONTROL, self._control)
+        router.answer(INTERVENE, self._intervene)
+        router.answer(READ_EXECUTION, self._read)
+        router.answer(REPLAY, self._replay)
+        router.answer(CALL_BACK, self._call_back)
         async with answering("executor", url, router):
             yield self
 
@@ -164,10 +164,10 @@ class DeliveryCenter:
     @asynccontextmanager
     async def running(self, url: str) -> AsyncIterator["DeliveryCenter"]:
         router = Router()
-        router.answer(READ_DELIVERY)(self._read)
-        router.answer(SUBSCRIBE)(self._subscribe)
-        router.answer(UNSUBSCRIBE)(self._unsubscribe)
-        router.answer(LIST_SUBSCRIPTIONS)(self._list)
+        router.answer(READ_DELIVERY, self._read)
+        router.answer(SUBSCRIBE, self._subscribe)
+        router.answer(UNSUBSCRIBE, self._unsubscribe)
+        router.answer(LIST_SUBSCRIPTIONS, self._list)
         async with answering("delivery-center", url, router):
             yield self
 

@@ -1,4 +1,4 @@
-"""Whose request it is, with and without proxies in between."""
+"""Clients' addresses, with and without proxies in between."""
 
 import pytest
 from starlette.requests import Request
@@ -18,7 +18,7 @@ def request(peer: str | None, *forwarded: str) -> Request:
     ("peer", "forwarded", "trusted", "address"),
     [
         ("192.0.2.7", (), "", "192.0.2.7"),
-        ("192.0.2.7", ("198.51.100.1",), "", "192.0.2.7"),  # nobody is believed
+        ("192.0.2.7", ("198.51.100.1",), "", "192.0.2.7"),  # no proxy is trusted
         ("192.0.2.7", ("198.51.100.1",), PROXIES, "192.0.2.7"),  # not this one
         ("10.1.1.1", ("198.51.100.1",), PROXIES, "198.51.100.1"),
         ("10.1.1.1", ("203.0.113.9, 198.51.100.1, 10.2.2.2",), PROXIES, "198.51.100.1"),  # 203… may be invented
@@ -35,5 +35,5 @@ def request(peer: str | None, *forwarded: str) -> Request:
         ("testclient", (), "", "unknown"),
     ],
 )
-def test_the_address_that_counts(peer: str | None, forwarded: tuple[str, ...], trusted: str, address: str) -> None:
+def test_the_address_that_is_counted(peer: str | None, forwarded: tuple[str, ...], trusted: str, address: str) -> None:
     assert client_ip(request(peer, *forwarded), networks(trusted)) == address

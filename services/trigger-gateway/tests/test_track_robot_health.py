@@ -1,4 +1,4 @@
-"""Whether a robot is in error, whatever order its runs and its owner are heard in (TG-18, DEC-15)."""
+"""A robot's error status, in whatever order the reports of its runs and its owner arrive (TG-18, DEC-15)."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ P = TypeVar("P", bound=Payload)
 WHOSE: dict[str, Any] = {"team_id": "acme", "member_id": "leader"}
 
 
-class World:
+class Harness:
     """One robot, created long before anything happens to it."""
 
     def __init__(self) -> None:
@@ -37,16 +37,16 @@ class World:
         self.save = SaveRobot(
             records=self.robots, sync=self.sync, routes=routes, clock=lambda: self.now, new_id=lambda: "id"
         )
-        self.judge = TrackRobotHealth(records=self.robots, sync=self.sync, clock=lambda: self.now)
+        self.health = TrackRobotHealth(records=self.robots, sync=self.sync, clock=lambda: self.now)
 
     async def failed(self, second: int) -> None:
         at = AT + timedelta(seconds=second)
-        await self.judge.on_failed(
+        await self.health.on_failed(
             event_of(RobotFailedV1(**WHOSE, execution_id=f"e{second}", message="no model", at=at))
         )
 
     async def recovered(self, second: int) -> None:
-        await self.judge.on_recovered(
+        await self.health.on_recovered(
             event_of(RobotRecoveredV1(**WHOSE, execution_id="e", at=AT + timedelta(seconds=second)))
         )
 
@@ -60,15 +60,15 @@ class World:
         return found
 
     async def error(self) -> str | None:
-        """The execution of the error, and everybody else reads the same."""
+        """The execution of the error; the published copy is the same."""
         robot = (await self.record()).robot
         assert self.definitions.robots["acme", "leader"] == robot
         return robot.error.execution_id if robot.error else None
 
 
 @pytest.fixture
-async def world() -> World:
-    made = World()
+async def harness() -> Harness:
+    made = Harness()
     await made.save.create("acme", DEFINITION)
     return made
 
@@ -77,97 +77,99 @@ def event_of(data: P) -> Event[P]:
     return Event(id="e", type="", source="executor", time=AT, data=data)
 
 
-Say = Callable[[World, int], Awaitable[None]]
-SAYINGS: dict[str, tuple[list[Say], str | None]] = {
-    "failed last": ([World.failed, World.recovered, World.failed], "e2"),
-    "recovered last": ([World.failed, World.failed, World.recovered], None),
-    "never failed": ([World.recovered, World.recovered, World.recovered], None),
+Report = Callable[[Harness, int], Awaitable[None]]
+REPORTS: dict[str, tuple[list[Report], str | None]] = {
+    "failed last": ([Harness.failed, Harness.recovered, Harness.failed], "e2"),
+    "recovered last": ([Harness.failed, Harness.failed, Harness.recovered], None),
+    "never failed": ([Harness.recovered, Harness.recovered, Harness.recovered], None),
 }
-"""What is said at second 0, 1 and 2, and the error that this leaves."""
+"""Reports at second 0, 1 and 2, and the error that they leave."""
 
 
 @pytest.mark.parametrize("order", [*permutations(range(3))], ids=str)
-@pytest.mark.parametrize("name", SAYINGS)
-async def test_the_newest_word_counts_in_any_order_and_doubled(world: World, name: str, order: tuple[int, ...]) -> None:
-    says, expected = SAYINGS[name]
+@pytest.mark.parametrize("name", REPORTS)
+async def test_the_newest_report_wins_in_any_order_and_doubled(
+    harness: Harness, name: str, order: tuple[int, ...]
+) -> None:
+    says, expected = REPORTS[name]
     for second in order:
         for _ in range(2):
-            await says[second](world, second)
-    assert await world.error() == expected
-    rev = (await world.record()).robot.rev
+            await says[second](harness, second)
+    assert await harness.error() == expected
+    rev = (await harness.record()).robot.rev
     for second, say in enumerate(says):
-        await say(world, second)
-    assert ((await world.record()).robot.rev, await world.error()) == (rev, expected)
+        await say(harness, second)
+    assert ((await harness.record()).robot.rev, await harness.error()) == (rev, expected)
 
 
-async def test_what_a_run_says_late_doesnt_undo_its_owners_word(world: World) -> None:  # DEC-15
-    await world.failed(1)
+async def test_a_late_report_of_a_run_does_not_undo_the_owners_change(harness: Harness) -> None:  # DEC-15
+    await harness.failed(1)
     for status in ("idle", "paused", "maintenance"):
-        await world.failed(2)
-        await world.owner(5, status)
-        robot = (await world.record()).robot
+        await harness.failed(2)
+        await harness.owner(5, status)
+        robot = (await harness.record()).robot
         assert (robot.error, robot.robot_status) == (None, status)
-        await world.failed(4)
-        await world.failed(5)
-        assert (await world.record()).robot == robot
-        world.now = AT
-    await world.failed(6)
-    assert await world.error() == "e6"
+        await harness.failed(4)
+        await harness.failed(5)
+        assert (await harness.record()).robot == robot
+        harness.now = AT
+    await harness.failed(6)
+    assert await harness.error() == "e6"
 
 
-async def test_an_owners_word_that_changes_nothing_still_ends_what_was_said_before(world: World) -> None:
-    rev = (await world.record()).robot.rev
-    await world.owner(5)
-    await world.failed(4)
-    assert (await world.error(), (await world.record()).robot.rev) == (None, rev)
+async def test_an_owners_change_to_the_same_status_still_voids_earlier_reports(harness: Harness) -> None:
+    rev = (await harness.record()).robot.rev
+    await harness.owner(5)
+    await harness.failed(4)
+    assert (await harness.error(), (await harness.record()).robot.rev) == (None, rev)
 
 
-async def test_another_change_keeps_the_error_and_what_is_known_of_it(world: World) -> None:
-    await world.failed(5)
-    world.now = AT + timedelta(seconds=9)
-    await world.save.change("acme", "leader", {"display_name": "Leo"})
-    await world.save.replace("acme", "leader", DEFINITION)
-    assert await world.error() == "e5"
-    await world.recovered(4)
-    assert await world.error() == "e5"
-    await world.recovered(6)
-    assert await world.error() is None
+async def test_another_change_keeps_the_error_and_its_instant(harness: Harness) -> None:
+    await harness.failed(5)
+    harness.now = AT + timedelta(seconds=9)
+    await harness.save.change("acme", "leader", {"display_name": "Leo"})
+    await harness.save.replace("acme", "leader", DEFINITION)
+    assert await harness.error() == "e5"
+    await harness.recovered(4)
+    assert await harness.error() == "e5"
+    await harness.recovered(6)
+    assert await harness.error() is None
 
 
-async def test_a_clock_that_runs_behind_doesnt_bring_an_error_back(world: World) -> None:
-    await world.failed(5)
-    await world.owner(3)  # by a gateway whose clock is late
-    await world.failed(5)
-    assert await world.error() is None
+async def test_a_slow_clock_does_not_bring_an_error_back(harness: Harness) -> None:
+    await harness.failed(5)
+    await harness.owner(3)  # by a gateway whose clock is late
+    await harness.failed(5)
+    assert await harness.error() is None
 
 
-async def test_a_robot_that_is_gone_or_made_anew_has_no_old_errors(world: World) -> None:
-    world.now = AT + timedelta(seconds=2)
-    await world.save.delete("acme", "leader")
-    gone = await world.record()
-    await world.failed(3)
-    assert await world.record() == gone
-    world.now = AT + timedelta(seconds=4)
-    await world.save.create("acme", DEFINITION)
-    await world.failed(3)
-    assert await world.error() is None
-    await world.failed(5)
-    assert await world.error() == "e5"
+async def test_a_deleted_or_recreated_robot_has_no_old_errors(harness: Harness) -> None:
+    harness.now = AT + timedelta(seconds=2)
+    await harness.save.delete("acme", "leader")
+    gone = await harness.record()
+    await harness.failed(3)
+    assert await harness.record() == gone
+    harness.now = AT + timedelta(seconds=4)
+    await harness.save.create("acme", DEFINITION)
+    await harness.failed(3)
+    assert await harness.error() is None
+    await harness.failed(5)
+    assert await harness.error() == "e5"
 
 
-async def test_what_cant_be_told_now_is_told_by_the_sweeper(world: World) -> None:
-    world.definitions.breaks = True
+async def test_a_change_that_cannot_be_published_is_published_by_the_sweep(harness: Harness) -> None:
+    harness.definitions.breaks = True
     with pytest.raises(Transient):
-        await world.failed(1)
-    world.definitions.breaks = False
-    await world.failed(1)  # delivered again: it is saved already
-    assert await world.sync.sweep() == 1
-    assert await world.error() == "e1"
-    assert [rev for _, rev, _ in world.definitions.published] == [1, 2]
+        await harness.failed(1)
+    harness.definitions.breaks = False
+    await harness.failed(1)  # delivered again: it is saved already
+    assert await harness.sync.sweep() == 1
+    assert await harness.error() == "e1"
+    assert [rev for _, rev, _ in harness.definitions.published] == [1, 2]
 
 
 class Contended(in_memory_stores.InMemoryRobots):
-    """Somebody else changes the robot between each look and each write; `lose` times."""
+    """Another writer changes the robot between each read and each write, `lose` times."""
 
     lose = 0
 
@@ -181,24 +183,24 @@ class Contended(in_memory_stores.InMemoryRobots):
 
 
 @pytest.mark.parametrize("error", [True, False])
-async def test_a_judgement_is_made_again_when_others_change_the_robot_meanwhile(error: bool) -> None:
-    world, robots = World(), Contended()
+async def test_a_report_is_applied_again_after_a_concurrent_change(error: bool) -> None:
+    harness, robots = Harness(), Contended()
     await robots.insert(RobotRecord(Robot.model_validate(DEFINITION | WHOSE), AT))
-    world.robots, world.judge = (
+    harness.robots, harness.health = (
         robots,
         TrackRobotHealth(
             records=robots,
-            sync=SyncRobots(records=robots, definitions=world.definitions, events=world.definitions),
+            sync=SyncRobots(records=robots, definitions=harness.definitions, events=harness.definitions),
             clock=lambda: AT,
         ),
     )
-    judge = world.failed if error else world.recovered
+    judge = harness.failed if error else harness.recovered
     robots.lose = TRIES
     with pytest.raises(Transient, match="changed by others all the time"):
         await judge(1)
     robots.lose = TRIES - 1
     await judge(1)
-    found = await world.record()
+    found = await harness.record()
     assert (found.robot.error is not None, found.health_at) == (error, AT + timedelta(seconds=1))
 
 

@@ -1,17 +1,13 @@
 """A team's shared knowledge over HTTP: kept, searched, removed. A stand-in for the memory keeps what it is given."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-import pytest_asyncio
 
-from rota_common.bus.router import Router
 from rota_common.errors import Permanent
-from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.catalog import SEARCH_SHARED, SHARE, UNSHARE
 from rota_contracts.messages.memory import (
     ForgetReply,
@@ -23,9 +19,8 @@ from rota_contracts.messages.memory import (
     ShareReply,
     Unshare,
 )
-from tests.integration.gateway.kit import ADMIN, Gateway, fields_of
-from tests.integration.gateway.standins import answering
-from tests.integration.gateway.test_webhooks import error_of
+
+from .harness import ADMIN, Gateway, error_of, fields_of
 
 KB = "/v1/teams/acme/kb"
 TEXT = {"title": "Discounts", "content": "Up to 10 % without asking."}
@@ -63,14 +58,13 @@ class Memory:
         )
 
 
-@pytest_asyncio.fixture
-async def memory(nats: EmbeddedServer) -> AsyncIterator[Memory]:
-    made, router = Memory(), Router()
-    router.answer(SHARE)(made.share)
-    router.answer(UNSHARE)(made.unshare)
-    router.answer(SEARCH_SHARED)(made.search)
-    async with answering("memory", nats.url, router):
-        yield made
+@pytest.fixture
+def memory(empty: Gateway) -> Memory:
+    made = Memory()
+    empty.bus.answer(SHARE, made.share)
+    empty.bus.answer(UNSHARE, made.unshare)
+    empty.bus.answer(SEARCH_SHARED, made.search)
+    return made
 
 
 def entries(*ids: str) -> dict[str, Any]:

@@ -4,18 +4,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from rota_common.runtime.embedded_servers import EmbeddedServer
-from tests.integration.gateway.kit import ADMIN, Gateway, fields_of
-from tests.integration.gateway.standins import DeliveryCenter
-from tests.integration.gateway.test_webhooks import error_of
+from .harness import ADMIN, Gateway, error_of, fields_of
+from .stand_ins import DeliveryCenter
 
 PATH = "/v1/teams/acme/subscriptions"
 ADA = {"channel": "sales", "subscriber": "ada"}
 
 
 @pytest.fixture
-async def center(nats: EmbeddedServer) -> AsyncIterator[DeliveryCenter]:
-    async with DeliveryCenter().running(nats.url) as running:
+async def center(empty: Gateway) -> AsyncIterator[DeliveryCenter]:
+    async with DeliveryCenter().running(empty.bus) as running:
         yield running
 
 

@@ -8,8 +8,8 @@ from rota_contracts.catalog import FEED
 from rota_contracts.streams import DAY
 from rota_contracts.tooling.asyncapi import asyncapi
 from rota_contracts.tooling.schemas import schemas
-from tests.integration.gateway.kit import Gateway
-from tests.integration.gateway.test_webhooks import error_of
+
+from .harness import Gateway, error_of
 
 PATHS = ["/asyncapi", "/schemas", "/schemas/delivery.completed.v1.json", "/schemas/rpc/memory.recall.answer.json"]
 

@@ -1,7 +1,7 @@
 """The log of what came in from a source, and the way back from a trigger to its event (F6)."""
 
-from tests.integration.gateway.kit import Gateway, Scheduler
-from tests.integration.gateway.test_webhooks import error_of
+from .harness import Gateway, error_of
+from .scheduler import Scheduler
 
 LOG = "/v1/teams/acme/sources/leads/log"
 

@@ -85,7 +85,7 @@ async def test_a_body_that_is_no_clock_is_refused(acme: Gateway) -> None:
         assert error_of(answer) == (422, "invalid_request"), body
 
 
-async def test_a_manual_trigger_of_the_type_clock_is_due_at_once(acme: Gateway) -> None:
+async def test_a_manual_clock_trigger_is_due_at_once(acme: Gateway) -> None:
     answer = await acme.call("POST", f"{LEADER}/trigger", json={"type": "clock"})
     assert answer.status_code == 202
     [trigger] = acme.triggers()

@@ -103,7 +103,7 @@ async def test_a_robot_is_paused_before_its_executions_are(acme: Gateway, execut
     assert [word.action for word in executor.controls] == [ControlAction.PAUSE, ControlAction.RESUME]
 
 
-async def test_a_robot_is_paused_although_the_executor_is_away(acme: Gateway) -> None:
+async def test_a_robot_is_paused_without_an_executor(acme: Gateway) -> None:
     assert error_of(await acme.call("POST", f"{LEADER}/pause")) == (503, "unavailable")
     assert await status_of(acme) == "paused"  # so nothing new begins, and a repeat signals the executions
 
@@ -130,9 +130,7 @@ async def test_stopping_a_robot_also_stops_its_queued_and_admitted_executions(
     assert await status_of(acme) == "idle"
 
 
-async def test_running_executions_are_stopped_although_the_scheduler_is_away(
-    acme: Gateway, executor: Executor
-) -> None:  # F11
+async def test_running_executions_are_stopped_without_a_scheduler(acme: Gateway, executor: Executor) -> None:  # F11
     executor.give("e1")
     answer = await acme.call("POST", f"{LEADER}/stop")
     assert error_of(answer) == (503, "unavailable")
@@ -140,9 +138,7 @@ async def test_running_executions_are_stopped_although_the_scheduler_is_away(
     assert [word.action for word in executor.controls] == [ControlAction.STOP]
 
 
-async def test_queued_executions_are_withdrawn_although_the_executor_is_away(
-    acme: Gateway, scheduler: Scheduler
-) -> None:
+async def test_queued_executions_are_withdrawn_without_an_executor(acme: Gateway, scheduler: Scheduler) -> None:
     scheduler.queued = ["q1"]
     assert error_of(await acme.call("POST", f"{LEADER}/stop")) == (503, "unavailable")
     assert scheduler.queued == []

@@ -129,9 +129,7 @@ async def test_an_intervention_needs_an_existing_robot(acme: Gateway) -> None:
     assert acme.triggers() == []
 
 
-async def test_a_manual_trigger_of_the_type_clock_has_the_time_of_the_robot(
-    acme: Gateway, scheduler: Scheduler
-) -> None:  # TG-13
+async def test_a_manual_clock_trigger_has_the_time_of_the_robot(acme: Gateway, scheduler: Scheduler) -> None:  # TG-13
     zone = {"mode": "times", "times": ["09:00"], "tz": "Asia/Shanghai"}
     await acme.make_robot("clock", clock=zone)
     answer = await acme.call("POST", "/v1/teams/acme/robots/clock/trigger", json={"type": "clock"})

@@ -258,10 +258,9 @@ async def test_the_key_that_encrypts_secrets_can_be_rotated() -> None:
 
 
 def test_a_malformed_key_is_refused_at_build_and_not_shown() -> None:
+    wrong = SecretStr("my-secret-key")
     with pytest.raises(ValueError, match="ROTA_SECRETS_KEY: expected 32 bytes") as caught:
-        build(
-            settings(nats_url="nats://nowhere", mongo_url="mongodb://nowhere", secrets_key=SecretStr("my-secret-key"))
-        )
+        build(settings(nats_url="nats://nowhere", mongo_url="mongodb://nowhere", secrets_key=wrong))
     assert "my-secret-key" not in str(caught.value)
 
 

@@ -1,4 +1,4 @@
-"""Who wants the notifications of a channel (DEC-12)."""
+"""Subscriptions to the notifications of a channel (DEC-12)."""
 
 from collections.abc import AsyncIterator
 
@@ -17,7 +17,7 @@ async def center(empty: Gateway) -> AsyncIterator[DeliveryCenter]:
         yield running
 
 
-async def test_a_subscriptions_life(acme: Gateway, center: DeliveryCenter) -> None:
+async def test_a_subscription_is_made_listed_and_removed(acme: Gateway, center: DeliveryCenter) -> None:
     for _ in range(2):
         made = await acme.call("POST", PATH, json=ADA)
         assert made.status_code == 201
@@ -31,7 +31,7 @@ async def test_a_subscriptions_life(acme: Gateway, center: DeliveryCenter) -> No
     assert [each.channel for each in center.subscriptions] == ["news/daily"]
 
 
-async def test_a_member_subscribes_under_its_own_name_and_an_admin_anybody(
+async def test_a_member_subscribes_its_own_name_and_an_admin_any(
     acme: Gateway, center: DeliveryCenter
 ) -> None:  # TG-24
     ada, nameless = await acme.make_key("member", "ada"), await acme.make_key("member")

@@ -1,4 +1,4 @@
-"""The places that results go to, and the addresses that get no mail, over HTTP."""
+"""Delivery targets and suppressed addresses over HTTP."""
 
 from collections.abc import AsyncIterator
 
@@ -19,7 +19,7 @@ async def deliveries(empty: Gateway) -> AsyncIterator[DeliveryLog]:
         yield running
 
 
-async def test_a_place_is_switched_off_and_on(acme: Gateway, deliveries: DeliveryLog) -> None:
+async def test_a_target_is_disabled_and_enabled(acme: Gateway, deliveries: DeliveryLog) -> None:
     assert (await acme.call("GET", TARGETS)).json() == {"targets": []}
     off = await acme.call("POST", f"{TARGETS}/t1/disable", json={"reason": "it moves house"})
     [one] = off.json()["targets"]
@@ -34,7 +34,7 @@ async def test_a_place_is_switched_off_and_on(acme: Gateway, deliveries: Deliver
     ]
 
 
-async def test_an_addresss_life(acme: Gateway, deliveries: DeliveryLog) -> None:  # F23
+async def test_an_address_is_suppressed_listed_and_removed(acme: Gateway, deliveries: DeliveryLog) -> None:  # F23
     named = await acme.make_key("admin", "wei")
     made = await acme.call("POST", SUPPRESSIONS, key=named, json={"address": ADA, "reason": "has left"})
     assert made.status_code == 201
@@ -50,14 +50,14 @@ async def test_an_addresss_life(acme: Gateway, deliveries: DeliveryLog) -> None:
     ]
 
 
-async def test_whoever_suppresses_is_named(acme: Gateway, deliveries: DeliveryLog) -> None:
+async def test_a_suppression_names_its_key(acme: Gateway, deliveries: DeliveryLog) -> None:
     for key, name in ((acme.key, "a key without a name"), (ADMIN, "administrator")):
         await acme.call("POST", SUPPRESSIONS, key=key, json={"address": ADA})
         assert isinstance(last := deliveries.asked[-1], Suppress)
         assert last.by == name
 
 
-async def test_it_takes_an_admin_to_change_either(acme: Gateway, deliveries: DeliveryLog) -> None:  # TG-24
+async def test_only_an_admin_changes_targets_and_suppressions(acme: Gateway, deliveries: DeliveryLog) -> None:  # TG-24
     viewer, member, admin = [await acme.make_key(role) for role in ("viewer", "member", "admin")]
     for path in (TARGETS, SUPPRESSIONS):
         assert (await acme.call("GET", path, key=viewer)).status_code == 200
@@ -71,9 +71,7 @@ async def test_it_takes_an_admin_to_change_either(acme: Gateway, deliveries: Del
         assert (await acme.call(method, path, key=admin, json=body)).status_code == status
 
 
-async def test_what_the_delivery_center_doesnt_take_is_refused_in_its_words(
-    acme: Gateway, deliveries: DeliveryLog
-) -> None:
+async def test_a_refusal_shows_the_reason_of_the_delivery_center(acme: Gateway, deliveries: DeliveryLog) -> None:
     deliveries.refuses = "nothing was ever sent there"
     switched = await acme.call("POST", f"{TARGETS}/t9/disable")
     assert error_of(switched) == (404, "target_not_found")
@@ -82,7 +80,7 @@ async def test_what_the_delivery_center_doesnt_take_is_refused_in_its_words(
     assert fields_of(suppressed) == {"address": deliveries.refuses}
 
 
-async def test_a_wrong_word_is_refused_with_its_fields(acme: Gateway, deliveries: DeliveryLog) -> None:
+async def test_a_wrong_request_is_refused_with_its_fields(acme: Gateway, deliveries: DeliveryLog) -> None:
     wrong = {"address": "x", "reason": "y" * 501, "why": "z"}
     assert set(fields_of(await acme.call("POST", SUPPRESSIONS, json=wrong))) == set(wrong)
     assert list(fields_of(await acme.call("DELETE", f"{SUPPRESSIONS}/x"))) == ["address"]

@@ -12,7 +12,7 @@ from rota_contracts.catalog import TRIGGER_RECEIVED
 from rota_contracts.ids import event_trigger_id, execution_id
 from rota_contracts.messages.trigger import TriggerType
 
-from .harness import HOOK, LEAD, Gateway, signed
+from .harness import HOOK, LEAD, Gateway, error_of, signed
 from .scheduler import Scheduler
 
 

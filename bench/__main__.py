@@ -10,9 +10,9 @@ from time import perf_counter
 from typing import Any
 
 from bench.floor import Floor
-from bench.keeping import RESULTS, keep
+from bench.result_file import RESULTS, keep
 from bench.system import System
-from bench.tasks import Planner, overhead
+from bench.task_overhead import Planner, overhead
 from rota_common import topology
 from rota_common.runtime.embedded_servers import mongod, nats_server
 

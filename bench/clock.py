@@ -10,10 +10,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.keeping import keep
+from bench.result_file import keep
 from bench.robots import fill
 from bench.scheduler_start import Starts, floor_of_reading
-from bench.ticking import Ticking, copy, decided, rows
+from bench.ticks import Ticks, copy, decided, rows
 from rota_common import topology
 from rota_common.clock import now
 from rota_common.runtime.embedded_servers import mongod, nats_server
@@ -36,12 +36,12 @@ async def measure(robots: int, rounds: int) -> list[dict[str, Any]]:
         print(f"{robots} robots, {await fill(server.url, robots, now())} bytes each")
         settings = Settings(nats_url=server.url, mongo_url=mongo.url, mongo_prefix=PREFIX)
 
-        def ticking(name: str) -> Ticking:
-            made = Ticking(mongo.url, name, settings)
+        def ticks(name: str) -> Ticks:
+            made = Ticks(mongo.url, name, settings)
             stack.push_async_callback(made.close)
             return made
 
-        main = ticking(f"{PREFIX}_scheduler")
+        main = ticks(f"{PREFIX}_scheduler")
         processes = Processes(
             folder, nats_url=server.url, mongo_url=mongo.url, settings={"ROTA_MONGO_PREFIX": PREFIX}, replicas={}
         )
@@ -52,7 +52,7 @@ async def measure(robots: int, rounds: int) -> list[dict[str, Any]]:
         print(json.dumps(start))
         until_decided = median([await decided(main.database, due) for _ in range(rounds)])
         await processes.stop_all()
-        fewer = [(count, ticking(f"{PREFIX}_{count}")) for count in (robots // 100, robots // 10)]
+        fewer = [(count, ticks(f"{PREFIX}_{count}")) for count in (robots // 100, robots // 10)]
         for count, each in fewer:
             await copy(main.database, each.database, count)
             await each.prepare()

@@ -14,11 +14,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bench.flooding import FLOODED, LIMIT, Facts, Gateway, Held, due
-from bench.keeping import keep
-from bench.stand_in import StandIn
+from bench.executor_stand_in import ExecutorStandIn
+from bench.flood_load import FLOODED, LIMIT, Facts, Gateway, Held, due
+from bench.polling import until
+from bench.result_file import keep
 from bench.system import ADMIN_KEY, SECRET
-from bench.waiting import until
 from rota_common import topology
 from rota_common.clock import now
 from rota_common.runtime import logs
@@ -39,11 +39,11 @@ PATIENCE_S = 120.0
 
 @dataclass
 class Flood:
-    """The system under the flood, and those who look at it."""
+    """The system under the flood, and its observers."""
 
     database: Database
     gateway: Gateway
-    executor: StandIn
+    executor: ExecutorStandIn
     held: Held
 
     async def quiet(self) -> list[float]:
@@ -81,7 +81,7 @@ class Flood:
         return list(began().values()), len(wanted) - len(began())
 
     async def drain(self) -> None:
-        """What waits is worked off, fast."""
+        """Let the waiting triggers run, fast."""
         self.executor.work_s = 0.0
 
         async def empty() -> bool:
@@ -91,7 +91,7 @@ class Flood:
 
 
 async def measure(seconds: int, seed: int) -> tuple[dict[str, Any], list[str]]:
-    """The row, and what doesn't hold."""
+    """The row, and the violations."""
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rota-flood-")))
         server, mongo = nats_server(folder / "nats"), mongod(folder / "mongo")
@@ -105,7 +105,7 @@ async def measure(seconds: int, seed: int) -> tuple[dict[str, Any], list[str]]:
         stack.push_async_callback(processes.stop_all)
         for name in ("trigger-gateway", "scheduler"):
             await processes.start(name)
-        executor, store = StandIn(server.url, capacity=POOL, work_s=WORK_S), Mongo(mongo.url, "rota_scheduler")
+        executor, store = ExecutorStandIn(server.url, capacity=POOL, work_s=WORK_S), Mongo(mongo.url, "rota_scheduler")
         await executor.start()
         stack.push_async_callback(executor.stop)
         stack.push_async_callback(store.close)

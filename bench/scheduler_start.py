@@ -1,4 +1,4 @@
-"""How a scheduler starts where there are a hundred thousand robots: before their clocks are stored, and afterwards."""
+"""Starts of a scheduler with a hundred thousand robots: before their clocks are stored, and afterwards."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,7 @@ from typing import Any
 import nats
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
-from bench.waiting import until
+from bench.polling import until
 from rota_common.clock import now
 from rota_common.stores.mongo import Database
 from rota_common.testing.processes import Processes
@@ -26,7 +26,8 @@ class Starts:
     """Starts of one scheduler, each measured from the execution of its process."""
 
     def __init__(self, processes: Processes, database: Database, robots: int) -> None:
-        self._processes, self._database, self._robots = processes, database, robots
+        self._processes, self._database = processes, database
+        self._robots = robots
 
     async def first(self) -> float:
         """Seconds until every robot's clock is stored, where none was."""

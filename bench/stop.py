@@ -1,5 +1,5 @@
-"""How fast a stop stops: eight executors, executions in the middle of their work, counted by the model and the process
-they call. `python -m bench.stop` prints the p99 from the request to the last call that began after it."""
+"""The time that a stop takes: eight executors, executions in the middle of their work, counted by the model and the
+process they call. `python -m bench.stop` prints the p99 from the request to the last call that began after it."""
 
 import argparse
 import asyncio
@@ -17,13 +17,13 @@ from typing import Any
 import httpx
 import nats
 from nats.micro import add_service
-from nats.micro.request import Request as Asked
+from nats.micro.request import Request as ProcessRequest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bench.keeping import keep
+from bench.result_file import keep
 from rota_common import topology
 from rota_common.runtime import embedded_http
 from rota_common.runtime.embedded_servers import mongod, nats_server
@@ -34,7 +34,7 @@ TEAM, MEMBER, PROCESS = "bench", "worker", "count"
 EXECUTORS = 8
 TURN_S = 0.05
 SETTLED_S = 3.0
-"""After a stop: whatever still comes comes by then."""
+"""After a stop: late calls come by then."""
 
 TASKS = 40
 KEY = secrets.token_hex(16)
@@ -44,7 +44,7 @@ ADMIN = {"Authorization": f"Bearer {KEY}"}
 
 @dataclass
 class Outside:
-    """Everybody that executions reach: when each was called last for which execution, by this machine's clock."""
+    """The external systems that executions reach: the last call for each execution, by this machine's clock."""
 
     began: dict[str, float] = field(default_factory=dict)
     delivered: set[str] = field(default_factory=set)
@@ -69,7 +69,7 @@ class Outside:
         self.delivered.add((await request.json())["data"]["context"]["execution_id"])
         return Response(status_code=204)
 
-    async def process(self, asked: Asked) -> None:
+    async def process(self, asked: ProcessRequest) -> None:
         self.called(json.loads(asked.data)["execution_id"])
         await asked.respond(b'{"counted": true}')
 

@@ -17,7 +17,7 @@ import httpx
 import nats
 from nats.aio.msg import Msg
 
-from bench import tasks
+from bench import task_overhead
 from bench.http import Connection
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.processes import Processes
@@ -68,8 +68,7 @@ class System:
     async def start(self) -> None:
         """Start the services, wait until all are ready, make the team, the source and the robot."""
         await self.processes.start_all()
-        async with httpx.AsyncClient(trust_env=False) as client:
-            await self._prepare(client)
+        await self._prepare()
         self._client = await nats.connect(self._nats_url)
         await self._client.subscribe("rota.v1.delivery.completed.>", cb=self._on_delivery)
 
@@ -100,10 +99,10 @@ class System:
         """An event for the worker with this data; its execution, once it is over."""
         body = json.dumps({"type": "work.wanted", "data": data}).encode()
         async with httpx.AsyncClient(trust_env=False, base_url=self.processes.gateway, headers=ADMIN) as client:
-            woken = await client.post(f"/v1/hooks/{TEAM}/{tasks.SOURCE}", content=body, headers=signed(body))
-            if woken.status_code != 202:
-                raise RuntimeError(f"expected 202 from the webhook, got {woken.status_code}: {woken.text}")
-            execution = woken.json()["triggers"][0]["execution_id"]
+            started = await client.post(f"/v1/hooks/{TEAM}/{task_overhead.SOURCE}", content=body, headers=signed(body))
+            if started.status_code != 202:
+                raise RuntimeError(f"expected 202 from the webhook, got {started.status_code}: {started.text}")
+            execution = started.json()["triggers"][0]["execution_id"]
             while True:
                 found = await client.get(f"/v1/teams/{TEAM}/executions/{execution}")
                 if found.status_code == 200:
@@ -116,20 +115,18 @@ class System:
         execution = json.loads(message.data)["context"]["execution_id"]
         self._delivered.setdefault(execution, asyncio.Event()).set()
 
-    async def _prepare(self, client: httpx.AsyncClient) -> None:
-        gateway = f"{self.processes.gateway}/v1/teams"
-        made: list[tuple[str, dict[str, Any]]] = [("", {"team_id": TEAM})]
-        for source in (SOURCE, tasks.SOURCE):
-            made.append((f"/{TEAM}/sources", {"name": source, "secret": "$ENV.BENCH_SECRET"}))
-        made += [(f"/{TEAM}/robots", robot) for robot in (ROBOT, tasks.ROBOT)]
-        for path, body in made:
-            answer = await client.post(gateway + path, json=body, headers=ADMIN)
-            if answer.status_code != 201:
-                raise RuntimeError(f"expected 201 from {path or '/v1/teams'}, got {answer.status_code}: {answer.text}")
+    async def _prepare(self) -> None:
+        team = f"/v1/teams/{TEAM}"
+        sources = [
+            (f"{team}/sources", {"name": name, "secret": "$ENV.BENCH_SECRET"})
+            for name in (SOURCE, task_overhead.SOURCE)
+        ]
+        robots = [(f"{team}/robots", robot) for robot in (ROBOT, task_overhead.ROBOT)]
+        await self.processes.create(("/v1/teams", {"team_id": TEAM}), *sources, *robots)
 
 
 def signed(body: bytes) -> dict[str, str]:
-    """Standard Webhooks headers, made here so that no library of ours is measured."""
+    """Standard Webhooks headers, made here so that no library is measured."""
     name, at = f"msg_{uuid4().hex}", str(int(datetime.now(UTC).timestamp()))
     signed = hmac.new(base64.b64decode(SECRET), f"{name}.{at}.".encode() + body, hashlib.sha256).digest()
     signature = "v1," + base64.b64encode(signed).decode()

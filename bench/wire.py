@@ -1,4 +1,4 @@
-"""What Rota does on the wire: webhooks accepted, results delivered, the feed's lag, the cost of a dead target.
+"""Rota on the wire: webhooks accepted, results delivered, the feed's lag, the cost of a dead target.
 `python -m bench.wire`"""
 
 import argparse
@@ -7,8 +7,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench import accepting, delivering
-from bench.keeping import keep
+from bench.deliveries import measure as measure_deliveries
+from bench.result_file import keep
+from bench.webhooks import measure as measure_webhooks
 from rota_common import topology
 from rota_common.runtime.embedded_servers import mongod, nats_server
 
@@ -20,8 +21,8 @@ async def measure(rounds: int, webhooks: int, deliveries: int) -> list[dict[str,
         await asyncio.gather(server.start(), mongo.start())
         try:
             await topology.apply_to(server.url)
-            accepted = await accepting.measure(folder, server, mongo, rounds=rounds, count=webhooks, say=print)
-            delivered = await delivering.measure(folder, server, mongo, rounds=rounds, count=deliveries, say=print)
+            accepted = await measure_webhooks(folder, server, mongo, rounds=rounds, count=webhooks, say=print)
+            delivered = await measure_deliveries(folder, server, mongo, rounds=rounds, count=deliveries, say=print)
         finally:
             await asyncio.gather(server.stop(), mongo.stop())
     return [accepted, *delivered]

@@ -1,6 +1,6 @@
 """A process: a program that a robot's tasks may call by name. Needs only `pip install "nats-py[nkeys]"`.
 
-rota subscribers add main crm-processes        # its key: a program of the team answers the team's processes
+rota feed-clients add main crm-processes        # its key: a program of the team answers the team's processes
 python process.py nats://127.0.0.1:4222 main crm-processes.nk
 The robot names it: `robot_config.resources.processes: [{name: crm.greet, idempotent: true}]`.
 """

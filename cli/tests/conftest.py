@@ -1,4 +1,4 @@
-"""What tests of commands share: a gateway of the test's own that answers them."""
+"""Fixtures of command tests: a gateway of the test, and the command itself."""
 
 import io
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Answer: TypeAlias = Callable[[httpx.Request], httpx.Response]
 
 @pytest.fixture
 def connect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Answer], None]:
-    """Lets commands reach a gateway; their working folder is the test's own."""
+    """Connects commands to a gateway, in the test's folder."""
 
     def to(gateway: Answer) -> None:
         monkeypatch.setattr(context, "context_file", lambda: tmp_path / "none.json")
@@ -33,7 +33,7 @@ def connect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Answer
 
 @pytest.fixture
 def gateway(connect: Callable[[Answer], None]) -> Any:
-    """It says what the test tells it to; a test file may have another one."""
+    """A gateway with the test's responses."""
     made = Gateway()
     connect(made)
     return made
@@ -41,13 +41,13 @@ def gateway(connect: Callable[[Answer], None]) -> Any:
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
-    """Exit code, output and errors of a command that nobody sits before: what it asks is not answered."""
+    """Exit code, output and errors of a command without a terminal: its prompts get no answer."""
     monkeypatch.setattr("sys.stdin", io.StringIO())
 
     def run(*words: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as caught:
             main(list(words))
-        told = capsys.readouterr()
-        return int(caught.value.code or 0), told.out, told.err
+        printed = capsys.readouterr()
+        return int(caught.value.code or 0), printed.out, printed.err
 
     return run

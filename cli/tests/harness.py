@@ -1,4 +1,4 @@
-"""A gateway that answers each path with what the test put there."""
+"""A gateway with a response per path."""
 
 import json
 from collections.abc import Callable
@@ -11,10 +11,10 @@ Command = Callable[..., tuple[int, str, str]]
 
 
 class Gateway:
-    """`says` is the answer by path; `asked` keeps the path and body of every request, `requests` all of it."""
+    """`responses` are the bodies by path; `asked` holds path and body of each request."""
 
     def __init__(self) -> None:
-        self.says: dict[str, Any] = {}
+        self.responses: dict[str, Any] = {}
         self.asked: list[tuple[str, Any]] = []
         self.requests: list[httpx.Request] = []
 
@@ -22,7 +22,7 @@ class Gateway:
         path = request.url.path.removeprefix(TEAM)
         self.requests.append(request)
         self.asked.append((path, json.loads(request.content) if request.content else None))
-        if path not in self.says:
+        if path not in self.responses:
             return httpx.Response(404, json={"error": {"code": "not_found", "message": f"nothing at {path}"}})
-        said = self.says[path]
-        return httpx.Response(204) if said is None else httpx.Response(200, json=said)
+        body = self.responses[path]
+        return httpx.Response(204) if body is None else httpx.Response(200, json=body)

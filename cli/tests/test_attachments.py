@@ -1,4 +1,4 @@
-"""`rota attachments`: what the gateway is sent, and what is written here."""
+"""`rota attachments`: the upload request, and the downloaded file."""
 
 import json
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""The key that a data folder keeps secrets of sources with."""
+"""The key of a data folder that encrypts secrets of sources."""
 
 import stat
 from pathlib import Path

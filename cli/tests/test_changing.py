@@ -1,4 +1,4 @@
-"""The commands that change what runs: what they ask the gateway for, and what they print of its answer."""
+"""Commands that change runs: their requests and their output."""
 
 import json
 
@@ -11,7 +11,7 @@ DECIDED = {"at": "2026-03-02T09:00:00Z", "step": "goals", "outcome": "asked", "r
 
 
 def test_an_intervention_sends_only_the_given_fields(gateway: Gateway, command: Command) -> None:  # TG-06
-    gateway.says["/robots/a/intervene"] = GIVEN
+    gateway.responses["/robots/a/intervene"] = GIVEN
     words = ("--action", "goal.adjust", "-m", "Friday", "--execution", "e1", "--goal", "Goal 2")
     assert command("intervene", "a", *words) == (0, "execution e1: given\n", "")
     sent = {
@@ -24,7 +24,7 @@ def test_an_intervention_sends_only_the_given_fields(gateway: Gateway, command: 
 
 
 def test_fields_of_a_task_are_set_as_text_or_as_json_lists(gateway: Gateway, command: Command) -> None:  # TG-07
-    gateway.says["/robots/a/intervene"] = GIVEN
+    gateway.responses["/robots/a/intervene"] = GIVEN
     sets = ("--set", "description=2 = two", "--set", 'args=[1, "x"]')
     assert command("intervene", "a", "--action", "task.update", "--task-id", "t1", *sets)[0] == 0
     task = {"id": "t1", "description": "2 = two", "args": [1, "x"]}
@@ -32,22 +32,22 @@ def test_fields_of_a_task_are_set_as_text_or_as_json_lists(gateway: Gateway, com
 
 
 def test_a_planned_item_is_printed_with_its_id_and_time(gateway: Gateway, command: Command) -> None:  # TG-09
-    gateway.says["/robots/a/intervene"] = PLAN
+    gateway.responses["/robots/a/intervene"] = PLAN
     words = ("--action", "plan.update", "--plan-id", "p1", "--plan-time", "2030-01-01T12:00:00Z")
     assert command("intervene", "a", *words)[:2] == (0, "plan p1: planned, due 2030-01-01T12:00:00Z\n")
     assert gateway.asked[0][1] == {"action": "plan.update", "plan_id": "p1", "plan_time": "2030-01-01T12:00:00Z"}
 
 
 def test_a_waiting_run_is_answered(gateway: Gateway, command: Command) -> None:
-    gateway.says["/executions/e1"] = {"member_id": "a", "status": "waiting", "question": {"question": "Which?"}}
-    gateway.says["/robots/a/intervene"] = GIVEN
+    gateway.responses["/executions/e1"] = {"member_id": "a", "status": "waiting", "question": {"question": "Which?"}}
+    gateway.responses["/robots/a/intervene"] = GIVEN
     assert command("answer", "e1", "The second")[:2] == (0, "execution e1: given\n")
-    said = [{"role": "user", "content": "The second"}]
-    assert gateway.asked[1][1] == {"execution_id": "e1", "action": "instruct", "messages": said}
+    messages = [{"role": "user", "content": "The second"}]
+    assert gateway.asked[1][1] == {"execution_id": "e1", "action": "instruct", "messages": messages}
 
 
 def test_a_run_without_a_question_is_not_answered(gateway: Gateway, command: Command) -> None:
-    gateway.says["/executions/e1"] = {"member_id": "a", "status": "running", "question": None}
+    gateway.responses["/executions/e1"] = {"member_id": "a", "status": "running", "question": None}
     code, out, err = command("answer", "e1", "Yes")
     assert (code, out) == (1, "")
     assert "e1 is running and has no question" in err
@@ -62,16 +62,16 @@ def test_a_run_without_a_question_is_not_answered(gateway: Gateway, command: Com
 def test_a_run_a_robot_or_the_team_is_controlled(
     gateway: Gateway, command: Command, action: str, words: tuple[str, ...], path: str
 ) -> None:  # TG-16
-    told = {"execution_ids": ["e1", "e2"], "withdrawn": ["e2"], "robots": [], "message": "2 executions told"}
-    gateway.says[f"{path}/{action}"] = told
+    result = {"execution_ids": ["e1", "e2"], "withdrawn": ["e2"], "robots": [], "message": "stopping 2 executions"}
+    gateway.responses[f"{path}/{action}"] = result
     code, out, _ = command(action, *words, "--reason", "wrong prices")
-    assert (code, out) == (0, f"e1: {action}\ne2: removed from the queue\n2 executions told\n")
+    assert (code, out) == (0, f"e1: {action}\ne2: removed from the queue\nstopping 2 executions\n")
     assert gateway.asked == [(f"{path}/{action}", {"reason": "wrong prices"})]
-    assert json.loads(command(action, *words, "--json")[1]) == told
+    assert json.loads(command(action, *words, "--json")[1]) == result
 
 
 def test_an_equal_replay_ends_with_the_verdict(gateway: Gateway, command: Command) -> None:
-    gateway.says["/executions/e1/replay"] = {"found": True, "same": True, "decisions": [DECIDED]}
+    gateway.responses["/executions/e1/replay"] = {"found": True, "same": True, "decisions": [DECIDED]}
     code, out, _ = command("replay", "e1")
     assert code == 0
     assert out.splitlines()[1].split() == ["=", "2026-03-02", "09:00:00", "goals", "asked"]
@@ -82,27 +82,27 @@ def test_an_equal_replay_ends_with_the_verdict(gateway: Gateway, command: Comman
 def test_a_replay_that_differs_is_marked_and_ends_with_1(
     gateway: Gateway, command: Command, words: tuple[str, ...]
 ) -> None:
-    told = {
+    printed = {
         "found": True,
         "same": False,
         "difference": "goals",
         "decisions": [DECIDED, DECIDED | {"replayed": "failed"}],
     }
-    gateway.says["/executions/e1/replay"] = told
+    gateway.responses["/executions/e1/replay"] = printed
     code, out, _ = command("replay", "e1", *words)
     assert code == 1
     if words:
-        assert json.loads(out) == told
+        assert json.loads(out) == printed
     else:
         assert [line.split()[0] for line in out.splitlines()[1:-1]] == ["=", "≠"]
         assert out.splitlines()[-1] == "not the same: goals"
 
 
 def test_a_run_without_a_delivery_is_shown(gateway: Gateway, command: Command) -> None:
-    gateway.says["/executions/e1"] = {"execution_id": "e1"}
+    gateway.responses["/executions/e1"] = {"execution_id": "e1"}
     code, out, _ = command("executions", "show", "e1", "--json")
     assert (code, json.loads(out)) == (0, {"execution_id": "e1", "delivery_attempts": None})
-    gateway.says["/executions/e1/delivery"] = {"request_id": "d1"}
+    gateway.responses["/executions/e1/delivery"] = {"request_id": "d1"}
     shown = json.loads(command("executions", "show", "e1", "--json")[1])
     assert shown == {"execution_id": "e1", "delivery_attempts": {"request_id": "d1"}}
 

@@ -1,4 +1,4 @@
-"""The gateway's answers as the commands see them: values, or errors in words."""
+"""The gateway's responses as values or errors."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""`rota clock`: when a clock would run, and what is wrong with one that is written wrong."""
+"""`rota clock`: the runs of a clock, and errors of an invalid one."""
 
 import json
 from pathlib import Path
@@ -17,8 +17,8 @@ def lines(command: Command, *words: str) -> list[str]:
 
 
 def test_times_are_shown_as_text_and_in_their_zone(command: Command) -> None:  # SC-01, SC-02, SC-03
-    told = lines(command, "--times", "17:30,9:00", *PARIS, "--from", "2026-03-06T12:00", "--count", "2")
-    assert told == [
+    printed = lines(command, "--times", "17:30,9:00", *PARIS, "--from", "2026-03-06T12:00", "--count", "2")
+    assert printed == [
         "at 09:00 and 17:30 from Monday to Friday, by the time of Europe/Paris",
         "NEXT RUNS UTC",
         "Fri 2026-03-06 17:30:00 +01:00 2026-03-06 16:30:00",
@@ -34,26 +34,26 @@ def test_times_are_shown_as_text_and_in_their_zone(command: Command) -> None:  #
     ],
 )
 def test_a_change_of_the_offset_between_two_runs_is_shown(command: Command, start: str, moved: str) -> None:
-    told = lines(command, "--times", "09:00", "--tz", "Europe/Paris", "--from", start)
-    assert told[-1] == f"daylight saving: clocks in Europe/Paris go {moved}"
-    assert len(told) == 8
+    printed = lines(command, "--times", "09:00", "--tz", "Europe/Paris", "--from", start)
+    assert printed[-1] == f"daylight saving: clocks in Europe/Paris go {moved}"
+    assert len(printed) == 8
     assert len(lines(command, "--times", "09:00", "--tz", "Europe/Paris", "--from", "2026-06-01")) == 7
 
 
 def test_a_skipped_time_is_due_after_the_change(command: Command) -> None:
-    told = lines(command, "--times", "02:30", "--tz", "Europe/Paris", "--from", "2026-03-28T12:00", "--count", "1")
-    assert told[-1] == "Sun 2026-03-29 03:00:00 +02:00 2026-03-29 01:00:00"
+    printed = lines(command, "--times", "02:30", "--tz", "Europe/Paris", "--from", "2026-03-28T12:00", "--count", "1")
+    assert printed[-1] == "Sun 2026-03-29 03:00:00 +02:00 2026-03-29 01:00:00"
 
 
 def test_an_interval_counts_from_the_start(command: Command) -> None:  # SC-04
-    told = lines(command, "--every", "90m", "--from", "2026-03-02T09:00:00Z", "--count", "2")
-    assert told[0] == "every 1 hour and 30 minutes, counted from when the clock was set"
-    assert told[1:] == ["NEXT RUNS (UTC)", "Mon 2026-03-02 10:30:00 +00:00", "Mon 2026-03-02 12:00:00 +00:00"]
+    printed = lines(command, "--every", "90m", "--from", "2026-03-02T09:00:00Z", "--count", "2")
+    assert printed[0] == "every 1 hour and 30 minutes, counted from when the clock was set"
+    assert printed[1:] == ["NEXT RUNS (UTC)", "Mon 2026-03-02 10:30:00 +00:00", "Mon 2026-03-02 12:00:00 +00:00"]
 
 
 def test_a_daemon_has_text_and_no_instants(command: Command) -> None:  # SC-05
-    (told,) = lines(command, "--daemon")
-    assert told.startswith("again and again")
+    (printed,) = lines(command, "--daemon")
+    assert printed.startswith("again and again")
 
 
 def test_without_a_start_the_runs_are_from_now_on(command: Command) -> None:
@@ -62,26 +62,26 @@ def test_without_a_start_the_runs_are_from_now_on(command: Command) -> None:
 
 
 def test_a_span_of_days_can_cross_the_end_of_the_week(command: Command) -> None:  # SC-02
-    told = json.loads(command("clock", "--times", "09:00", "--days", "Sat-Mon, Wed", "--json")[1])
-    assert told["clock"]["days"] == ["Sat", "Sun", "Mon", "Wed"]
-    assert told["words"] == "at 09:00 on Monday, Wednesday, Saturday and Sunday, by the time of UTC"
-    assert len(told["upcoming"]) == 5
+    printed = json.loads(command("clock", "--times", "09:00", "--days", "Sat-Mon, Wed", "--json")[1])
+    assert printed["clock"]["days"] == ["Sat", "Sun", "Mon", "Wed"]
+    assert printed["words"] == "at 09:00 on Monday, Wednesday, Saturday and Sunday, by the time of UTC"
+    assert len(printed["upcoming"]) == 5
 
 
 def test_a_file_of_robots_is_read_one_by_one(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "robots.yaml"
     clock = '  clock: {mode: times, times: ["09:00"]}\n'
     path.write_text(f"{ROBOT.format('a')}{clock}---\n{ROBOT.format('b')}---\nmode: interval\nevery: 1h\n")
-    told = lines(command, "-f", str(path), "--count", "1")
-    assert told[0] == "a: at 09:00 every day, by the time of UTC"
-    assert told[3:5] == ["b: no clock", "every 1 hour, counted from when the clock was set"]
+    printed = lines(command, "-f", str(path), "--count", "1")
+    assert printed[0] == "a: at 09:00 every day, by the time of UTC"
+    assert printed[3:5] == ["b: no clock", "every 1 hour, counted from when the clock was set"]
     printed = [json.loads(line) for line in command("clock", "-f", str(path), "--json")[1].splitlines()]
     assert [each["member_id"] for each in printed] == ["a", "b", None]
     assert printed[1]["clock"] is None
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "printed"),
     [
         (("--times", "25:00"), "--times: expected a time of day like 09:00 or 17:30, not '25:00'"),
         (("--times", "09:00", "--days", "Mo-Fri"), "--days: expected Mon, Tue, Wed, Thu, Fri, Sat, Sun or *"),
@@ -89,10 +89,12 @@ def test_a_file_of_robots_is_read_one_by_one(command: Command, tmp_path: Path) -
         (("--every", "0m"), "--every: expected a duration longer than nothing, like 30m, not '0m'"),
     ],
 )
-def test_an_invalid_option_is_named_with_a_valid_example(command: Command, words: tuple[str, ...], told: str) -> None:
+def test_an_invalid_option_is_named_with_a_valid_example(
+    command: Command, words: tuple[str, ...], printed: str
+) -> None:
     code, out, err = command("clock", *words)
     assert (code, out) == (2, "")
-    assert told in " ".join(err.replace("│", " ").split())
+    assert printed in " ".join(err.replace("│", " ").split())
 
 
 WRONG = [
@@ -109,21 +111,21 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("clock", "told"), WRONG)
+@pytest.mark.parametrize(("clock", "printed"), WRONG)
 def test_an_invalid_clock_in_a_file_is_named_by_field_with_a_valid_example(
-    command: Command, tmp_path: Path, clock: str, told: str
+    command: Command, tmp_path: Path, clock: str, printed: str
 ) -> None:
     bare, robot = tmp_path / "clock.yaml", tmp_path / "robot.yaml"
     bare.write_text(f"{{{clock}}}")
     robot.write_text(f"{ROBOT.format('a')}  clock: {{{clock}}}\n")
     code, out, err = command("clock", "-f", str(bare))
     assert (code, out) == (1, "")
-    assert told in err
+    assert printed in err
     assert "  clock" in err
     for words in (("clock", "-f", str(robot)), ("apply", "-f", str(robot))):
         code, out, err = command(*words)
         assert (code, out) == (1, "")
-        assert told in err
+        assert printed in err
         assert "  robot_config.clock" in err
 
 

@@ -1,4 +1,4 @@
-"""Which Rota the commands speak to: the file, and the variables over it."""
+"""The context of commands: the file, and the variables that override it."""
 
 import stat
 from pathlib import Path

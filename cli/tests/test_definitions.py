@@ -1,4 +1,4 @@
-"""Reading robots from files: what is wrong is told field by field."""
+"""Robot definitions in files: errors are named field by field."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`rota deliveries`: the ledger as people read it, and sending it once more, page by page."""
+"""`rota deliveries`: the delivery log, and replays page by page."""
 
 import json
 from typing import Any
@@ -62,7 +62,7 @@ class Pages:
 
 
 def test_deliveries_are_listed_with_each_target(gateway: Gateway, command: Command) -> None:  # F5
-    gateway.says["/deliveries"] = {"deliveries": [SECOND, FIRST], "next": "cursor"}
+    gateway.responses["/deliveries"] = {"deliveries": [SECOND, FIRST], "next": "cursor"}
     code, out, _ = command("deliveries", "--member", "leader", "--state", "failed", "--target", "t1", "--since", "2h")
     second, first, more = out.splitlines()[1:]
     assert code == 0
@@ -72,16 +72,16 @@ def test_deliveries_are_listed_with_each_target(gateway: Gateway, command: Comma
     asked = dict(gateway.requests[0].url.params)
     assert asked.pop("since") < "9"
     assert asked == {"member_id": "leader", "state": "failed", "target_id": "t1", "limit": "50", "after": ""}
-    assert json.loads(command("deliveries", "--json")[1]) == gateway.says["/deliveries"]
+    assert json.loads(command("deliveries", "--json")[1]) == gateway.responses["/deliveries"]
 
 
 def test_no_deliveries(gateway: Gateway, command: Command) -> None:
-    gateway.says["/deliveries"] = {"deliveries": [], "next": ""}
+    gateway.responses["/deliveries"] = {"deliveries": [], "next": ""}
     assert command("deliveries")[:2] == (0, "No deliveries match.\n")
 
 
 def test_a_delivery_is_shown_with_every_attempt_and_response(gateway: Gateway, command: Command) -> None:  # F5
-    gateway.says["/deliveries/d1"] = READ
+    gateway.responses["/deliveries/d1"] = READ
     code, out, _ = command("deliveries", "show", "d1")
     assert (code, out.splitlines()) == (
         0,
@@ -103,7 +103,7 @@ def test_a_delivery_is_shown_with_every_attempt_and_response(gateway: Gateway, c
 
 
 def test_one_delivery_is_replayed(gateway: Gateway, command: Command) -> None:
-    gateway.says["/deliveries/d1/replay"] = sent(1) | {"replay_id": "p1"}
+    gateway.responses["/deliveries/d1/replay"] = sent(1) | {"replay_id": "p1"}
     code, out, _ = command("deliveries", "replay", "d1", "--replay-id", "p1", "--all")
     assert (code, out) == (
         0,
@@ -133,8 +133,8 @@ def test_a_range_is_replayed_page_by_page_under_one_id(connect: Any, command: Co
 def test_a_range_as_json_is_one_value(connect: Any, command: Command) -> None:
     connect(Pages({"replayed": [sent(1)], "next": "n1"}, {"replayed": [sent(2)], "next": ""}))
     out = command("deliveries", "replay", "--target", "t1", "--replay-id", "p1", "--json")[1]
-    told = {"replay_id": "p1", "dry_run": False, "replayed": [sent(1), sent(2)], "deliveries": 2, "targets": 2}
-    assert json.loads(out) == told
+    printed = {"replay_id": "p1", "dry_run": False, "replayed": [sent(1), sent(2)], "deliveries": 2, "targets": 2}
+    assert json.loads(out) == printed
 
 
 def test_an_interrupted_replay_names_the_id_to_continue_with(connect: Any, command: Command) -> None:
@@ -154,7 +154,7 @@ def test_nothing_to_replay(connect: Any, command: Command, words: tuple[str, ...
 
 
 def test_a_dry_run_shows_what_would_be_sent(gateway: Gateway, connect: Any, command: Command) -> None:
-    gateway.says["/deliveries/d1/replay"] = sent(1, 2) | {"replay_id": "p1", "status_url": None}
+    gateway.responses["/deliveries/d1/replay"] = sent(1, 2) | {"replay_id": "p1", "status_url": None}
     out = command("deliveries", "replay", "d1", "--dry-run")[1].splitlines()
     assert out[1].split() == ["d1", "2"]
     assert out[2] == "1 delivery to 2 targets would be replayed; nothing was sent"

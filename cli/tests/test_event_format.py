@@ -1,4 +1,4 @@
-"""What people read while they watch."""
+"""Events of the live stream as lines."""
 
 from datetime import UTC, datetime
 
@@ -53,14 +53,14 @@ def test_a_notification_is_shown_with_its_channel_and_title() -> None:  # DEC-12
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "printed"),
     [
         ({"count": 1, "first": "A", "last": "A", "message": "too old"}, "✗ missed 1 run, due A: too old"),
         ({"count": 3, "first": "A", "last": "C", "message": "too old"}, "✗ missed 3 runs, due A to C: too old"),
     ],
 )
-def test_missed_runs_are_shown_with_when_they_were_due(data: Event, told: str) -> None:
-    assert format_event(event(catalog.TRIGGER_MISSED, data)).endswith(told)
+def test_missed_runs_are_shown_with_when_they_were_due(data: Event, printed: str) -> None:
+    assert format_event(event(catalog.TRIGGER_MISSED, data)).endswith(printed)
 
 
 def test_a_rejection_is_shown_with_its_reason() -> None:
@@ -85,13 +85,13 @@ def test_an_unknown_event_is_named_by_its_type() -> None:
 
 
 @pytest.mark.parametrize(
-    ("channel", "told"),
+    ("channel", "printed"),
     [
         (catalog.TARGET_DISABLED, "✗ disabled webhook https://x: it is gone"),
         (catalog.TARGET_ENABLED, "✓ enabled webhook https://x"),
     ],
 )
-def test_a_disabled_or_enabled_target_is_shown(channel: catalog.Channel[Payload], told: str) -> None:
+def test_a_disabled_or_enabled_target_is_shown(channel: catalog.Channel[Payload], printed: str) -> None:
     assert format_event(event(channel, {"type": "webhook", "target": "https://x", "reason": "it is gone"})).endswith(
-        told
+        printed
     )

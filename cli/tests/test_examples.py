@@ -1,4 +1,4 @@
-"""The examples are what they say: definitions that the contract accepts, an event, a script that signs."""
+"""The examples are valid: definitions that the contract accepts, an event."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`rota kb`: how files become entries, and what the gateway is asked for."""
+"""`rota kb`: files as entries, and the requests to the gateway."""
 
 import json
 from collections.abc import Callable
@@ -158,8 +158,8 @@ def test_an_entry_is_removed_with_its_parts_and_a_collection_as_a_whole(gateway:
     code, _, err = command("kb", "remove", "policies", "long #1.md")
     assert code == 1
     assert "collection policies has no long #1.md" in err
-    told: dict[str, Any] = json.loads(command("kb", "remove", "policies", "--json")[1])
-    assert told == {"collection": "policies", "id": None, "count": 1}
+    printed: dict[str, Any] = json.loads(command("kb", "remove", "policies", "--json")[1])
+    assert printed == {"collection": "policies", "id": None, "count": 1}
     assert command("kb", "remove", "policies")[0] == 1
 
 

@@ -1,4 +1,4 @@
-"""The log goes into the file; only warnings come to the terminal."""
+"""The log file has every line, the terminal only warnings."""
 
 from pathlib import Path
 
@@ -6,22 +6,22 @@ from rota.server.logfile import LogFile, failure_reasons
 
 
 def test_every_line_is_in_the_file_and_warnings_are_printed(tmp_path: Path) -> None:
-    told: list[str] = []
-    with LogFile(tmp_path / "rota.log", on_warning=told.append) as log:
+    warnings: list[str] = []
+    with LogFile(tmp_path / "rota.log", on_warning=warnings.append) as log:
         log.write('{"level": "info", "event": "started"}' + "\n")
         log.write('{"level": "warning", "service": "memory", "event": "loop waits", "reason": "no mongo"}' + "\n")
         log.write("ERROR uvicorn.error it broke" + "\n")
         log.write("Traceback (most recent call last):" + "\n")
-    assert told == ["warning memory loop waits no mongo", "ERROR uvicorn.error it broke"]
+    assert warnings == ["warning memory loop waits no mongo", "ERROR uvicorn.error it broke"]
     assert len((tmp_path / "rota.log").read_text().splitlines()) == 4
 
 
 def test_a_buried_message_is_a_warning(tmp_path: Path) -> None:
-    told: list[str] = []
-    with LogFile(tmp_path / "rota.log", on_warning=told.append) as log:
+    warnings: list[str] = []
+    with LogFile(tmp_path / "rota.log", on_warning=warnings.append) as log:
         log.write('{"level": "info", "event": "handled", "outcome": "later", "reason": "no mail server"}' + "\n")
         log.write('{"level": "info", "event": "handled", "outcome": "buried", "reason": "not JSON"}' + "\n")
-    assert told == ["info handled buried not JSON"]
+    assert warnings == ["info handled buried not JSON"]
 
 
 def test_each_reason_is_returned_once_and_the_newest_last(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`rota plan`: what is asked of the gateway, and how what is planned is listed."""
+"""`rota plan`: the requests and the list of planned items."""
 
 import json
 
@@ -17,39 +17,39 @@ WHEN = "2030-01-01T09:00:00+01:00"
 
 
 def test_planned_items_are_listed(gateway: Gateway, command: Command) -> None:  # TG-09
-    gateway.says["/plans"] = {"items": [ITEM]}
+    gateway.responses["/plans"] = {"items": [ITEM]}
     code, out, _ = command("plan", "--member", "a")
     assert code == 0
     assert out.splitlines()[1].split() == ["p1", "a", "planned", "next", "cycle", "Ask", "Ada"]
     assert gateway.requests[0].url.params["member_id"] == "a"
     assert json.loads(command("plan", "--json")[1]) == [ITEM]
-    gateway.says["/plans"] = {"items": []}
+    gateway.responses["/plans"] = {"items": []}
     assert "There are no planned items" in command("plan")[1]
 
 
 def test_an_item_is_planned_for_a_time(gateway: Gateway, command: Command) -> None:  # TG-09
-    gateway.says["/robots/a/intervene"] = DONE
-    told = command("plan", "add", "a", "-m", "Review", "--at", WHEN, "--dryrun")
-    assert told == (0, "plan p1: planned, due 2030-01-01T08:00:00Z\n", "")
-    said = [{"role": "user", "content": "Review"}]
-    asked = {"action": "plan.add", "messages": said, "plan_time": WHEN, "executor_mode": "dryrun"}
+    gateway.responses["/robots/a/intervene"] = DONE
+    printed = command("plan", "add", "a", "-m", "Review", "--at", WHEN, "--dryrun")
+    assert printed == (0, "plan p1: planned, due 2030-01-01T08:00:00Z\n", "")
+    messages = [{"role": "user", "content": "Review"}]
+    asked = {"action": "plan.add", "messages": messages, "plan_time": WHEN, "executor_mode": "dryrun"}
     assert gateway.asked == [("/robots/a/intervene", asked)]
 
 
 def test_an_item_is_planned_for_the_next_cycle(gateway: Gateway, command: Command) -> None:  # DEC-14
-    gateway.says["/robots/a/intervene"] = DONE | {"plan_time": None}
+    gateway.responses["/robots/a/intervene"] = DONE | {"plan_time": None}
     assert command("plan", "add", "a", "-m", "Review")[:2] == (0, "plan p1: planned\n")
     assert set(gateway.asked[0][1]) == {"action", "messages"}
 
 
 def test_an_update_sends_only_the_given_fields(gateway: Gateway, command: Command) -> None:  # TG-09
-    gateway.says["/robots/a/intervene"] = DONE
+    gateway.responses["/robots/a/intervene"] = DONE
     assert command("plan", "update", "a", "p1", "--at", WHEN, "--json")[0] == 0
     assert gateway.asked[0][1] == {"action": "plan.update", "plan_id": "p1", "plan_time": WHEN}
 
 
 def test_an_item_is_removed(gateway: Gateway, command: Command) -> None:  # TG-09
-    gateway.says["/robots/a/intervene"] = DONE | {"state": "removed", "plan_time": None, "message": "removed"}
+    gateway.responses["/robots/a/intervene"] = DONE | {"state": "removed", "plan_time": None, "message": "removed"}
     assert command("plan", "remove", "a", "p1")[:2] == (0, "plan p1: removed\n")
     assert gateway.asked[0][1] == {"action": "plan.remove", "plan_id": "p1"}
 

@@ -1,4 +1,4 @@
-"""A run as text: everything that happened, with times, and nothing that didn't."""
+"""A run as text, with all that happened and its times."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -128,9 +128,9 @@ def test_the_deadline_is_shown_only_while_running() -> None:
 
 
 def test_interventions_are_shown_with_their_effect() -> None:
-    said = {"intervention_id": "i", "action": "goal.add", "text": "Ask for Friday", "at": at(5), "effect": "Goal 3"}
+    added = {"intervention_id": "i", "action": "goal.add", "text": "Ask for Friday", "at": at(5), "effect": "Goal 3"}
     stop = {"intervention_id": "j", "action": "stop", "at": at(6)}
-    assert lines(interventions=[said, stop])[-2:] == [
+    assert lines(interventions=[added, stop])[-2:] == [
         "  2026-03-02 09:00:05  goal.add: Ask for Friday → Goal 3",
         "  2026-03-02 09:00:06  stop",
     ]

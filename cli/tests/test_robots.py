@@ -1,4 +1,4 @@
-"""`rota robots`: how each stands, what is told of one, and when its clock is due."""
+"""`rota robots`: the list, the state of one, and its next runs."""
 
 import json
 from typing import Any
@@ -36,15 +36,15 @@ def robot(clock: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
 
 
 def row(gateway: Gateway, command: Command, one: dict[str, Any], *states: dict[str, Any]) -> str:
-    gateway.says["/robots"] = {"robots": [one], "total": 1, "states": list(states)}
+    gateway.responses["/robots"] = {"robots": [one], "total": 1, "states": list(states)}
     code, out, _ = command("robots")
     assert code == 0
     return " ".join(out.splitlines()[1].split())
 
 
 def test_a_robot_is_listed_with_its_status_and_next_run(gateway: Gateway, command: Command) -> None:  # TG-22
-    told = row(gateway, command, robot(TIMES), STATE)
-    assert told == "a Ann working 2026-03-02 09:00 Europe/Paris 1/2 3/10 clock, intervene"
+    printed = row(gateway, command, robot(TIMES), STATE)
+    assert printed == "a Ann working 2026-03-02 09:00 Europe/Paris 1/2 3/10 clock, intervene"
     ((printed,),) = [json.loads(command("robots", "--json")[1])]
     assert printed == robot(TIMES) | {"state": STATE}
 
@@ -67,8 +67,8 @@ def test_the_next_run_of_a_daemon_is_when_its_run_ends(
     gateway: Gateway, command: Command, changed: dict[str, Any], next_run: str
 ) -> None:
     state = STATE | DAEMON | changed
-    told = row(gateway, command, robot({"mode": "daemon"}), state)
-    assert told == f"a Ann working {next_run} {state['running']}/2 {state['queued']}/10 clock, intervene"
+    printed = row(gateway, command, robot({"mode": "daemon"}), state)
+    assert printed == f"a Ann working {next_run} {state['running']}/2 {state['queued']}/10 clock, intervene"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_disabled_or_incomplete_trigger_type_is_not_listed(
 def test_the_state_of_a_robot_is_shown_in_full(gateway: Gateway, command: Command) -> None:  # TG-22
     error = {"execution_id": "e0", "message": "no model", "at": "2026-03-01T08:10:00Z"}
     last = {"last_run": "2026-03-01T08:00:00Z", "last_status": "failed", "status": "error", "error": error, "parked": 1}
-    gateway.says["/robots/a"], gateway.says["/robots/a/status"] = robot(TIMES), STATE | last
+    gateway.responses["/robots/a"], gateway.responses["/robots/a/status"] = robot(TIMES), STATE | last
     code, out, _ = command("robots", "show", "a")
     assert (code, out.splitlines()) == (
         0,
@@ -109,14 +109,14 @@ def test_the_state_of_a_robot_is_shown_in_full(gateway: Gateway, command: Comman
 
 def test_a_paused_robot_shows_that_no_run_starts(gateway: Gateway, command: Command) -> None:  # TG-18
     paused = STATE | {"status": "paused", "active": False, "next_run": None, "clock": ""}
-    gateway.says["/robots/a"], gateway.says["/robots/a/status"] = robot(), paused
+    gateway.responses["/robots/a"], gateway.responses["/robots/a/status"] = robot(), paused
     out = command("robots", "show", "a")[1].splitlines()
     assert out[1:4] == ["status    paused, no new run starts", "next run  -", "last run  none yet"]
 
 
 def test_the_next_runs_are_shown_in_the_robots_zone_and_in_utc(gateway: Gateway, command: Command) -> None:
-    told = {"member_id": "a", "clock": STATE["clock"], "upcoming": ["2026-03-28T08:00:00Z", "2026-03-29T07:00:00Z"]}
-    gateway.says["/robots/a"], gateway.says["/robots/a/next"] = robot(TIMES), told
+    printed = {"member_id": "a", "clock": STATE["clock"], "upcoming": ["2026-03-28T08:00:00Z", "2026-03-29T07:00:00Z"]}
+    gateway.responses["/robots/a"], gateway.responses["/robots/a/next"] = robot(TIMES), printed
     code, out, _ = command("robots", "next", "a", "--count", "2")
     assert code == 0
     assert [" ".join(line.split()) for line in out.splitlines()] == [
@@ -128,25 +128,25 @@ def test_the_next_runs_are_shown_in_the_robots_zone_and_in_utc(gateway: Gateway,
         "between Sat 2026-03-28 09:00 and Sun 2026-03-29 09:00",
     ]
     assert gateway.requests[1].url.params["count"] == "2"
-    assert json.loads(command("robots", "next", "a", "--json")[1]) == told
+    assert json.loads(command("robots", "next", "a", "--json")[1]) == printed
 
 
 def test_no_run_is_due_while_none_may_start(gateway: Gateway, command: Command) -> None:
-    gateway.says["/robots/a"] = robot(TIMES)
-    gateway.says["/robots/a/next"] = {"member_id": "a", "clock": STATE["clock"], "upcoming": []}
+    gateway.responses["/robots/a"] = robot(TIMES)
+    gateway.responses["/robots/a/next"] = {"member_id": "a", "clock": STATE["clock"], "upcoming": []}
     assert command("robots", "next", "a")[1].splitlines()[1:] == ["no run is due: see `rota robots show a`"]
-    gateway.says["/robots/a"] = robot({"mode": "daemon"})
+    gateway.responses["/robots/a"] = robot({"mode": "daemon"})
     assert command("robots", "next", "a")[1].splitlines()[1:] == []
 
 
 def test_a_robot_without_a_clock_has_no_next_run(gateway: Gateway, command: Command) -> None:
-    gateway.says["/robots/a"] = robot()
-    gateway.says["/robots/a/next"] = {"member_id": "a", "clock": "", "upcoming": []}
+    gateway.responses["/robots/a"] = robot()
+    gateway.responses["/robots/a/next"] = {"member_id": "a", "clock": "", "upcoming": []}
     assert command("robots", "next", "a")[:2] == (0, "a has no clock: it runs on events and interventions\n")
 
 
 def test_deleting_asks_for_confirmation(gateway: Gateway, command: Command) -> None:
-    gateway.says["/robots/a"] = None
+    gateway.responses["/robots/a"] = None
     assert command("robots", "delete", "a")[0] == 1
     assert gateway.asked == []
     assert command("robots", "delete", "a", "--yes")[:2] == (0, "a: deleted\n")

@@ -1,4 +1,4 @@
-"""A webhook as its sender signs it, checked by the package that receivers use."""
+"""Signed webhooks, verified by the packages that receivers use."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""`rota sources`: what is asked of the gateway, and what is shown of its answers."""
+"""`rota sources`: the requests and the output."""
 
 import io
 from typing import Any
@@ -19,7 +19,7 @@ CRM = {"type": "database", "name": "crm", "url": "$ENV.CRM_URL", "database": "cr
 
 
 def test_sources_are_listed_without_their_secrets(gateway: Gateway, command: Command) -> None:
-    gateway.says["/sources"] = {"sources": [CRM, LEADS]}
+    gateway.responses["/sources"] = {"sources": [CRM, LEADS]}
     for words in (("sources",), ("sources", "list")):
         code, out, _ = command(*words)
         _, crm, leads = [line.split() for line in out.splitlines()]
@@ -29,7 +29,7 @@ def test_sources_are_listed_without_their_secrets(gateway: Gateway, command: Com
 
 
 def test_a_source_is_shown_with_its_settings(gateway: Gateway, command: Command) -> None:
-    gateway.says["/sources/leads"] = LEADS
+    gateway.responses["/sources/leads"] = LEADS
     _, out, _ = command("sources", "show", "leads")
     assert "event_types: issues.*" in out.splitlines()
     assert "secrets: stored, $ENV.OLD" in out.splitlines()
@@ -37,7 +37,7 @@ def test_a_source_is_shown_with_its_settings(gateway: Gateway, command: Command)
 
 
 def test_a_webhook_is_added_with_the_given_settings(gateway: Gateway, command: Command) -> None:
-    gateway.says["/sources"] = LEADS | {"generated_secrets": []}
+    gateway.responses["/sources"] = LEADS | {"generated_secrets": []}
     words = ["sources", "add", "leads", "--secret", "$ENV.A", "--secret", "$ENV.B", "--scheme", "github"]
     code, out, _ = command(*words, "--event-type", "issues.*", "--event-type", "push", "--rate-limit", "60")
     assert (code, out) == (0, "leads: added, the sender posts to /v1/hooks/main/leads\n")
@@ -51,14 +51,14 @@ def test_a_webhook_is_added_with_the_given_settings(gateway: Gateway, command: C
 
 
 def test_a_generated_secret_is_shown(gateway: Gateway, command: Command) -> None:
-    gateway.says["/sources"] = LEADS | {"generated_secrets": ["whsec_new"]}
+    gateway.responses["/sources"] = LEADS | {"generated_secrets": ["whsec_new"]}
     _, out, _ = command("sources", "add", "leads", "--generate")
     assert out.splitlines()[1:] == ["its secret, shown only now:", "whsec_new"]
     assert gateway.asked[-1][1]["secrets"] == [{"generate": True}]
 
 
 def test_a_secret_can_be_piped_in(gateway: Gateway, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    gateway.says["/sources"] = LEADS
+    gateway.responses["/sources"] = LEADS
     monkeypatch.setattr("sys.stdin", io.StringIO("from-a-pipe\n"))
     command("sources", "add", "leads", "--scheme", "bearer", "--secret", "-", "--signing-secret", "$ENV.B")
     asked = gateway.asked[-1][1]
@@ -66,7 +66,7 @@ def test_a_secret_can_be_piped_in(gateway: Gateway, command: Command, monkeypatc
 
 
 def test_a_database_is_added_with_its_conditions(gateway: Gateway, command: Command) -> None:
-    gateway.says["/sources"] = CRM
+    gateway.responses["/sources"] = CRM
     place = ("--url", "$ENV.CRM_URL", "--database", "crm", "--collection", "leads", "--operation", "insert")
     where = [
         word for text in ("document.score gt 50", "document.name eq Ada L", "a exists") for word in ("--where", text)
@@ -93,7 +93,7 @@ def test_a_database_is_added_with_its_conditions(gateway: Gateway, command: Comm
 def test_a_secret_is_rotated_in_two_steps(
     gateway: Gateway, command: Command, words: tuple[str, ...], change: dict[str, Any], says: str
 ) -> None:
-    gateway.says["/sources/leads"] = LEADS
+    gateway.responses["/sources/leads"] = LEADS
     code, out, _ = command("sources", "rotate", "leads", *words)
     assert (code, out.strip()) == (0, says)
     assert gateway.requests[-1].method == "PATCH"
@@ -101,7 +101,7 @@ def test_a_secret_is_rotated_in_two_steps(
 
 
 def test_a_source_is_removed_after_confirmation(gateway: Gateway, command: Command) -> None:
-    gateway.says["/sources/leads"] = None
+    gateway.responses["/sources/leads"] = None
     assert command("sources", "remove", "leads")[0] != 0
     assert gateway.asked == []
     code, out, _ = command("sources", "remove", "leads", "--yes")

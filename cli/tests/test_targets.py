@@ -1,4 +1,4 @@
-"""`rota targets` and `rota suppressions`: what is asked of the gateway, and what is printed."""
+"""`rota targets` and `rota suppressions`: the requests and the output."""
 
 import json
 
@@ -26,7 +26,7 @@ GONE = {
 
 def test_failing_targets_are_listed(gateway: Gateway, command: Command) -> None:
     failing = SICK | {"target_id": "t2", "condition": "failing", "disabled_at": None, "reason": "answered 500"}
-    gateway.says["/targets"] = {"targets": [SICK, failing]}
+    gateway.responses["/targets"] = {"targets": [SICK, failing]}
     code, out, _ = command("targets")
     disabled, still_tried = (" ".join(line.split()) for line in out.splitlines()[1:])
     assert code == 0
@@ -36,21 +36,21 @@ def test_failing_targets_are_listed(gateway: Gateway, command: Command) -> None:
 
 
 def test_without_failing_targets_all_are_healthy(gateway: Gateway, command: Command) -> None:
-    gateway.says["/targets"] = {"targets": []}
+    gateway.responses["/targets"] = {"targets": []}
     assert command("targets")[:2] == (0, "All targets are healthy.\n")
 
 
 @pytest.mark.parametrize("verb", ["enable", "disable"])
 def test_a_target_is_enabled_or_disabled(gateway: Gateway, command: Command, verb: str) -> None:
-    gateway.says[f"/targets/t1/{verb}"] = {"targets": []}
+    gateway.responses[f"/targets/t1/{verb}"] = {"targets": []}
     assert command("targets", verb, "t1", "--reason", "it moves")[:2] == (0, f"t1: {verb}d\n")
     assert gateway.asked == [(f"/targets/t1/{verb}", {"reason": "it moves"})]
     assert json.loads(command("targets", verb, "t1", "--json")[1]) == []
 
 
 def test_suppressed_addresses_are_listed_added_and_removed(gateway: Gateway, command: Command) -> None:
-    gateway.says["/suppressions"] = {"suppressions": [GONE], "next": ""}
-    gateway.says["/suppressions/ada@acme.example"] = None
+    gateway.responses["/suppressions"] = {"suppressions": [GONE], "next": ""}
+    gateway.responses["/suppressions/ada@acme.example"] = None
     code, out, _ = command("suppressions")
     assert code == 0
     assert " ".join(out.splitlines()[1].split()) == "ada@acme.example has left wei 2026-03-02T09:00:00Z"
@@ -63,6 +63,6 @@ def test_suppressed_addresses_are_listed_added_and_removed(gateway: Gateway, com
 
 
 def test_no_address_is_suppressed(gateway: Gateway, command: Command) -> None:
-    gateway.says["/suppressions"] = {"suppressions": [], "next": ""}
+    gateway.responses["/suppressions"] = {"suppressions": [], "next": ""}
     assert command("suppressions")[1] == "No address is suppressed.\n"
     assert json.loads(command("suppressions", "--json")[1]) == []

@@ -1,4 +1,4 @@
-"""`rota keys` and `rota subscriptions`: what is asked of the gateway, and what is printed."""
+"""`rota keys` and `rota subscriptions`: the requests and the output."""
 
 import json
 
@@ -9,21 +9,21 @@ ADA = {"channel": "sales", "subscriber": "ada", "created_at": "2026-03-02T09:00:
 
 
 def test_keys_are_listed_with_their_roles(gateway: Gateway, command: Command) -> None:  # TG-24
-    gateway.says["/keys"] = {"keys": [KEY]}
+    gateway.responses["/keys"] = {"keys": [KEY]}
     code, out, _ = command("keys")
     assert (code, out.splitlines()[1].split()) == (0, ["k1", "viewer", "dashboard", "2026-03-02T09:00:00Z"])
     assert json.loads(command("keys", "--json")[1]) == [KEY]
 
 
 def test_a_key_is_created_and_printed_on_a_line_of_its_own(gateway: Gateway, command: Command) -> None:  # TG-24
-    gateway.says["/keys"] = {"key_id": "k1", "api_key": "secret-1"}
+    gateway.responses["/keys"] = {"key_id": "k1", "api_key": "secret-1"}
     code, out, _ = command("keys", "create", "--role", "viewer", "--name", "dashboard")
     assert (code, out.splitlines()[1:]) == (0, ["secret-1"])
     assert gateway.asked == [("/keys", {"role": "viewer", "name": "dashboard"})]
 
 
 def test_deleting_a_key_asks_for_confirmation(gateway: Gateway, command: Command) -> None:
-    gateway.says["/keys/k1"] = None
+    gateway.responses["/keys/k1"] = None
     assert command("keys", "delete", "k1")[0] == 1
     assert gateway.asked == []
     assert command("keys", "delete", "k1", "--yes")[:2] == (0, "k1: deleted\n")
@@ -31,7 +31,7 @@ def test_deleting_a_key_asks_for_confirmation(gateway: Gateway, command: Command
 
 
 def test_subscriptions_are_listed_added_and_removed(gateway: Gateway, command: Command) -> None:  # DEC-12
-    gateway.says["/subscriptions"] = {"subscriptions": [ADA]}
+    gateway.responses["/subscriptions"] = {"subscriptions": [ADA]}
     code, out, _ = command("subscriptions", "--channel", "sales")
     assert (code, out.splitlines()[1].split()) == (0, ["sales", "ada", "2026-03-02T09:00:00Z"])
     assert command("subscriptions", "add", "sales", "ada")[:2] == (0, "ada: subscribes to sales\n")
@@ -44,6 +44,6 @@ def test_subscriptions_are_listed_added_and_removed(gateway: Gateway, command: C
 
 
 def test_without_subscriptions_the_list_shows_how_to_add_one(gateway: Gateway, command: Command) -> None:
-    gateway.says["/subscriptions"] = {"subscriptions": []}
+    gateway.responses["/subscriptions"] = {"subscriptions": []}
     assert "rota subscriptions add" in command("subscriptions")[1]
     assert json.loads(command("subscriptions", "--json")[1]) == []

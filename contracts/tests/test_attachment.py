@@ -21,9 +21,9 @@ def test_a_wrapper_names_its_uploader_and_its_file(value: str, expected: tuple[s
     assert parse(value) == expected
 
 
-def test_what_is_wrapped_is_parsed_again() -> None:
+def test_a_wrapped_id_is_parsed_again() -> None:
     assert parse(wrap("0a1b2c3d")) == ("rota.attachment", "0a1b2c3d", True)
 
 
-def test_a_file_is_kept_under_the_name_of_its_team() -> None:
+def test_a_file_is_stored_under_the_name_of_its_team() -> None:
     assert object_name("acme", "0a1b2c3d") == "acme/0a1b2c3d"

@@ -1,4 +1,4 @@
-"""What time it is for a robot."""
+"""The clock context of a robot."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfoNotFoundError
@@ -57,7 +57,7 @@ def test_days_of_the_week(day: str, name: str, *, weekend: bool) -> None:
 
 
 # CL-05, SC-03
-def test_everything_is_seen_in_the_robot_s_zone() -> None:
+def test_the_context_is_in_the_robot_s_zone() -> None:
     made = context("2026-03-31", hour=23, tz="Asia/Shanghai")
     assert (made.hour, made.day_of_month, made.day_of_week, made.tz) == (7, 1, "Wednesday", "Asia/Shanghai")
     assert (made.is_month_start, made.is_month_end, made.is_quarter_end) == (True, False, False)

@@ -1,4 +1,4 @@
-"""A robot's clock is checked when it is written, and the message says what to write instead."""
+"""The clock of a definition: accepted forms, and errors with an example."""
 
 from datetime import timedelta
 from typing import Any
@@ -24,7 +24,7 @@ def test_durations(text: str, span: timedelta) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "30", "m", "30 m", "-1h", "1.5h", "30m1h", "30m\n", "٣m"])
-def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
+def test_an_invalid_duration_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match="expected a duration like 30m, 2h or 1h30m"):
         duration(text)
 

@@ -137,7 +137,7 @@ BREAKING: dict[str, tuple[Schema, Schema, str]] = {
         {"type": "object", "propertyNames": {"enum": ["goals"]}},
         '$.<name>: enum value removed (["run"]): was ["goals", "run"], is ["goals"]',
     ),
-    "a keyword that nobody here understands": (
+    "an unknown keyword": (
         record(a=TEXT),
         record(a=TEXT) | {"dependentRequired": {"a": ["b"]}},
         '$: dependentRequired changed: was absent, is {"a": ["b"]}',

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 FACT, REQUEST, REPLY = "execution.started.v1.json", "rpc/memory.recall.request.json", "rpc/memory.recall.answer.json"
 SHAPES = {name: shape(schema) for name, schema in schemas().items()}
 OLD = {"type": "object", "properties": {"gone": {"type": "string"}}}
-GONE = "old.told.v1.json"
+GONE = "thing.gone.v1.json"
 
 Check = Callable[..., tuple[int, str]]
 
@@ -96,7 +96,7 @@ def test_every_schema_has_a_roll_out() -> None:
     assert roll_out("delivery.attempted.v1.json") == "programs outside before delivery-center"
 
 
-def test_a_schema_that_is_gone_needs_an_entry_that_says_why(check: Check) -> None:
+def test_a_retired_schema_needs_an_entry_with_a_reason(check: Check) -> None:
     code, printed = check({GONE: OLD})
     assert code == 1
     assert f"breaking: {GONE} $: schema removed without an entry in `retired`" in printed

@@ -1,4 +1,4 @@
-"""What a person may say to a run: what each action needs, and how the one who sends it is told what is missing."""
+"""Interventions: the fields that each action needs, and the error for a missing one."""
 
 from typing import Any
 
@@ -37,35 +37,37 @@ TOO_LITTLE: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def given(action: str, said: dict[str, Any]) -> dict[str, Any]:
-    messages = [{"content": content} for content in said.get("messages", [])]
+def given(action: str, fields: dict[str, Any]) -> dict[str, Any]:
+    messages = [{"content": content} for content in fields.get("messages", [])]
     names = {"intervention_id": "i1", "team_id": "acme", "member_id": "lead-processor", "action": action}
-    return names | said | {"messages": messages}
+    return names | fields | {"messages": messages}
 
 
-def lacks(action: str, said: dict[str, Any]) -> str | None:
-    messages = [Message(content=content) for content in said.get("messages", [])]
-    task = TaskChange.model_validate(said["task"]) if "task" in said else None
-    return missing(InterventionAction(action), messages, task, said.get("goal"))
-
-
-# TG-10
-@pytest.mark.parametrize(("action", "said"), ENOUGH)
-def test_an_intervention_that_says_what_it_wants_is_taken(action: str, said: dict[str, Any]) -> None:
-    assert lacks(action, said) is None
-    assert Intervene.model_validate(given(action, said)).action == action
+def lacks(action: str, fields: dict[str, Any]) -> str | None:
+    messages = [Message(content=content) for content in fields.get("messages", [])]
+    task = TaskChange.model_validate(fields["task"]) if "task" in fields else None
+    return missing(InterventionAction(action), messages, task, fields.get("goal"))
 
 
 # TG-10
-@pytest.mark.parametrize(("action", "said", "words"), TOO_LITTLE)
-def test_an_intervention_that_lacks_something_is_told_what(action: str, said: dict[str, Any], words: str) -> None:
-    assert (lacks(action, said) or "").startswith(words)
+@pytest.mark.parametrize(("action", "fields"), ENOUGH)
+def test_a_complete_intervention_is_accepted(action: str, fields: dict[str, Any]) -> None:
+    assert lacks(action, fields) is None
+    assert Intervene.model_validate(given(action, fields)).action == action
+
+
+# TG-10
+@pytest.mark.parametrize(("action", "fields", "words"), TOO_LITTLE)
+def test_an_incomplete_intervention_is_refused_with_what_is_missing(
+    action: str, fields: dict[str, Any], words: str
+) -> None:
+    assert (lacks(action, fields) or "").startswith(words)
     with pytest.raises(ValidationError) as refused:
-        Intervene.model_validate(given(action, said))
+        Intervene.model_validate(given(action, fields))
     assert words in str(refused.value)
 
 
 # TG-07
-def test_every_action_that_changes_a_run_is_told_what_it_lacks() -> None:
-    told = {action for action, _, _ in TOO_LITTLE}
-    assert told == {str(action) for action in InterventionAction if not action.startswith("plan.")}
+def test_every_action_that_changes_a_run_names_what_is_missing() -> None:
+    named = {action for action, _, _ in TOO_LITTLE}
+    assert named == {str(action) for action in InterventionAction if not action.startswith("plan.")}

@@ -1,4 +1,4 @@
-"""Which events a subscription takes: by source, type and conditions on the data (TG-12)."""
+"""Event subscriptions: source, type and conditions on the data (TG-12)."""
 
 import pytest
 from pydantic import ValidationError

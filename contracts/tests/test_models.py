@@ -42,7 +42,7 @@ def test_nothing_else_is_a_process_of_a_model(name: str) -> None:
     assert robot(models=MODELS).process(name) is None
 
 
-def test_what_a_robot_says_of_a_process_holds_before_what_is_known_of_its_model() -> None:
+def test_a_process_of_the_resources_takes_precedence_over_its_model() -> None:
     made = robot(ProcessResource(name="models.user.Find", timeout="5s"), models=MODELS)
     found = made.process("models.user.Find")
     assert found is not None

@@ -1,4 +1,4 @@
-"""When a clock is due, held against python-dateutil and against what is known of daylight saving."""
+"""The recurrence of clocks, compared with python-dateutil and with known changes of daylight saving."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise

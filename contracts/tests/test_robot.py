@@ -1,4 +1,4 @@
-"""The robot that an owner writes: what is filled in, what is converted, what is refused."""
+"""Robots' definitions: defaults, conversions and refusals."""
 
 from typing import Any
 
@@ -43,13 +43,13 @@ def test_every_trigger_is_on_unless_switched_off(config: dict[str, Any], kind: T
         ("event", {TriggerType.EVENT, TriggerType.CALLBACK}),
     ],
 )
-def test_a_switch_decides_about_its_own_triggers(key: str, off: set[TriggerType]) -> None:
+def test_a_switch_applies_to_its_own_triggers(key: str, off: set[TriggerType]) -> None:
     made = robot(robot_config=definition(triggers={key: {"enabled": False}}).robot_config)
     assert {kind for kind in TriggerType if not made.trigger(kind).enabled} == off
 
 
 # SC-10, EX-07, LE-03, SC-17
-def test_what_is_not_written_has_the_defaults_of_the_specification() -> None:
+def test_unset_fields_have_the_defaults_of_the_specification() -> None:
     config = definition().robot_config
     assert (config.quota.max, config.quota.queue, config.quota.priority) == (2, 10, 5)
     assert (config.executor.mode, config.executor.max_duration) == (ExecutorMode.STANDARD, "30m")
@@ -85,16 +85,16 @@ def test_the_short_form_of_notify_needs_no_options() -> None:
 
 @pytest.mark.parametrize("kind", ["fax", ["email"], None])
 def test_an_unknown_type_of_delivery_is_refused_with_the_known_ones(kind: Any) -> None:
-    ((where, said),) = refusal({"robot_config": {"identity": {"role": "x"}, "delivery": {"type": kind}}})
+    ((where, message),) = refusal({"robot_config": {"identity": {"role": "x"}, "delivery": {"type": kind}}})
     assert where == ("robot_config", "delivery")
-    assert "expected type email, webhook, process or notify" in said
+    assert "expected type email, webhook, process or notify" in message
 
 
 def test_a_misspelt_field_of_the_short_form_is_refused() -> None:
     delivery = {"type": "notify", "opts": {}, "options": {"channel": "sales"}}
-    ((where, said),) = refusal({"robot_config": {"identity": {"role": "x"}, "delivery": delivery}})
+    ((where, message),) = refusal({"robot_config": {"identity": {"role": "x"}, "delivery": delivery}})
     assert where == ("robot_config", "delivery")
-    assert "not also options" in said
+    assert "not also options" in message
 
 
 # DC-09, DC-11
@@ -116,9 +116,9 @@ def test_both_spellings_of_the_specification_are_one_field() -> None:
 # DC-10
 def test_a_secret_written_into_a_definition_is_refused() -> None:
     delivery = {"type": "webhook", "opts": {"url": "https://a.example", "secret": "hunter2"}}
-    ((where, said),) = refusal({"robot_config": {"identity": {"role": "x"}, "delivery": delivery}})
+    ((where, message),) = refusal({"robot_config": {"identity": {"role": "x"}, "delivery": delivery}})
     assert where[-1] == "secret"
-    assert "$ENV.SLACK_SECRET" in said
+    assert "$ENV.SLACK_SECRET" in message
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_smart_dedup_is_off_unless_it_is_wanted() -> None:
 
 
 # EX-20, VA-11
-def test_how_a_run_goes_has_limits_of_its_own() -> None:
+def test_the_settings_of_a_run_have_limits() -> None:
     usual = definition().robot_config.executor
     assert (usual.continue_on_failure, usual.validation_threshold, usual.max_turns_per_task) == (False, 0.6, 10)
     own = {"max_duration": "2h", "continue_on_failure": True, "validation_threshold": 0.9, "max_turns_per_task": 1}

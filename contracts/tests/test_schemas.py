@@ -174,7 +174,7 @@ def test_the_asyncapi_document_has_every_channel_with_its_address() -> None:
     assert {name: channels[name]["address"] for name in addresses} == addresses
 
 
-def test_the_asyncapi_document_says_how_long_each_channel_is_kept() -> None:
+def test_the_asyncapi_document_holds_the_retention_of_each_channel() -> None:
     channels = asyncapi("1.2.3")["channels"]
     for channel in CHANNELS.values():
         kept = channels[channel.name].get("x-retention", {})
@@ -183,7 +183,7 @@ def test_the_asyncapi_document_says_how_long_each_channel_is_kept() -> None:
     assert "until it is handled, at most 7 days" in channels["trigger.received"]["description"]
 
 
-def test_the_asyncapi_document_says_who_sends_and_who_receives() -> None:
+def test_the_asyncapi_document_holds_the_publishers_and_consumers_of_each_channel() -> None:
     operations = asyncapi("1.2.3")["operations"]
     wanted = {f"{p}.send.{name}" for name, channel in CHANNELS.items() for p in channel.producers}
     wanted |= {f"{c}.receive.{name}" for name, channel in CHANNELS.items() for c in channel.consumers if c != "anyone"}

@@ -1,4 +1,4 @@
-"""Every fact is kept by exactly the stream that its line in the catalog names."""
+"""Streams: every fact is stored in exactly the stream that the catalog names."""
 
 from collections import Counter
 from itertools import combinations

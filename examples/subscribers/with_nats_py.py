@@ -1,6 +1,6 @@
 """Reads all that a team's robots deliver; started again, it goes on where it was. `pip install "nats-py[nkeys]"`
 
-`rota subscribers add TEAM NAME` makes the subscriber and its key. Then:
+`rota feed-clients add TEAM NAME` makes the subscriber and its key. Then:
 
     python with_nats_py.py --team TEAM --name NAME --key NAME.nk
 """
@@ -66,7 +66,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", default="nats://127.0.0.1:4222")
     parser.add_argument("--team", required=True)
-    parser.add_argument("--name", required=True, help="as it was given to `rota subscribers add`")
+    parser.add_argument("--name", required=True, help="as it was given to `rota feed-clients add`")
     parser.add_argument("--key", required=True, type=Path, help="the file with its seed")
     parser.add_argument("--state", type=Path, default=Path("seen.json"), help="where the counts are kept")
     parser.add_argument("--idle", type=float, default=30, help="seconds to wait for news")

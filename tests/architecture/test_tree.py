@@ -50,6 +50,13 @@ def test_a_file_of_the_map_exists(name: str) -> None:
     assert (ROOT / name).is_file()
 
 
+def test_every_path_of_the_architecture_exists() -> None:
+    text = (ROOT / "docs/architecture.md").read_text()
+    paths = re.findall(r"`((?:services|libs|contracts|cli|tests)/[^`<]*)`", text)
+    assert len(paths) > 30
+    assert not [path for path in paths if not (ROOT / path).exists()]
+
+
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_is_one_package_with_an_entry_settings_and_one_place_that_composes_it(service: str) -> None:
     package = ROOT / "services" / service / "src" / service.replace("-", "_")

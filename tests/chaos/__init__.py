@@ -1,1 +1,1 @@
-"""The chaos suite: seven services, a nats-server and a mongod under SIGKILL, judged by the outside parties alone."""
+"""The chaos suite: seven services, a nats-server and a mongod under SIGKILL, judged by external systems alone."""

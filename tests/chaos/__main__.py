@@ -1,16 +1,12 @@
 """`python -m tests.chaos`: kill every service at every kind of step; external systems count the outcome."""
 
 import argparse
-import asyncio
-import logging
-import shutil
-import signal
 import sys
-import tempfile
 from pathlib import Path
 from random import SystemRandom
 
-from tests.chaos.suite import Suite, Wanted
+from rota_common.testing.long_run import run_in_folder
+from tests.chaos.suite import Options, Suite
 
 AFTERWARDS = """
 The last line is JSON: accepted, ended, lost, repeated_steps, doubled_deliveries, kills, recovery_p50_s and
@@ -33,32 +29,18 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="keep the folder of logs and data, whatever comes")
     given = parser.parse_args()
     seed = given.seed if given.seed is not None else SystemRandom().randrange(10**6)
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # connections that a kill breaks off
-    folder = Path(tempfile.mkdtemp(prefix="rota-chaos-"))
-    print(f"seed {seed}, logs in {folder}", flush=True)
-    good = False
-    try:
-        good = asyncio.run(_run(Suite(folder, _wanted(given, seed))))
-    finally:
-        if good and not given.keep:
-            shutil.rmtree(folder)
-        else:
-            print(f"the logs are kept in {folder}", file=sys.stderr)
-    return 0 if good else 1
+
+    async def work(folder: Path) -> bool:
+        print(f"seed {seed}, logs in {folder}", flush=True)
+        return await Suite(folder, _options(given, seed)).run()
+
+    return 0 if run_in_folder("rota-chaos-", work, keep=given.keep) else 1
 
 
-async def _run(suite: Suite) -> bool:
-    """Whoever ends us before our time ends what we have started, too."""
-    task = asyncio.current_task()
-    if task is not None:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await suite.run()
-
-
-def _wanted(given: argparse.Namespace, seed: int) -> Wanted:
+def _options(given: argparse.Namespace, seed: int) -> Options:
     """In the short form kills come so close that most executions stand still: more of them make up for it."""
     in_flight = given.in_flight or (32 if given.seconds is not None else 12)
-    return Wanted(given.executions, given.seconds, seed, in_flight)
+    return Options(given.executions, given.seconds, seed, in_flight)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is heard on the bus: steps by plain subscription, and what counts from its streams, by durables of our own."""
+"""The bus listener: steps by a plain subscription, and the facts that count by durables of its own."""
 
 import asyncio
 import re
@@ -13,8 +13,8 @@ from nats.js.errors import NotFoundError
 from rota_contracts import catalog
 from rota_contracts.messages.execution import ExecutionFinishedV1
 from tests.chaos.leads import lead_in
-from tests.chaos.scoreboard import Book
-from tests.chaos.trap import Signals
+from tests.chaos.scoreboard import Scoreboard
+from tests.chaos.trap import Traps
 from tests.chaos.witness import Witness
 
 RECOVER_S = 0.3
@@ -24,7 +24,7 @@ Take = Callable[[Msg], None]
 
 
 async def connect(url: str) -> Client:
-    """A client that outlives every outage of its server and says nothing about it."""
+    """A client that outlives every outage of its server, silently."""
 
     async def ignore(error: Exception) -> None:
         del error
@@ -39,11 +39,12 @@ async def connect(url: str) -> Client:
     )
 
 
-class Ears:
+class BusListener:
     """`rejected` and `buried` hold a sentence for each trigger refused and each dead letter."""
 
-    def __init__(self, book: Book, witness: Witness, signals: Signals) -> None:
-        self._book, self._witness, self._signals = book, witness, signals
+    def __init__(self, scoreboard: Scoreboard, witness: Witness, traps: Traps) -> None:
+        self._scoreboard = scoreboard
+        self._witness, self._traps = witness, traps
         self.rejected: list[str] = []
         self.buried: list[str] = []
         self._reading: list[asyncio.Task[None]] = []
@@ -71,21 +72,21 @@ class Ears:
             step = f"rpc {subject.removeprefix(RPC)}"
         else:
             step = ".".join(subject.removeprefix(f"{catalog.ROOT}.").split(".")[:2])
-        await self._signals.reached(step, self._lead(message.data))
+        await self._traps.reached(step, self._lead(message.data))
 
     def _lead(self, data: bytes) -> str:
         try:
             return lead_in(data)
-        except ValueError:  # it doesn't travel with facts of the execution's life: those name the execution
+        except ValueError:  # facts of the execution's life carry no lead: they name the execution
             found = EXECUTION.search(data)
-            return self._book.lead_of(found[1].decode()) if found else ""
+            return self._scoreboard.lead_of(found[1].decode()) if found else ""
 
     def _read(self, client: Client, stream: str, subject: str, take: Take) -> None:
-        self._reading.append(asyncio.create_task(_follow(client, stream, subject, take), name=f"ears: {subject}"))
+        self._reading.append(asyncio.create_task(_follow(client, stream, subject, take), name=f"listener: {subject}"))
 
     def _finished(self, message: Msg) -> None:
         fact = ExecutionFinishedV1.model_validate_json(message.data)
-        self._book.ended(fact.execution_id, fact.status.value, fact.error or "")
+        self._scoreboard.ended(fact.execution_id, fact.status.value, fact.error or "")
 
     def _delivered(self, message: Msg) -> None:
         self._witness.delivered(lead_in(message.data), "event", _id(message))
@@ -105,7 +106,7 @@ def _id(message: Msg) -> str:
 
 
 async def _follow(client: Client, stream: str, subject: str, take: Take) -> None:
-    """For ever, through every outage. The durable knows where it was; a message may come twice."""
+    """Read for ever, through every outage. The durable keeps the position; a message may come twice."""
     durable = "chaos-" + "".join(letter if letter.isalnum() else "-" for letter in subject)
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Kills, one at a time: what was killed least comes first, at the step that was hit least; chance decides the rest."""
+"""The controller of kills, one at a time: the least killed first, at the step hit least; chance decides the rest."""
 
 import asyncio
 from collections import Counter
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from random import Random
 from time import monotonic
 
-from tests.chaos.fault_points import BUSY, KINDS, QUIET, Kind
-from tests.chaos.scoreboard import Book
+from tests.chaos.fault_points import BUSY, FAULT_POINTS, QUIET, FaultPoint
+from tests.chaos.scoreboard import Scoreboard
 from tests.chaos.sender import Sender
 from tests.chaos.system import System
-from tests.chaos.trap import Ambush, Signals
+from tests.chaos.trap import Trap, Traps
 
 FEW = 2
 LOOK_S = 0.05
@@ -19,9 +19,9 @@ LOOK_S = 0.05
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds: how long to lie in wait for a step, how long to wait for the end of the execution that was hit, and how
-    long the system gets between two kills. `rush`: the share of kills that doesn't wait for that end, so that the next
-    one falls into the recovery. `services_first`: every service once before every step once."""
+    """Seconds: `patience` for a step to be reached, `recovery` for the end of the execution that was hit, `pause`
+    between two kills. `rush`: the share of kills that doesn't wait for that end, so that the next one falls into the
+    recovery. `services_first`: every service once before every step once."""
 
     patience: float
     recovery: float
@@ -34,7 +34,7 @@ class Pace:
 class Kill:
     """`leads` are the executions whose end is the recovery: the one that was hit, or of a server, all in flight."""
 
-    kind: Kind
+    point: FaultPoint
     at: float
     leads: tuple[str, ...]
 
@@ -44,29 +44,31 @@ class Controller:
         self,
         system: System,
         sender: Sender,
-        book: Book,
-        signals: Signals,
+        scoreboard: Scoreboard,
+        traps: Traps,
         *,
         pace: Pace,
         in_flight: int,
         random: Random,
     ) -> None:
-        self._system, self._sender, self._book, self._signals = system, sender, book, signals
-        self._pace, self._in_flight, self._random = pace, in_flight, random
+        self._system, self._sender = system, sender
+        self._scoreboard, self._traps = scoreboard, traps
+        self._pace, self._in_flight = pace, in_flight
+        self._random = random
         self.kills: list[Kill] = []
         self.last_at = monotonic()
-        self._tried: Counter[Kind] = Counter()
+        self._tried: Counter[FaultPoint] = Counter()
 
     @property
-    def missing(self) -> list[Kind]:
-        """Kinds that were never killed."""
-        done = {kill.kind for kill in self.kills}
-        return [kind for kind in KINDS if kind not in done]
+    def missing(self) -> list[FaultPoint]:
+        """Fault points that were never hit."""
+        done = {kill.point for kill in self.kills}
+        return [point for point in FAULT_POINTS if point not in done]
 
     @property
-    def unharmed(self) -> set[str]:
+    def never_killed(self) -> set[str]:
         """Services and servers that were never killed."""
-        return {kind.victim for kind in KINDS} - {kill.kind.victim for kill in self.kills}
+        return {point.victim for point in FAULT_POINTS} - {kill.point.victim for kill in self.kills}
 
     async def run(self, wanted: Callable[[], bool]) -> None:
         """Kill for as long as it is `wanted`."""
@@ -75,55 +77,55 @@ class Controller:
             if kill is not None:
                 self.kills.append(kill)
                 self.last_at = kill.at
-                await self._system.revive(kill.kind.victim)
+                await self._system.restart(kill.point.victim)
                 if self._random.random() >= self._pace.rush:
                     await self._recovered(kill)
             await asyncio.sleep(self._random.uniform(*self._pace.pause))
 
-    def _choose(self) -> Kind:
-        victims = Counter(kill.kind.victim for kill in self.kills)
-        kinds = Counter(kill.kind for kill in self.kills)
+    def _choose(self) -> FaultPoint:
+        victims = Counter(kill.point.victim for kill in self.kills)
+        points = Counter(kill.point for kill in self.kills)
 
-        def order(kind: Kind) -> tuple[int, int, float]:
-            first = victims[kind.victim] if self._pace.services_first else 0
-            return first, max(kinds[kind], self._tried[kind]), self._random.random()
+        def order(point: FaultPoint) -> tuple[int, int, float]:
+            first = victims[point.victim] if self._pace.services_first else 0
+            return first, max(points[point], self._tried[point]), self._random.random()
 
-        kind = min(KINDS, key=order)
-        self._tried[kind] += 1
-        return kind
+        point = min(FAULT_POINTS, key=order)
+        self._tried[point] += 1
+        return point
 
-    async def _one(self, kind: Kind) -> Kill | None:
-        """None if nobody came to that step in time."""
-        if kind.step in (QUIET, BUSY):
-            return await self._server(kind)
+    async def _one(self, point: FaultPoint) -> Kill | None:
+        """None if no execution reached that step in time."""
+        if point.step in (QUIET, BUSY):
+            return await self._server(point)
         inside = self._random.random() < 0.6
         delay = self._random.choice((0.0, 0.0, self._random.uniform(0, 0.02)))
-        ambush = Ambush(kind.step, lambda: self._system.slay(kind.victim), delay=delay, inside=inside)
-        blow = await self._signals.struck(ambush, timeout=self._pace.patience)
-        if blow is None:
+        trap = Trap(point.step, lambda: self._system.kill(point.victim), delay=delay, inside=inside)
+        hit = await self._traps.catch(trap, timeout=self._pace.patience)
+        if hit is None:
             return None
-        return Kill(kind, blow.at, (blow.lead,) if blow.lead else ())
+        return Kill(point, hit.at, (hit.lead,) if hit.lead else ())
 
-    async def _server(self, kind: Kind) -> Kill:
+    async def _server(self, point: FaultPoint) -> Kill:
         deadline = monotonic() + self._pace.patience
-        if kind.step == QUIET:
+        if point.step == QUIET:
             self._sender.may_post.clear()
         try:
-            while monotonic() < deadline and not self._as_wanted(kind.step):
+            while monotonic() < deadline and not self._as_wanted(point.step):
                 await asyncio.sleep(LOOK_S)
             await asyncio.sleep(self._random.uniform(0, 0.3))
-            leads = tuple(entry.lead for entry in self._book.in_flight())
-            self._system.slay(kind.victim)
+            leads = tuple(entry.lead for entry in self._scoreboard.in_flight())
+            self._system.kill(point.victim)
         finally:
             self._sender.may_post.set()
-        return Kill(kind, monotonic(), leads)
+        return Kill(point, monotonic(), leads)
 
     def _as_wanted(self, step: str) -> bool:
-        count = len(self._book.in_flight())
+        count = len(self._scoreboard.in_flight())
         return count <= FEW if step == QUIET else count >= self._in_flight * 2 // 3
 
     async def _recovered(self, kill: Kill) -> None:
-        over = [self._book.entries[lead].over.wait() for lead in kill.leads]
+        over = [self._scoreboard.entries[lead].over.wait() for lead in kill.leads]
         try:
             await asyncio.wait_for(asyncio.gather(*over), self._pace.recovery)
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""Which service is killed at which kind of step: the list that a full run must have gone through."""
+"""The fault points: each service and the steps at which it is killed. A full run hits them all."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ SERVERS = ("nats-server", "mongod")
 
 
 @dataclass(frozen=True)
-class Kind:
-    """`step` is the word of `Signals.reached`; for a server, how much is in flight when it dies."""
+class FaultPoint:
+    """`step` is one of `Traps.reached`; for a server, how many executions are in flight when it dies."""
 
     victim: str
     step: str
@@ -40,4 +40,4 @@ STEPS = {
     **dict.fromkeys(SERVERS, (QUIET, BUSY)),
 }
 
-KINDS = tuple(Kind(victim, step) for victim, steps in STEPS.items() for step in steps)
+FAULT_POINTS = tuple(FaultPoint(victim, step) for victim, steps in STEPS.items() for step in steps)

@@ -1,4 +1,4 @@
-"""Leads: each webhook is about one, its name is unique, and it comes along wherever the execution goes."""
+"""Leads: each webhook is about one; its name is unique and travels wherever the execution goes."""
 
 import re
 
@@ -10,7 +10,7 @@ def lead(number: int) -> str:
 
 
 def lead_in(raw: bytes) -> str:
-    """The lead that a message names; ValueError if there is none: then nobody could say whose it is."""
+    """The lead that a message names; ValueError if there is none: its execution would be unknown."""
     found = _LEAD.search(raw)
     if found is None:
         raise ValueError(f"expected a lead like {lead(1)} in the message, found none: {raw[:300]!r}")

@@ -1,4 +1,4 @@
-"""The robots of the suite, and what their model says: three ways through an execution, every channel at its end."""
+"""The robots of the suite and the answers of their model: three ways through an execution, with every channel."""
 
 import json
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ EXPECTED = "a result with a status, about the lead"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelCall:
     """A model call as the rehearsal connector sends it; `rounds`: how many rounds of tools this turn has had."""
 
     step_id: str
@@ -30,7 +30,7 @@ class Asked:
     tools: dict[str, str] = field(default_factory=dict)
 
     @property
-    def place(self) -> str:
+    def step(self) -> str:
         return f"model {self.kind}:{self.task}:{self.rounds}" if self.task else f"model {self.kind}"
 
 
@@ -63,26 +63,26 @@ def robot(member: str, receiver: str) -> dict[str, Any]:
 
 
 TARGETS = frozenset({"mail", "webhook first", "webhook second", "process", "notify", "event"})
-"""What a completed execution must have reached, in the words of the parties."""
+"""The targets that a completed execution must have reached, as the external systems name them."""
 
 
-def answer(asked: Asked) -> dict[str, Any]:
-    """What the model says: `{"text", "calls"}`. The lead is in all of it but the lessons, which later runs recall."""
-    match asked.kind:
+def answer(call: ModelCall) -> dict[str, Any]:
+    """The model's answer: `{"text", "calls"}`. It holds the lead, but for the lessons, which later runs recall."""
+    match call.kind:
         case "goals":
-            return _said({"content": f"## Goals\n1. See {asked.lead} through"})
+            return _text({"content": f"## Goals\n1. See {call.lead} through"})
         case "tasks":
-            return _said({"tasks": plan(asked.robot, asked.lead)})
-        case "run" if calls := _calls(asked):
+            return _text({"tasks": plan(call.robot, call.lead)})
+        case "run" if calls := _calls(call):
             return {"text": "", "calls": calls}
         case "run":
-            return _said({"status": "done", "lead": asked.lead, "task": asked.task})
+            return _text({"status": "done", "lead": call.lead, "task": call.task})
         case "validation":
-            return _said({"passed": True, "score": 0.9, "issues": [], "details": "it holds"})
+            return _text({"passed": True, "score": 0.9, "issues": [], "details": "it holds"})
         case "delivery":
-            return _said({"content": {"summary": f"{asked.lead} is done", "body": f"All of {asked.lead} is done."}})
+            return _text({"content": {"summary": f"{call.lead} is done", "body": f"All of {call.lead} is done."}})
         case "learning":
-            return _said({"lessons": [{"type": "execution", "content": f"what a {asked.robot} does works"}]})
+            return _text({"lessons": [{"type": "execution", "content": f"what a {call.robot} does works"}]})
         case other:
             raise ValueError(
                 f"expected a phase, run, validation or learning as the kind of a model call, got {other!r}"
@@ -120,14 +120,14 @@ def _process(name: str) -> dict[str, Any]:
     return {"executor_type": "process", "executor_id": name}
 
 
-def _calls(asked: Asked) -> list[dict[str, Any]]:
-    """The caller uses two tools at once, then one more, then answers; everybody else answers."""
-    if (asked.robot, asked.task) != (CALLER, "task-1"):
+def _calls(call: ModelCall) -> list[dict[str, Any]]:
+    """The caller uses two tools at once, then one more, then answers; the others answer at once."""
+    if (call.robot, call.task) != (CALLER, "task-1"):
         return []
-    wanted = ((NOTE, CHARGE), (NOTE,), ())[min(asked.rounds, 2)]
-    arguments = {"lead": asked.lead, "task": asked.task, "number": asked.rounds + 1}
-    return [{"id": f"{tool}-{asked.rounds + 1}", "name": asked.tools[tool], "arguments": arguments} for tool in wanted]
+    wanted = ((NOTE, CHARGE), (NOTE,), ())[min(call.rounds, 2)]
+    arguments = {"lead": call.lead, "task": call.task, "number": call.rounds + 1}
+    return [{"id": f"{tool}-{call.rounds + 1}", "name": call.tools[tool], "arguments": arguments} for tool in wanted]
 
 
-def _said(words: dict[str, Any]) -> dict[str, Any]:
+def _text(words: dict[str, Any]) -> dict[str, Any]:
     return {"text": json.dumps(words), "calls": []}

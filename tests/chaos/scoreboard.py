@@ -1,4 +1,4 @@
-"""Who was accepted and who has ended, as sender and bus say it."""
+"""The scoreboard: the webhooks that were accepted and the executions that ended, by the sender and the bus."""
 
 import asyncio
 from collections import Counter
@@ -8,7 +8,7 @@ from time import monotonic
 
 @dataclass
 class Entry:
-    """One webhook. Times on the monotonic clock; `status` and `error` as `execution.finished` tells them."""
+    """One webhook. Times on the monotonic clock; `status` and `error` are those of `execution.finished`."""
 
     lead: str
     robot: str
@@ -22,8 +22,8 @@ class Entry:
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Book:
-    """An execution may end before its sender knows that it was accepted: then its end waits here for its name."""
+class Scoreboard:
+    """An execution may end before the sender receives its acceptance: then its end waits here for its lead."""
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
@@ -40,13 +40,14 @@ class Book:
         entry = self.entries[lead]
         if entry.accepted and entry.execution_id != execution_id:
             self.two_executions.append(f"{lead}: {entry.execution_id} and {execution_id}")
-        entry.accepted, entry.trigger_id, entry.execution_id = True, trigger_id, execution_id
+        entry.accepted = True
+        entry.trigger_id, entry.execution_id = trigger_id, execution_id
         self._by_execution[execution_id] = entry
         if end := self._ends.pop(execution_id, None):
             self._end(entry, *end)
 
     def ended(self, execution_id: str, status: str, error: str) -> None:
-        """Told any number of times; the first one counts."""
+        """Repeated calls change nothing."""
         now, entry = monotonic(), self._by_execution.get(execution_id)
         if entry is None:
             self._ends.setdefault(execution_id, (now, status, error))
@@ -54,7 +55,7 @@ class Book:
             self._end(entry, now, status, error)
 
     def lead_of(self, execution_id: str) -> str:
-        """Empty while nobody knows."""
+        """Empty while it is unknown."""
         entry = self._by_execution.get(execution_id)
         return entry.lead if entry else ""
 
@@ -71,6 +72,7 @@ class Book:
         )
 
     def _end(self, entry: Entry, at: float, status: str, error: str) -> None:
-        entry.ended_at, entry.status, entry.error = at, status, error
+        entry.ended_at = at
+        entry.status, entry.error = status, error
         self.last_end = max(self.last_end, at)
         entry.over.set()

@@ -13,12 +13,12 @@ from standardwebhooks.webhooks import Webhook
 
 from tests.chaos.leads import lead
 from tests.chaos.robots import CALLER, CLERK, SOURCE, TALKER, TEAM
-from tests.chaos.scoreboard import Book
-from tests.chaos.trap import Signals
+from tests.chaos.scoreboard import Scoreboard
+from tests.chaos.trap import Traps
 
 TIMEOUT_S = 10.0
 UNDER_WAY_S = 0.002
-"""How long after a post was begun it counts as under way: a kill then finds the gateway in it."""
+"""After so long a post counts as under way: a kill then hits the gateway in the middle of it."""
 
 LOOK_S = 0.1
 PAUSES_S = (0.1, 0.2, 0.5, 1.0)
@@ -36,9 +36,10 @@ class Demand:
 class Sender:
     """While `may_post` is not set, it posts nothing new."""
 
-    def __init__(self, gateway: str, secret: str, book: Book, signals: Signals, demand: Demand) -> None:
+    def __init__(self, gateway: str, secret: str, scoreboard: Scoreboard, traps: Traps, demand: Demand) -> None:
         self._url, self._secret = f"{gateway}/v1/hooks/{TEAM}/{SOURCE}", secret
-        self._book, self._signals, self._demand = book, signals, demand
+        self._scoreboard, self._traps = scoreboard, traps
+        self._demand = demand
         self._numbers = count(1)
         self.may_post = asyncio.Event()
         self.may_post.set()
@@ -56,7 +57,7 @@ class Sender:
                 await asyncio.sleep(LOOK_S)
                 continue
             number = next(self._numbers)
-            entry = self._book.posted(lead(number), ROBOTS[number % len(ROBOTS)])
+            entry = self._scoreboard.posted(lead(number), ROBOTS[number % len(ROBOTS)])
             event = {"type": entry.robot, "data": {"lead": entry.lead}}
             await self._until_accepted(client, entry.lead, event)
             await entry.over.wait()
@@ -65,16 +66,16 @@ class Sender:
         for attempt in count():
             posting = asyncio.create_task(self._post(client, name, event))
             await asyncio.sleep(UNDER_WAY_S)
-            await self._signals.reached("webhook posted", name)
+            await self._traps.reached("webhook posted", name)
             answer = await posting
             if answer is not None:
                 (woken,) = answer["triggers"]
-                self._book.accepted(name, woken["trigger_id"], woken["execution_id"])
+                self._scoreboard.accepted(name, woken["trigger_id"], woken["execution_id"])
                 return
             await asyncio.sleep(PAUSES_S[min(attempt, len(PAUSES_S) - 1)])
 
     async def _post(self, client: httpx.AsyncClient, name: str, event: dict[str, Any]) -> dict[str, Any] | None:
-        """What the gateway answered if it accepted, else None: then the same is sent again."""
+        """The gateway's answer if it accepted, else None: then the same webhook is sent again."""
         body, at = json.dumps(event), datetime.now(UTC)
         headers = {
             "content-type": "application/json",

@@ -1,4 +1,4 @@
-"""What is known of executions that don't end: their state as the gateway tells it, and the services' last words."""
+"""Executions that don't end: their state in the gateway's API, and the last lines of the services' logs."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -25,7 +25,7 @@ async def stuck(system: System, entries: list[Entry]) -> AsyncIterator[str]:
             yield f"{entry.lead} ({entry.robot}, execution {entry.execution_id}): trigger {state}"
             yield f"  {_state(execution)}"
     for service in SERVICES:
-        yield f"last words of {service}:"
+        yield f"last lines of {service}:"
         for line in system.processes.log(service).splitlines()[-LINES:]:
             yield f"  {line[:400]}"
 

@@ -1,4 +1,4 @@
-"""One run of the suite: everybody is started, leads are posted, services are killed, and all of it is counted."""
+"""The suite: starts all processes, posts leads, kills services, and counts the outcome."""
 
 import asyncio
 import base64
@@ -11,33 +11,33 @@ from random import Random
 from time import monotonic
 
 from tests.chaos import report
-from tests.chaos.bus_listener import Ears, connect
+from tests.chaos.bus_listener import BusListener, connect
 from tests.chaos.controller import Controller, Pace
 from tests.chaos.external_systems.mailbox import mailbox
 from tests.chaos.external_systems.model import model
 from tests.chaos.external_systems.processes import TeamProcesses
 from tests.chaos.external_systems.receiver import receiver
 from tests.chaos.external_systems.tools import tools
-from tests.chaos.fault_points import KINDS
+from tests.chaos.fault_points import FAULT_POINTS
 from tests.chaos.robots import SERVER
-from tests.chaos.scoreboard import Book
+from tests.chaos.scoreboard import Scoreboard
 from tests.chaos.sender import Demand, Sender
 from tests.chaos.stuck import stuck
 from tests.chaos.system import System
-from tests.chaos.trap import Signals
+from tests.chaos.trap import Traps
 from tests.chaos.witness import Witness
 
 STUCK_S = 300.0
-"""Nothing has ended for so long: nothing will."""
+"""Without an end for so long, the run is stuck."""
 
 SETTLE_S = 120.0
 """How long a target that was missed at the first attempt may take: the delivery-center's first two retries."""
 
 ECHO_S = 17.0
-"""After the last kill: by then what a dead worker had in hand is delivered again (`ack_wait` is 15 s)."""
+"""After the last kill: by then the messages of a dead worker are delivered again (`ack_wait` is 15 s)."""
 
-LONGEST_KIND_S = 60.0
-"""Posting ends after so long for each kind, on average: then some can't be hit."""
+LONGEST_POINT_S = 60.0
+"""Posting ends after so long for each fault point, on average: then some can't be hit."""
 
 FEW = 3
 PROGRESS_S = 10.0
@@ -46,8 +46,8 @@ CONNECTOR = "label: The model of the chaos suite\ntype: rehearsal\noptions:\n  h
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """`seconds`: the short form, which stops posting then; None: `executions`, and every kind of step."""
+class Options:
+    """`seconds`: the short form, which stops posting then; None: `executions`, and every fault point."""
 
     executions: int
     seconds: float | None
@@ -62,24 +62,25 @@ class Wanted:
 
 
 class Suite:
-    def __init__(self, folder: Path, wanted: Wanted) -> None:
-        self._wanted, self._folder = wanted, folder
-        self.book, self.witness, self._signals = Book(), Witness(), Signals()
-        self._ears = Ears(self.book, self.witness, self._signals)
+    def __init__(self, folder: Path, options: Options) -> None:
+        self._options, self._folder = options, folder
+        self.scoreboard, self.witness = Scoreboard(), Witness()
+        self._traps = Traps()
+        self._listener = BusListener(self.scoreboard, self.witness, self._traps)
         self._system = System(folder)
         self._began = monotonic()
 
     async def run(self) -> bool:
-        """Print all there is to say, the figures last. True if everything is as it must be."""
-        async with self._everybody() as (sender, self._controller):
-            print("everybody is there; the posting begins")
-            self._began = self.book.last_end = monotonic()
+        """Print the report, the figures last. True if the run is good."""
+        async with self._running() as (sender, self._controller):
+            print("all processes run; the posting begins")
+            self._began = self.scoreboard.last_end = monotonic()
             working = asyncio.create_task(self._work(sender))
             try:
                 while not (await asyncio.wait((working,), timeout=PROGRESS_S))[0]:
-                    self._say_progress()
-                    if monotonic() - self.book.last_end > STUCK_S:
-                        await self._say_stuck()
+                    self._print_progress()
+                    if monotonic() - self.scoreboard.last_end > STUCK_S:
+                        await self._print_stuck()
                         working.cancel()
                         break
                 else:
@@ -87,54 +88,54 @@ class Suite:
             finally:
                 working.cancel()
                 await asyncio.gather(working, return_exceptions=True)
-            return self._say_all()
+            return self._print_report()
 
     async def _work(self, sender: Sender) -> None:
         async with asyncio.TaskGroup() as group:
-            posting = group.create_task(sender.run(self._wanted.in_flight))
+            posting = group.create_task(sender.run(self._options.in_flight))
             group.create_task(self._controller.run(lambda: not posting.done() and self._more()))
         await asyncio.sleep(max(0.0, self._controller.last_at + ECHO_S - monotonic()))
         deadline = monotonic() + SETTLE_S
-        while report.undelivered(self.book, self.witness) and monotonic() < deadline:
+        while report.undelivered(self.scoreboard, self.witness) and monotonic() < deadline:
             await asyncio.sleep(0.5)
 
     def _more(self) -> bool:
-        """Is another execution, another kill wanted? What must have been hit may take up to twice as long."""
-        wanted, counts = self._wanted, self.book.counts()
-        if wanted.seconds is not None:
+        """Is another execution, another kill wanted? The fault points that must be hit may take up to twice as long."""
+        options, counts = self._options, self.scoreboard.counts()
+        if options.seconds is not None:
             took = monotonic() - self._began
-            enough = counts["accepted"] >= SHORT_ACCEPTED and not self._controller.unharmed
-            return took < wanted.seconds or (not enough and took < 2 * wanted.seconds)
-        enough = counts["posted"] >= wanted.executions and not self._controller.missing
-        return not enough and monotonic() - self._began < LONGEST_KIND_S * len(KINDS)
+            enough = counts["accepted"] >= SHORT_ACCEPTED and not self._controller.never_killed
+            return took < options.seconds or (not enough and took < 2 * options.seconds)
+        enough = counts["posted"] >= options.executions and not self._controller.missing
+        return not enough and monotonic() - self._began < LONGEST_POINT_S * len(FAULT_POINTS)
 
     def _now(self) -> bool:
-        """The executions are spread over the kinds of kills; a few go on, or nobody would come to where one waits."""
-        done = len(KINDS) - len(self._controller.missing)
-        due = self._wanted.executions * (done + 1) / len(KINDS)
-        few = len(self.book.in_flight()) < FEW
-        return few or self._wanted.seconds is not None or len(self.book.entries) < due
+        """The executions are spread over the fault points; a few always run, or none would reach the step of a trap."""
+        done = len(FAULT_POINTS) - len(self._controller.missing)
+        due = self._options.executions * (done + 1) / len(FAULT_POINTS)
+        few = len(self.scoreboard.in_flight()) < FEW
+        return few or self._options.seconds is not None or len(self.scoreboard.entries) < due
 
     @asynccontextmanager
-    async def _everybody(self) -> AsyncIterator[tuple[Sender, Controller]]:
-        """The parties first: they are there when the services come, and after they are gone."""
+    async def _running(self) -> AsyncIterator[tuple[Sender, Controller]]:
+        """The external systems first: they start before the services and end after them."""
         chance = {
-            name: Random(f"{self._wanted.seed} {name}") for name in ("model", "tools", "processes", "hooks", "kills")
+            name: Random(f"{self._options.seed} {name}") for name in ("model", "tools", "processes", "hooks", "kills")
         }
-        incoming, outgoing = (_secret(Random(f"{self._wanted.seed} {name}")) for name in ("in", "out"))
+        incoming, outgoing = (_secret(Random(f"{self._options.seed} {name}")) for name in ("in", "out"))
         async with AsyncExitStack() as ends:
-            model_url = await ends.enter_async_context(model(self.witness, self._signals, chance["model"]))
-            tools_url = await ends.enter_async_context(tools(self.witness, self._signals, chance["tools"]))
-            smtp_url = await ends.enter_async_context(mailbox(self.witness, self._signals))
-            hooks = receiver(self.witness, self._signals, chance["hooks"], secret=outgoing)
+            model_url = await ends.enter_async_context(model(self.witness, self._traps, chance["model"]))
+            tools_url = await ends.enter_async_context(tools(self.witness, self._traps, chance["tools"]))
+            smtp_url = await ends.enter_async_context(mailbox(self.witness, self._traps))
+            hooks = receiver(self.witness, self._traps, chance["hooks"], secret=outgoing)
             hooks_url = await ends.enter_async_context(hooks)
             ends.push_async_callback(self._system.stop)
             await self._system.start_servers()
             client = await connect(self._system.nats_url)
             ends.push_async_callback(client.close)
-            await TeamProcesses(self.witness, self._signals, chance["processes"]).start(client)
-            await self._ears.open(client)
-            ends.push_async_callback(self._ears.close)
+            await TeamProcesses(self.witness, self._traps, chance["processes"]).start(client)
+            await self._listener.open(client)
+            ends.push_async_callback(self._listener.close)
             settings = self._settings(model_url, tools_url) | {
                 "ROTA_SMTP_URL": smtp_url,
                 "CHAOS_IN_SECRET": incoming,
@@ -142,16 +143,16 @@ class Suite:
             }
             await self._system.start(settings, receiver=hooks_url)
             demand = Demand(self._more, self._now)
-            sender = Sender(self._system.gateway, incoming, self.book, self._signals, demand)
+            sender = Sender(self._system.gateway, incoming, self.scoreboard, self._traps, demand)
             yield (
                 sender,
                 Controller(
                     self._system,
                     sender,
-                    self.book,
-                    self._signals,
-                    pace=self._wanted.pace,
-                    in_flight=self._wanted.in_flight,
+                    self.scoreboard,
+                    self._traps,
+                    pace=self._options.pace,
+                    in_flight=self._options.in_flight,
                     random=chance["kills"],
                 ),
             )
@@ -169,37 +170,38 @@ class Suite:
             "ROTA_MCP_DIR": str(servers),
         }
 
-    def _say_progress(self) -> None:
-        counts, took = self.book.counts(), monotonic() - self._began
+    def _print_progress(self) -> None:
+        counts, took = self.scoreboard.counts(), monotonic() - self._began
         print(
             f"{took:5.0f} s: {counts['posted']} posted, {counts['accepted']} accepted, {counts['ended']} ended, "
-            f"{len(self._controller.kills)} kills ({len(self._controller.missing)} kinds to go)",
+            f"{len(self._controller.kills)} kills ({len(self._controller.missing)} fault points to go)",
             flush=True,
         )
 
-    async def _say_stuck(self) -> None:
+    async def _print_stuck(self) -> None:
         print(f"nothing has ended for {STUCK_S:g} s")
-        async for line in stuck(self._system, self.book.in_flight()):
+        async for line in stuck(self._system, self.scoreboard.in_flight()):
             print(line)
 
-    def _say_all(self) -> bool:
+    def _print_report(self) -> bool:
         kills, controller = self._controller.kills, self._controller
         print()
-        for line in report.table(self.book, kills):
+        for line in report.table(self.scoreboard, kills):
             print(line)
         print("the slowest recoveries:")
-        for line in report.slowest(self.book, kills):
+        for line in report.slowest(self.scoreboard, kills):
             print(line)
         print()
-        for line in report.findings(self.book, self.witness, rejected=self._ears.rejected, buried=self._ears.buried):
+        listener = self._listener
+        for line in report.findings(self.scoreboard, self.witness, rejected=listener.rejected, buried=listener.buried):
             print(line)
-        found = report.figures(self.book, self.witness, kills)
-        short = self._wanted.seconds is not None
-        unhit = sorted(controller.unharmed) if short else [kind.name for kind in controller.missing]
+        found = report.figures(self.scoreboard, self.witness, kills)
+        short = self._options.seconds is not None
+        unhit = sorted(controller.never_killed) if short else [point.name for point in controller.missing]
         if unhit:
             print(f"never killed: {', '.join(unhit)}")
         print(json.dumps(found), flush=True)
-        least = SHORT_ACCEPTED if short else min(self._wanted.executions, 1000)
+        least = SHORT_ACCEPTED if short else min(self._options.executions, 1000)
         return not unhit and found["accepted"] >= least and not any(found[name] for name in report.ZERO)
 
 

@@ -1,13 +1,10 @@
-"""Rota under test: seven processes, a nats-server and a mongod; any of them can be killed and brought back."""
+"""Rota under test: seven processes, a nats-server and a mongod; any of them can be killed and restarted."""
 
 import asyncio
 import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import httpx
 
 from rota_common import topology
 from rota_common.runtime.embedded_servers import EmbeddedServer, mongod, nats_server
@@ -17,7 +14,7 @@ from tests.chaos.sender import ROBOTS
 
 ADMIN_KEY = "admin-of-the-chaos-suite"
 STARTS = 3
-"""Its port may be taken for a moment by somebody's outgoing connection: then it ends, and is started again."""
+"""An outgoing connection may hold its port for a moment: then it ends, and is started again."""
 
 
 class System:
@@ -55,26 +52,23 @@ class System:
             self.folder, nats_url=self.nats_url, mongo_url=mongo_url, settings=common | dict(settings)
         )
         await self.processes.start_all()
-        headers = {"Authorization": f"Bearer {ADMIN_KEY}"}
-        async with httpx.AsyncClient(base_url=self.gateway, headers=headers, trust_env=False, timeout=30) as client:
-            await _create(client, "/v1/teams", {"team_id": TEAM})
-            source = {"name": SOURCE, "secret": "$ENV.CHAOS_IN_SECRET"}
-            await _create(client, f"/v1/teams/{TEAM}/sources", source)
-            for member in ROBOTS:
-                await _create(client, f"/v1/teams/{TEAM}/robots", robot(member, receiver))
+        team = f"/v1/teams/{TEAM}"
+        robots = [(f"{team}/robots", robot(member, receiver)) for member in ROBOTS]
+        source = {"name": SOURCE, "secret": "$ENV.CHAOS_IN_SECRET"}
+        await self.processes.create(("/v1/teams", {"team_id": TEAM}), (f"{team}/sources", source), *robots)
 
     async def stop(self) -> None:
         if hasattr(self, "processes"):
             await self.processes.stop_all()
         await asyncio.gather(*(server.stop() for server in self.servers.values()))
 
-    def slay(self, victim: str) -> None:
+    def kill(self, victim: str) -> None:
         """SIGKILL, at once."""
         server = self.servers.get(victim)
         os.kill(server.pid if server else self.processes.running[victim].pid, signal.SIGKILL)
 
-    async def revive(self, victim: str) -> None:
-        """Start what was slain again, with its data, and wait until it is ready."""
+    async def restart(self, victim: str) -> None:
+        """Start the victim again, with its data, and wait until it is ready."""
         if server := self.servers.get(victim):
             await server.kill()  # it is dead already: this only collects it
             await server.start()
@@ -88,9 +82,3 @@ class System:
             except RuntimeError:
                 if attempt + 1 == STARTS or self.processes.running[victim].returncode is None:
                     raise
-
-
-async def _create(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> None:
-    answer = await client.post(path, json=body)
-    if answer.status_code != 201:
-        raise RuntimeError(f"expected 201 from {path}, got {answer.status_code}: {answer.text}")

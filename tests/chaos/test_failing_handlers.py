@@ -1,4 +1,4 @@
-"""Every handler of every service fails now and then, before or after its work: nothing lost, nothing doubled (F1)."""
+"""Handlers of all services that fail now and then, before or after their work: nothing lost, nothing doubled (F1)."""
 
 import asyncio
 from pathlib import Path
@@ -12,16 +12,17 @@ from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime
 from rota_common.testing.chaos import failing
 from rota_contracts.messages.execution import ExecStatus, Execution
-from tests.integration.path.whole import Whole, example, whole
+from tests.integration.path.harness import System, a_system, example
 
 LEADS = 12
+pytestmark = pytest.mark.soak
 
 
-async def ended_at_last(system: Whole, woken: dict[str, Any]) -> Execution:
-    """Reading fails now and then too: that is the gateway's 503, and asking again is all it takes."""
+async def finished(system: System, started: dict[str, Any]) -> Execution:
+    """Reading fails now and then too: the gateway answers 503, and the next request succeeds."""
     while True:
         try:
-            return await system.ended(woken)
+            return await system.ended(started)
         except ApiError as error:
             if error.status != 503:
                 raise
@@ -32,14 +33,14 @@ async def test_failing_handlers_lose_nothing_and_double_nothing(
     tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_prefix: str, seed: int
 ) -> None:
     runtime = Runtime(fetch_timeout=0.3, random=Random(seed), middlewares=(failing(0.15, Random(seed)),))
-    async with whole(
+    async with a_system(
         tmp_path / "rota", nats_url=nats.url, mongo_url=mongo_url, mongo_prefix=mongo_prefix, runtime=runtime
     ) as system:
         robot = example("lead-processor", system.hooks.url)
         robot["robot_config"]["quota"] = {"max": LEADS, "queue": LEADS}
         await system.api.create_robot(robot)
-        woken = [(await system.post_lead(f"lead-{number}"))["triggers"][0] for number in range(LEADS)]
-        ended = await asyncio.gather(*(ended_at_last(system, each) for each in woken))
+        started = [(await system.post_lead(f"lead-{number}"))["triggers"][0] for number in range(LEADS)]
+        ended = await asyncio.gather(*(finished(system, each) for each in started))
         assert {run.status for run in ended} == {ExecStatus.COMPLETED}, [run.error for run in ended]
         assert len({run.execution_id for run in ended}) == LEADS
         assert sorted(hook.id for hook in system.hooks.received) == sorted({hook.id for hook in system.hooks.received})

@@ -1,4 +1,4 @@
-"""What the chaos suite counts as wrong, and what it must not: a suite that sees nothing would always be green."""
+"""The witness: the violations it counts, and the repetitions that are right."""
 
 import pytest
 
@@ -12,13 +12,13 @@ def witness() -> Witness:
     return Witness()
 
 
-def a_step(place: str, *, step_id: str = "", moment: str = "", idempotent: bool = True, lead: str = LEAD) -> Call:
-    return Call(lead, step_id or f"id of {place}", place, moment=moment or place, idempotent=idempotent)
+def a_step(step: str, *, step_id: str = "", moment: str = "", idempotent: bool = True, lead: str = LEAD) -> Call:
+    return Call(lead, step_id or f"id of {step}", step, moment=moment or step, idempotent=idempotent)
 
 
 def test_steps_that_come_once_are_right(witness: Witness) -> None:
-    for place in ("model goals", "model tasks", "model run:task-1:0"):
-        witness.called(a_step(place))
+    for step in ("model goals", "model tasks", "model run:task-1:0"):
+        witness.called(a_step(step))
     assert witness.repeated == []
 
 
@@ -30,8 +30,8 @@ def test_a_step_that_comes_again_before_the_next_one_was_cut_short_and_is_right(
 
 
 def test_a_step_that_comes_again_after_the_next_one_was_finished_and_ran_again(witness: Witness) -> None:
-    for place in ("model goals", "model tasks", "model goals"):
-        witness.called(a_step(place))
+    for step in ("model goals", "model tasks", "model goals"):
+        witness.called(a_step(step))
     assert witness.repeated == ["lead-00001: model goals (id of model goals) came after model tasks had begun"]
 
 
@@ -57,8 +57,8 @@ def test_what_is_not_idempotent_may_come_once(witness: Witness) -> None:
 
 
 def test_tools_of_one_round_may_come_again_in_any_order(witness: Witness) -> None:
-    for place in ("tools:1:note", "tools:1:look", "tools:1:note"):
-        witness.called(a_step(place, moment="tools:1"))
+    for step in ("tools:1:note", "tools:1:look", "tools:1:note"):
+        witness.called(a_step(step, moment="tools:1"))
     assert witness.repeated == []
 
 

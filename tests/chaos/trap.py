@@ -1,4 +1,4 @@
-"""Where parties and bus say which step an execution has come to, and where at most one kill lies in wait."""
+"""Traps: the steps that executions reach, and the one kill that waits for a step."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,61 +7,63 @@ from time import monotonic
 
 
 @dataclass(frozen=True)
-class Blow:
-    """`at` on the monotonic clock; `lead` is the execution at whose step it fell, if that is known."""
+class Hit:
+    """A kill. `at` on the monotonic clock; `lead` is the execution whose step it hit, if that is known."""
 
     at: float
     lead: str
 
 
 @dataclass
-class Ambush:
-    """`strike` kills, at once. `delay` in seconds; `inside`: who reached the step answers only after the blow."""
+class Trap:
+    """`kill` kills at once. `delay` in seconds; `inside`: the step is held until the kill."""
 
     step: str
-    strike: Callable[[], None]
+    kill: Callable[[], None]
     delay: float = 0.0
     inside: bool = True
-    fallen: asyncio.Event = field(default_factory=asyncio.Event)
-    blow: Blow | None = None
+    sprung: asyncio.Event = field(default_factory=asyncio.Event)
+    hit: Hit | None = None
 
 
-class Signals:
+class Traps:
+    """At most one trap is set at a time."""
+
     def __init__(self) -> None:
-        self._ambush: Ambush | None = None
-        self._falling: set[asyncio.Task[None]] = set()
+        self._trap: Trap | None = None
+        self._springing: set[asyncio.Task[None]] = set()
 
-    async def struck(self, ambush: Ambush, *, timeout: float) -> Blow | None:
-        """Lie in wait for `timeout` seconds; None if nobody came to this step."""
-        self._ambush = ambush
+    async def catch(self, trap: Trap, *, timeout: float) -> Hit | None:
+        """Set the trap for `timeout` seconds; None if no execution reached its step."""
+        self._trap = trap
         try:
-            await asyncio.wait_for(ambush.fallen.wait(), timeout)
+            await asyncio.wait_for(trap.sprung.wait(), timeout)
         except TimeoutError:
-            if self._ambush is ambush:
-                self._ambush = None
+            if self._trap is trap:
+                self._trap = None
                 return None
-            await ambush.fallen.wait()  # it is just about to fall
-        return ambush.blow
+            await trap.sprung.wait()  # it is about to spring
+        return trap.hit
 
     async def reached(self, step: str, lead: str) -> None:
-        """Whoever sees an execution at a step says so before anything else; returns at once unless a kill waits."""
-        ambush = self._ambush
-        if ambush is None or ambush.step != step:
+        """Report that an execution is at a step, before anything else; returns at once unless a trap is set for it."""
+        trap = self._trap
+        if trap is None or trap.step != step:
             return
-        self._ambush = None
-        if ambush.inside:
-            await _fall(ambush, lead)
+        self._trap = None
+        if trap.inside:
+            await _spring(trap, lead)
         else:
-            task = asyncio.create_task(_fall(ambush, lead))
-            self._falling.add(task)
-            task.add_done_callback(self._falling.discard)
+            task = asyncio.create_task(_spring(trap, lead))
+            self._springing.add(task)
+            task.add_done_callback(self._springing.discard)
 
 
-async def _fall(ambush: Ambush, lead: str) -> None:
-    if ambush.delay:
-        await asyncio.sleep(ambush.delay)
+async def _spring(trap: Trap, lead: str) -> None:
+    if trap.delay:
+        await asyncio.sleep(trap.delay)
     try:
-        ambush.strike()
-        ambush.blow = Blow(monotonic(), lead)
+        trap.kill()
+        trap.hit = Hit(monotonic(), lead)
     finally:
-        ambush.fallen.set()
+        trap.sprung.set()

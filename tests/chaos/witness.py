@@ -1,4 +1,5 @@
-"""What the outside parties have seen, and what of it must not happen. No ledger of Rota's is read here.
+"""The witness: the calls and deliveries that external systems received, and the violations among them. It reads none
+of Rota's own records.
 
 An execution is known by its lead: a name that is unique to the webhook that started it and that comes along wherever
 the execution goes.
@@ -10,22 +11,22 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Call:
-    """One call as a party got it.
+    """One call as an external system received it.
 
-    `place` says which step of the execution this is, in the party's own words; `moment` is shared by the steps that
-    may run side by side: the tools of one round.
+    `step` names the step of the execution, in the external system's own words; `moment` is shared by the steps that may
+    run side by side: the tools of one round.
     """
 
     lead: str
     step_id: str
-    place: str
+    step: str
     moment: str
     idempotent: bool = True
 
 
 @dataclass
 class _History:
-    """What has been seen of one execution, in the order in which it came."""
+    """The steps of one execution, in the order in which they came."""
 
     moments: list[str] = field(default_factory=list)
     step_ids: dict[str, str] = field(default_factory=dict)
@@ -42,14 +43,14 @@ class Witness:
         self._deliveries: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
 
     def called(self, call: Call) -> None:
-        """A party was called: by the step's first try, or again.
+        """Record a call: the step's first try, or a repetition.
 
-        Again is right as long as the step isn't finished: its worker died in it. It was finished if a later step of the
-        same execution has been seen, at whichever party.
+        A repetition is right as long as the step isn't finished: its worker died in it. It was finished if any external
+        system has received a later step of the same execution.
         """
         history = self._histories[call.lead]
-        again = call.place in history.step_ids
-        known = history.step_ids.setdefault(call.place, call.step_id)
+        again = call.step in history.step_ids
+        known = history.step_ids.setdefault(call.step, call.step_id)
         if known != call.step_id:
             self._wrong(call, f"came under a second step id, {call.step_id} after {known}")
         elif call.moment not in history.moments:
@@ -59,10 +60,10 @@ class Witness:
         elif again and not call.idempotent:
             self._wrong(call, "isn't idempotent and was called twice")
         elif again:
-            self.retries[call.place.split(":")[0]] += 1
+            self.retries[call.step.split(":")[0]] += 1
 
     def delivered(self, lead: str, target: str, delivery_id: str) -> None:
-        """A target was reached. The same id again is a retry, which a receiver can tell; another one is not."""
+        """Record a delivery. The same id again is a retry, which a receiver can recognise; another id is a double."""
         ids = self._deliveries[lead].setdefault(target, [])
         if delivery_id in ids:
             self.retries["delivery"] += 1
@@ -72,8 +73,8 @@ class Witness:
             self.doubled.append(f"{lead}: {target} was reached under {len(ids)} ids: {', '.join(ids)}")
 
     def reached(self, lead: str) -> set[str]:
-        """The targets that have got this execution's result."""
+        """The targets that received this execution's result."""
         return set(self._deliveries[lead])
 
     def _wrong(self, call: Call, what: str) -> None:
-        self.repeated.append(f"{call.lead}: {call.place} ({call.step_id}) {what}")
+        self.repeated.append(f"{call.lead}: {call.step} ({call.step_id}) {what}")

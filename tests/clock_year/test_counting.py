@@ -35,7 +35,7 @@ def test_a_run_that_did_not_come_is_missed() -> None:
     assert (scoreboard.lost, list(scoreboard.open())) == (1, ["r1 should run, scheduled at Wed 01 May 12:00:00"])
 
 
-def test_the_same_execution_told_again_is_not_doubled() -> None:
+def test_a_repeated_request_of_one_execution_is_not_doubled() -> None:
     scoreboard = a_scoreboard()
     scoreboard.fired(RUN, "e1")
     scoreboard.fired(RUN, "e1")
@@ -56,7 +56,7 @@ def test_a_run_that_was_not_due_is_doubled() -> None:
     assert "1 runs were doubled" in figures(scoreboard).failures()
 
 
-async def test_a_step_is_complete_when_all_came_and_all_that_was_skipped_is_known() -> None:
+async def test_a_step_is_complete_when_all_have_fired_and_all_skipped_runs_are_reported() -> None:
     scoreboard = a_scoreboard(skipped=2)
     scoreboard.fired(RUN, "e1")
     assert not await scoreboard.complete(0.01)
@@ -74,7 +74,7 @@ async def test_what_was_given_up_holds_up_no_later_step_and_counts_unless_it_com
     assert scoreboard.lost == 0
 
 
-def test_missed_runs_that_are_told_under_two_ids_are_found() -> None:
+def test_missed_runs_reported_under_two_ids_are_found() -> None:
     scoreboard = a_scoreboard(skipped=1)
     for fact in ("f1", "f1", "f2"):
         scoreboard.missed(fact, "r2", NOON, NOON, 1)

@@ -70,7 +70,7 @@ def oracle() -> Oracle:
     return Oracle(fleet(SEED), BEGIN, horizon(BEGIN, DAYS))
 
 
-def test_the_decision_fires_and_misses_what_the_oracle_says(oracle: Oracle) -> None:  # SC-01 SC-02 SC-06 SC-07 F3
+def test_the_decision_fires_and_misses_what_the_oracle_expects(oracle: Oracle) -> None:  # SC-01 SC-02 SC-06 SC-07 F3
     """Through daylight saving, the leap day, jumps of the clock, outages, and kills between the two writes."""
     robots = [spec for spec in fleet(SEED) if not spec.daemon]
     ticks, wrong = Ticks([clock_of(definition(spec)) for spec in robots], Random(SEED)), list[str]()

@@ -95,7 +95,7 @@ HOURLY = [NOON - 2 * HOUR, NOON - HOUR, NOON]
         ("all", HOUR, NOON + 3 * HOUR, []),
     ],
 )
-def test_a_policy_says_what_is_made_up_for(
+def test_a_policy_decides_what_is_made_up_for(
     policy: Policy, max_age: timedelta, reading: datetime, fired: list[datetime]
 ) -> None:
     spec = RobotSpec("r", "UTC", times=("00:00",), policy=policy, max_age=max_age)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from executor.adapters.fakes import InMemoryRuns
+from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.mongo_runs import MongoRuns
 from executor.ports import Runs
 from rota_common.stores.mongo import Mongo

@@ -33,5 +33,5 @@ async def overdue(runs: Runs, now: datetime, *, limit: int = 100) -> list[str]:
     return [run_id async for run_id in runs.overdue(now, limit=limit)]
 
 
-def a_word(action: str = "stop", word_id: str = "w1", **fields: Any) -> Signal:
+def a_signal(action: str = "stop", word_id: str = "w1", **fields: Any) -> Signal:
     return Signal.model_validate({"id": word_id, "action": action, "at": NOON, "reason": "no more"} | fields)

@@ -62,7 +62,7 @@ def without_body(whole: Delivery) -> Delivery:
     return whole.model_copy(update={"content": whole.content.model_copy(update={"body": Text(inline="")})})
 
 
-async def test_what_is_stored_is_found_as_it_was(deliveries: DeliveryStore) -> None:
+async def test_a_delivery_is_found_as_it_was_stored(deliveries: DeliveryStore) -> None:
     assert await deliveries.find("r1") is None
     for made in (delivery(), delivery("r2", due_at=None, targets=[], error="gone")):
         assert await deliveries.insert(made) == made
@@ -82,10 +82,10 @@ async def test_a_delivery_is_found_by_its_execution_and_only_by_its_team(deliver
         await deliveries.insert(each)
     assert await deliveries.find_of("acme", "e1") == without_body(made)
     assert await deliveries.find_of("acme", "e3") is None
-    assert await deliveries.find_of("nobody", "e1") is None
+    assert await deliveries.find_of("unknown", "e1") is None
 
 
-async def test_why_a_target_was_put_off_is_kept(deliveries: DeliveryStore) -> None:
+async def test_the_reason_of_a_postponed_target_is_stored(deliveries: DeliveryStore) -> None:
     (target,) = delivery().targets
     waiting = target.model_copy(update={"attempts": [], "put_off": "the execution is paused"})
     await deliveries.insert(delivery(targets=[waiting]))
@@ -100,7 +100,7 @@ async def test_the_first_delivery_of_a_request_stays(deliveries: DeliveryStore) 
     assert await deliveries.find("r1") == first
 
 
-async def test_inserted_at_once_by_many_one_stays_and_all_get_it(deliveries: DeliveryStore) -> None:
+async def test_concurrent_inserts_keep_one_delivery_and_return_it(deliveries: DeliveryStore) -> None:
     made = await asyncio.gather(*(deliveries.insert(delivery(error=f"number {n}")) for n in range(8)))
     assert len({each.error for each in made}) == 1
 
@@ -114,14 +114,14 @@ async def test_a_delivery_is_claimed_when_it_is_due_and_by_one_alone(deliveries:
     assert await deliveries.claim_due(NOON + LEASE - timedelta(milliseconds=1), NOON + 2 * LEASE) is None
 
 
-async def test_many_claim_at_once_and_each_gets_its_own(deliveries: DeliveryStore) -> None:
+async def test_concurrent_claims_return_different_deliveries(deliveries: DeliveryStore) -> None:
     for number in range(5):
         await deliveries.insert(delivery(f"r{number}"))
     claimed = await asyncio.gather(*(deliveries.claim_due(NOON, NOON + LEASE) for _ in range(9)))
     assert sorted(each.request_id for each in claimed if each) == ["r0", "r1", "r2", "r3", "r4"]
 
 
-async def test_what_has_waited_longest_is_claimed_first(deliveries: DeliveryStore) -> None:
+async def test_the_longest_due_delivery_is_claimed_first(deliveries: DeliveryStore) -> None:
     for seconds in (2, 1, 3):
         await deliveries.insert(delivery(f"r{seconds}", due_at=NOON + timedelta(seconds=seconds)))
     later = NOON + timedelta(seconds=9)
@@ -129,13 +129,13 @@ async def test_what_has_waited_longest_is_claimed_first(deliveries: DeliveryStor
     assert [each.request_id for each in claimed if each] == ["r1", "r2", "r3"]
 
 
-async def test_what_is_settled_is_never_due(deliveries: DeliveryStore) -> None:
+async def test_a_settled_delivery_is_never_due(deliveries: DeliveryStore) -> None:
     await deliveries.insert(delivery(due_at=None))
     assert await deliveries.claim_due(NOON + timedelta(days=99), NOON + timedelta(days=100)) is None
     assert not await deliveries.has_pending("acme", "ann")
 
 
-async def test_a_claim_that_ended_is_taken_over_and_its_owner_writes_no_more(deliveries: DeliveryStore) -> None:
+async def test_an_expired_claim_is_taken_over_and_fences_its_earlier_owner(deliveries: DeliveryStore) -> None:
     await deliveries.insert(delivery())
     dead = await deliveries.claim_due(NOON, NOON + LEASE)
     alive = await deliveries.claim_due(NOON + LEASE, NOON + 2 * LEASE)
@@ -147,7 +147,7 @@ async def test_a_claim_that_ended_is_taken_over_and_its_owner_writes_no_more(del
     assert await deliveries.save(published(alive))
 
 
-async def test_saving_writes_targets_and_lets_go(deliveries: DeliveryStore) -> None:
+async def test_saving_writes_targets_and_releases(deliveries: DeliveryStore) -> None:
     await deliveries.insert(delivery())
     claimed = await deliveries.claim_due(NOON, NOON + LEASE)
     assert claimed is not None
@@ -165,11 +165,11 @@ async def test_saving_writes_targets_and_lets_go(deliveries: DeliveryStore) -> N
     assert not await deliveries.has_pending("acme", "ann")
 
 
-async def test_what_was_never_stored_is_not_saved(deliveries: DeliveryStore) -> None:
+async def test_an_unknown_delivery_is_not_saved(deliveries: DeliveryStore) -> None:
     assert not await deliveries.save(delivery())
 
 
-async def test_a_robots_deliveries_are_claimed_before_they_are_due(deliveries: DeliveryStore) -> None:
+async def test_deliveries_of_a_robot_are_claimed_before_they_are_due(deliveries: DeliveryStore) -> None:
     later = NOON + timedelta(days=1)
     await deliveries.insert(delivery("r1", due_at=later))
     await deliveries.insert(delivery("r2", due_at=later, member="bob"))

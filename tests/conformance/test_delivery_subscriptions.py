@@ -35,25 +35,27 @@ def to(channel: str, subscriber: str = "ann", *, team: str = "acme", at: datetim
     return Subscription(team_id=team, channel=channel, subscriber=subscriber, created_at=at)
 
 
-async def test_a_subscription_is_kept_as_it_was_made_first(subscriptions: Subscriptions) -> None:
+async def test_an_earlier_subscription_stays(subscriptions: Subscriptions) -> None:
     await subscriptions.add(to("sales"))
     await subscriptions.add(to("sales", at=NOON + timedelta(hours=1)))
     assert await subscriptions.of("acme") == [to("sales")]
 
 
-async def test_of_many_at_once_one_is_kept(subscriptions: Subscriptions) -> None:
+async def test_concurrent_additions_keep_one(subscriptions: Subscriptions) -> None:
     await asyncio.gather(*(subscriptions.add(to("sales")) for _ in range(10)))
     assert await subscriptions.of("acme", "sales") == [to("sales")]
 
 
-async def test_they_come_by_channel_and_subscriber_and_are_a_teams_own(subscriptions: Subscriptions) -> None:
+async def test_subscriptions_are_ordered_by_channel_and_subscriber_and_belong_to_a_team(
+    subscriptions: Subscriptions,
+) -> None:
     made = [to("b", "zoe"), to("b", "ann"), to("a $x.y", "zoe"), to("Ä", "ann")]
     for one in (*made, to("b", "ann", team="acme2"), to("b", "b", team="a")):
         await subscriptions.add(one)
     assert await subscriptions.of("acme") == [made[2], made[1], made[0], made[3]]
     assert await subscriptions.of("acme", "b") == [made[1], made[0]]
     assert await subscriptions.of("acme", "B") == []
-    assert await subscriptions.of("nobody") == []
+    assert await subscriptions.of("unknown") == []
 
 
 async def test_one_is_removed_and_the_others_stay(subscriptions: Subscriptions) -> None:
@@ -66,8 +68,8 @@ async def test_one_is_removed_and_the_others_stay(subscriptions: Subscriptions) 
     assert await subscriptions.of("other") == [to("sales", team="other")]
 
 
-async def test_a_store_that_is_away_is_a_failure_that_passes() -> None:
+async def test_an_unavailable_store_raises_transient() -> None:
     connection = Mongo("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=50", "nowhere")
-    with pytest.raises(Transient, match="can't look up who subscribes"):
+    with pytest.raises(Transient, match="can't read the subscriptions"):
         await MongoSubscriptions(connection.database).of("acme", "sales")
     await connection.close()

@@ -1,4 +1,4 @@
-"""The suppression list in memory keeps the same promises as the one in MongoDB; and what people are told of it."""
+"""The suppression list in memory and in MongoDB, and the use case over it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -49,7 +49,7 @@ async def test_the_first_reason_stays(suppressions: Suppressions) -> None:
     assert await suppressions.page("acme", "", 10) == [first]
 
 
-async def test_of_several_addresses_the_suppressed_are_told(suppressions: Suppressions) -> None:
+async def test_the_suppressed_ones_of_several_addresses_are_found(suppressions: Suppressions) -> None:
     for each in (of("a@b.example"), of("ö@b.example"), of("c@b.example", team="other")):
         await suppressions.add(each)
     asked = ["a@b.example", "c@b.example", "d@b.example", "ö@b.example"]
@@ -57,7 +57,7 @@ async def test_of_several_addresses_the_suppressed_are_told(suppressions: Suppre
     assert await suppressions.among("acme", []) == set()
 
 
-async def test_they_come_by_address_page_by_page_and_are_a_teams_own(suppressions: Suppressions) -> None:
+async def test_suppressions_are_paged_by_address_and_belong_to_a_team(suppressions: Suppressions) -> None:
     addresses = [f"{name}@b.example" for name in ("a", "a.b", "b", "z", "ä", "𝄞")]
     for address in reversed(addresses):
         await suppressions.add(of(address))
@@ -75,7 +75,7 @@ async def test_one_is_removed_and_the_others_stay(suppressions: Suppressions) ->
     assert await suppressions.page("other", "", 10) == [of("a@b.example", team="other")]
 
 
-async def test_an_address_is_one_whatever_its_case(manage: ManageSuppressions) -> None:  # F23
+async def test_addresses_are_compared_in_lower_case(manage: ManageSuppressions) -> None:  # F23
     wanted = Suppress(team_id="acme", address=" Ann@B.Example ", reason="asked", by="ada")
     (kept,) = (await manage.add(wanted)).suppressions
     assert kept == of("ann@b.example", reason="asked")
@@ -84,12 +84,12 @@ async def test_an_address_is_one_whatever_its_case(manage: ManageSuppressions) -
 
 
 @pytest.mark.parametrize("address", ["ann", "Ann <ann@b.example>", "a@b.example, c@d.example", "@b.example"])
-async def test_what_is_no_address_is_refused(manage: ManageSuppressions, address: str) -> None:
+async def test_an_invalid_address_is_refused(manage: ManageSuppressions, address: str) -> None:
     answer = await manage.add(Suppress(team_id="acme", address=address))
     assert (answer.suppressions, "expected one address like" in answer.refused) == ([], True)
 
 
-async def test_a_list_is_as_long_as_a_message_may_be(manage: ManageSuppressions, suppressions: Suppressions) -> None:
+async def test_a_page_is_no_longer_than_a_message(manage: ManageSuppressions, suppressions: Suppressions) -> None:
     for number in range(1000):
         await suppressions.add(of(f"{number:04}@b.example", reason="ü" * 500))
     seen: list[str] = []
@@ -102,8 +102,8 @@ async def test_a_list_is_as_long_as_a_message_may_be(manage: ManageSuppressions,
     assert (seen, pages) == ([f"{number:04}@b.example" for number in range(1000)], 3)
 
 
-async def test_a_store_that_is_away_is_a_failure_that_passes() -> None:
+async def test_an_unavailable_store_raises_transient() -> None:
     connection = Mongo("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=50", "nowhere")
-    with pytest.raises(Transient, match="can't look up who gets no mail"):
+    with pytest.raises(Transient, match="can't read the suppression list"):
         await MongoSuppressions(connection.database).among("acme", ["a@b.example"])
     await connection.close()

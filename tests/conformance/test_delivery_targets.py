@@ -54,7 +54,7 @@ def target(target_id: str = "t1", *, team: str = "acme", label: str = "https://a
     return TargetRef.model_validate(given)
 
 
-async def test_failures_are_counted_from_the_first_on(targets: FailingTargets) -> None:
+async def test_failures_are_counted_since_the_first(targets: FailingTargets) -> None:
     assert await targets.all() == []
     await targets.record_failure(target(), "answered 500", NOON)
     failing = await targets.record_failure(target(), "$no answer", NOON + HOUR)
@@ -63,13 +63,13 @@ async def test_failures_are_counted_from_the_first_on(targets: FailingTargets) -
     assert await targets.all() == [failing]
 
 
-async def test_of_many_failures_at_once_each_is_counted(targets: FailingTargets) -> None:
+async def test_each_of_many_concurrent_failures_is_counted(targets: FailingTargets) -> None:
     await asyncio.gather(*(targets.record_failure(target(label="$label"), "answered 500", NOON) for _ in range(20)))
     (failing,) = await targets.all()
     assert (failing.failures, failing.label) == (20, "$label")
 
 
-async def test_the_first_success_forgets_it(targets: FailingTargets) -> None:
+async def test_the_first_success_removes_the_target(targets: FailingTargets) -> None:
     await targets.record_failure(target(), "answered 500", NOON)
     await targets.record_success("t1", NOON)
     assert await targets.all() == []
@@ -84,7 +84,7 @@ async def test_a_success_from_before_the_last_failure_changes_nothing(targets: F
     assert await targets.all() == [failing]
 
 
-async def test_of_many_who_switch_it_off_one_does(targets: FailingTargets) -> None:
+async def test_one_of_many_concurrent_callers_disables_a_target(targets: FailingTargets) -> None:
     await targets.record_failure(target(), "answered 500", NOON)
     switched = await asyncio.gather(*(targets.disable(target(), f"reason {n}", NOON + HOUR) for n in range(10)))
     (off,) = [each for each in switched if each is not None]
@@ -92,13 +92,13 @@ async def test_of_many_who_switch_it_off_one_does(targets: FailingTargets) -> No
     assert (off.disabled_at, off.unpublished, off.failing_since, off.failures) == (NOON + HOUR, True, NOON, 1)
 
 
-async def test_a_healthy_place_is_switched_off_as_well_and_by_one_alone(targets: FailingTargets) -> None:
+async def test_a_healthy_target_is_disabled_by_one_caller_alone(targets: FailingTargets) -> None:
     switched = await asyncio.gather(*(targets.disable(target(), "by hand", NOON) for _ in range(10)))
     (off,) = [each for each in switched if each is not None]
     assert (off.failures, off.failing_since, off.reason) == (0, None, "by hand")
 
 
-async def test_what_is_known_to_fail_is_switched_off_as_it_is_known(targets: FailingTargets) -> None:
+async def test_disabling_a_failing_target_keeps_its_failures(targets: FailingTargets) -> None:
     failing = await targets.record_failure(target(), "answered 500", NOON)
     await targets.record_failure(target(), "answered 503", NOON + HOUR)
     off = await targets.disable(failing, "by hand", NOON + HOUR)
@@ -106,7 +106,7 @@ async def test_what_is_known_to_fail_is_switched_off_as_it_is_known(targets: Fai
     assert (off.failures, off.last_error, off.disabled_at) == (2, "answered 503", NOON + HOUR)
 
 
-async def test_neither_a_success_nor_a_failure_switches_it_on(targets: FailingTargets) -> None:
+async def test_neither_a_success_nor_a_failure_enables_a_disabled_target(targets: FailingTargets) -> None:
     await targets.record_failure(target(), "answered 500", NOON)
     await targets.disable(target(), "gone", NOON)
     await targets.record_success("t1", NOON + HOUR)
@@ -114,7 +114,7 @@ async def test_neither_a_success_nor_a_failure_switches_it_on(targets: FailingTa
     assert (late.disabled_at, late.failures) == (NOON, 2)
 
 
-async def test_switched_on_its_failures_are_forgotten_and_once_told_it_is_gone(targets: FailingTargets) -> None:
+async def test_enabling_clears_the_failures_and_publishing_removes_the_target(targets: FailingTargets) -> None:
     await targets.record_failure(target(), "answered 500", NOON)
     off = await targets.disable(target(), "gone", NOON)
     assert off is not None
@@ -130,12 +130,12 @@ async def test_switched_on_its_failures_are_forgotten_and_once_told_it_is_gone(t
     assert await targets.all() == []
 
 
-async def test_what_failed_since_it_was_switched_on_stays_when_that_is_told(targets: FailingTargets) -> None:
+async def test_failures_since_a_target_was_enabled_survive_its_publication(targets: FailingTargets) -> None:
     await targets.disable(target(), "gone", NOON)
     on = await targets.enable("acme", "t1", NOON)
     assert on is not None
     await targets.record_failure(target(), "answered 500", NOON + HOUR)
-    await targets.record_success("t1", NOON + 2 * HOUR)  # nothing is lost that hasn't been told
+    await targets.record_success("t1", NOON + 2 * HOUR)  # an unpublished switch is not lost
     (kept,) = await targets.all()
     assert kept.unpublished
     await targets.mark_published(on)
@@ -143,7 +143,7 @@ async def test_what_failed_since_it_was_switched_on_stays_when_that_is_told(targ
     assert (kept.unpublished, kept.enabled_at, kept.failures) == (False, None, 1)
 
 
-async def test_an_older_switch_that_is_told_does_not_count_for_a_newer(targets: FailingTargets) -> None:
+async def test_publishing_an_older_switch_leaves_a_newer_one_unpublished(targets: FailingTargets) -> None:
     off = await targets.disable(target(), "gone", NOON)
     assert off is not None
     await targets.enable("acme", "t1", NOON + HOUR)
@@ -152,14 +152,14 @@ async def test_an_older_switch_that_is_told_does_not_count_for_a_newer(targets: 
     assert (kept.unpublished, kept.enabled_at) == (True, NOON + HOUR)
 
 
-async def test_they_come_by_label_and_are_a_teams_own(targets: FailingTargets) -> None:
+async def test_targets_are_ordered_by_label_and_belong_to_a_team(targets: FailingTargets) -> None:
     for number, (team, label) in enumerate([("acme", "b"), ("acme", "a"), ("other", "a")]):
         await targets.record_failure(target(f"t{number}", team=team, label=label), "x", NOON)
     assert [target.target_id for target in await targets.of("acme")] == ["t1", "t0"]
     assert len(await targets.all()) == 3
 
 
-async def test_where_a_team_delivered_to_is_known_from_its_newest_delivery(stored: Stored) -> None:
+async def test_a_delivered_target_is_found_in_the_newest_delivery(stored: Stored) -> None:
     def delivery(number: int, member: str, team: str = "acme") -> Delivery:
         where = {"type": "webhook", "label": "https://a.example/1", "config": {}}
         context = {"team_id": team, "member_id": member, "execution_id": "e1", "trigger_type": "clock"}
@@ -181,7 +181,7 @@ async def test_where_a_team_delivered_to_is_known_from_its_newest_delivery(store
     assert await stored.targets.find_delivered("other", "t1") is None
 
 
-async def test_a_store_that_is_away_is_a_failure_that_passes() -> None:
+async def test_an_unavailable_store_raises_transient() -> None:
     connection = Mongo("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=50", "nowhere")
     store = MongoTargets(connection.database)
     for asking in (
@@ -190,6 +190,6 @@ async def test_a_store_that_is_away_is_a_failure_that_passes() -> None:
         store.record_success("t1", NOON),
         store.find_delivered("acme", "t1"),
     ):
-        with pytest.raises(Transient, match="how the targets fare"):
+        with pytest.raises(Transient, match="read the targets"):
             await asking
     await connection.close()

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from executor.adapters.fakes import InMemoryCalls
+from executor.adapters.in_memory import InMemoryCalls
 from executor.adapters.mongo_calls import MongoCalls
 from executor.ports import Calls
 from rota_common.stores.mongo import Mongo

@@ -89,7 +89,7 @@ WRITES: list[Callable[[StreamLeases, Lease], Awaitable[Any]]] = [
 
 
 @pytest.mark.parametrize("write", WRITES)
-async def test_whoever_was_replaced_writes_nothing(
+async def test_a_replaced_reader_writes_nothing(
     readings: StreamLeases, write: Callable[[StreamLeases, Lease], Awaitable[Any]]
 ) -> None:
     dead = await acquired(readings, crm(), "a")

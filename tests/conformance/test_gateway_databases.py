@@ -1,4 +1,4 @@
-"""Databases in memory tell their changes as MongoDB does."""
+"""Databases in memory report their changes as MongoDB does."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,14 +15,14 @@ from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
 from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases
-from trigger_gateway.adapters.mongo_changes import HISTORY_LOST, MongoChanges, _in_words
+from trigger_gateway.adapters.mongo_changes import HISTORY_LOST, MongoChanges, _translated
 from trigger_gateway.databases.change_event import Change
 from trigger_gateway.databases.change_streams import Databases, ResumePoint, StreamBroken
 from trigger_gateway.sources.source import DatabaseSettings
 
 
 @dataclass
-class Told:
+class Collection:
     """Databases, and how a change comes about in the collection `leads`."""
 
     databases: Databases
@@ -42,16 +42,16 @@ class Told:
 
 
 @pytest.fixture(params=["memory", "mongo"])
-async def told(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Told]:
+async def collection(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Collection]:
     given = {"url": "$ENV.CRM_URL", "database": f"{mongo_prefix}_crm", "collection": "leads"}
     settings = DatabaseSettings.model_validate(given)
     if request.param == "memory":
         made, places = InMemoryDatabases(), count(1)
 
         async def change(operation: str, number: int) -> None:
-            await made.tell(Change(str(next(places)), operation, now(), {"_id": number}))
+            await made.append(Change(str(next(places)), operation, now(), {"_id": number}))
 
-        yield Told(made, settings, partial(change, "insert"), partial(change, "delete"))
+        yield Collection(made, settings, partial(change, "insert"), partial(change, "delete"))
         return
     server = Mongo(mongo_url, settings.database)
     leads = server.database["leads"]
@@ -62,38 +62,38 @@ async def told(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: str
     async def delete(number: int) -> None:
         await leads.delete_one({"_id": number})
 
-    yield Told(MongoChanges({"CRM_URL": mongo_url}, now, forbidden=frozenset()), settings, insert, delete)
+    yield Collection(MongoChanges({"CRM_URL": mongo_url}, now, forbidden=frozenset()), settings, insert, delete)
     await server.client.drop_database(settings.database)
     await server.close()
 
 
-async def test_changes_are_told_since_an_instant_and_after_a_place(told: Told) -> None:
-    await told.insert(1)
+async def test_changes_are_read_since_an_instant_and_after_a_token(collection: Collection) -> None:
+    await collection.insert(1)
     await asyncio.sleep(1)  # a beginning is as exact as the database answers quickly
     since = now()
     for number in (2, 3, 4, 5):
-        await told.insert(number)
-    await told.delete(2)
-    first, after = await told.read(ResumePoint(since), 3)
+        await collection.insert(number)
+    await collection.delete(2)
+    first, after = await collection.read(ResumePoint(since), 3)
     assert first == [("insert", {"_id": number}) for number in (2, 3, 4)]
-    again, _ = await told.read(ResumePoint(since), 3)
+    again, _ = await collection.read(ResumePoint(since), 3)
     assert again == first
-    rest, _ = await told.read(ResumePoint(since, after), 2)
+    rest, _ = await collection.read(ResumePoint(since, after), 2)
     assert rest == [("insert", {"_id": 5}), ("delete", {"_id": 2})]
 
 
-async def test_only_the_operations_of_the_source_are_told(told: Told) -> None:
+async def test_only_the_operations_of_the_source_are_read(collection: Collection) -> None:
     since = now()
-    await told.insert(1)
-    await told.delete(1)
-    told.settings = told.settings.model_copy(update={"operations": ["delete"]})
-    found, _ = await told.read(ResumePoint(since), 1)
+    await collection.insert(1)
+    await collection.delete(1)
+    collection.settings = collection.settings.model_copy(update={"operations": ["delete"]})
+    found, _ = await collection.read(ResumePoint(since), 1)
     assert found == [("delete", {"_id": 1})]
 
 
 @pytest.mark.parametrize("code", sorted(HISTORY_LOST))
 def test_a_log_that_has_ended_is_a_loss(code: int) -> None:
-    with pytest.raises(StreamBroken, match="doesn't reach back"), _in_words(resuming=False):
+    with pytest.raises(StreamBroken, match="doesn't reach back"), _translated(resuming=False):
         raise OperationFailure("mongodb://rota:hunter2@host", code)
 
 
@@ -108,7 +108,7 @@ def test_a_log_that_has_ended_is_a_loss(code: int) -> None:
     ],
 )
 def test_what_a_database_refuses_is_said_without_what_it_quotes(error: Exception, words: str) -> None:
-    with pytest.raises(Transient) as said, _in_words(resuming=False):
+    with pytest.raises(Transient) as said, _translated(resuming=False):
         raise error
     assert words in str(said.value)
     assert "hunter2" not in str(said.value)

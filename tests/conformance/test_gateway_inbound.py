@@ -76,7 +76,7 @@ async def test_an_event_is_recalled_with_what_it_became_but_not_its_data(log: In
     assert await log.recall("other", "leads", "evt 1") is None
 
 
-async def test_many_who_look_at_once_are_told_each_his_own(log: InboundLog) -> None:
+async def test_concurrent_look_ups_return_each_its_own_entry(log: InboundLog) -> None:
     for number in range(20):
         await log.add(LogEntry(event(f"e{number}"), [], f"d{number}"))
     await log.find("acme", "leads", "e0")

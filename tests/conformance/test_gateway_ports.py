@@ -81,7 +81,7 @@ async def test_a_team_is_added_once(teams: Teams) -> None:
 
 async def test_a_team_remembers_which_robots_its_pause_has_paused(teams: Teams) -> None:  # TG-16
     await teams.add("acme", "Acme")
-    await teams.forget_paused("acme", ["nobody"])
+    await teams.forget_paused("acme", ["missing"])
     assert await teams.paused("acme") == []
     await teams.note_paused("acme", ["b", "a"])
     await teams.note_paused("acme", ["b", "c"])
@@ -89,9 +89,9 @@ async def test_a_team_remembers_which_robots_its_pause_has_paused(teams: Teams) 
     await teams.forget_paused("acme", ["a", "c", "d"])
     await teams.note_paused("acme", [])
     assert await teams.paused("acme") == ["b"]
-    await teams.note_paused("nobody", ["a"])
-    assert await teams.paused("nobody") == []
-    assert not await teams.exists("nobody")
+    await teams.note_paused("missing", ["a"])
+    assert await teams.paused("missing") == []
+    assert not await teams.exists("missing")
 
 
 async def test_a_key_belongs_to_its_team(keys: Keys) -> None:
@@ -140,7 +140,7 @@ async def test_a_record_is_replaced_only_at_the_expected_revision(robots: RobotR
     await robots.insert(record())
     assert await robots.replace(record(rev=2), expected=record()) is True
     assert await robots.replace(record(rev=2, display_name="late"), expected=record()) is False
-    assert await robots.replace(record("nobody"), expected=record("nobody")) is False
+    assert await robots.replace(record("missing"), expected=record("missing")) is False
     found = await robots.find("acme", "leader")
     assert found is not None
     assert (found.robot.rev, found.robot.display_name) == (2, "")
@@ -160,10 +160,10 @@ async def test_a_judgement_is_kept_to_the_microsecond_and_counts_as_a_change(rob
     after = replace(record(rev=2, error=error), health_at=then)
     assert await robots.replace(after, expected=found) is True
     assert await robots.find("acme", "leader") == after
-    assert await robots.note_health(record("nobody"), AT) is False
+    assert await robots.note_health(record("missing"), AT) is False
 
 
-async def test_what_was_not_told_is_found_until_it_is(robots: RobotRecords) -> None:
+async def test_an_unpublished_robot_is_found_until_it_is_published(robots: RobotRecords) -> None:
     late, early = record("late"), replace(record("early"), changed_at=AT - timedelta(hours=1))
     for each in (late, early):
         await robots.insert(each)

@@ -97,7 +97,7 @@ async def test_a_clock_that_is_there_is_not_made_anew(clocks: Clocks) -> None:
     ],
     ids=lambda other: " ".join(other),
 )
-async def test_a_clock_that_somebody_else_has_moved_is_not_moved(
+async def test_a_clock_that_another_replica_has_moved_is_not_moved(
     clocks: Clocks, other: dict[str, Any]
 ) -> None:  # SC-07
     old = a_state()

@@ -62,7 +62,7 @@ async def undecided(queue: Queue, limit: int = 9) -> list[str]:
     return [stored.execution_id for stored in await queue.undecided(limit)]
 
 
-async def test_what_is_due_is_known_and_holds_no_place_yet(queue: Queue) -> None:  # SC-07
+async def test_a_due_trigger_is_stored_and_not_yet_queued(queue: Queue) -> None:  # SC-07
     await queue.add_due([due(1)])
     stored = (await queue.stored([eid(due(1))]))[eid(due(1))]
     assert (stored.state, stored.trigger, stored.refusal, stored.parks) == (EntryState.DUE, due(1), None, 0)
@@ -107,7 +107,7 @@ async def test_what_is_decided_has_its_place_and_is_due_no_more(queue: Queue) ->
     assert (stored.state, stored.refusal) == (EntryState.REJECTED, FULL)
 
 
-async def test_what_a_clock_put_there_is_untold_until_it_is_told(queue: Queue) -> None:  # F3
+async def test_a_clocks_trigger_is_unpublished_until_it_is_marked(queue: Queue) -> None:  # F3
     await queue.add_due([due(1), due(2)])
     await write(queue, decided=[decided(due(1), admitted=True), decided(due(2), refusal=FULL)])
     states = {stored.execution_id: stored.state for stored in await queue.unpublished()}

@@ -38,7 +38,7 @@ def a_card(**fields: Any) -> RobotSummary:
 class Stores:
     queue: Queue
     plans: Plans
-    withdrawals: CancelRequests
+    cancel_requests: CancelRequests
 
     async def write(self, **batch: Any) -> None:
         epoch = await self.queue.acquire("first")
@@ -134,7 +134,7 @@ async def test_a_cycle_makes_due_what_its_robots_have_planned_without_a_time(sto
     assert {plan.item.plan_id for plan in await stores.plans.due(NOON, 9)} == {"ann-none", "bob-none"}
 
 
-async def test_a_fact_is_kept_until_it_is_told(stores: Stores) -> None:
+async def test_a_fact_is_kept_until_it_is_marked_as_published(stores: Stores) -> None:
     plan = planned()
     await stores.plans.add(plan)
     await stores.plans.change(start(plan, NOON + timedelta(seconds=1)))
@@ -176,23 +176,23 @@ async def test_a_batch_with_a_plan_that_was_changed_writes_nothing(stores: Store
 
 async def test_an_ask_is_open_until_a_batch_answers_it(stores: Stores) -> None:  # TG-16
     question = Withdraw(team_id=TEAM, reason="$costs too much")
-    first, second = [await stores.withdrawals.ask(question) for _ in range(2)]
-    assert [(each.request_id, each.question) for each in await stores.withdrawals.asked()] == [
+    first, second = [await stores.cancel_requests.ask(question) for _ in range(2)]
+    assert [(each.request_id, each.question) for each in await stores.cancel_requests.asked()] == [
         (first, question),
         (second, question),
     ]
     await stores.write(answered=[first])
-    assert [await stores.withdrawals.is_open(each) for each in (first, second)] == [False, True]
-    assert [each.request_id for each in await stores.withdrawals.asked()] == [second]
+    assert [await stores.cancel_requests.is_open(each) for each in (first, second)] == [False, True]
+    assert [each.request_id for each in await stores.cancel_requests.asked()] == [second]
 
 
-async def test_an_ask_that_nobody_waits_for_any_more_counts_no_more(stores: Stores) -> None:
-    request_id = await stores.withdrawals.ask(Withdraw(team_id=TEAM))
-    assert len(await stores.withdrawals.asked()) == 1
+async def test_an_expired_cancel_request_is_ignored(stores: Stores) -> None:
+    request_id = await stores.cancel_requests.ask(Withdraw(team_id=TEAM))
+    assert len(await stores.cancel_requests.asked()) == 1
     async with asyncio.timeout(10 * STALE):
-        while await stores.withdrawals.asked():
+        while await stores.cancel_requests.asked():
             await asyncio.sleep(0.05)
-    assert await stores.withdrawals.is_open(request_id)  # its asker was told that nobody dispatches
+    assert await stores.cancel_requests.is_open(request_id)  # its caller received that no replica dispatches
 
 
 async def test_its_outcome_is_what_was_stopped_and_what_is_about_to_begin(stores: Stores) -> None:  # TG-16
@@ -206,7 +206,7 @@ async def test_its_outcome_is_what_was_stopped_and_what_is_about_to_begin(stores
     back += [Cancelled(execution_id(name), stop_refusal("")) for name in ("bobs", "theirs")]
     moved = {ids["resumed"]: Moved(replace(resumed, parks=1), EntryState.ADMITTED)}
     await stores.write(started=[ids["runs"]], moved=moved, cancelled=back)
-    asked = stores.withdrawals.outcome
+    asked = stores.cancel_requests.outcome
     everything = WithdrawReply(execution_ids=sorted([ids["waits"], execution_id("bobs")]), admitted=[ids["admitted"]])
     assert await asked(Withdraw(team_id=TEAM), NOON) == everything
     assert (await asked(Withdraw(team_id=TEAM, member_id=MEMBER), NOON)).execution_ids == [ids["waits"]]
@@ -217,9 +217,9 @@ async def test_its_outcome_is_what_was_stopped_and_what_is_about_to_begin(stores
     assert await asked(one.model_copy(update={"team_id": "initech"}), NOON) == WithdrawReply()
 
 
-async def test_what_was_refused_by_a_persons_word_at_once_was_stopped_too(stores: Stores) -> None:
+async def test_a_trigger_rejected_by_a_cancel_request_at_once_is_among_the_stopped(stores: Stores) -> None:
     row = decided("t1")
     assert isinstance(row.verdict, Entry)
     await stores.write(decided=[replace(row, verdict=stop_refusal("too late"))])
-    outcome = await stores.withdrawals.outcome(Withdraw(team_id=TEAM), NOON)
+    outcome = await stores.cancel_requests.outcome(Withdraw(team_id=TEAM), NOON)
     assert outcome == WithdrawReply(execution_ids=[execution_id("t1")])

@@ -95,7 +95,7 @@ async def test_of_many_that_want_the_lease_one_gets_it(queue: Queue) -> None:
     assert len([epoch for epoch in epochs if epoch is not None]) == 1
 
 
-async def test_whoever_holds_the_lease_renews_it_under_the_same_epoch(queue: Queue) -> None:
+async def test_the_holder_renews_the_lease_under_the_same_epoch(queue: Queue) -> None:
     epoch = await holds(queue)
     assert [await queue.acquire("first"), await queue.acquire("first")] == [epoch, epoch]
     assert await queue.acquire("second") is None
@@ -107,9 +107,9 @@ async def test_a_lease_that_ended_is_taken_with_the_next_epoch(queue: Queue) -> 
     assert await queue.acquire("first") is None
 
 
-async def test_whoever_let_its_own_lease_end_begins_a_new_epoch(queue: Queue) -> None:
+async def test_a_holder_whose_lease_ended_begins_a_new_epoch(queue: Queue) -> None:
     epoch = await holds(queue)
-    await asyncio.sleep(LEASE * 1.5)  # it ends by the database's clock, which nobody can move
+    await asyncio.sleep(LEASE * 1.5)  # it ends by the database's clock, which no test can move
     assert await holds(queue) == epoch + 1
 
 
@@ -134,7 +134,7 @@ async def test_an_empty_queue_has_an_empty_board(queue: Queue) -> None:
     assert await queue.stored([eid("t1")]) == {}
 
 
-async def test_what_is_decided_is_known_and_on_the_board(queue: Queue) -> None:  # SC-12
+async def test_a_decided_trigger_is_stored_and_in_the_queue_state(queue: Queue) -> None:  # SC-12
     first, second = accepted("t1"), accepted("t2", admitted=True)
     await write(queue, decided=[first, second, refused("t3")])
     queue_state = await queue.load()
@@ -190,7 +190,7 @@ async def test_reports_of_strangers_change_nothing(queue: Queue) -> None:
     assert await queue.stored([eid("t1"), eid("t2")]) == {}
 
 
-async def test_what_was_taken_back_is_rejected_and_known_until_it_is_told(queue: Queue) -> None:  # TG-16 TG-20
+async def test_a_cancelled_entry_is_rejected_and_unpublished_until_it_is_marked(queue: Queue) -> None:  # TG-16 TG-20
     await write(queue, decided=[accepted("t1"), accepted("t2"), accepted("t3", member_id="bob"), refused("t4")])
     await write(queue, cancelled=[gone("t1"), gone("t2")])
     unpublished = await queue.unpublished()
@@ -224,7 +224,7 @@ async def test_what_goes_on_is_queued_again_and_admitted_under_its_grant(queue: 
     assert (stored.state, stored.parks) == (EntryState.RUNNING, 1)
 
 
-async def test_what_a_batch_says_last_of_an_entry_is_what_holds(queue: Queue) -> None:
+async def test_the_last_change_of_an_entry_in_a_batch_holds(queue: Queue) -> None:
     await write(queue, decided=[accepted("t1", admitted=True), accepted("t2", admitted=True)])
     again = replace(await on_board(queue, "t1"), parks=1, admitted_at=NOON)
     moved = {eid("t1"): Moved(again, EntryState.ADMITTED)}
@@ -245,7 +245,7 @@ async def test_what_has_ended_is_neither_parked_nor_queued_again(queue: Queue) -
     assert (await queue.load(), await queue.unpublished()) == (QueueState(), [])
 
 
-async def test_whoever_lost_the_lease_writes_nothing_at_all(queue: Queue) -> None:
+async def test_a_replica_that_lost_the_lease_writes_nothing(queue: Queue) -> None:
     await write(queue, decided=[accepted("t1")])
     epoch = await holds(queue)
     await takes_over(queue, "second")

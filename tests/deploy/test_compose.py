@@ -51,7 +51,7 @@ def test_a_service_starts_only_after_the_streams_are_declared(service: str) -> N
 
 
 @pytest.mark.parametrize("name", [*SERVICES, "topology"])
-def test_whoever_speaks_to_nats_is_given_its_own_key_and_no_other(name: str) -> None:
+def test_each_client_of_nats_gets_only_its_own_key(name: str) -> None:
     (mount,) = [one for one in COMPOSE[name]["volumes"] if one["source"] == "nats-keys"]
     assert (mount["volume"], mount["read_only"]) == ({"subpath": name}, True)
     assert COMPOSE[name]["environment"]["ROTA_NATS_NKEY_FILE"] == f"{mount['target']}/{KEY_FILE}"

@@ -2,7 +2,7 @@
 //
 //   node subscriber.mjs --team TEAM --name NAME --key NAME.nk
 //
-// `rota subscribers add TEAM NAME` makes the subscriber and its key.
+// `rota feed-clients add TEAM NAME` makes the subscriber and its key.
 import { readFileSync, existsSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { connect, nkeyAuthenticator } from "@nats-io/transport-node";

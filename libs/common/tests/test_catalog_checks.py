@@ -20,16 +20,16 @@ NOWHERE = "nats://127.0.0.1:9"
 async def nothing(_: object) -> None: ...
 
 
-def test_a_channel_of_others_can_not_be_listened_to() -> None:
+def test_a_channel_of_others_can_not_be_consumed() -> None:
     router = Router()
-    router.consume(catalog.TRIGGER_RECEIVED)(nothing)
+    router.on(catalog.TRIGGER_RECEIVED, nothing)
     with pytest.raises(ValueError, match=r"executor is not a consumer of rota\.v1\.trigger\.received"):
         Service("executor", NOWHERE).include(router)
 
 
 def test_a_question_to_others_can_not_be_answered() -> None:
     router = Router()
-    router.answer(catalog.READ_TRIGGER)(nothing)  # type: ignore[type-var]  # it is refused before it is called
+    router.answer(catalog.READ_TRIGGER, nothing)  # type: ignore[type-var]  # it is refused before it is called
     with pytest.raises(NotInCatalog, match=r"executor doesn't answer rota\.v1\.rpc\.scheduler\.read_trigger"):
         Service("executor", NOWHERE).include(router)
 
@@ -55,8 +55,8 @@ def test_every_handler_is_wrapped_by_the_middlewares_of_its_runtime() -> None:
         return handler
 
     router = Router()
-    router.consume(catalog.EXECUTION_STARTED)(nothing)
-    router.answer(catalog.READ_TRIGGER)(nothing)  # type: ignore[type-var]  # it is never called
+    router.on(catalog.EXECUTION_STARTED, nothing)
+    router.answer(catalog.READ_TRIGGER, nothing)  # type: ignore[type-var]  # it is never called
     runtime = Runtime(random=Random(7), middlewares=[middleware])  # type: ignore[list-item]  # it only looks
     service = Service("scheduler", NOWHERE, runtime=runtime)
     service.include(router)

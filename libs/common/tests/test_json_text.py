@@ -45,7 +45,7 @@ def test_text_without_json_gives_the_default(text: str) -> None:
     assert extract_json(text, MISSING) is MISSING
 
 
-def test_null_can_be_told_from_nothing() -> None:
+def test_null_is_distinct_from_nothing() -> None:
     assert extract_json("null", MISSING) is None
 
 
@@ -57,7 +57,7 @@ def test_null_can_be_told_from_nothing() -> None:
     ],
     ids=lambda text: text[:5],
 )
-def test_hostile_text_is_given_up_soon(text: str) -> None:
+def test_hostile_text_is_given_up_quickly(text: str) -> None:
     started = time.perf_counter()
     assert extract_json(text) is None
     assert time.perf_counter() - started < 2
@@ -81,5 +81,5 @@ def test_strict_parsing_takes_the_whole_text_only() -> None:
         (r'Here: ["\ud83d"], done', ["\ufffd"]),
     ],
 )
-def test_half_a_character_is_replaced_so_that_a_message_can_carry_the_value(text: str, expected: Json) -> None:
+def test_lone_surrogates_are_replaced(text: str, expected: Json) -> None:
     assert extract_json(text) == expected

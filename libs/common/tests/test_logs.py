@@ -28,7 +28,7 @@ def configured(**given: str | bool) -> io.StringIO:
     return out
 
 
-def test_a_line_is_json_with_all_that_is_known() -> None:
+def test_a_line_is_json_with_all_its_facts() -> None:
     out = configured()
     logs.logger(service="executor", channel="execution.requested").info(
         "handled", outcome="done", seconds=0.1, text="a\nb"
@@ -57,17 +57,17 @@ def test_an_exception_is_in_its_line() -> None:
     assert "ValueError: broken" in json.loads(line)["exception"]
 
 
-@pytest.mark.parametrize(("level", "heard"), [("debug", 3), ("INFO", 2), ("warning", 1), ("nonsense", 2)])
-def test_the_level_decides_what_is_heard(level: str, heard: int) -> None:
+@pytest.mark.parametrize(("level", "lines"), [("debug", 3), ("INFO", 2), ("warning", 1), ("nonsense", 2)])
+def test_lines_below_the_level_are_dropped(level: str, lines: int) -> None:
     out = configured(level=level)
     log = logs.logger(service="x")
     log.debug("one")
     log.info("two")
     log.warning("three")
-    assert len(out.getvalue().splitlines()) == heard
+    assert len(out.getvalue().splitlines()) == lines
 
 
-def test_what_libraries_say_is_heard_from_warnings_on() -> None:
+def test_libraries_log_from_warnings_on() -> None:
     out = configured(level="DEBUG")
     logging.getLogger("pymongo").info("chatter")
     logging.getLogger("pymongo").warning("the server is gone")

@@ -16,14 +16,14 @@ def contents(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_written_again_nothing_is_changed(tmp_path: Path) -> None:
+def test_writing_again_changes_nothing(tmp_path: Path) -> None:
     write(Folder(tmp_path), Server())
     before = contents(tmp_path)
     write(Folder(tmp_path), Server())
     assert contents(tmp_path) == before
 
 
-def test_everybody_has_a_key_that_only_its_owner_reads(tmp_path: Path) -> None:
+def test_every_user_has_a_key_that_only_its_owner_can_read(tmp_path: Path) -> None:
     accounts = write(Folder(tmp_path), Server())
     for user in USERS:
         file = Folder(tmp_path).key(user)
@@ -32,28 +32,28 @@ def test_everybody_has_a_key_that_only_its_owner_reads(tmp_path: Path) -> None:
     assert len(set(accounts.users.values())) == len(USERS)
 
 
-def test_a_key_that_was_taken_elsewhere_stays_what_it_is(tmp_path: Path) -> None:
+def test_a_moved_key_is_not_replaced(tmp_path: Path) -> None:
     before = write(Folder(tmp_path), Server())
     Folder(tmp_path).key("executor").unlink()
     assert write(Folder(tmp_path), Server()) == before
     assert not Folder(tmp_path).key("executor").exists()
 
 
-def test_a_key_that_was_replaced_by_hand_is_the_one_that_counts(tmp_path: Path) -> None:
+def test_a_key_replaced_by_hand_is_used(tmp_path: Path) -> None:
     write(Folder(tmp_path), Server())
     seed, public = new_key()
     Folder(tmp_path).key("executor").write_text(seed)
     assert write(Folder(tmp_path), Server()).users["executor"] == public
 
 
-def test_what_is_no_seed_is_told(tmp_path: Path) -> None:
+def test_an_invalid_seed_is_an_error(tmp_path: Path) -> None:
     write(Folder(tmp_path), Server())
     Folder(tmp_path).key("executor").write_text("hello")
     with pytest.raises(ValueError, match="expected the seed of an nkey"):
         write(Folder(tmp_path), Server())
 
 
-def test_no_seed_is_in_what_the_server_reads(tmp_path: Path) -> None:
+def test_the_server_s_files_hold_no_seed(tmp_path: Path) -> None:
     write(Folder(tmp_path), Server())
     seeds = [Folder(tmp_path).key(user).read_text().strip() for user in USERS]
     for name in ("nats.conf", "accounts.conf", "accounts.json"):

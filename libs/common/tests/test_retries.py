@@ -1,4 +1,4 @@
-"""How long to wait before trying again."""
+"""Backoff: delays, their limit and their jitter."""
 
 from random import Random
 
@@ -16,7 +16,7 @@ def test_the_wait_doubles_up_to_a_limit(attempt: int, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("attempt", [0, -1])
-def test_before_the_first_failure_it_is_never_longer_than_after_it(attempt: int) -> None:
+def test_an_attempt_below_one_has_the_first_delay(attempt: int) -> None:
     assert 0 < backoff(attempt, random=Random(7)) <= 1.2
 
 

@@ -1,4 +1,4 @@
-"""What is known of the files that go with a result, and what programs are told of them."""
+"""The attachments of a result, and their description to programs."""
 
 from datetime import UTC, datetime
 from email.message import EmailMessage
@@ -30,17 +30,17 @@ def attachment(file: str = LEADS.file, **fields: Any) -> Attachment:
     return Attachment(title="Leads", file=file, **fields)
 
 
-async def test_programs_are_told_what_is_known_of_a_file(outgoing: Any) -> None:  # DC-04
+async def test_stored_attachments_are_described_to_programs(outgoing: Any) -> None:  # DC-04
     wanted = [attachment(task_id="t1"), attachment("__s3://x"), attachment(LEADS.file.replace("rota", "yao"))]
     known = await resolve_attachments(FILES, "acme", wanted)
-    published = [each.as_json() for each in outgoing(attachments=known).attachments]
+    described = [each.as_json() for each in outgoing(attachments=known).attachments]
     about = {"name": "leads.csv", "content_type": "text/csv; charset=utf-8", "size": 4, "sha256": "5" * 64}
-    place = {"href": f"/v1/teams/acme/attachments/{LEADS.file_id}"}
+    path = {"href": f"/v1/teams/acme/attachments/{LEADS.file_id}"}
     title = {"title": "Leads", "description": None}
-    assert published == [
-        {**title, "task_id": "t1", "file": LEADS.file, **about, **place},
+    assert described == [
+        {**title, "task_id": "t1", "file": LEADS.file, **about, **path},
         {**title, "task_id": None, "file": "__s3://x"},
-        {**title, "task_id": None, "file": LEADS.file.replace("rota", "yao"), **about, **place},
+        {**title, "task_id": None, "file": LEADS.file.replace("rota", "yao"), **about, **path},
     ]
 
 
@@ -53,21 +53,21 @@ async def test_programs_are_told_what_is_known_of_a_file(outgoing: Any) -> None:
         ("acme", "__s3://" + LEADS.file_id, "it is kept by s3, and not here"),
     ],
 )
-async def test_what_is_not_the_teams_own_is_not_found(team: str, file: str, why: str) -> None:  # DC-05
+async def test_a_file_of_another_team_is_not_found(team: str, file: str, why: str) -> None:  # DC-05
     assert await resolve_attachments(FILES, team, [attachment(file)]) == (
         ResolvedAttachment(attachment(file), missing=why),
     )
 
 
-async def test_a_result_without_attachments_asks_nobody() -> None:
-    class Nobody(InMemoryFiles):
+async def test_a_result_without_attachments_reads_no_store() -> None:
+    class Untouched(InMemoryFiles):
         async def find(self, team: str, file_id: str) -> StoredAttachment | None:
             raise AssertionError
 
-    assert await resolve_attachments(Nobody(), "acme", []) == ()
+    assert await resolve_attachments(Untouched(), "acme", []) == ()
 
 
-async def test_a_mail_takes_what_fits_and_says_what_does_not() -> None:
+async def test_a_mail_attaches_what_fits_and_names_the_rest() -> None:
     small, large = LEADS, LEADS.model_copy(update={"file_id": "2" * 32, "size": 3_000_000})
     files = InMemoryFiles(small, large, contents={small.file_id: b"a,b\n", large.file_id: bytes(2)})
     given = [ResolvedAttachment(attachment(), each) for each in (large, small, small)]
@@ -75,8 +75,8 @@ async def test_a_mail_takes_what_fits_and_says_what_does_not() -> None:
     assert (first.content, first.note) == (b"a,b\n", "leads.csv")
     assert too_large.note == f"not attached: it has 3.0 MB, and a mail takes 0.0 kB of files; it is {large.file}"
     assert (second.content, "0.0 kB of files" in second.left_out) == (b"", True)
-    (spoilt,) = await pack(files, given[:1], limit=9_000_000)
-    assert spoilt.note == f"not attached: the content of file {large.file_id} isn't what was stored there"
+    (damaged,) = await pack(files, given[:1], limit=9_000_000)
+    assert damaged.note == f"not attached: the content of file {large.file_id} isn't what was stored there"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ async def test_a_mail_takes_what_fits_and_says_what_does_not() -> None:
         ("nonsense", "application/octet-stream"),
     ],
 )
-async def test_a_file_is_sent_as_what_it_is(given: str, sent: str) -> None:
+async def test_a_file_is_attached_with_its_content_type(given: str, sent: str) -> None:
     stored = LEADS.model_copy(update={"content_type": given, "name": 'Ümsätze "Q1".csv'})
     (packed,) = await pack(FILES, [ResolvedAttachment(attachment(), stored)], limit=10)
     message = EmailMessage()

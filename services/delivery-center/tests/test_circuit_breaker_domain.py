@@ -1,4 +1,4 @@
-"""When a place is left alone, and when it is switched off."""
+"""The rules of circuit breakers, and of disabling targets."""
 
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -39,7 +39,7 @@ def failing(**fields: object) -> FailingTarget:
     return FailingTarget.model_validate(given | failing | fields)
 
 
-def test_four_failures_in_a_row_change_nothing_and_the_fifth_opens_it_for_half_a_minute() -> None:
+def test_the_fifth_consecutive_failure_opens_the_circuit_for_half_a_minute() -> None:
     circuit = turned(Circuit(), *[DOWN] * 4)
     assert allow(circuit, now=NOON, probe_for=PROBE) == (circuit, Allowed())
     circuit = turned(circuit, DOWN)
@@ -49,16 +49,16 @@ def test_four_failures_in_a_row_change_nothing_and_the_fifth_opens_it_for_half_a
 
 
 @pytest.mark.parametrize("between", [Succeeded(), PermanentFailure("answered 404", {"status": 404})])
-def test_any_answer_that_will_not_pass_begins_the_count_anew(between: Outcome) -> None:
+def test_any_final_answer_resets_the_count(between: Outcome) -> None:
     assert turned(Circuit(), *[DOWN] * 4, between, *[DOWN] * 4) == Circuit(failures=4)
 
 
-def test_what_was_never_sent_says_nothing_about_the_receiver() -> None:
+def test_a_failure_before_sending_does_not_count() -> None:
     unsigned = PermanentFailure("expected the environment variable HOOK")
     assert turned(Circuit(), *[DOWN] * 4, unsigned) == Circuit(failures=4)
 
 
-def test_after_its_rest_one_probe_goes_and_the_others_wait_for_it() -> None:
+def test_a_half_open_circuit_allows_one_probe() -> None:
     circuit = opened()
     assert circuit.open_until is not None
     later = circuit.open_until
@@ -67,24 +67,24 @@ def test_after_its_rest_one_probe_goes_and_the_others_wait_for_it() -> None:
     assert allow(circuit, now=later, probe_for=PROBE) == (circuit, Blocked(later + PROBE))
 
 
-def test_a_probe_that_never_comes_back_is_followed_by_another() -> None:
+def test_a_probe_without_an_outcome_is_followed_by_another() -> None:
     circuit = opened()
     later = NOON + timedelta(minutes=1)
     circuit, _ = allow(circuit, now=later, probe_for=PROBE)
     assert allow(circuit, now=later + PROBE, probe_for=PROBE)[1] == Allowed(probe=True)
 
 
-def test_a_probe_that_is_answered_closes_it() -> None:
+def test_an_answered_probe_closes_the_circuit() -> None:
     assert turned(opened(), Succeeded(), probe=True) == Circuit()
     assert turned(opened(), PermanentFailure("answered 404", {"status": 404}), probe=True) == Circuit()
 
 
-def test_a_probe_that_could_not_be_sent_leaves_its_turn_to_the_next() -> None:
+def test_a_probe_that_could_not_be_sent_is_followed_by_another() -> None:
     circuit = turned(opened(), PermanentFailure("no secret"), probe=True)
     assert allow(circuit, now=NOON, probe_for=PROBE)[1] == Allowed(probe=True)
 
 
-def test_each_probe_in_vain_doubles_the_rest_up_to_ten_minutes() -> None:
+def test_each_failed_probe_doubles_the_open_time_up_to_ten_minutes() -> None:
     circuit, pauses = opened(), list[float]()
     for _ in range(8):
         assert circuit.open_until is not None
@@ -97,24 +97,24 @@ def test_each_probe_in_vain_doubles_the_rest_up_to_ten_minutes() -> None:
         assert plain * 0.8 <= rest <= plain * 1.2
 
 
-def test_what_was_under_way_when_it_opened_does_not_lengthen_the_rest_and_a_late_success_ends_it() -> None:
+def test_an_attempt_begun_before_the_circuit_opened_may_close_it_but_not_extend_it() -> None:
     assert turned(opened(), DOWN, DOWN, DOWN) == opened()
     assert turned(opened(), Succeeded()) == Circuit()
 
 
-def test_a_place_is_switched_off_after_days_of_failure() -> None:
+def test_a_target_is_disabled_after_days_of_failure() -> None:
     at = NOON + DAYS_5
     assert reason_to_disable(failing(), DOWN, now=at - timedelta(seconds=1), disable_after=DAYS_5) is None
     reason = reason_to_disable(failing(), DOWN, now=at, disable_after=DAYS_5)
     assert reason == "it has failed since 2026-03-02T12:00:00Z: answered 500"
 
 
-def test_two_failures_with_a_week_between_are_too_few_to_switch_it_off() -> None:
+def test_two_failures_a_week_apart_do_not_disable_a_target() -> None:
     seldom = failing(failures=CONSECUTIVE_FAILURES - 1)
     assert reason_to_disable(seldom, DOWN, now=NOON + timedelta(days=9), disable_after=DAYS_5) is None
 
 
-def test_a_place_that_says_it_is_gone_is_switched_off_at_once() -> None:
+def test_a_target_that_replies_gone_is_disabled_at_once() -> None:
     gone = PermanentFailure("answered 410", {"status": 410}, gone=True)
     reason = reason_to_disable(failing(failures=1), gone, now=NOON, disable_after=DAYS_5)
     assert reason == "it says it is gone: answered 410"
@@ -122,14 +122,14 @@ def test_a_place_that_says_it_is_gone_is_switched_off_at_once() -> None:
     assert reason_to_disable(failing(failures=1), not_found, now=NOON, disable_after=DAYS_5) is None
 
 
-def test_whoever_reads_why_nothing_is_sent_reads_what_to_do() -> None:
+def test_the_error_of_a_disabled_target_names_the_remedy() -> None:
     assert disabled_reason(failing()) is None
     assert (
         disabled_reason(failing(disabled_at=NOON)) == "switched off since 2026-03-02T12:00:00Z: rota targets enable t1"
     )
 
 
-def test_people_see_how_a_place_fares() -> None:
+def test_the_health_of_a_target_is_shown() -> None:
     shown, off = health_of(failing()), health_of(failing(disabled_at=NOON, reason="by hand"))
     assert (shown.condition, shown.failures, shown.reason) == (TargetCondition.FAILING, 9, "answered 500")
     assert (off.condition, off.disabled_at, off.reason) == (TargetCondition.DISABLED, NOON, "by hand")

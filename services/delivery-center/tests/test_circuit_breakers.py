@@ -1,4 +1,4 @@
-"""Places that fail or are slow, over fakes and a clock that the test sets: left alone for a while."""
+"""Targets that fail or are slow, over adapters in memory and a clock to set: their circuits open."""
 
 import asyncio
 from typing import Any
@@ -23,9 +23,7 @@ async def down(harness: Any) -> None:
 # The circuit
 
 
-async def test_while_a_place_rests_a_new_delivery_is_accepted_at_once_and_not_attempted(
-    new_harness: Any, robot: Any
-) -> None:
+async def test_an_open_circuit_postpones_a_new_delivery_without_an_attempt(new_harness: Any, robot: Any) -> None:
     harness = new_harness(robot(HOOK))
     await down(harness)
     (result,) = await harness.send(1)
@@ -38,7 +36,7 @@ async def test_while_a_place_rests_a_new_delivery_is_accepted_at_once_and_not_at
     assert len(harness.published("delivery.completed")) == 6
 
 
-async def test_after_the_rest_one_goes_to_see_and_then_all_are_sent(new_harness: Any, robot: Any) -> None:
+async def test_after_a_successful_probe_everything_is_sent(new_harness: Any, robot: Any) -> None:
     harness = new_harness(robot(HOOK))
     await down(harness)
     await harness.send(*range(1, 20))
@@ -50,7 +48,7 @@ async def test_after_the_rest_one_goes_to_see_and_then_all_are_sent(new_harness:
     assert [each.attempt for each in first] == [1]
 
 
-async def test_only_one_goes_to_see(new_harness: Any, robot: Any) -> None:
+async def test_only_one_probe_is_sent(new_harness: Any, robot: Any) -> None:
     seen, hold = asyncio.Event(), asyncio.Event()
 
     class Slow:
@@ -76,7 +74,7 @@ async def test_only_one_goes_to_see(new_harness: Any, robot: Any) -> None:
     assert harness.published("delivery.accepted")[-1].result.success
 
 
-async def test_a_retry_that_is_put_off_counts_no_attempt(new_harness: Any, robot: Any) -> None:
+async def test_a_postponed_retry_counts_no_attempt(new_harness: Any, robot: Any) -> None:
     harness = new_harness(robot(HOOK))
     harness.webhook.script = [DOWN]
     await harness.send(1)
@@ -90,7 +88,7 @@ async def test_a_retry_that_is_put_off_counts_no_attempt(new_harness: Any, robot
     assert len(harness.publisher.facts) == facts
 
 
-async def test_one_place_that_rests_keeps_no_other_from_being_sent_to(new_harness: Any, robot: Any) -> None:
+async def test_an_open_circuit_does_not_block_other_targets(new_harness: Any, robot: Any) -> None:
     harness = new_harness(robot(HOOK))
     await down(harness)
     harness.robots.stored[("acme", "ann")] = robot(TWO_HOOKS)
@@ -99,7 +97,7 @@ async def test_one_place_that_rests_keeps_no_other_from_being_sent_to(new_harnes
     assert (resting.attempts, fine.success) == (0, True)
 
 
-async def test_mail_and_notifications_are_sent_however_often_they_failed(new_harness: Any, robot: Any) -> None:
+async def test_mail_and_notifications_have_no_circuit_breaker(new_harness: Any, robot: Any) -> None:
     harness = new_harness(robot({"preferences": {"email": {"targets": [{"to": ["ann@acme.example"]}]}}}))
     harness.channels[DeliveryType.EMAIL].script = [DOWN] * 20
     await harness.send(*range(20))
@@ -107,17 +105,17 @@ async def test_mail_and_notifications_are_sent_however_often_they_failed(new_har
     assert await harness.targets.all() == []
 
 
-async def test_a_dry_run_takes_no_notice(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_dry_run_ignores_signals(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(HOOK))
     await down(harness)
     await harness.deliver(request_for(executor_mode="dryrun"))
     assert harness.published("delivery.accepted")[-1].result.success
 
 
-# Turns at a place
+# Concurrency limits
 
 
-async def test_a_place_that_hangs_does_not_hold_up_the_others(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_target_that_hangs_does_not_block_the_others(new_harness: Any, robot: Any, request_for: Any) -> None:
     hold, hanging = asyncio.Event(), 0
 
     class Hanging:

@@ -1,63 +1,63 @@
-"""Turns at a place: so many at once, and nobody waits long."""
+"""Concurrency limits: the number of slots, and how long an attempt waits for one."""
 
 import asyncio
 
 from delivery_center.attempts.concurrency_limits import ConcurrencyLimits
 
 
-class Visit:
-    """An attempt that lasts until `over`; `came` is whether its turn came."""
+class Attempt:
+    """An attempt that lasts until `over`; `acquired` is whether its turn came."""
 
     def __init__(self, limits: ConcurrencyLimits, name: str = "slow") -> None:
         self.over, self.known = asyncio.Event(), asyncio.Event()
-        self.came: bool | None = None
+        self.acquired: bool | None = None
         self._limits, self._name = limits, name
         self.task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        async with self._limits.slot(self._name) as self.came:
+        async with self._limits.slot(self._name) as self.acquired:
             self.known.set()
-            if self.came:
+            if self.acquired:
                 await self.over.wait()
 
 
-async def came(visit: Visit) -> bool | None:
+async def acquired(visit: Attempt) -> bool | None:
     await asyncio.wait_for(visit.known.wait(), 5)
-    return visit.came
+    return visit.acquired
 
 
-async def test_so_many_are_there_at_once_and_the_next_comes_when_one_leaves() -> None:
+async def test_a_waiting_attempt_acquires_a_slot_when_one_is_released() -> None:
     limits = ConcurrencyLimits(2, max_wait=5)
-    one, two, three = Visit(limits), Visit(limits), Visit(limits)
-    assert (await came(one), await came(two), three.came) == (True, True, None)
+    one, two, three = Attempt(limits), Attempt(limits), Attempt(limits)
+    assert (await acquired(one), await acquired(two), three.acquired) == (True, True, None)
     one.over.set()
-    assert await came(three)
+    assert await acquired(three)
 
 
-async def test_whose_turn_does_not_come_in_time_goes_away() -> None:
+async def test_an_attempt_that_waits_too_long_gets_no_slot() -> None:
     limits = ConcurrencyLimits(1, max_wait=0.01)
-    one, two = Visit(limits), Visit(limits)
-    assert (await came(one), await came(two)) == (True, False)
+    one, two = Attempt(limits), Attempt(limits)
+    assert (await acquired(one), await acquired(two)) == (True, False)
 
 
-async def test_nobody_waits_where_those_before_take_too_long() -> None:
+async def test_an_attempt_that_expects_a_long_wait_does_not_wait() -> None:
     limits = ConcurrencyLimits(1, max_wait=0.2)
-    held = Visit(limits)
-    await came(held)
-    waited = Visit(limits)
-    assert await came(waited) is False
+    held = Attempt(limits)
+    await acquired(held)
+    waited = Attempt(limits)
+    assert await acquired(waited) is False
     began = asyncio.get_running_loop().time()
-    assert await came(Visit(limits)) is False
+    assert await acquired(Attempt(limits)) is False
     assert asyncio.get_running_loop().time() - began < 0.1
 
 
-async def test_one_place_holds_up_no_other() -> None:
+async def test_targets_have_separate_limits() -> None:
     limits = ConcurrencyLimits(1, max_wait=5)
     for name in ("slow", "other", "third"):
-        assert await came(Visit(limits, name))
+        assert await acquired(Attempt(limits, name))
 
 
-async def test_a_burst_at_a_fast_place_is_taken_in_turns() -> None:
+async def test_a_burst_at_a_fast_target_is_sent_in_turns() -> None:
     limits, count = ConcurrencyLimits(8), 0
 
     async def visit() -> None:
@@ -70,15 +70,15 @@ async def test_a_burst_at_a_fast_place_is_taken_in_turns() -> None:
     assert count == 96
 
 
-async def test_what_is_cancelled_or_fails_leaves_its_turn_to_others() -> None:
+async def test_a_cancelled_attempt_releases_its_slot() -> None:
     limits = ConcurrencyLimits(1, max_wait=5)
-    one, two = Visit(limits), Visit(limits)
-    await came(one)
-    three = Visit(limits)
+    one, two = Attempt(limits), Attempt(limits)
+    await acquired(one)
+    three = Attempt(limits)
     await asyncio.sleep(0)
     two.task.cancel()
     one.task.cancel()
-    assert await came(three)
+    assert await acquired(three)
     three.over.set()
     await three.task
     assert limits._targets == {}

@@ -14,7 +14,9 @@ from rota_contracts.messages.delivery import DeliveryRequestedV1, DeliveryType
 TWO_HOOKS = {"preferences": {"webhook": {"targets": [{"url": "https://a.example/1"}, {"url": "https://a.example/2"}]}}}
 
 
-async def test_every_target_is_reached_and_everybody_is_told(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_every_target_is_sent_to_and_all_facts_are_published(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     await harness.deliver(request_for(), trace="00-aa-bb-01")
     names = [fact.channel.name for fact in harness.publisher.facts]
@@ -33,7 +35,7 @@ async def test_every_target_is_reached_and_everybody_is_told(new_harness: Any, r
     ]
 
 
-async def test_a_parcel_holds_content_and_context(
+async def test_an_outgoing_message_holds_content_and_context(
     new_harness: Any, robot: Any, request_for: Any
 ) -> None:  # DC-03, DC-06
     harness = new_harness(robot(TWO_HOOKS))
@@ -48,7 +50,7 @@ def test_a_request_has_no_channels(request_for: Any) -> None:  # DC-01, DC-02, D
     assert not hasattr(request_for(channels=["email"]), "channels")
 
 
-async def test_the_same_request_again_sends_nothing_and_says_the_same(
+async def test_a_redelivered_request_publishes_the_same_facts_and_sends_nothing(
     new_harness: Any, robot: Any, request_for: Any
 ) -> None:
     harness = new_harness(robot(TWO_HOOKS))
@@ -68,9 +70,7 @@ async def test_two_at_once_publish_the_same_facts(new_harness: Any, robot: Any, 
     assert first == second
 
 
-async def test_without_preferences_nothing_is_sent_and_all_is_well(
-    new_harness: Any, robot: Any, request_for: Any
-) -> None:
+async def test_a_delivery_without_targets_succeeds(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot())
     await harness.deliver(request_for())
     (accepted,) = harness.published("delivery.accepted")
@@ -80,7 +80,7 @@ async def test_without_preferences_nothing_is_sent_and_all_is_well(
 
 
 @pytest.mark.parametrize("deleted", [True, False])
-async def test_a_robot_that_is_gone_fails_its_delivery_with_the_reason(
+async def test_a_missing_or_deleted_robot_fails_its_delivery_with_the_reason(
     new_harness: Any, robot: Any, request_for: Any, deleted: bool
 ) -> None:
     harness = new_harness(robot(TWO_HOOKS, deleted=True)) if deleted else new_harness()
@@ -108,7 +108,7 @@ async def test_failures_stay_with_their_targets(new_harness: Any, robot: Any, re
     assert harness.published("delivery.settled")[0].success is False
 
 
-async def test_what_may_pass_is_not_settled(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_transient_failure_is_not_final(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     harness.webhook.script = [TransientReply("answered 500", details={"status": 500})]
     await harness.deliver(request_for())
@@ -120,7 +120,7 @@ async def test_what_may_pass_is_not_settled(new_harness: Any, robot: Any, reques
 
 
 @pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
-async def test_a_dry_run_sends_nothing_and_says_the_same(
+async def test_a_dry_run_sends_nothing_and_publishes_the_same_facts(
     new_harness: Any, robot: Any, request_for: Any, mode: str
 ) -> None:
     harness = new_harness(robot(TWO_HOOKS))
@@ -141,7 +141,7 @@ async def test_a_bug_in_one_channel_is_one_failed_attempt(new_harness: Any, robo
     assert (broken.error, broken.final, fine.success) == ("the channel webhook failed: KeyError", False, True)
 
 
-async def test_a_channel_that_does_not_answer_is_cut_off(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_an_attempt_that_takes_too_long_times_out(new_harness: Any, robot: Any, request_for: Any) -> None:
     class Silent:
         async def send(self, target: object, outgoing: OutgoingMessage) -> Sent:
             await asyncio.Event().wait()
@@ -178,9 +178,7 @@ async def test_targets_are_attempted_at_once_but_no_more_than_eight(
     assert len(harness.published("delivery.attempted")) == 20
 
 
-async def test_content_that_cannot_be_read_stops_before_anything_is_sent(
-    new_harness: Any, robot: Any, request_for: Any
-) -> None:
+async def test_unreadable_content_fails_before_anything_is_sent(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     harness.texts.damaged = Permanent("isn't what was stored")
     with pytest.raises(Permanent, match="isn't what was stored"):
@@ -188,7 +186,9 @@ async def test_content_that_cannot_be_read_stops_before_anything_is_sent(
     assert harness.webhook.sent == []
 
 
-async def test_what_others_say_is_cut_and_always_writable(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_errors_of_receivers_are_truncated_and_can_be_written_as_json(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     harness.webhook.script = [Transient("\udcff" + "x" * 10_000), Permanent("\udcff")]
     await harness.deliver(request_for())
@@ -196,13 +196,13 @@ async def test_what_others_say_is_cut_and_always_writable(new_harness: Any, robo
     assert harness.published("delivery.accepted")[0].result.results[1].error == "?"
 
 
-def test_whoever_waits_for_a_buried_request_is_answered(request_for: Any) -> None:
+def test_a_buried_request_is_answered_with_a_failure(request_for: Any) -> None:
     answer = rejection(request_for(), "broken")
     assert (answer.request_id, answer.execution_id) == ("r1", "e1")
     assert (answer.result.success, answer.result.error, answer.result.results) == (False, "broken", [])
 
 
-async def test_a_dry_run_that_comes_again_says_what_was_stored(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_redelivered_dry_run_publishes_what_was_stored(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     await harness.deliver(request_for(executor_mode="dryrun"))
     first = list(harness.publisher.facts)

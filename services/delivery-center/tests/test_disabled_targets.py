@@ -1,4 +1,4 @@
-"""Places that failed for days or were switched off by hand, over fakes and a clock that the test sets."""
+"""Targets that failed for days or were disabled by hand, over adapters in memory and a clock to set."""
 
 from datetime import timedelta
 from typing import Any
@@ -18,27 +18,27 @@ DOWN = TransientReply("answered 500", details={"status": 500})
 
 
 async def down(harness: Any) -> None:
-    """Five requests in vain: the circuit is open."""
+    """Five failed requests: the circuit is open."""
     harness.webhook.script = [DOWN] * 5
     await harness.send(*range(101, 106))
     harness.webhook.sent.clear()
 
 
 async def fail_for_days(harness: Any, days: int) -> None:
-    """A delivery every 12 hours, each in vain."""
+    """A delivery every 12 hours, each fails."""
     for number in range(2 * days + 1):
         harness.webhook.script = [DOWN] * 9
         await harness.send(1000 + number)
         harness.pass_time(hours=12)
 
 
-# Switched off
+# Disabled
 
 
-async def test_a_healthy_place_costs_no_write(new_harness: Any, robot: Any) -> None:
+async def test_a_healthy_target_costs_no_write(new_harness: Any, robot: Any) -> None:
     class Untouched(InMemoryTargets):
         async def record_success(self, target_id: str, at: Any) -> None:
-            raise AssertionError("nothing to forget")
+            raise AssertionError("nothing to clear")
 
     harness = new_harness(robot(HOOK))
     harness.breakers.store = Untouched()
@@ -46,7 +46,7 @@ async def test_a_healthy_place_costs_no_write(new_harness: Any, robot: Any) -> N
     await harness.breakers.refresh()
 
 
-async def test_a_success_forgets_the_failures_also_those_another_replica_saw(new_harness: Any, robot: Any) -> None:
+async def test_a_success_clears_the_failures_of_all_replicas(new_harness: Any, robot: Any) -> None:
     harness = new_harness(robot(HOOK))
     harness.webhook.script = [DOWN]
     await harness.send(1)
@@ -56,14 +56,14 @@ async def test_a_success_forgets_the_failures_also_those_another_replica_saw(new
     assert await harness.targets.all() == []
     await harness.targets.record_failure(
         failing, "answered 500", harness.now
-    )  # by another replica, and not heard of here yet
+    )  # by another replica, and not read here yet
     harness.pass_time(seconds=1)
     await harness.send(3)
     await harness.breakers.refresh()
     assert await harness.targets.all() == []
 
 
-async def test_a_place_that_failed_for_days_is_switched_off_with_one_fact_by_however_many_replicas(
+async def test_several_replicas_disable_a_target_that_failed_for_days_with_one_fact(
     new_harness: Any, robot: Any
 ) -> None:
     harness = new_harness(robot(HOOK))
@@ -71,14 +71,14 @@ async def test_a_place_that_failed_for_days_is_switched_off_with_one_fact_by_how
     await fail_for_days(harness, 6)
     await other.refresh()
     (off,) = await harness.targets.all()
-    (said,) = harness.target_events.published
-    assert (said.disabled_at, said.unpublished, off.unpublished) == (off.disabled_at, True, False)
+    (event,) = harness.target_events.published
+    assert (event.disabled_at, event.unpublished, off.unpublished) == (off.disabled_at, True, False)
     assert off.reason == "it has failed since 2026-03-02T12:00:00Z: answered 500"
     assert off.disabled_at - off.failing_since == timedelta(days=5)
     assert len(harness.webhook.sent) == 11
 
 
-async def test_a_success_in_between_keeps_it_on(new_harness: Any, robot: Any) -> None:
+async def test_a_success_in_between_keeps_the_target_enabled(new_harness: Any, robot: Any) -> None:
     harness = new_harness(robot(HOOK))
     await fail_for_days(harness, 4)
     harness.webhook.script = []
@@ -87,7 +87,7 @@ async def test_a_success_in_between_keeps_it_on(new_harness: Any, robot: Any) ->
     assert harness.target_events.published == []
 
 
-async def test_what_goes_to_a_place_that_is_off_fails_at_once_and_says_what_to_do(new_harness: Any, robot: Any) -> None:
+async def test_a_delivery_to_a_disabled_target_fails_at_once_with_the_remedy(new_harness: Any, robot: Any) -> None:
     harness = new_harness(robot(HOOK))
     harness.webhook.script = [DOWN, Gone("answered 410", details={"status": 410})]
     await harness.send(1, 2)
@@ -95,17 +95,17 @@ async def test_what_goes_to_a_place_that_is_off_fails_at_once_and_says_what_to_d
     assert off.reason == "it says it is gone: answered 410"
     sent = len(harness.webhook.sent)
     (result,) = await harness.send(3)
-    words = f"switched off since 2026-03-02T12:00:00Z: rota targets enable {result.target_id}"
-    assert (result.success, result.final, result.attempts, result.error) == (False, True, 0, words)
+    error = f"switched off since 2026-03-02T12:00:00Z: rota targets enable {result.target_id}"
+    assert (result.success, result.final, result.attempts, result.error) == (False, True, 0, error)
     harness.pass_time(seconds=7)
-    await harness.retry_what_is_due()  # the first was still being tried
+    await harness.retry_what_is_due()  # the first was still pending
     assert {failed.request_id: failed.result.error for failed in harness.published("delivery.failed")} == {
-        "r1": words, "r2": "answered 410", "r3": words,
+        "r1": error, "r2": "answered 410", "r3": error,
     }  # fmt: skip
     assert len(harness.webhook.sent) == sent
 
 
-async def test_another_replica_hears_of_it_and_sends_nothing_either(new_harness: Any, robot: Any) -> None:
+async def test_another_replica_reads_that_a_target_is_disabled(new_harness: Any, robot: Any) -> None:
     harness = new_harness(robot(HOOK))
     harness.webhook.script = [Gone("answered 410")]
     await harness.send(1)
@@ -128,7 +128,7 @@ async def test_an_unavailable_store_does_not_end_the_refreshes(new_harness: Any)
         await breakers.refresh()
 
 
-async def test_a_switch_that_was_not_said_is_said_later_by_whoever_finds_it(new_harness: Any, robot: Any) -> None:
+async def test_an_unpublished_switch_is_published_by_a_later_refresh(new_harness: Any, robot: Any) -> None:
     harness = new_harness(robot(HOOK))
     harness.target_events.failures = [Transient("NATS is away")]
     harness.webhook.script = [Gone("answered 410")]
@@ -136,14 +136,14 @@ async def test_a_switch_that_was_not_said_is_said_later_by_whoever_finds_it(new_
     assert (result.error, harness.target_events.published) == ("answered 410", [])
     other = harness.replica()
     await other.refresh()
-    assert harness.target_events.published == []  # whoever switched it off may be about to say it
+    assert harness.target_events.published == []  # the replica that disabled it may be about to publish it
     harness.pass_time(seconds=11)
     await other.refresh()
     await other.refresh()
     assert len(harness.target_events.published) == 1
 
 
-async def test_a_store_that_is_away_changes_nothing_about_an_attempt(new_harness: Any, robot: Any) -> None:
+async def test_an_unavailable_store_does_not_change_the_outcome_of_an_attempt(new_harness: Any, robot: Any) -> None:
     class Away(InMemoryTargets):
         async def record_failure(self, *_: Any) -> Any:
             raise Transient("MongoDB is away")
@@ -164,7 +164,7 @@ def manage(new_harness: Any, robot: Any) -> Any:
     return harness, ManageTargets(store=harness.targets, breakers=harness.breakers)
 
 
-async def test_what_fails_is_listed_and_what_is_switched_off_is_enabled_and_sent_to(manage: Any) -> None:
+async def test_a_disabled_target_is_listed_enabled_and_sent_to(manage: Any) -> None:
     harness, targets = manage
     harness.webhook.script = [Gone("answered 410")]
     (result,) = await harness.send(1)
@@ -179,7 +179,7 @@ async def test_what_fails_is_listed_and_what_is_switched_off_is_enabled_and_sent
     assert sent.success
 
 
-async def test_enabled_by_another_replica_it_is_sent_to_at_once_though_it_rested_here(
+async def test_a_target_enabled_by_another_replica_is_sent_to_although_its_circuit_was_open(
     new_harness: Any, robot: Any
 ) -> None:
     harness = new_harness(robot(HOOK))
@@ -197,7 +197,7 @@ async def test_enabled_by_another_replica_it_is_sent_to_at_once_though_it_rested
     assert result.success
 
 
-async def test_a_healthy_place_is_switched_off_by_its_id_and_twice_is_once(manage: Any) -> None:
+async def test_disabling_a_healthy_target_is_idempotent(manage: Any) -> None:
     harness, targets = manage
     (result,) = await harness.send(1)
     off = SwitchTarget(team_id="acme", target_id=result.target_id, enabled=False, reason="moving house")
@@ -212,10 +212,10 @@ async def test_a_healthy_place_is_switched_off_by_its_id_and_twice_is_once(manag
     assert len(harness.target_events.published) == 2
 
 
-async def test_what_a_team_never_sent_to_is_not_switched(manage: Any) -> None:
+async def test_a_team_cannot_switch_a_target_it_never_delivered_to(manage: Any) -> None:
     harness, targets = manage
     (result,) = await harness.send(1)
-    for team, target_id in (("acme", "nobody"), ("other", result.target_id)):
+    for team, target_id in (("acme", "unknown"), ("other", result.target_id)):
         answer = await targets.switch(SwitchTarget(team_id=team, target_id=target_id, enabled=False))
         assert answer.targets == []
         assert f"that results of {team} were sent to" in answer.refused

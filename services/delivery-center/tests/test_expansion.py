@@ -59,11 +59,11 @@ def test_a_target_keeps_its_id_when_others_are_moved_added_or_removed(now: tuple
 
 
 @pytest.mark.parametrize("more", [{"method": "PUT"}, {"headers": {"x-a": "1"}}, {"secret": "$ENV.HOOK"}])
-def test_a_target_that_was_changed_is_another(more: dict[str, Any]) -> None:
+def test_a_changed_target_has_another_id(more: dict[str, Any]) -> None:
     assert hooks(A) != hooks(A, **more)
 
 
-def test_what_is_written_out_and_what_is_left_to_its_default_are_the_same_target() -> None:
+def test_an_explicit_default_does_not_change_a_targets_id() -> None:
     assert hooks(A) == hooks(A, method="POST", headers={}, secret=None)
     assert hooks(A, headers={"x-a": "1", "x-b": "2"}) == hooks(A, headers={"x-b": "2", "x-a": "1"})
 
@@ -79,7 +79,7 @@ def test_an_id_is_the_same_in_every_release() -> None:
     assert hooks(A) == {A: "9efe4d78-8fa8-5192-91bd-8f90b8f4bcf2"}
 
 
-def test_a_channel_that_is_switched_off_has_no_targets() -> None:  # DC-12
+def test_a_disabled_channel_has_no_targets() -> None:  # DC-12
     made = targets(
         {
             "preferences": {

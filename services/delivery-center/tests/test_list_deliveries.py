@@ -1,4 +1,4 @@
-"""The ledger as it is listed."""
+"""The delivery log as it is listed."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ async def listed(harness: Any, **fields: Any) -> DeliveryPage:
     )
 
 
-async def test_each_delivery_says_how_it_stands_with_each_target(
+async def test_each_delivery_is_listed_with_the_state_of_each_target(
     new_harness: Any, robot: Any, request_for: Any
 ) -> None:
     harness = new_harness(robot(TWO_HOOKS))
@@ -48,7 +48,7 @@ async def test_why_a_target_was_given_up_without_an_attempt_is_shown(
     assert [target.error for target in one.targets] == ["the robot ann was deleted"] * 2
 
 
-async def test_the_last_page_says_that_it_is_the_last(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_the_last_page_has_no_cursor(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     for number in range(3):
         await harness.deliver(request_for(request_id=f"r{number}"))

@@ -1,4 +1,4 @@
-"""What a mail looks like, and which server it goes to."""
+"""The texts of a mail, and its server."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_the_subject_is_the_summary_on_one_line_of_120_characters(outgoing: Any)
     assert long.endswith("…")
 
 
-def test_a_subject_template_names_what_it_wants(outgoing: Any) -> None:  # DC-09
+def test_a_subject_template_uses_variables(outgoing: Any) -> None:  # DC-09
     assert subject(outgoing(), "Executive Summary") == "Executive Summary"
     assert subject(outgoing(), "[$display_name] $summary ($member_id, $execution_id)") == "[Ann] All done. (ann, e1)"
     assert subject(outgoing(), "$5 and $unknown\nx") == "$5 and $unknown x"
@@ -46,7 +46,7 @@ def test_a_subject_may_show_the_score(outgoing: Any) -> None:
     assert subject(scored, "$summary ($score)") == "All done. (0.85)"
 
 
-def test_markdown_becomes_html_and_tags_in_it_stay_text(outgoing: Any) -> None:
+def test_markdown_becomes_html_and_its_tags_are_escaped(outgoing: Any) -> None:
     html = page(outgoing(body="# Report\n\n<script>alert(1)</script> [x](javascript:alert(1))\n\n|a|\n|-|\n|1|"))
     assert "<h1>Report</h1>" in html
     assert "<table>" in html
@@ -54,7 +54,7 @@ def test_markdown_becomes_html_and_tags_in_it_stay_text(outgoing: Any) -> None:
     assert 'href="javascript' not in html
 
 
-def test_what_is_attached_is_listed_and_what_is_not_says_why(outgoing: Any) -> None:  # DC-04
+def test_the_text_lists_attachments_and_why_some_are_missing(outgoing: Any) -> None:  # DC-04
     stored = StoredAttachment(file_id="1" * 32, team_id="acme", name="leads.csv", size=1, sha256="", created_at=NOON)
     packed = [
         Packed(Attachment(title="Leads", description="the new ones", file=stored.file), stored, b"x"),
@@ -79,7 +79,7 @@ def test_a_template_is_files_of_the_operators_folder(outgoing: Any, tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["html", "txt", "subject"])
-def test_of_a_template_each_part_may_be_missing(outgoing: Any, tmp_path: Path, kind: str) -> None:  # DC-09
+def test_each_part_of_a_template_is_optional(outgoing: Any, tmp_path: Path, kind: str) -> None:  # DC-09
     (tmp_path / f"brand.{kind}").write_text("ours")
     template = mail_template("brand", tmp_path)
     assert subject(outgoing(), template.subject) == ("ours" if kind == "subject" else "All done.")
@@ -119,15 +119,17 @@ def test_another_template_is_refused(tmp_path: Path, name: str) -> None:
         (554, "5.1.1 no such user", False),
     ],
 )
-def test_only_an_address_where_nobody_is_bounces_hard(code: int, message: str, hard: bool) -> None:  # F23
+def test_only_a_missing_mailbox_is_a_hard_bounce(code: int, message: str, hard: bool) -> None:  # F23
     assert is_hard_bounce(code, message) is hard
 
 
 def email(server: MailServer | None = NOWHERE) -> AiosmtplibEmail:
-    return AiosmtplibEmail(server, Composer(InMemoryFiles()), InMemorySuppressions(), timeout=1, files_timeout=2)
+    return AiosmtplibEmail(
+        server, Composer(InMemoryFiles()), suppressions=InMemorySuppressions(), timeout=1, files_timeout=2
+    )
 
 
-async def test_without_a_mail_server_a_target_says_what_is_missing(outgoing: Any) -> None:
+async def test_without_a_mail_server_the_error_names_the_setting(outgoing: Any) -> None:
     with pytest.raises(Permanent, match="ROTA_SMTP_URL"):
         await email(None).send(EmailTarget(to=["a@b.example"]), outgoing())
 
@@ -136,12 +138,12 @@ async def test_without_a_mail_server_a_target_says_what_is_missing(outgoing: Any
     "address",
     ["", "ann", "ann@", "@acme.example", "a@b.example, c@d.example", "a@b.example\nBcc: x@y.example", "Ann <>"],
 )
-async def test_what_is_no_address_is_named(outgoing: Any, address: str) -> None:
+async def test_an_invalid_address_is_named(outgoing: Any, address: str) -> None:
     with pytest.raises(Permanent, match="expected one address like"):
         await email().send(EmailTarget(to=[address]), outgoing())
 
 
-async def test_a_robot_without_an_address_says_which_field_is_missing(outgoing: Any, robot: Any) -> None:  # DC-09
+async def test_a_robot_without_an_address_fails_with_the_missing_field(outgoing: Any, robot: Any) -> None:  # DC-09
     with pytest.raises(Permanent, match="robot_email on the robot, or ROTA_DEFAULT_FROM"):
         await email().send(EmailTarget(to=["a@b.example"]), outgoing(robot=robot()))
 

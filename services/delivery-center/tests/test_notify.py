@@ -51,7 +51,7 @@ async def subscribed(*subscribers: str) -> InMemorySubscriptions:
     return kept
 
 
-async def test_each_of_many_subscribers_has_a_fact_of_its_own(
+async def test_each_of_many_subscribers_receives_a_fact_of_its_own(
     stream: Stream, outgoing: Callable[..., OutgoingMessage]
 ) -> None:
     notify = NatsNotify(stream, await subscribed(*(f"s{number}" for number in range(100))))
@@ -72,7 +72,7 @@ async def test_a_retry_posts_the_same_facts(stream: Stream, outgoing: Callable[.
     assert stream.taken == 5
 
 
-async def test_nobody_who_subscribes_to_another_channel_is_told(
+async def test_subscribers_of_another_channel_receive_nothing(
     stream: Stream, outgoing: Callable[..., OutgoingMessage]
 ) -> None:
     notify = NatsNotify(stream, await subscribed("ann"))

@@ -1,4 +1,4 @@
-"""What is remembered of what the executors say to all."""
+"""The executors' signals that are remembered."""
 
 from datetime import UTC, datetime
 
@@ -22,8 +22,8 @@ def after(*actions: str) -> Permission | None:
     paused = PausedExecutions()
     for action in actions:
         paused.apply(signal(action))
-    said = paused.permission("e1")
-    return None if said is None else said.leave
+    permission = paused.permission("e1")
+    return None if permission is None else permission.leave
 
 
 @pytest.mark.parametrize(
@@ -40,20 +40,20 @@ def after(*actions: str) -> Permission | None:
         (("pause", "intervene"), Permission.HOLD),
     ],
 )
-def test_a_pause_holds_until_it_is_resumed_and_a_stop_for_ever(  # F11
+def test_a_pause_lasts_until_the_resume_and_a_stop_is_final(  # F11
     actions: tuple[str, ...], expected: Permission | None
 ) -> None:
     assert after(*actions) is expected
 
 
-def test_a_word_is_for_the_executions_that_it_names() -> None:
+def test_a_signal_applies_to_the_executions_it_names() -> None:
     paused = PausedExecutions()
     paused.apply(signal("stop", "e1", "e2", reason="wrong customer"))
     assert paused.permission("e2") == DeliveryPermission(leave=Permission.DENY, reason="wrong customer")
     assert paused.permission("e3") is None
 
 
-def test_without_a_reason_there_is_a_plain_one_and_a_long_one_is_cut() -> None:
+def test_a_missing_reason_has_a_default_and_a_long_one_is_truncated() -> None:
     paused = PausedExecutions()
     paused.apply(signal("pause"))
     paused.apply(signal("stop", "e2", reason="x" * 10_000))
@@ -64,14 +64,14 @@ def test_without_a_reason_there_is_a_plain_one_and_a_long_one_is_cut() -> None:
     assert len(stopped.reason) == 500
 
 
-def test_the_newest_are_remembered_and_what_is_said_again_is_new() -> None:
+def test_the_newest_signals_are_remembered_and_a_repeated_one_is_new() -> None:
     paused = PausedExecutions(limit=2)
     for execution_id in ("e1", "e2", "e1", "e3"):
         paused.apply(signal("pause", execution_id))
     assert [paused.permission(execution_id) is not None for execution_id in ("e1", "e2", "e3")] == [True, False, True]
 
 
-def test_what_was_heard_since_is_not_forgotten() -> None:
+def test_a_later_signal_is_not_forgotten() -> None:
     paused = PausedExecutions()
     paused.apply(signal("pause"))
     before = paused.permission("e1")

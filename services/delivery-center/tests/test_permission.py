@@ -1,4 +1,4 @@
-"""Nothing leaves before the executor has said that it may, over fakes."""
+"""The executor's permission before anything is sent, over adapters in memory."""
 
 from datetime import timedelta
 from typing import Any
@@ -19,15 +19,17 @@ HOLD = DeliveryPermission(leave=Permission.HOLD, reason="paused by ann")
 AWAY = Transient("executor isn't there")
 
 
-class Interrupted:
-    """A channel; at each of its attempts the executors say `said` to all."""
+class Signalling:
+    """A channel; during each of its attempts the executors broadcast `signal`."""
 
-    def __init__(self, harness: Any, *said: str) -> None:
-        self.harness, self.said, self.sent = harness, said, 0
+    def __init__(self, harness: Any, *signals: str) -> None:
+        self.harness = harness
+        self.signals = signals
+        self.sent = 0
 
     async def send(self, target: object, outgoing: OutgoingMessage) -> Sent:
         self.sent += 1
-        for action in self.said:
+        for action in self.signals:
             self.harness.control(action, reason="wrong customer")
         return Sent()
 
@@ -45,7 +47,9 @@ async def test_the_executor_is_asked_before_anything_is_sent(
 
 
 @pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
-async def test_where_nothing_is_sent_nobody_is_asked(new_harness: Any, robot: Any, request_for: Any, mode: str) -> None:
+async def test_no_permission_is_requested_where_nothing_is_sent(
+    new_harness: Any, robot: Any, request_for: Any, mode: str
+) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     harness.control("stop")
     await harness.deliver(request_for(executor_mode=mode))
@@ -53,9 +57,7 @@ async def test_where_nothing_is_sent_nobody_is_asked(new_harness: Any, robot: An
     assert harness.published("delivery.accepted")[0].result.success is True
 
 
-async def test_the_result_of_a_stopped_execution_is_refused(
-    new_harness: Any, robot: Any, request_for: Any
-) -> None:  # F11
+async def test_the_delivery_of_a_stopped_execution_fails(new_harness: Any, robot: Any, request_for: Any) -> None:  # F11
     harness = new_harness(robot(TWO_HOOKS))
     harness.executions.script = [STOP]
     await harness.deliver(request_for())
@@ -75,7 +77,7 @@ async def test_the_result_of_a_stopped_execution_is_refused(
     assert len(harness.executions.asked) == 1
 
 
-async def test_a_request_that_is_held_for_long_is_let_go_of_and_taken_when_it_is_made_again(
+async def test_a_request_that_is_held_for_long_is_dropped_and_accepted_when_repeated(
     new_harness: Any, robot: Any, request_for: Any
 ) -> None:
     harness = new_harness(robot(TWO_HOOKS))
@@ -88,7 +90,7 @@ async def test_a_request_that_is_held_for_long_is_let_go_of_and_taken_when_it_is
 
 
 @pytest.mark.parametrize(("answer", "reason", "after"), [(HOLD, "paused by ann", 2), (AWAY, "isn't there", None)])
-async def test_while_it_is_paused_or_nobody_can_say_the_request_comes_again(
+async def test_a_request_is_repeated_while_the_permission_is_held_or_unknown(
     new_harness: Any, robot: Any, request_for: Any, answer: Any, reason: str, after: float | None
 ) -> None:
     harness = new_harness(robot(HOOK))
@@ -102,11 +104,9 @@ async def test_while_it_is_paused_or_nobody_can_say_the_request_comes_again(
     assert harness.published("delivery.accepted")[0].result.success is True
 
 
-async def test_a_stop_in_the_middle_keeps_the_rest_from_being_sent(
-    new_harness: Any, robot: Any, request_for: Any
-) -> None:
+async def test_a_stop_during_the_attempts_withholds_the_rest(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(TWENTY))
-    channel = harness.channels[DeliveryType.PROCESS] = Interrupted(harness, "stop")
+    channel = harness.channels[DeliveryType.PROCESS] = Signalling(harness, "stop")
     await harness.deliver(request_for())
     (accepted,) = harness.published("delivery.accepted")
     sent, dropped = accepted.result.results[: channel.sent], accepted.result.results[channel.sent :]
@@ -119,9 +119,9 @@ async def test_a_stop_in_the_middle_keeps_the_rest_from_being_sent(
     assert harness.published("delivery.settled")[0].success is False
 
 
-async def test_a_pause_in_the_middle_puts_off_the_rest(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_pause_during_the_attempts_postpones_the_rest(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(TWENTY))
-    channel = harness.channels[DeliveryType.PROCESS] = Interrupted(harness, "pause")
+    channel = harness.channels[DeliveryType.PROCESS] = Signalling(harness, "pause")
     await harness.deliver(request_for())
     first = list(harness.publisher.facts)
     (accepted,) = harness.published("delivery.accepted")
@@ -139,11 +139,11 @@ async def test_a_pause_in_the_middle_puts_off_the_rest(new_harness: Any, robot: 
     assert len({each.result.delivery_id for each in attempted}) == 20
     assert harness.published("delivery.settled")[0].success is True
     harness.publisher.facts.clear()
-    await harness.deliver(request_for())  # again: what was said first stays
+    await harness.deliver(request_for())  # redelivered: the first answer stays
     assert harness.publisher.facts == first
 
 
-async def test_a_pause_right_after_the_question_sends_nothing(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_pause_right_after_the_permission_sends_nothing(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(TWO_HOOKS))
     ask = harness.executions.may_deliver
 
@@ -160,7 +160,7 @@ async def test_a_pause_right_after_the_question_sends_nothing(new_harness: Any, 
 
 
 @pytest.mark.parametrize("heard", ["pause", "stop"])
-async def test_the_executor_knows_better_than_what_was_heard(
+async def test_the_executors_reply_overrides_a_signal(
     new_harness: Any, robot: Any, request_for: Any, heard: str
 ) -> None:
     harness = new_harness(robot(HOOK))
@@ -169,7 +169,7 @@ async def test_the_executor_knows_better_than_what_was_heard(
     assert len(harness.webhook.sent) == 1
 
 
-async def test_a_robot_that_is_gone_or_without_targets_asks_nobody(
+async def test_a_deleted_robot_or_one_without_targets_needs_no_permission(
     new_harness: Any, robot: Any, request_for: Any
 ) -> None:
     gone, quiet = new_harness(), new_harness(robot())
@@ -182,7 +182,7 @@ async def test_a_robot_that_is_gone_or_without_targets_asks_nobody(
 
 
 async def failed_once(new_harness: Any, robot: Any, request_for: Any, preferences: Any = HOOK) -> Any:
-    """A house whose first attempt was in vain, and whose next one is due."""
+    """A harness whose first attempt failed, and whose next one is due."""
     harness = new_harness(robot(preferences))
     harness.webhook.script = [DOWN] * len(preferences.get("preferences", {}).get("webhook", {}).get("targets", [1]))
     await harness.deliver(request_for())
@@ -213,7 +213,7 @@ async def test_the_retries_of_a_stopped_execution_are_given_up(
 
 
 @pytest.mark.parametrize("answer", [HOLD, AWAY])
-async def test_retries_wait_without_counting_while_it_is_paused_or_nobody_can_say(
+async def test_retries_wait_without_an_attempt_while_the_permission_is_held_or_unknown(
     new_harness: Any, robot: Any, request_for: Any, answer: Any
 ) -> None:
     harness = await failed_once(new_harness, robot, request_for)
@@ -230,7 +230,7 @@ async def test_retries_wait_without_counting_while_it_is_paused_or_nobody_can_sa
     assert harness.published("delivery.settled")[0].results[0].attempts == 2
 
 
-async def test_a_question_that_is_refused_ends_the_retries(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_refused_permission_request_ends_the_retries(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = await failed_once(new_harness, robot, request_for)
     harness.executions.script = [Permanent("expected a team")]
     await harness.retry_what_is_due()
@@ -238,11 +238,11 @@ async def test_a_question_that_is_refused_ends_the_retries(new_harness: Any, rob
 
 
 @pytest.mark.parametrize(("action", "failed", "left"), [("stop", 1, 0), ("pause", 0, 1)])
-async def test_what_is_heard_between_two_attempts_keeps_back_the_second(
+async def test_a_signal_between_two_attempts_withholds_the_second(
     new_harness: Any, robot: Any, request_for: Any, action: str, failed: int, left: int
 ) -> None:
     harness = await failed_once(new_harness, robot, request_for, TWO_HOOKS)
-    channel = harness.channels[DeliveryType.WEBHOOK] = Interrupted(harness, action)
+    channel = harness.channels[DeliveryType.WEBHOOK] = Signalling(harness, action)
     await harness.retry_what_is_due()
     assert channel.sent == 1
     assert len(harness.published("delivery.failed")) == failed

@@ -1,4 +1,4 @@
-"""How a delivery has fared, as it is read."""
+"""A delivery as it is read."""
 
 from datetime import timedelta
 from typing import Any

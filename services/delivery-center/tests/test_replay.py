@@ -1,4 +1,4 @@
-"""Sending once more what was sent before: what is chosen, where it goes, and what is said of it."""
+"""Replays: the selected targets, their destinations, and their facts."""
 
 import json
 from typing import Any
@@ -34,7 +34,7 @@ async def states(harness: Any) -> dict[str, list[str]]:
 
 @pytest.fixture
 async def harness(new_harness: Any, robot: Any, request_for: Any) -> Any:
-    """The first of two targets was given up, the second was reached."""
+    """The first of two targets was given up, the second succeeded."""
     made = new_harness(robot(hooks("1", "2")))
     made.webhook.script = [GONE]
     await made.deliver(request_for())
@@ -43,7 +43,7 @@ async def harness(new_harness: Any, robot: Any, request_for: Any) -> Any:
     return made
 
 
-async def test_what_was_given_up_is_sent_once_more_under_new_ids(harness: Any) -> None:
+async def test_a_failed_target_is_replayed_under_a_new_id(harness: Any) -> None:
     answer = await replayed(harness)
     (one,) = answer.replayed
     assert (one.replay_of, one.targets, answer.next) == ("r1", 1, "")
@@ -57,7 +57,7 @@ async def test_what_was_given_up_is_sent_once_more_under_new_ids(harness: Any) -
     assert await states(harness) == {one.request_id: ["delivered"], "r1": ["failed", "delivered"]}
 
 
-async def test_what_is_said_of_a_replay_says_whose_it_is(harness: Any) -> None:
+async def test_the_facts_of_a_replay_refer_to_its_original(harness: Any) -> None:
     harness.webhook.script = [TransientReply("answered 500"), GONE]
     await replayed(harness)
     await harness.retry_what_is_due()
@@ -68,7 +68,7 @@ async def test_what_is_said_of_a_replay_says_whose_it_is(harness: Any) -> None:
     assert {fact.data.replay_of for fact in harness.publisher.facts} == {"r1"}
 
 
-async def test_asked_twice_everything_is_sent_once(harness: Any) -> None:
+async def test_a_repeated_replay_sends_everything_once(harness: Any) -> None:
     first = await replayed(harness)
     assert await replayed(harness) == first
     assert await harness.retry_what_is_due() == 1
@@ -76,14 +76,14 @@ async def test_asked_twice_everything_is_sent_once(harness: Any) -> None:
     assert await harness.retry_what_is_due() == 0
 
 
-async def test_what_would_be_replayed_is_said_and_nothing_is_sent(harness: Any) -> None:
+async def test_a_dry_run_of_a_replay_lists_it_and_sends_nothing(harness: Any) -> None:
     would_be = await replayed(harness, dry_run=True)
     assert await harness.retry_what_is_due() == 0
     assert list(await states(harness)) == ["r1"]
     assert await replayed(harness) == would_be
 
 
-async def test_what_a_replay_has_reached_is_not_among_what_was_given_up(harness: Any) -> None:
+async def test_a_target_that_a_replay_reached_is_not_replayed_as_failed(harness: Any) -> None:
     await replayed(harness)
     assert await replayed(harness, replay_id="p2") == ReplayDeliveriesReply(), "the first is still being tried"
     await harness.retry_what_is_due()
@@ -92,7 +92,7 @@ async def test_what_a_replay_has_reached_is_not_among_what_was_given_up(harness:
     assert everything.targets == 2
 
 
-async def test_what_a_replay_gave_up_can_be_replayed_again(harness: Any) -> None:
+async def test_a_failed_replay_can_be_replayed_again(harness: Any) -> None:
     harness.webhook.script = [GONE]
     (first,) = (await replayed(harness)).replayed
     await harness.retry_what_is_due()
@@ -102,7 +102,7 @@ async def test_what_a_replay_gave_up_can_be_replayed_again(harness: Any) -> None
     assert third is None, "the second is still being tried"
 
 
-async def test_a_replay_of_a_replay_is_one_of_the_first(harness: Any) -> None:
+async def test_a_replay_of_a_replay_refers_to_the_first_original(harness: Any) -> None:
     harness.webhook.script = [GONE]
     (first,) = (await replayed(harness)).replayed
     await harness.retry_what_is_due()
@@ -110,7 +110,7 @@ async def test_a_replay_of_a_replay_is_one_of_the_first(harness: Any) -> None:
     assert second.replay_of == "r1"
 
 
-async def test_all_final_targets_are_sent_to_on_demand_and_one_alone_too(harness: Any) -> None:
+async def test_all_final_targets_or_a_single_one_are_replayed_on_demand(harness: Any) -> None:
     (everything,) = (await replayed(harness, targets="all")).replayed
     assert everything.targets == 2
     await harness.retry_what_is_due()
@@ -121,7 +121,7 @@ async def test_all_final_targets_are_sent_to_on_demand_and_one_alone_too(harness
     assert len(harness.webhook.sent) == 2 + 2 + 1
 
 
-async def test_what_is_still_being_tried_is_left_alone(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_pending_target_is_not_replayed(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(hooks("1", "2")))
     harness.webhook.script = [GONE, TransientReply("answered 500")]
     await harness.deliver(request_for())
@@ -130,7 +130,7 @@ async def test_what_is_still_being_tried_is_left_alone(new_harness: Any, robot: 
     assert (await states(harness))["r1"] == ["failed", "retrying"]
 
 
-async def test_it_goes_where_the_original_went_though_the_robot_has_other_targets_now(harness: Any, robot: Any) -> None:
+async def test_a_replay_goes_to_the_targets_of_its_original(harness: Any, robot: Any) -> None:
     changed = robot(hooks("elsewhere"))
     harness.robots.stored[changed.team_id, changed.member_id] = changed
     original = (await harness.stored()).targets[0]
@@ -162,7 +162,7 @@ async def test_a_deleted_robot_sends_nothing_more(harness: Any, robot: Any) -> N
         await replayed(harness, request_id="r1")
 
 
-async def test_a_robot_that_is_deleted_after_it_was_asked_for_gives_it_up(harness: Any, robot: Any) -> None:
+async def test_a_replay_of_a_robot_deleted_since_is_given_up(harness: Any, robot: Any) -> None:
     await replayed(harness)
     harness.robots.stored["acme", "ann"] = robot(hooks("1"), deleted=True)
     await harness.retry_what_is_due()
@@ -190,7 +190,7 @@ async def test_a_range_goes_page_by_page_oldest_first(new_harness: Any, robot: A
 
 
 @pytest.mark.parametrize("after", ["x", "bm9wZQ", "e30", "WyIyMDI2LTAxLTAxVDAwOjAwOjAwIiwgInIxIl0", "\u00e4"])
-async def test_a_page_that_never_ended_there_is_refused(harness: Any, after: str) -> None:
+async def test_an_invalid_cursor_is_refused(harness: Any, after: str) -> None:
     with pytest.raises(Permanent, match="the next of an earlier answer"):
         await replayed(harness, after=after)
     with pytest.raises(Permanent, match="the next of an earlier answer"):

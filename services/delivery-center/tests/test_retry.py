@@ -17,7 +17,7 @@ TWO_HOOKS = {"preferences": {"webhook": {"targets": [{"url": "https://a.example/
 DOWN = TransientReply("answered 500")
 
 
-async def test_a_target_that_failed_is_tried_again_under_its_id_until_it_is_reached(
+async def test_a_failed_target_is_retried_under_its_id_until_it_succeeds(
     new_harness: Any, robot: Any, request_for: Any
 ) -> None:
     harness = new_harness(robot(HOOK))
@@ -38,7 +38,7 @@ async def test_a_target_that_failed_is_tried_again_under_its_id_until_it_is_reac
     assert len(harness.published("delivery.completed")) == 1
 
 
-async def test_after_the_last_attempt_the_target_is_given_up_and_everybody_is_told(
+async def test_after_the_last_attempt_the_target_is_given_up_and_the_failure_published(
     new_harness: Any, robot: Any, request_for: Any
 ) -> None:
     harness = new_harness(robot(TWO_HOOKS))
@@ -67,7 +67,7 @@ async def test_a_refusal_at_a_later_attempt_is_final(new_harness: Any, robot: An
     assert (await harness.stored()).settled
 
 
-async def test_a_claim_is_for_one_and_ends(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_a_claim_is_exclusive_and_expires(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(HOOK))
     harness.webhook.script = [DOWN]
     await harness.deliver(request_for())
@@ -79,14 +79,12 @@ async def test_a_claim_is_for_one_and_ends(new_harness: Any, robot: Any, request
     assert alive is not None
     await harness.retry(alive)
     facts = len(harness.publisher.facts)
-    await harness.retry(dead)  # back from the dead: it may send again, under the same id, but writes and says nothing
+    await harness.retry(dead)  # it may send again under the same id, but neither writes nor publishes
     assert len(harness.publisher.facts) == facts
     assert (await harness.stored()).targets[0].attempts[-1].ok
 
 
-async def test_what_was_saved_and_not_published_is_published_by_the_next_owner(
-    new_harness: Any, robot: Any, request_for: Any
-) -> None:
+async def test_the_next_owner_publishes_what_was_saved(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(HOOK))
     harness.webhook.script = [DOWN]
     await harness.deliver(request_for())
@@ -115,7 +113,7 @@ async def test_a_crash_before_saving_sends_again_under_the_same_id(
     assert [attempted.attempt for attempted in harness.published("delivery.attempted")] == [1, 2]
 
 
-async def test_many_due_targets_are_taken_in_portions(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_many_due_targets_are_attempted_in_portions(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(
         robot({"preferences": {"webhook": {"targets": [{"url": f"https://a.example/{n}"} for n in range(20)]}}})
     )
@@ -127,7 +125,7 @@ async def test_many_due_targets_are_taken_in_portions(new_harness: Any, robot: A
     assert len(harness.published("delivery.settled")) == 1
 
 
-async def test_the_request_again_after_retries_still_says_the_first_outcomes(
+async def test_a_request_redelivered_after_retries_publishes_the_first_outcomes(
     new_harness: Any, robot: Any, request_for: Any
 ) -> None:
     harness = new_harness(robot(HOOK))
@@ -142,7 +140,7 @@ async def test_the_request_again_after_retries_still_says_the_first_outcomes(
 
 
 @pytest.mark.parametrize("how", ["deleted", "missing"])
-async def test_a_robot_that_is_gone_by_then_is_not_retried(
+async def test_a_delivery_of_a_robot_deleted_since_is_not_retried(
     new_harness: Any, robot: Any, request_for: Any, how: str
 ) -> None:
     harness = new_harness(robot(HOOK))
@@ -156,7 +154,7 @@ async def test_a_robot_that_is_gone_by_then_is_not_retried(
     assert harness.published("delivery.settled")[0].success is False
 
 
-async def test_deleting_a_robot_gives_up_what_is_tried_for_it(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_deleting_a_robot_gives_up_its_pending_targets(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(TWO_HOOKS), robot(HOOK, member_id="bob"))
     harness.webhook.script = [DOWN, Sent(), DOWN]
     await harness.deliver(request_for())
@@ -175,7 +173,7 @@ async def test_deleting_a_robot_gives_up_what_is_tried_for_it(new_harness: Any, 
     assert len(harness.publisher.facts) == before
 
 
-async def test_an_attempt_under_way_is_waited_for_before_it_is_given_up(
+async def test_a_running_attempt_finishes_before_its_delivery_is_given_up(
     new_harness: Any, robot: Any, request_for: Any
 ) -> None:
     harness = new_harness(robot(HOOK))
@@ -191,7 +189,7 @@ async def test_an_attempt_under_way_is_waited_for_before_it_is_given_up(
     assert harness.published("delivery.settled")[0].success is True
 
 
-async def test_content_that_cannot_be_read_any_more_is_given_up(new_harness: Any, robot: Any, request_for: Any) -> None:
+async def test_unreadable_content_is_given_up_at_a_retry(new_harness: Any, robot: Any, request_for: Any) -> None:
     harness = new_harness(robot(HOOK))
     harness.webhook.script = [DOWN]
     await harness.deliver(request_for())
@@ -201,7 +199,7 @@ async def test_content_that_cannot_be_read_any_more_is_given_up(new_harness: Any
     assert harness.published("delivery.failed")[0].result.error == "isn't what was stored"
 
 
-async def test_the_sweep_survives_a_store_that_is_away_and_a_retry_that_fails(
+async def test_the_sweep_survives_an_unavailable_store_and_a_failing_retry(
     new_harness: Any, robot: Any, request_for: Any
 ) -> None:
     class Shaky(InMemoryDeliveries):

@@ -1,4 +1,4 @@
-"""What an attempt makes of a target, and when a delivery is due."""
+"""The retry policy: targets after attempts, and when a delivery is due."""
 
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -41,7 +41,7 @@ def delivery(*targets: Target, **fields: Any) -> Delivery:
     return Delivery.model_validate(given | {"created_at": NOON, "accepted_at": NOON, "targets": targets} | fields)
 
 
-def test_a_reached_target_is_final_and_says_who_received_it() -> None:  # DC-14
+def test_a_delivered_target_is_final_and_names_its_recipients() -> None:  # DC-14
     done = after(Succeeded(("ann@acme.example",), {"status": 200}))
     assert (done.state, done.next_attempt_at) == (TargetState.DELIVERED, None)
     (attempt,) = done.attempts
@@ -49,13 +49,13 @@ def test_a_reached_target_is_final_and_says_who_received_it() -> None:  # DC-14
     assert (attempt.recipients, attempt.details) == (["ann@acme.example"], {"status": 200})
 
 
-def test_a_refused_target_is_final_at_once() -> None:
+def test_a_permanent_failure_is_final_at_once() -> None:
     done = after(PermanentFailure("answered 410"))
     assert (done.state, done.next_attempt_at) == (TargetState.FAILED, None)
     assert (done.attempts[0].final, done.attempts[0].error) == (True, "answered 410")
 
 
-def test_an_unreached_target_is_tried_again_after_the_delay_of_the_schedule() -> None:
+def test_a_transient_failure_is_retried_after_the_delay_of_the_policy() -> None:
     waiting = after(TransientFailure("timeout"))
     assert waiting.state is TargetState.RETRYING
     assert waiting.next_attempt_at is not None
@@ -70,7 +70,7 @@ def test_after_the_last_delay_the_target_is_given_up_with_all_attempts_kept() ->
     assert done.attempts[-1].error == "timeout (given up after 3 attempts)"
 
 
-def test_without_a_schedule_there_is_one_attempt() -> None:
+def test_a_policy_without_delays_allows_one_attempt() -> None:
     assert after(TransientFailure("timeout"), policy=RetryPolicy((), Random(1))).state is TargetState.FAILED
 
 
@@ -80,7 +80,7 @@ def test_a_target_can_be_reached_after_failures() -> None:
 
 
 @pytest.mark.parametrize(("asked", "least", "most"), [(20, 20, 20), (1, 4, 6), (10_000, 30, 30)])
-def test_the_receiver_may_ask_for_a_longer_delay_up_to_the_longest_of_the_schedule(
+def test_the_receiver_may_ask_for_a_longer_delay_up_to_the_longest_of_the_policy(
     asked: float, least: float, most: float
 ) -> None:
     waiting = after(TransientFailure("answered 429", after=asked))
@@ -88,7 +88,7 @@ def test_the_receiver_may_ask_for_a_longer_delay_up_to_the_longest_of_the_schedu
     assert least <= (waiting.next_attempt_at - NOON).total_seconds() <= most
 
 
-def test_delays_are_spread_by_a_fifth_to_both_sides() -> None:
+def test_delays_have_a_jitter_of_a_fifth() -> None:
     policy = RetryPolicy((100,), Random(3))
     waits = [policy.delay(1, None) or 0 for _ in range(500)]
     assert 80 <= min(waits) < 85
@@ -101,7 +101,7 @@ def test_instants_are_whole_milliseconds_as_the_store_keeps_them() -> None:
     assert waiting.next_attempt_at.microsecond % 1000 == 0
 
 
-def test_a_delivery_is_settled_when_no_target_is_tried_any_more() -> None:
+def test_a_delivery_is_settled_when_every_target_is_final() -> None:
     assert delivery().settled
     assert delivery(after(Succeeded()), after(PermanentFailure("no"))).settled
     assert not delivery(after(Succeeded()), after(TransientFailure("timeout"))).settled
@@ -115,7 +115,7 @@ def test_only_what_is_due_is_attempted_and_no_more_than_run_at_once() -> None:
     assert due(delivery(*late), NOON) == late[:AT_ONCE]
 
 
-def test_a_delivery_is_due_at_its_next_attempt_and_nobodys_once_it_is_told() -> None:
+def test_a_published_delivery_is_released_and_due_at_its_next_attempt() -> None:
     soon, later = NOON + timedelta(seconds=5), NOON + timedelta(seconds=9)
     targets = [target(1, next_attempt_at=later, unpublished=True), target(2, next_attempt_at=soon), after(Succeeded())]
     released = published(delivery(*targets, claimed=True, due_at=NOON))
@@ -124,7 +124,7 @@ def test_a_delivery_is_due_at_its_next_attempt_and_nobodys_once_it_is_told() -> 
     assert published(delivery(after(Succeeded()), due_at=NOON)).due_at is None
 
 
-def test_giving_up_ends_what_is_tried_and_leaves_what_is_final() -> None:
+def test_giving_up_ends_pending_targets_and_leaves_final_ones() -> None:
     ended = give_up(
         delivery(after(Succeeded()), after(TransientFailure("timeout")).model_copy(update={"delivery_id": "d2"})),
         "gone",

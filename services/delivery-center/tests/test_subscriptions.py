@@ -1,4 +1,4 @@
-"""Who subscribes to a team's notifications: added once, removed, listed, and not without end."""
+"""The subscriptions to a team's notifications: added once, removed, listed, limited."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -38,7 +38,7 @@ def desk() -> Desk:
     return Desk()
 
 
-async def test_a_subscriber_is_added_to_a_channel_and_the_answer_lists_it(desk: Desk) -> None:  # DC-07, DEC-12
+async def test_a_subscriber_is_added_to_a_channel_and_listed_in_the_reply(desk: Desk) -> None:  # DC-07, DEC-12
     await desk.add("zoe")
     await desk.add("ann", "ops")
     assert names(await desk.add("ann")) == [("sales", "ann"), ("sales", "zoe")]
@@ -63,7 +63,7 @@ async def test_a_subscriber_is_removed_from_one_channel_of_one_team(desk: Desk) 
     assert names(await desk.all(team="other")) == [("sales", "ann")]
 
 
-async def test_a_team_has_so_many_subscriptions_and_no_more(desk: Desk) -> None:
+async def test_the_subscriptions_of_a_team_are_limited(desk: Desk) -> None:
     for number in range(MOST):
         assert not (await desk.add(f"s{number}", f"channel {number % 7}")).refused
     answer = await desk.add("late")

@@ -1,4 +1,4 @@
-"""What a webhook's request looks like, and what its answer means. No sockets: the transport is scripted."""
+"""The requests of webhooks and the meaning of responses. No sockets: the transport is scripted."""
 
 import asyncio
 import json
@@ -97,7 +97,7 @@ async def test_the_body_is_the_content_and_its_context(outgoing: Any) -> None:  
     }
 
 
-async def test_the_connection_goes_to_the_checked_address_in_the_name_of_the_host(outgoing: Any) -> None:
+async def test_the_connection_goes_to_the_checked_address_with_the_name_of_the_host(outgoing: Any) -> None:
     receiver = Receiver()
     await receiver.get(outgoing(), url="https://user:pw@hooks.example.org:8443/in?key=k#part", method="PUT")
     request = receiver.request
@@ -139,7 +139,7 @@ async def test_two_secrets_give_two_signatures_so_that_a_receiver_can_change(out
         Webhook(secret).verify(receiver.request.content, dict(receiver.request.headers))
 
 
-async def test_without_a_secret_id_and_timestamp_are_there_all_the_same(outgoing: Any) -> None:
+async def test_id_and_timestamp_are_sent_without_a_secret(outgoing: Any) -> None:
     receiver = Receiver()
     made = outgoing()
     await receiver.get(made)
@@ -164,7 +164,7 @@ async def test_a_missing_secret_is_named(outgoing: Any, environ: dict[str, str])
         await Receiver().get(outgoing(), secret="$ENV.HOOK_SECRET", environ=environ)
 
 
-async def test_a_secret_that_is_none_is_refused_without_showing_it(outgoing: Any) -> None:
+async def test_an_invalid_secret_is_refused_without_showing_it(outgoing: Any) -> None:
     with pytest.raises(Permanent, match=r"whsec_<base64> .* in \$ENV.HOOK_SECRET") as caught:
         await Receiver().get(outgoing(), secret="$ENV.HOOK_SECRET", environ={"HOOK_SECRET": "whsec_a"})
     assert "whsec_a" not in str(caught.value).replace("whsec_<base64>", "")
@@ -196,7 +196,7 @@ async def test_a_header_value_is_one_line_and_is_not_shown_when_it_is_refused(ou
     assert "secret" not in str(caught.value)
 
 
-async def test_the_trace_goes_along(outgoing: Any) -> None:
+async def test_the_trace_context_is_sent(outgoing: Any) -> None:
     receiver = Receiver()
     await receiver.get(outgoing(traceparent="00-aa-bb-01"))
     assert receiver.request.headers["traceparent"] == "00-aa-bb-01"
@@ -225,7 +225,7 @@ async def test_other_refusals_are_final(outgoing: Any, status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
-async def test_what_may_pass_is_transient(outgoing: Any, status: int) -> None:
+async def test_retried_statuses_are_transient(outgoing: Any, status: int) -> None:
     with pytest.raises(TransientReply, match=f"answered {status}") as caught:
         await Receiver(answer(status, "later", retry_after="90")).get(outgoing())
     assert (caught.value.after, caught.value.details) == (90, {"status": status, "body": "later"})
@@ -234,13 +234,13 @@ async def test_what_may_pass_is_transient(outgoing: Any, status: int) -> None:
 @pytest.mark.parametrize(
     "error", [httpx.ConnectError("refused"), httpx.ReadTimeout(""), httpx.RemoteProtocolError("x")]
 )
-async def test_a_receiver_that_is_not_there_is_transient(outgoing: Any, error: Exception) -> None:
+async def test_an_unreachable_receiver_is_transient(outgoing: Any, error: Exception) -> None:
     with pytest.raises(Transient, match="hooks.example.org") as caught:
         await Receiver(error).get(outgoing())
     assert "key=k" not in str(caught.value)
 
 
-async def test_the_time_of_an_attempt_is_that_of_all_its_steps_together(outgoing: Any) -> None:
+async def test_the_timeout_covers_all_steps_of_an_attempt(outgoing: Any) -> None:
     async def silent(host: str, port: int) -> list[str]:
         await asyncio.Event().wait()
         return []

@@ -5,8 +5,8 @@ from string import Template
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import EQUIPPED, a_process_task, a_task, an_mcp_task, begun, with_tasks
-from services.executor.tests.workshop import DRAW, LOOKUP, NOTE, ScriptedModel, Shop, calls
+from services.executor.tests.fixtures import EQUIPPED, a_process_task, a_task, an_mcp_task, new_run, with_tasks
+from services.executor.tests.harness import DRAW, LOOKUP, NOTE, ScriptedModel, StepHarness, calls
 
 from executor.agents.prompt_files import Agent
 from executor.domain.conversation import loop
@@ -37,7 +37,7 @@ def output(run: Run) -> str:
 
 
 async def test_an_assistant_uses_a_tool_sees_its_answer_and_answers() -> None:  # EX-31
-    shop = Shop(ScriptedModel(calls(A, text="I'll look."), "Globex is fine."))
+    shop = StepHarness(ScriptedModel(calls(A, text="I'll look."), "Globex is fine."))
     run = await shop.task_done(one_task())
     assert output(run) == "Globex is fine."
     assert [use.arguments for use in shop.tools.calls] == [{"name": "A"}]
@@ -57,7 +57,7 @@ async def test_tools_that_are_wanted_together_run_at_the_same_time() -> None:  #
         await asyncio.wait_for(together.wait(), 5)
         return f"about {use.arguments['name']}"
 
-    shop = Shop(ScriptedModel(calls(A, B, ("crm__lookup", {"name": "C"})), "done"))
+    shop = StepHarness(ScriptedModel(calls(A, B, ("crm__lookup", {"name": "C"})), "done"))
     shop.tools._answer = meeting
     run = await shop.task_done(one_task())
     assert sorted(inside) == ["A", "B", "C"]
@@ -66,8 +66,8 @@ async def test_tools_that_are_wanted_together_run_at_the_same_time() -> None:  #
     assert told == ["about A", "about B", "about C"]  # in the order they were asked for
 
 
-async def test_a_tool_that_there_is_not_is_told_to_the_assistant_and_called_by_nobody() -> None:  # EX-26 EX-52
-    shop = Shop(ScriptedModel(calls(("shell", {"cmd": "ls"}), A), "done"))
+async def test_the_assistant_sees_that_a_tool_is_unknown_and_it_is_not_called() -> None:  # EX-26 EX-52
+    shop = StepHarness(ScriptedModel(calls(("shell", {"cmd": "ls"}), A), "done"))
     run = await shop.task_done(one_task())
     names = "ark_image_text2img__draw, crm__lookup, crm__note"
     assert [use.error for use in uses(run)] == [f"there is no tool shell: expected one of {names}", None]
@@ -77,14 +77,14 @@ async def test_a_tool_that_there_is_not_is_told_to_the_assistant_and_called_by_n
 
 
 async def test_an_answer_with_nothing_but_refused_calls_is_thought_over_at_once() -> None:
-    shop = Shop(ScriptedModel(calls(("shell", {})), "I can't."))
+    shop = StepHarness(ScriptedModel(calls(("shell", {})), "I can't."))
     run = await shop.task_done(one_task())
     assert (output(run), shop.tools.calls) == ("I can't.", [])
     assert [type(step) for step in shop.steps[:2]] == [RunTurn, RunTurn]
 
 
 async def test_the_same_call_twice_in_one_answer_is_made_once() -> None:  # EX-50
-    shop = Shop(ScriptedModel(calls(A, B, A), calls(A), "done"))
+    shop = StepHarness(ScriptedModel(calls(A, B, A), calls(A), "done"))
     run = await shop.task_done(one_task())
     assert [use.arguments["name"] for use in shop.tools.calls] == ["A", "B", "A"]  # the third in an answer of its own
     assert uses(run)[2].error == "the same call was made in this very answer already"
@@ -93,7 +93,7 @@ async def test_the_same_call_twice_in_one_answer_is_made_once() -> None:  # EX-5
 
 async def test_an_answer_can_call_only_so_many_tools_at_once() -> None:
     many = calls(*[("crm__lookup", {"name": str(number)}) for number in range(loop.MAX_CALLS + 2)])
-    shop = Shop(ScriptedModel(many, "done"))
+    shop = StepHarness(ScriptedModel(many, "done"))
     run = await shop.task_done(one_task())
     assert len(shop.tools.calls) == loop.MAX_CALLS
     assert [use.error for use in uses(run)[loop.MAX_CALLS :]] == ["at most 16 tools can be called at once"] * 2
@@ -103,7 +103,7 @@ async def test_an_answer_can_call_only_so_many_tools_at_once() -> None:
 async def test_an_assistant_that_never_stops_is_asked_for_a_summary_without_tools(own: int | None, cap: int) -> None:
     model = ScriptedModel(*[calls(("crm__lookup", {"n": n})) for n in range(cap)], "All I found.")  # EX-32
     agent = Agent("experts.writer", Template("Write."), max_iterations=own)
-    shop = Shop(model, agent=agent)
+    shop = StepHarness(model, agent=agent)
     run = await shop.task_done(one_task())
     assert (len(model.prompts), output(run)) == (cap + 1, "All I found.")
     assert [bool(prompt.tools) for prompt in model.prompts] == [*[True] * cap, False]
@@ -114,7 +114,7 @@ async def test_an_assistant_that_never_stops_is_asked_for_a_summary_without_tool
 async def test_an_assistant_that_wants_tools_even_in_its_summary_is_cut_short() -> None:  # EX-32
     agent = Agent("experts.writer", Template("Write."), max_iterations=2)
     model = ScriptedModel(calls(A), calls(B), calls(A, text="So far: fine."))
-    run = await Shop(model, agent=agent).task_done(one_task())
+    run = await StepHarness(model, agent=agent).task_done(one_task())
     assert output(run) == "So far: fine.\n\nAgent exceeded maximum tool iterations (2)."
     assert run.execution.results[0].status == "completed"
 
@@ -125,7 +125,7 @@ async def test_a_tool_that_fails_is_mended_by_the_assistant() -> None:  # EX-52
             raise ToolFailed("no customer A")
         return "customer B"
 
-    shop = Shop(ScriptedModel(calls(A), calls(B), "done"))
+    shop = StepHarness(ScriptedModel(calls(A), calls(B), "done"))
     shop.tools._answer = missing
     run = await shop.task_done(one_task())
     assert [(use.status, use.error) for use in uses(run)] == [("failed", "no customer A"), ("completed", None)]
@@ -142,7 +142,7 @@ async def test_a_tool_that_was_not_reached_is_called_later_under_the_same_step_i
             raise NotBegun("the server is away", after=9)
         return "found"
 
-    shop = Shop(ScriptedModel(calls(A, B), "done"))
+    shop = StepHarness(ScriptedModel(calls(A, B), "done"))
     shop.tools._answer = flaky
     run = await shop.step(await shop.step(await shop.step(one_task())))
     assert run.retry_at is not None
@@ -167,21 +167,21 @@ async def test_a_tool_that_was_not_reached_is_called_later_under_the_same_step_i
 )
 async def test_an_assistant_has_the_tools_of_its_robot_that_it_may_use(robot: Any, agent: Any, names: Any) -> None:
     own = Agent("experts.writer", Template(""), tools=None if agent is None else frozenset(agent))  # EX-26
-    shop = Shop(ScriptedModel("done"), agent=own)
+    shop = StepHarness(ScriptedModel("done"), agent=own)
     await shop.task_done(with_tasks(a_task(1), robot=robot))
     assert [tool.name for tool in shop.model.prompts[0].tools] == names
 
 
 @pytest.mark.parametrize("task", [an_mcp_task(1), a_process_task(1)], ids=["mcp", "process"])
 async def test_a_single_call_is_made_exactly_once_and_asks_no_model(task: Any) -> None:  # EX-24
-    shop = Shop(ScriptedModel())
+    shop = StepHarness(ScriptedModel())
     run = await shop.task_done(with_tasks(task))
     assert (len(shop.tools.calls) + len(shop.processes.calls), shop.model.prompts) == (1, [])
     assert output(run) == ("lookup answered" if task.mcp_tool else "crm.pay answered")
 
 
 async def test_a_process_is_called_with_who_asks_and_under_which_id() -> None:  # EX-24
-    shop = Shop(ScriptedModel())
+    shop = StepHarness(ScriptedModel())
     run = await shop.task_done(with_tasks(a_process_task(1)))
     ((name, call),) = shop.processes.calls
     assert (name, call.args, call.execution_id, call.task_id) == ("crm.pay", ["Globex", 7], "e1", "task-1")
@@ -193,7 +193,7 @@ async def test_a_single_call_that_fails_in_whatever_way_is_not_made_again(error:
     async def failing(name: str, call: ProcessCall) -> str:
         raise error
 
-    shop = Shop(ScriptedModel())
+    shop = StepHarness(ScriptedModel())
     shop.processes._answer = failing
     run = await shop.task_done(with_tasks(a_process_task(1)))
     assert (len(shop.processes.calls), run.execution.results[0].error) == (1, str(error))
@@ -201,9 +201,9 @@ async def test_a_single_call_that_fails_in_whatever_way_is_not_made_again(error:
 
 @pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
 @pytest.mark.parametrize("task", [an_mcp_task(1), a_process_task(1)], ids=["mcp", "process"])
-async def test_outside_of_standard_mode_a_call_is_written_down_and_made_to_nobody(task: Any, mode: str) -> None:
-    shop = Shop(ScriptedModel())  # EX-08 EX-09
-    run = await shop.task_done(with_tasks(task, run=begun(robot=EQUIPPED, executor_mode=mode)))
+async def test_outside_of_standard_mode_calls_are_recorded_and_not_made(task: Any, mode: str) -> None:
+    shop = StepHarness(ScriptedModel())  # EX-08 EX-09
+    run = await shop.task_done(with_tasks(task, run=new_run(robot=EQUIPPED, executor_mode=mode)))
     assert (shop.tools.calls, shop.processes.calls) == ([], [])
     assert output(run).startswith('{"recorded": true')
 
@@ -219,7 +219,7 @@ async def test_a_worker_that_is_cancelled_cancels_its_calls() -> None:
             ended.set()
         return ""
 
-    shop = Shop(ScriptedModel(calls(A), "done"))
+    shop = StepHarness(ScriptedModel(calls(A), "done"))
     shop.tools._answer = for_ever
     working = asyncio.create_task(shop.task_done(one_task()))
     await reached.wait()

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from executor.adapters.fakes import InMemoryCalls, InMemoryRuns
+from executor.adapters.in_memory import InMemoryCalls
+from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
-from executor.calls import CallAgents, FindRobot, LeaseSettings, nobody
+from executor.calls import CallAgents, FindRobot, LeaseSettings, no_robot
 from executor.domain.conversation.chat import ModelReply
 from executor.ports import Prompt
 from executor.steps.step_runner import Models
@@ -58,13 +59,22 @@ class Replicas:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("executor.calls.POLL_S", 0)
         self.calls, self.model, self.clock = WatchedCalls(), SlowModel(), SetClock()
-        self._models = Models(Connectors("rehearsal", environ={}), real=self.model, rehearsal=self.model)
+        self._models = Models(connectors=Connectors("rehearsal", environ={}), real=self.model, rehearsal=self.model)
 
     def replica(
-        self, owner: str = "first", *, lease: float = LEASE, patience: float = 5, robot: FindRobot = nobody
+        self, owner: str = "first", *, lease: float = LEASE, patience: float = 5, robot: FindRobot = no_robot
     ) -> CallAgents:
         hold, runs = LeaseSettings(owner, lease), InMemoryRuns()
-        return CallAgents(self.calls, runs, self._models, Agents(), self.clock, hold, robot=robot, patience=patience)
+        return CallAgents(
+            calls=self.calls,
+            runs=runs,
+            models=self._models,
+            agents=Agents(),
+            clock=self.clock,
+            lease=hold,
+            find_robot=robot,
+            patience=patience,
+        )
 
 
 @pytest.fixture
@@ -135,7 +145,7 @@ async def test_a_long_answer_is_asked_for_again_and_joined(world: Replicas) -> N
     assert len(world.model.prompts) == 1
 
 
-async def test_a_call_that_failed_for_now_is_free_for_whoever_asks_next(world: Replicas) -> None:
+async def test_a_call_that_failed_temporarily_is_free_for_the_next_request(world: Replicas) -> None:
     world.model.go.set()
     world.model.fail = Transient("rate limited")
     with pytest.raises(Transient, match="rate limited"):
@@ -173,7 +183,7 @@ async def test_without_an_execution_no_placeholder_is_left(world: Replicas) -> N
     assert any("a member of the team" in text for text in prompts)
 
 
-async def test_without_an_execution_the_robots_own_words_are_in_the_prompt(world: Replicas) -> None:  # EX-28, TG-34
+async def test_without_an_execution_the_robots_identity_is_in_the_prompt(world: Replicas) -> None:  # EX-28, TG-34
     robot = a_robot(config={"identity": {"role": "Sales Help", "duties": ["Answer."]}}, system_prompt="Be brief.")
 
     async def find(team: str, member: str) -> Robot | None:
@@ -188,8 +198,15 @@ async def test_without_an_execution_the_robots_own_words_are_in_the_prompt(world
     assert answer.model == "rehearsal"
 
 
-async def test_a_rehearsed_answer_repeats_the_words_it_was_given() -> None:
-    models = Models(Connectors("rehearsal", environ={}), real=SlowModel(), rehearsal=RehearsalModel())
-    call = CallAgents(InMemoryCalls(), InMemoryRuns(), models, Agents(), SetClock(), LeaseSettings("first", LEASE))
+async def test_a_rehearsed_answer_quotes_the_request() -> None:
+    models = Models(connectors=Connectors("rehearsal", environ={}), real=SlowModel(), rehearsal=RehearsalModel())
+    call = CallAgents(
+        calls=InMemoryCalls(),
+        runs=InMemoryRuns(),
+        models=models,
+        agents=Agents(),
+        clock=SetClock(),
+        lease=LeaseSettings("first", LEASE),
+    )
     answer = await call(a_call(assistant_id="rota.message", messages=[Message(content="What is due?")]))
     assert (answer.content, answer.model) == ("Rehearsed answer to: What is due?", "rehearsal")

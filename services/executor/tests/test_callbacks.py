@@ -5,19 +5,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import (
+from services.executor.tests.fixtures import (
     SECRET,
     a_process_task,
+    a_signal,
     a_task,
-    a_word,
-    answer,
-    begun,
+    advance,
+    advance_until,
     effect,
     equipped,
-    lived,
-    taken,
-    told,
-    well,
+    new_run,
+    outcome_of,
+    signalled,
+    with_outcome,
     with_tasks,
 )
 
@@ -26,8 +26,8 @@ from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Planned, Pr
 from executor.domain.run import CALLBACK, Run
 from executor.domain.signals import control
 from executor.domain.steps import AskAgent, BeginCalls, CheckRules, Finish, MakeCalls, Park, RequestSlot, RunTurn
-from executor.replay import replayed
-from executor.requests import process_call
+from executor.replay import replay
+from executor.steps.call_runner import process_call
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.execution import ExecStatus, TaskStatus
 from rota_contracts.messages.text import Text
@@ -40,7 +40,7 @@ RESULT = Text(inline='{"paid": true}')
 
 def calling(**fields: Any) -> Run:
     """A run whose first task calls a process just now."""
-    run = well(with_tasks(a_process_task(1, **fields), a_task(2), robot=GOING_ON))
+    run = advance(with_tasks(a_process_task(1, **fields), a_task(2), robot=GOING_ON))
     assert isinstance(lifecycle.next_step(run), MakeCalls)
     return run
 
@@ -51,7 +51,7 @@ def key(run: Run) -> str:
 
 def promised(run: Run) -> Run:
     """The process has taken the call, and will send its result."""
-    return taken(run, Promised("task-1", key(run)))
+    return with_outcome(run, Promised("task-1", key(run)))
 
 
 def waiting(**fields: Any) -> Run:
@@ -59,7 +59,7 @@ def waiting(**fields: Any) -> Run:
 
 
 def came(run: Run, output: Text | None = RESULT, *, at: datetime = LATER, **fields: Any) -> Run:
-    return control.apply_signal(run, a_word(CALLBACK, id="cb", callback=SECRET, output=output, **fields), now=at)
+    return control.apply_signal(run, a_signal(CALLBACK, id="cb", callback=SECRET, output=output, **fields), now=at)
 
 
 def test_a_call_of_a_process_tells_where_its_result_may_be_sent() -> None:
@@ -73,7 +73,7 @@ def test_a_promised_result_is_waited_for_without_a_slot_and_says_so() -> None:
     run = promised(calling())
     assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
     assert run.execution.progress.text == "task task-1: waits for the result of process crm.pay"
-    assert run.holds_for == "waits for the result of process crm.pay"
+    assert run.parked_for == "waits for the result of process crm.pay"
     run = journal.record_parked(run, now=NOON)
     assert (lifecycle.next_step(run), run.parks, run.execution.status) == (Park(), 1, ExecStatus.WAITING)
     assert (run.execution.deadline_at, run.time_left) == (None, 30 * 60)
@@ -82,12 +82,12 @@ def test_a_promised_result_is_waited_for_without_a_slot_and_says_so() -> None:
 
 def test_a_result_is_what_the_answer_would_have_been() -> None:
     later = journal.record_granted(came(waiting()), 1, now=LATER)
-    at_once = taken(calling(), Used("task-1", key(calling()), RESULT))
+    at_once = with_outcome(calling(), Used("task-1", key(calling()), RESULT))
     for run in (later, at_once):
         step = lifecycle.next_step(run)
         assert isinstance(step, CheckRules)
         assert step.output == RESULT
-        over = lived(run)[0].execution
+        over = advance_until(run)[0].execution
         assert (over.status, [str(result.status) for result in over.results]) == ("completed", ["completed"] * 2)
     assert later.execution.results[0].turns[0].output == at_once.execution.results[0].turns[0].output
     assert later.execution.deadline_at == LATER + timedelta(minutes=30)
@@ -106,7 +106,7 @@ def test_an_error_that_comes_later_fails_the_task_as_it_would_have_at_once() -> 
     assert run.execution.interventions[-1].text == "the account is closed"
 
 
-def test_a_result_that_never_comes_fails_the_task_in_words() -> None:
+def test_an_expired_result_fails_the_task_with_a_reason() -> None:
     run = waiting()
     assert run.expires_at is not None
     assert journal.record_expired(run, now=run.expires_at - timedelta(seconds=1)) is run
@@ -123,7 +123,7 @@ def test_how_long_a_result_is_waited_for_is_the_robots_to_say() -> None:
     config = GOING_ON.robot_config.model_dump()
     config["resources"]["processes"] = [{"name": "crm.pay", "callback_within": "90m"}]
     robot = GOING_ON.model_validate(GOING_ON.model_dump() | {"robot_config": config})
-    run = promised(well(with_tasks(a_process_task(1), robot=robot)))
+    run = promised(advance(with_tasks(a_process_task(1), robot=robot)))
     assert run.expires_at == NOON + timedelta(minutes=90)
     assert journal.record_expired(run, now=run.expires_at).execution.results[0].error == "no result came within 90m"
 
@@ -136,14 +136,16 @@ def test_the_first_result_counts() -> None:
 
 
 def test_a_result_of_no_call_of_this_run_changes_nothing() -> None:
-    run = told(waiting(), CALLBACK, callback="guessed", output=RESULT)
+    run = signalled(waiting(), CALLBACK, callback="guessed", output=RESULT)
     assert (lifecycle.next_step(run), run.execution.results) == (Park(), waiting().execution.results)
     assert effect(run) == "refused: no call of this run waits for it"
 
 
 @pytest.mark.parametrize("first", ["came", "answered"])
 def test_a_result_that_is_faster_than_the_promise_is_taken(first: str) -> None:
-    run = came(calling(), at=NOON) if first == "came" else taken(calling(), Used("task-1", key(calling()), RESULT))
+    run = (
+        came(calling(), at=NOON) if first == "came" else with_outcome(calling(), Used("task-1", key(calling()), RESULT))
+    )
     assert isinstance(lifecycle.next_step(run), CheckRules)
     assert (promised(run), run.parks) == (run, 0)
 
@@ -159,7 +161,7 @@ def test_a_call_that_is_made_again_has_the_same_callback() -> None:
     run = control.apply_signals(journal.record_taken_over(calling(executor_id="crm.ping"), now=NOON), now=NOON)
     step = lifecycle.next_step(run)
     assert isinstance(step, BeginCalls)
-    run = taken(run, CallsBegun("task-1", list(step.uses), {step.uses[0].step_id: "another"}))
+    run = with_outcome(run, CallsBegun("task-1", list(step.uses), {step.uses[0].step_id: "another"}))
     assert [callback.id for callback in run.callbacks] == [SECRET]
 
 
@@ -170,7 +172,7 @@ def test_a_worker_that_takes_a_waiting_run_over_loses_no_promise() -> None:
 
 
 def test_after_a_crash_in_a_call_its_result_is_known_if_it_is_here() -> None:
-    known = calling().model_copy(update={"inbox": [a_word(CALLBACK, callback=SECRET, output=RESULT)]})
+    known = calling().model_copy(update={"inbox": [a_signal(CALLBACK, callback=SECRET, output=RESULT)]})
     run = journal.record_signals(journal.record_taken_over(known, now=NOON), now=NOON)
     assert isinstance(lifecycle.next_step(run), CheckRules)
     lost = journal.record_taken_over(calling(), now=NOON)
@@ -179,15 +181,15 @@ def test_after_a_crash_in_a_call_its_result_is_known_if_it_is_here() -> None:
 
 @pytest.mark.parametrize("first", ["pause", "came"])
 def test_a_run_that_waits_can_be_paused_as_well_and_needs_both(first: str) -> None:  # TG-16
-    run = came(told(waiting(), "pause")) if first == "pause" else told(came(waiting()), "pause")
+    run = came(signalled(waiting(), "pause")) if first == "pause" else signalled(came(waiting()), "pause")
     assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
-    assert lifecycle.next_step(told(run, "resume")) == RequestSlot(1)
-    run = told(told(waiting(), "pause"), "resume")
+    assert lifecycle.next_step(signalled(run, "resume")) == RequestSlot(1)
+    run = signalled(signalled(waiting(), "pause"), "resume")
     assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
 
 
 def test_a_run_that_waits_can_be_stopped() -> None:  # TG-16
-    run = told(waiting(), "stop")
+    run = signalled(waiting(), "stop")
     step = lifecycle.next_step(run)
     assert step == Finish(ExecStatus.CANCELLED)
     over = lifecycle.finish(run, step.status, now=LATER)
@@ -195,7 +197,7 @@ def test_a_run_that_waits_can_be_stopped() -> None:  # TG-16
 
 
 def test_a_task_that_waits_can_be_cancelled() -> None:  # TG-07
-    run = told(waiting(), "task.cancel", task={"id": "task-1"})
+    run = signalled(waiting(), "task.cancel", task={"id": "task-1"})
     assert (run.execution.results[0].status, run.expires_at) == (TaskStatus.SKIPPED, None)
     step = lifecycle.next_step(journal.record_granted(run, 1, now=LATER))
     assert isinstance(step, RunTurn)
@@ -204,24 +206,24 @@ def test_a_task_that_waits_can_be_cancelled() -> None:  # TG-07
 
 @pytest.mark.parametrize("action", ["instruct", "task.add", "goal.add", "goal.adjust"])
 def test_nothing_that_people_say_is_the_result(action: str) -> None:  # TG-07
-    run = told(waiting(), action, "Also Initech.")
+    run = signalled(waiting(), action, "Also Initech.")
     assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
 
 
 @pytest.mark.parametrize("end", ["came", "failed", "expired"])
 def test_a_run_that_waited_replays_to_the_same_execution(end: str) -> None:  # F24
-    run = begun(robot=GOING_ON)
+    run = new_run(robot=GOING_ON)
     for outcome in before_the_call(run):
         run = journal.record_outcome(run, outcome, now=NOON)
     run = journal.record_parked(journal.record_outcome(run, Promised("task-1", key(run)), now=NOON), now=NOON)
     error, output = ("no", None) if end == "failed" else (None, RESULT)
-    word = a_word(CALLBACK, callback=SECRET, output=output, error=error)
+    word = a_signal(CALLBACK, callback=SECRET, output=output, error=error)
     if end == "expired":
         run = journal.record_expired(run, now=NOON + timedelta(days=7))
     run = journal.record_signals(run.model_copy(update={"inbox": [word]}), now=LATER)
     run = journal.record_granted(run, 1, now=LATER)
     trail = [type(entry).model_validate_json(entry.model_dump_json()) for entry in run.unsaved]
-    answer = replayed(run, trail, [""] * len(trail))
+    answer = replay(run, trail, [""] * len(trail))
     assert (answer.difference, answer.same) == ("", True)
     assert SECRET not in run.execution.model_dump_json()  # everybody may read that
 
@@ -230,6 +232,6 @@ def before_the_call(run: Run) -> Iterator[Outcome]:
     """What leads a run to its call of a process."""
     while not isinstance(step := lifecycle.next_step(run), MakeCalls):
         plans = isinstance(step, AskAgent) and step.phase is Phase.TASKS
-        outcome = Planned([a_process_task(1), a_task(2)], []) if plans else answer(run, step)
+        outcome = Planned([a_process_task(1), a_task(2)], []) if plans else outcome_of(run, step)
         yield outcome
-        run = taken(run, outcome)
+        run = with_outcome(run, outcome)

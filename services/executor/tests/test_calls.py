@@ -4,14 +4,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import (
+from services.executor.tests.fixtures import (
     BAD,
     a_process_task,
     a_task,
+    advance,
     an_mcp_task,
     equipped,
-    taken,
-    well,
+    with_outcome,
     with_tasks,
 )
 
@@ -32,9 +32,9 @@ GOING_ON = equipped(continue_on_failure=True)
 WANTS_REPLY = BAD.model_copy(update={"need_reply": True, "reply_content": "Once more."})
 
 
-def begun(*given: Task, robot: Any = GOING_ON) -> tuple[Run, MakeCalls]:
+def new_run(*given: Task, robot: Any = GOING_ON) -> tuple[Run, MakeCalls]:
     """A run that is about to make its first task's calls."""
-    run = well(with_tasks(*given, robot=robot))
+    run = advance(with_tasks(*given, robot=robot))
     step = lifecycle.next_step(run)
     assert isinstance(step, MakeCalls)
     return run, step
@@ -47,8 +47,8 @@ def uses(*names: str, idempotent: bool = False) -> list[ToolUse]:
 def thinking(*names: str, idempotent: bool = False) -> Run:
     """A run whose assistant wants these tools, and is about to have them called."""
     run = with_tasks(a_task(1), a_task(2), robot=GOING_ON)
-    run = taken(run, Thought("task-1", "I'll look.", uses(*names, idempotent=idempotent)))
-    return well(run)
+    run = with_outcome(run, Thought("task-1", "I'll look.", uses(*names, idempotent=idempotent)))
+    return advance(run)
 
 
 def statuses(run: Run, task: int = 1) -> dict[str, str]:
@@ -65,7 +65,7 @@ def test_that_a_call_begins_is_a_step_of_its_own_before_it_is_made(task: Task) -
     run = with_tasks(task)
     step = lifecycle.next_step(run)
     assert isinstance(step, BeginCalls)
-    run = taken(run, CallsBegun("task-1", list(step.uses)))
+    run = with_outcome(run, CallsBegun("task-1", list(step.uses)))
     made = lifecycle.next_step(run)
     assert isinstance(made, MakeCalls)
     assert [use.status for use in made.uses] == [ToolStatus.STARTED]
@@ -73,13 +73,13 @@ def test_that_a_call_begins_is_a_step_of_its_own_before_it_is_made(task: Task) -
 
 
 def test_a_task_of_type_mcp_calls_its_tool_with_its_named_arguments() -> None:  # EX-19 EX-24
-    _, step = begun(an_mcp_task(1))
+    _, step = new_run(an_mcp_task(1))
     (use,) = step.uses
     assert (use.server, use.tool, use.arguments) == ("crm", "lookup", {"name": "Globex"})
 
 
 def test_a_task_of_type_process_calls_it_with_its_list_of_arguments() -> None:  # EX-24
-    _, step = begun(a_process_task(1))
+    _, step = new_run(a_process_task(1))
     (use,) = step.uses
     assert (use.server, use.name, use.arguments) == (None, "crm.pay", ["Globex", 7])
 
@@ -95,27 +95,27 @@ def test_a_task_of_type_process_calls_it_with_its_list_of_arguments() -> None:  
     ],
 )
 def test_what_may_be_called_again_is_what_is_declared_so(task: Task, idempotent: bool) -> None:
-    _, step = begun(task)
+    _, step = new_run(task)
     assert step.uses[0].idempotent is idempotent
 
 
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
 def test_the_answer_of_a_single_call_is_the_tasks_result(task: Task) -> None:  # EX-24
-    run, step = begun(task)
-    run = taken(run, Used("task-1", step.uses[0].step_id, Text(inline="42")))
+    run, step = new_run(task)
+    run = with_outcome(run, Used("task-1", step.uses[0].step_id, Text(inline="42")))
     assert isinstance(lifecycle.next_step(run), CheckRules)
-    run = well(run)
+    run = advance(run)
     (result,) = run.execution.results
     assert (result.status, result.output and result.output.inline, len(result.turns)) == ("completed", "42", 1)
 
 
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
-def test_a_single_call_has_nobody_to_reply_to(task: Task) -> None:  # EX-24 VA-14
-    run = well(begun(task)[0])
+def test_a_single_call_gets_no_reply(task: Task) -> None:  # EX-24 VA-14
+    run = advance(new_run(task)[0])
     step = lifecycle.next_step(run)
     assert isinstance(step, CheckRules)
     assert step.conversation.max_turns == 1
-    run = taken(run, RulesAnswered("task-1", RulesReply(verdict=WANTS_REPLY)))
+    run = with_outcome(run, RulesAnswered("task-1", RulesReply(verdict=WANTS_REPLY)))
     (result,) = run.execution.results
     assert (result.status, result.error, len(result.turns)) == ("failed", "too short; no figures", 1)
 
@@ -123,31 +123,31 @@ def test_a_single_call_has_nobody_to_reply_to(task: Task) -> None:  # EX-24 VA-1
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
 @pytest.mark.parametrize("error", ["500: boom", "no answer within 60 s: outcome unknown"])
 def test_a_single_call_that_failed_is_never_made_again(task: Task, error: str) -> None:  # EX-24
-    run, step = begun(task)
-    run = taken(run, Used("task-1", step.uses[0].step_id, None, error))
+    run, step = new_run(task)
+    run = with_outcome(run, Used("task-1", step.uses[0].step_id, None, error))
     (result,) = run.execution.results
     assert (result.status, result.error, result.turns[0].rounds[0].uses[0].status) == ("failed", error, "failed")
     assert run.execution.error == f"task task-1 (Step 1): {error}"
 
 
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
-def test_a_call_that_reached_nobody_is_made_later_under_the_same_id(task: Task) -> None:  # EX-24
-    run, step = begun(task)
+def test_an_undelivered_call_is_repeated_under_the_same_id(task: Task) -> None:  # EX-24
+    run, step = new_run(task)
     run = lifecycle.apply(run, NotCalled("task-1", step.uses[0].step_id, "nobody answers it", 7), now=NOON)
     assert (run.retry_at, run.failures) == (NOON + timedelta(seconds=7), 1)
     again = lifecycle.next_step(run)
     assert isinstance(again, BeginCalls)
     assert again.uses[0].step_id == step.uses[0].step_id
-    run = well(well(run))
+    run = advance(advance(run))
     assert isinstance(lifecycle.next_step(run), CheckRules)
     assert (run.retry_at, run.failures) == (None, 0)
 
 
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
-def test_a_call_that_reaches_nobody_for_too_long_fails_its_task(task: Task) -> None:
+def test_a_call_that_stays_undelivered_fails_its_task(task: Task) -> None:
     run = with_tasks(task, a_task(2), robot=GOING_ON)
     for number in range(1, lifecycle.MAX_FAILURES + 1):
-        run = well(run)
+        run = advance(run)
         step = lifecycle.next_step(run)
         assert isinstance(step, MakeCalls)
         run = lifecycle.apply(run, NotCalled("task-1", step.uses[0].step_id, "nobody there", None), now=NOON)
@@ -169,7 +169,7 @@ def test_the_assistant_thinks_on_when_the_last_of_its_calls_is_back_in_whatever_
     run = thinking("a", "b", "c")
     for name in "cab":
         assert isinstance(lifecycle.next_step(run), MakeCalls)
-        run = taken(run, used(name))
+        run = with_outcome(run, used(name))
     step = lifecycle.next_step(run)
     assert isinstance(step, RunTurn)
     assert (step.turn, step.iteration) == (1, 1)
@@ -178,13 +178,13 @@ def test_the_assistant_thinks_on_when_the_last_of_its_calls_is_back_in_whatever_
 
 
 def test_a_failed_tool_goes_back_to_the_assistant_and_fails_no_task() -> None:  # EX-52
-    run = taken(thinking("a"), used("a", "404"))
+    run = with_outcome(thinking("a"), used("a", "404"))
     assert isinstance(lifecycle.next_step(run), RunTurn)
     assert run.execution.results[0].status is TaskStatus.RUNNING
 
 
 @pytest.mark.parametrize("first", [used("b"), used("b", "404")], ids=["done", "failed"])
-def test_an_answer_beside_a_call_that_reached_nobody_is_not_lost(first: Used) -> None:
+def test_an_answer_beside_an_undelivered_call_is_not_lost(first: Used) -> None:
     run = lifecycle.apply(thinking("a", "b"), NotCalled("task-1", "s-a", "away", 30), now=NOON)
     run = lifecycle.apply(run, first, now=NOON)
     assert statuses(run) == {"a": "pending", "b": "failed" if first.error else "completed"}
@@ -192,13 +192,13 @@ def test_an_answer_beside_a_call_that_reached_nobody_is_not_lost(first: Used) ->
     step = lifecycle.next_step(run)
     assert isinstance(step, BeginCalls)
     assert [use.name for use in step.uses] == ["a"]
-    run = well(run)
+    run = advance(run)
     step_2 = lifecycle.next_step(run)
     assert isinstance(step_2, MakeCalls)
     assert [use.name for use in step_2.uses] == ["a"]  # the other is never called twice
 
 
-def test_calls_that_all_reached_nobody_are_all_made_again() -> None:
+def test_undelivered_calls_are_all_repeated() -> None:
     run = thinking("a", "b")
     for name in "ab":
         run = lifecycle.apply(run, NotCalled("task-1", f"s-{name}", "away", 30), now=NOON)
@@ -208,10 +208,10 @@ def test_calls_that_all_reached_nobody_are_all_made_again() -> None:
 
 
 def test_a_call_answers_once() -> None:
-    run = taken(thinking("a", "b"), used("a"))
-    assert taken(run, used("a", "another answer")) == run
-    assert taken(run, NotCalled("task-1", "s-a", "away")) == run
-    assert taken(run, Used("task-1", "s-c", Text(inline="nobody asked"))) == run
+    run = with_outcome(thinking("a", "b"), used("a"))
+    assert with_outcome(run, used("a", "another answer")) == run
+    assert with_outcome(run, NotCalled("task-1", "s-a", "away")) == run
+    assert with_outcome(run, Used("task-1", "s-c", Text(inline="nobody asked"))) == run
 
 
 def test_a_worker_that_died_before_its_call_began_leaves_nothing_to_mend() -> None:
@@ -223,7 +223,7 @@ def test_a_worker_that_died_before_its_call_began_leaves_nothing_to_mend() -> No
     "task", [an_mcp_task(1, idempotent=True), a_process_task(1, executor_id="crm.ping")], ids=KINDS
 )
 def test_after_a_crash_an_idempotent_call_is_made_again_under_the_same_id(task: Task) -> None:
-    run, step = begun(task)
+    run, step = new_run(task)
     run = tasks.take_over(run, now=NOON)
     again = lifecycle.next_step(run)
     assert isinstance(again, BeginCalls)
@@ -233,8 +233,8 @@ def test_after_a_crash_an_idempotent_call_is_made_again_under_the_same_id(task: 
 
 @pytest.mark.parametrize("robot", [equipped(), GOING_ON], ids=["stops", "goes on"])
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
-def test_after_a_crash_another_call_fails_its_task_for_nobody_knows_what_became_of_it(task: Task, robot: Any) -> None:
-    run, _ = begun(task, a_task(2), robot=robot)
+def test_after_a_crash_a_call_that_is_not_idempotent_fails_its_task_as_unknown(task: Task, robot: Any) -> None:
+    run, _ = new_run(task, a_task(2), robot=robot)
     run = tasks.take_over(run, now=NOON)
     result = run.execution.results[0]
     name = task.executor_id
@@ -250,7 +250,7 @@ def test_after_a_crash_another_call_fails_its_task_for_nobody_knows_what_became_
 
 
 def test_after_a_crash_in_several_calls_what_is_done_stays_and_what_is_harmless_is_made_again() -> None:
-    run = taken(thinking("a", "b", idempotent=True), used("a"))
+    run = with_outcome(thinking("a", "b", idempotent=True), used("a"))
     run = tasks.take_over(run, now=NOON)
     assert statuses(run) == {"a": "completed", "b": "pending"}
     step = lifecycle.next_step(run)
@@ -260,8 +260,8 @@ def test_after_a_crash_in_several_calls_what_is_done_stays_and_what_is_harmless_
 
 def test_after_a_crash_in_several_calls_one_that_is_lost_is_enough_to_fail_the_task() -> None:
     run = with_tasks(a_task(1), a_task(2), robot=GOING_ON)
-    run = well(taken(run, Thought("task-1", "", [*uses("a", idempotent=True), *uses("b", "c")])))
-    run = tasks.take_over(taken(run, used("c")), now=NOON)
+    run = advance(with_outcome(run, Thought("task-1", "", [*uses("a", idempotent=True), *uses("b", "c")])))
+    run = tasks.take_over(with_outcome(run, used("c")), now=NOON)
     assert statuses(run) == {"a": "pending", "b": "unknown", "c": "completed"}
     assert (run.execution.results[0].error or "").startswith("outcome unknown: its worker ended while it called b, ")
     step = lifecycle.next_step(run)
@@ -269,16 +269,16 @@ def test_after_a_crash_in_several_calls_one_that_is_lost_is_enough_to_fail_the_t
     assert step.task.id == "task-2"
 
 
-def test_what_a_dead_worker_says_late_is_not_heard_any_more() -> None:
+def test_a_late_outcome_of_a_dead_worker_is_dropped() -> None:
     run = tasks.take_over(thinking("a"), now=NOON)
-    assert taken(run, used("a")) == run
+    assert with_outcome(run, used("a")) == run
 
 
 def test_to_be_taken_over_changes_nothing_where_no_call_is_under_way() -> None:
     lives = [
         with_tasks(a_task(1)),
-        taken(with_tasks(a_task(1)), TaskAnswered("task-1", Text(inline="x"))),
-        taken(thinking("a"), used("a")),
+        with_outcome(with_tasks(a_task(1)), TaskAnswered("task-1", Text(inline="x"))),
+        with_outcome(thinking("a"), used("a")),
         lifecycle.apply(with_tasks(a_task(1)), StepFailed("no"), now=NOON),
     ]
     assert [tasks.take_over(run, now=NOON) is run for run in lives] == [True] * len(lives)

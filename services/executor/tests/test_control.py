@@ -4,21 +4,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import (
+from services.executor.tests.fixtures import (
     BAD,
     STEPS,
+    a_signal,
     a_task,
-    a_word,
-    answer,
+    advance,
+    advance_until,
     at,
-    begun,
     effect,
     equipped,
-    lived,
+    new_run,
     on_the_way,
-    taken,
-    told,
-    well,
+    outcome_of,
+    signalled,
+    with_outcome,
     with_tasks,
 )
 
@@ -59,18 +59,18 @@ def back(run: Run, grant: int | None = None, at: datetime = NOON) -> Run:
 @pytest.mark.parametrize("until", POINTS)
 def test_a_paused_run_holds_wherever_it_is_and_goes_on_from_there(until: Any) -> None:  # TG-16 DEC-16
     before = on_the_way(until)
-    run = told(before, "pause")
+    run = signalled(before, "pause")
     assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
-    run = told(parked(run), "resume")
+    run = signalled(parked(run), "resume")
     assert (lifecycle.next_step(run), run.execution.status) == (RequestSlot(1), ExecStatus.PENDING)
     run = back(run)
     assert (lifecycle.next_step(run), run.execution.status) == (lifecycle.next_step(before), ExecStatus.RUNNING)
-    assert lived(run)[0].execution.status is ExecStatus.COMPLETED
+    assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
 @pytest.mark.parametrize("until", POINTS)
 def test_a_stopped_run_ends_cancelled_wherever_it_is(until: Any) -> None:  # TG-16 F11
-    run = told(on_the_way(until), "stop", reason="wrong customer")
+    run = signalled(on_the_way(until), "stop", reason="wrong customer")
     assert (lifecycle.next_step(run), effect(run)) == (Finish(ExecStatus.CANCELLED), "stops")
     over = lifecycle.finish(run, ExecStatus.CANCELLED, now=HOUR)
     assert (over.execution.status, over.execution.error) == (ExecStatus.CANCELLED, "wrong customer")
@@ -78,18 +78,18 @@ def test_a_stopped_run_ends_cancelled_wherever_it_is(until: Any) -> None:  # TG-
 
 
 def test_a_stop_without_a_reason_says_who_it_was() -> None:
-    assert told(begun(), "stop").cancelled == "stopped by a person"
+    assert signalled(new_run(), "stop").cancelled == "stopped by a person"
 
 
 def test_the_first_reason_to_stop_is_the_one_that_counts() -> None:
-    run = told(told(begun(), "stop", reason="first"), "stop", reason="second")
+    run = signalled(signalled(new_run(), "stop", reason="first"), "stop", reason="second")
     assert run.cancelled == "first"
 
 
 def test_a_stop_goes_before_a_pause_and_before_a_question() -> None:
-    run = told(told(begun(), "pause"), "stop")
+    run = signalled(signalled(new_run(), "pause"), "stop")
     assert lifecycle.next_step(run) == Finish(ExecStatus.CANCELLED)
-    assert lifecycle.next_step(told(parked(told(begun(), "pause")), "stop")) == Finish(ExecStatus.CANCELLED)
+    assert lifecycle.next_step(signalled(parked(signalled(new_run(), "pause")), "stop")) == Finish(ExecStatus.CANCELLED)
 
 
 DEADLINE = "deadline: it worked longer than its max_duration 30m"
@@ -97,21 +97,21 @@ DEADLINE = "deadline: it worked longer than its max_duration 30m"
 
 @pytest.mark.parametrize("until", [point for point in STEPS if point is not RequestLearning])
 def test_a_run_past_its_deadline_fails_with_the_setting_and_learns(until: Any) -> None:  # DEC-34
-    run = told(on_the_way(until), "deadline", at=HOUR)
+    run = signalled(on_the_way(until), "deadline", at=HOUR)
     execution = run.execution
     assert (execution.error, execution.phase, execution.deadline_at) == (DEADLINE, Phase.LEARNING, None)
     assert effect(run) == "fails"
     if until is RecallLessons:
-        run = taken(run, Recalled([]))
-    over, steps = lived(run)
+        run = with_outcome(run, Recalled([]))
+    over, steps = advance_until(run)
     assert [type(step) for step in steps] == [RequestLearning, Finish]
     assert (over.execution.status, over.execution.error) == (ExecStatus.FAILED, DEADLINE)
 
 
 @pytest.mark.parametrize("until", [RunTurn, CheckRules, RequestVerdict])
-def test_the_deadline_fails_the_task_in_hand_also_where_others_would_go_on(until: Any) -> None:  # DEC-34
-    run = at(until, run=begun(robot=equipped(continue_on_failure=True)), expected="a result")
-    run = told(run, "deadline", at=HOUR)
+def test_the_deadline_fails_the_current_task_even_with_continue_on_failure(until: Any) -> None:  # DEC-34
+    run = at(until, run=new_run(robot=equipped(continue_on_failure=True)), expected="a result")
+    run = signalled(run, "deadline", at=HOUR)
     (result,) = run.execution.results
     assert (result.status, result.error, result.finished_at) == (TaskStatus.FAILED, DEADLINE, HOUR)
     assert run.execution.phase is Phase.LEARNING
@@ -119,18 +119,18 @@ def test_the_deadline_fails_the_task_in_hand_also_where_others_would_go_on(until
 
 @pytest.mark.parametrize("until", [RequestLearning, Finish])
 def test_a_deadline_cuts_no_learning_off(until: Any) -> None:
-    run = told(on_the_way(until), "deadline", at=HOUR)
+    run = signalled(on_the_way(until), "deadline", at=HOUR)
     assert (run.execution.error, effect(run)) == (None, "nothing to do: it doesn't work any more")
-    assert lived(run)[0].execution.status is ExecStatus.COMPLETED
+    assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
 def test_a_deadline_that_comes_as_a_run_is_paused_waits_for_its_next_working_time() -> None:  # DEC-34
-    run = told(told(at(RunTurn), "pause", at=HOUR), "deadline", at=HOUR)
+    run = signalled(signalled(at(RunTurn), "pause", at=HOUR), "deadline", at=HOUR)
     assert (run.execution.error, lifecycle.next_step(run)) == (None, Park())
-    run = told(parked(run, at=HOUR), "resume", at=HOUR + timedelta(days=9))
+    run = signalled(parked(run, at=HOUR), "resume", at=HOUR + timedelta(days=9))
     run = back(run, at=HOUR + timedelta(days=9))
     assert run.execution.deadline_at == HOUR + timedelta(days=9)  # nothing is left: it is told again at once
-    assert told(run, "deadline", at=HOUR + timedelta(days=9)).execution.error == DEADLINE
+    assert signalled(run, "deadline", at=HOUR + timedelta(days=9)).execution.error == DEADLINE
 
 
 @pytest.mark.parametrize(
@@ -147,68 +147,68 @@ def test_a_deadline_that_comes_as_a_run_is_paused_waits_for_its_next_working_tim
     ],
 )
 def test_the_smaller_of_both_time_limits_holds_and_is_named(config: Any, limit: int, named: str) -> None:
-    run = begun(robot=a_robot(config=config))  # DEC-34
+    run = new_run(robot=a_robot(config=config))  # DEC-34
     assert run.execution.deadline_at == NOON + timedelta(seconds=limit)
-    assert told(run, "deadline", at=HOUR).execution.error == f"deadline: it worked longer than its {named}"
+    assert signalled(run, "deadline", at=HOUR).execution.error == f"deadline: it worked longer than its {named}"
 
 
 def test_working_time_stands_still_while_a_run_is_parked() -> None:  # DEC-34
-    run = told(at(RunTurn), "pause")
+    run = signalled(at(RunTurn), "pause")
     run = parked(run, at=NOON + timedelta(minutes=10))
     assert (run.time_left, run.execution.deadline_at) == (20 * 60, None)
     weeks = NOON + timedelta(weeks=3)
-    run = told(run, "resume", at=weeks)
+    run = signalled(run, "resume", at=weeks)
     assert run.execution.deadline_at is None  # it waits for a slot now, which isn't work either
     run = back(run, at=weeks)
     assert (run.execution.deadline_at, run.time_left) == (weeks + timedelta(minutes=20), None)
 
 
 def test_time_that_is_over_is_not_less_than_none() -> None:
-    assert parked(told(at(RunTurn), "pause"), at=HOUR).time_left == 0
+    assert parked(signalled(at(RunTurn), "pause"), at=HOUR).time_left == 0
 
 
 def test_a_run_is_parked_once_for_each_time_it_held_a_slot() -> None:
-    run = parked(told(at(RunTurn), "pause"))
+    run = parked(signalled(at(RunTurn), "pause"))
     assert (run.parks, run.granted) == (1, 0)
     assert parked(run) is run
-    run = parked(told(told(run, "resume"), "pause"))  # it never got its slot back
+    run = parked(signalled(signalled(run, "resume"), "pause"))  # it never got its slot back
     assert (run.parks, run.granted) == (1, 0)
-    run = back(told(run, "resume"))
+    run = back(signalled(run, "resume"))
     assert (run.parks, run.granted) == (1, 1)
-    assert (parked(told(run, "pause")).parks, run.granted) == (2, 1)
+    assert (parked(signalled(run, "pause")).parks, run.granted) == (2, 1)
 
 
 @pytest.mark.parametrize("grant", [0, 1, 3])
 def test_a_grant_that_is_not_the_one_waited_for_changes_nothing(grant: int) -> None:
-    run = back(told(parked(told(at(RunTurn), "pause")), "resume"))
-    run = told(parked(told(run, "pause")), "resume")
+    run = back(signalled(parked(signalled(at(RunTurn), "pause")), "resume"))
+    run = signalled(parked(signalled(run, "pause")), "resume")
     assert (run.parks, run.granted) == (2, 1)
     assert back(run, grant) is run
     assert back(run, 2).granted == 2
 
 
 def test_a_doubled_grant_is_one() -> None:
-    run = back(told(parked(told(at(RunTurn), "pause")), "resume"))
+    run = back(signalled(parked(signalled(at(RunTurn), "pause")), "resume"))
     assert back(run, 1) is run
 
 
 def test_a_grant_for_a_run_that_is_paused_again_is_given_back() -> None:
-    run = told(told(parked(told(at(RunTurn), "pause")), "resume"), "pause")
+    run = signalled(signalled(parked(signalled(at(RunTurn), "pause")), "resume"), "pause")
     run = back(run)
     assert lifecycle.next_step(run) == Park()
     assert (parked(run).parks, parked(run).granted) == (2, 1)
 
 
 def test_a_run_that_is_over_gets_no_slot() -> None:
-    run = lifecycle.finish(told(parked(told(at(RunTurn), "pause")), "stop"), ExecStatus.CANCELLED, now=NOON)
+    run = lifecycle.finish(signalled(parked(signalled(at(RunTurn), "pause")), "stop"), ExecStatus.CANCELLED, now=NOON)
     assert back(run) is run
 
 
 def test_an_answer_to_a_parked_run_is_taken_and_waits_with_it() -> None:
     run = at(RequestVerdict, expected="a result")
-    verdict = answer(run, lifecycle.next_step(run))
+    verdict = outcome_of(run, lifecycle.next_step(run))
     run = lifecycle.wait_for_answer(run, RequestVerdict(*_fields(run)), now=NOON, patience=timedelta(seconds=60))
-    run = lifecycle.apply(parked(told(run, "pause")), verdict, now=HOUR)
+    run = lifecycle.apply(parked(signalled(run, "pause")), verdict, now=HOUR)
     assert run.execution.results[0].status is TaskStatus.COMPLETED
     assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.PAUSED)
 
@@ -219,48 +219,48 @@ def _fields(run: Run) -> Any:
     return step.task, step.output, step.validation_id, step.conversation
 
 
-def test_what_was_asked_before_it_was_parked_is_asked_anew_when_it_goes_on() -> None:
+def test_a_request_from_before_parking_is_repeated_after_it() -> None:
     run = lifecycle.wait_for_answer(at(RequestDelivery), RequestDelivery("r"), now=NOON, patience=timedelta(seconds=60))
-    run = back(told(parked(told(run, "pause")), "resume"))
+    run = back(signalled(parked(signalled(run, "pause")), "resume"))
     assert (run.waiting, run.asked_at, run.asks) == (Waiting.NOTHING, None, 0)
 
 
 def test_a_resume_for_a_run_that_is_not_paused_says_so() -> None:
-    run = told(at(RunTurn), "resume")
+    run = signalled(at(RunTurn), "resume")
     assert (effect(run), lifecycle.next_step(run)) == (
         "nothing to do: it isn't paused",
         lifecycle.next_step(at(RunTurn)),
     )
 
 
-def test_every_word_leaves_a_trace_with_what_came_of_it() -> None:
-    run = told(begun(), "pause", reason="lunch")
+def test_every_signal_leaves_a_record_with_its_effect() -> None:
+    run = signalled(new_run(), "pause", reason="lunch")
     (trace,) = run.execution.interventions
     assert (trace.intervention_id, trace.action, trace.text, trace.at) == ("w-pause", "pause", "lunch", NOON)
-    assert trace.effect == "holds after the step in hand"
+    assert trace.effect == "pauses after the current step"
 
 
-def test_a_word_that_no_run_knows_is_refused_and_harms_nothing() -> None:
-    run = told(begun(), InterventionAction.PLAN_ADD, "tomorrow")
-    assert effect(run) == "refused: a run under way knows no plan.add"
-    assert lifecycle.next_step(run) == lifecycle.next_step(begun())
+def test_an_unknown_signal_is_refused_without_harm() -> None:
+    run = signalled(new_run(), InterventionAction.PLAN_ADD, "tomorrow")
+    assert effect(run) == "refused: a run under way has no action plan.add"
+    assert lifecycle.next_step(run) == lifecycle.next_step(new_run())
 
 
 @pytest.mark.parametrize("action", ["pause", "resume", "stop", "deadline", *InterventionAction])
-def test_a_run_that_is_over_hears_nothing_more(action: str) -> None:
+def test_a_finished_run_applies_no_signal(action: str) -> None:
     over = lifecycle.finish(at(RequestLearning), ExecStatus.COMPLETED, now=NOON)
-    assert told(over, action, "again") == over.model_copy(update={"heard": 1})
+    assert signalled(over, action, "again") == over.model_copy(update={"heard": 1})
 
 
-def test_all_words_of_an_inbox_are_heard_in_order() -> None:
-    words = [a_word("pause", id="w1"), a_word("resume", id="w2"), a_word("instruct", "Be brief.", id="w3")]
-    run = control.apply_signals(begun().model_copy(update={"inbox": words}), now=NOON)
+def test_the_signals_of_an_inbox_are_applied_in_order() -> None:
+    words = [a_signal("pause", id="w1"), a_signal("resume", id="w2"), a_signal("instruct", "Be brief.", id="w3")]
+    run = control.apply_signals(new_run().model_copy(update={"inbox": words}), now=NOON)
     assert [trace.intervention_id for trace in run.execution.interventions] == ["w1", "w2", "w3"]
     assert (run.inbox, run.heard, run.paused) == ([], 3, False)
 
 
 def test_a_failure_while_it_was_being_paused_is_kept() -> None:
-    run = told(well(with_tasks(a_task(1))), "pause")
-    run = taken(run, RulesAnswered("task-1", RulesReply(verdict=BAD)))
+    run = signalled(advance(with_tasks(a_task(1))), "pause")
+    run = with_outcome(run, RulesAnswered("task-1", RulesReply(verdict=BAD)))
     assert (run.execution.phase, run.execution.status) == (Phase.LEARNING, ExecStatus.PAUSED)
     assert run.execution.error == "task task-1 (Step 1): too short; no figures"

@@ -5,7 +5,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import BAD, GOOD, STEPS, answer, at, begun, lived, on_the_way, taken
+from services.executor.tests.fixtures import (
+    BAD,
+    GOOD,
+    STEPS,
+    advance_until,
+    at,
+    new_run,
+    on_the_way,
+    outcome_of,
+    with_outcome,
+)
 
 from executor.domain import lifecycle
 from executor.domain.outcomes import (
@@ -39,21 +49,21 @@ def names(steps: list[Any]) -> list[str]:
 
 
 def test_a_clock_run_goes_through_all_six_phases() -> None:  # EX-01 EX-02
-    run, steps = lived(begun("clock"), tasks=1)
+    run, steps = advance_until(new_run("clock"), tasks=1)
     ways = ["RecallLessons", "inspiration", "goals", "tasks", "RunTurn", "CheckRules", "delivery"]
     assert names(steps) == [*ways, "RequestDelivery", "RequestLearning", "Finish"]
     assert (run.execution.status, run.execution.phase) == (ExecStatus.COMPLETED, Phase.LEARNING)
 
 
 @pytest.mark.parametrize("type", ["event", "human", "callback"])
-def test_a_run_that_somebody_wanted_begins_with_its_goals(type: str) -> None:  # EX-01
-    _, steps = lived(begun(type), tasks=1)
+def test_a_run_of_a_person_or_an_event_begins_with_its_goals(type: str) -> None:  # EX-01
+    _, steps = advance_until(new_run(type), tasks=1)
     assert names(steps)[:2] == ["RecallLessons", "goals"]
     assert "inspiration" not in names(steps)
 
 
 def test_a_finished_run_holds_every_phase() -> None:  # EX-05
-    run, _ = lived(begun("clock"))
+    run, _ = advance_until(new_run("clock"))
     done = run.execution
     outputs = (done.inspiration, done.goals, done.tasks, done.results, done.content, done.delivery, done.learning)
     assert all(outputs)
@@ -62,7 +72,7 @@ def test_a_finished_run_holds_every_phase() -> None:  # EX-05
 
 
 def test_tasks_run_in_their_order_each_checked_before_the_next_begins() -> None:  # EX-21
-    _, steps = lived(at(RunTurn, expected="a result"))
+    _, steps = advance_until(at(RunTurn, expected="a result"))
     turns = [
         (type(step).__name__, step.task.id) for step in steps if isinstance(step, RunTurn | CheckRules | RequestVerdict)
     ]
@@ -71,18 +81,18 @@ def test_tasks_run_in_their_order_each_checked_before_the_next_begins() -> None:
 
 
 def test_a_result_without_open_rules_and_expectations_needs_no_semantic_verdict() -> None:  # EX-21
-    _, steps = lived(begun())
+    _, steps = advance_until(new_run())
     assert "RequestVerdict" not in names(steps)
 
 
-def test_a_rule_in_words_needs_a_semantic_verdict() -> None:  # EX-21
+def test_a_semantic_rule_needs_a_verdict() -> None:  # EX-21
     run = at(CheckRules)
-    run = taken(run, RulesAnswered("task-1", RulesReply(verdict=GOOD, open_rules=["Be kind."])))
+    run = with_outcome(run, RulesAnswered("task-1", RulesReply(verdict=GOOD, open_rules=["Be kind."])))
     assert isinstance(lifecycle.next_step(run), RequestVerdict)
 
 
 def test_a_completed_task_keeps_its_output_and_its_verdict() -> None:  # EX-21
-    (first, second) = lived(begun())[0].execution.results
+    (first, second) = advance_until(new_run())[0].execution.results
     assert [first.task_id, second.task_id] == ["task-1", "task-2"]
     assert (first.status, first.validation, first.error) == (TaskStatus.COMPLETED, GOOD, None)
     assert first.output is not None
@@ -92,14 +102,14 @@ def test_a_completed_task_keeps_its_output_and_its_verdict() -> None:  # EX-21
 
 def test_the_mode_of_the_trigger_goes_before_the_robots() -> None:  # EX-07 TG-14
     dry = a_robot(config={"executor": {"mode": "dryrun"}})
-    assert begun(robot=dry).execution.executor_mode is ExecutorMode.DRYRUN
-    assert begun(robot=dry, executor_mode="standard").execution.executor_mode is ExecutorMode.STANDARD
-    assert begun().execution.executor_mode is ExecutorMode.STANDARD
+    assert new_run(robot=dry).execution.executor_mode is ExecutorMode.DRYRUN
+    assert new_run(robot=dry, executor_mode="standard").execution.executor_mode is ExecutorMode.STANDARD
+    assert new_run().execution.executor_mode is ExecutorMode.STANDARD
 
 
 def test_a_sandbox_run_says_that_it_behaves_like_a_dry_run() -> None:  # EX-09, DEC-28
-    assert "behaves like dryrun" in begun(executor_mode="sandbox").execution.notes[0]
-    assert begun(executor_mode="dryrun").execution.notes == []
+    assert "behaves like dryrun" in new_run(executor_mode="sandbox").execution.notes[0]
+    assert new_run(executor_mode="dryrun").execution.notes == []
 
 
 def test_an_answer_that_can_not_be_used_is_asked_for_again_with_the_reason() -> None:
@@ -117,7 +127,7 @@ def test_after_a_usable_answer_nothing_is_left_of_the_ones_before() -> None:
     run = at(Phase.GOALS)
     run = lifecycle.apply(run, Unusable("expected JSON"), now=NOON)
     run = lifecycle.apply(run, StepDelayed("busy", None), now=NOON, retry_after=5)
-    run = taken(run, answer(run, lifecycle.next_step(run)))
+    run = with_outcome(run, outcome_of(run, lifecycle.next_step(run)))
     assert (run.feedback, run.attempts, run.failures, run.retry_at) == ("", 0, 0, None)
 
 
@@ -137,7 +147,7 @@ def test_a_delayed_step_is_tried_again_when_the_other_side_says() -> None:
     assert (run.execution.error, names([lifecycle.next_step(run)])) == (None, ["goals"])
 
 
-def test_without_a_word_from_the_other_side_our_own_delay_holds() -> None:
+def test_without_a_requested_delay_our_own_holds() -> None:
     run = lifecycle.apply(at(Phase.GOALS), StepDelayed("down", None), now=NOON, retry_after=7)
     assert (run.retry_at, run.failures) == (NOON + timedelta(seconds=7), 1)
 
@@ -184,7 +194,7 @@ def test_a_refused_task_is_the_failed_one() -> None:  # EX-25
 
 
 def test_a_broken_rule_fails_the_task_and_stops_the_run() -> None:  # EX-25, DEC-17
-    run = taken(at(CheckRules), RulesAnswered("task-1", RulesReply(verdict=BAD, open_rules=["Be kind."])))
+    run = with_outcome(at(CheckRules), RulesAnswered("task-1", RulesReply(verdict=BAD, open_rules=["Be kind."])))
     (result,) = run.execution.results
     assert (result.status, result.error, result.validation) == (TaskStatus.FAILED, "too short; no figures", BAD)
     assert run.execution.error == "task task-1 (Step 1): too short; no figures"
@@ -204,14 +214,14 @@ def test_a_verdict_that_is_not_a_yes_fails_the_run(verdict: Any, error: str | No
     run = at(RequestVerdict, expected="a result")
     step = lifecycle.next_step(run)
     assert isinstance(step, RequestVerdict)
-    run = taken(run, VerdictGiven(step.validation_id, "task-1", verdict, error))
+    run = with_outcome(run, VerdictGiven(step.validation_id, "task-1", verdict, error))
     assert run.execution.error == f"task task-1 (Step 1): {reason}"
     assert isinstance(lifecycle.next_step(run), RequestLearning)
 
 
 def test_the_tasks_after_a_failed_one_are_not_begun() -> None:  # EX-25
-    run = taken(at(CheckRules), RulesAnswered("task-1", RulesReply(verdict=BAD)))
-    run, steps = lived(run)
+    run = with_outcome(at(CheckRules), RulesAnswered("task-1", RulesReply(verdict=BAD)))
+    run, steps = advance_until(run)
     assert names(steps) == ["RequestLearning", "Finish"]
     assert [result.task_id for result in run.execution.results] == ["task-1"]
 
@@ -220,15 +230,15 @@ def test_the_tasks_after_a_failed_one_are_not_begun() -> None:  # EX-25
 def test_a_failed_run_learns_delivers_nothing_and_ends_failed(until: Any) -> None:  # DEC-33
     failed = lifecycle.apply(on_the_way(until), StepFailed("no luck"), now=NOON)
     if until is RecallLessons:
-        failed = taken(failed, Recalled([]))
-    run, steps = lived(failed)
+        failed = with_outcome(failed, Recalled([]))
+    run, steps = advance_until(failed)
     assert names(steps) == ["RequestLearning", "Finish"]
     assert (run.execution.status, run.execution.delivery) == (ExecStatus.FAILED, None)
     assert run.execution.error == f"{_of(until)}no luck"
 
 
 def test_a_run_that_delivered_but_could_not_learn_is_complete_all_the_same() -> None:
-    run = taken(at(RequestLearning), Learnt(LearningResult(error="the learner gave up")))
+    run = with_outcome(at(RequestLearning), Learnt(LearningResult(error="the learner gave up")))
     assert lifecycle.next_step(run) == Finish(ExecStatus.COMPLETED)
 
 
@@ -243,7 +253,7 @@ def test_a_run_can_be_cancelled_at_any_point(until: Any) -> None:  # TG-20
 
 def test_steps_have_ids_of_their_own_in_every_run() -> None:
     mine = lifecycle.next_step(at(Phase.GOALS))
-    other = begun()
+    other = new_run()
     other = other.with_execution(execution_id="e2")
     theirs = lifecycle.next_step(at(Phase.GOALS, run=other))
     assert isinstance(mine, AskAgent)

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import GOOD, PATIENCE, STEPS, answer, at, begun, on_the_way, taken
+from services.executor.tests.fixtures import GOOD, PATIENCE, STEPS, at, new_run, on_the_way, outcome_of, with_outcome
 
 from executor.domain import lifecycle
 from executor.domain.outcomes import (
@@ -30,10 +30,10 @@ from rota_contracts.messages.execution import ExecStatus
 
 def outcomes() -> list[Outcome]:
     """One of each kind that ends a step, from the whole life of a clock run."""
-    run, found = begun("clock"), list[Outcome]()
+    run, found = new_run("clock"), list[Outcome]()
     while not isinstance(step := lifecycle.next_step(run), Finish):
-        found.append(answer(run, step, expected="a result"))
-        run = taken(run, found[-1])
+        found.append(outcome_of(run, step, expected="a result"))
+        run = with_outcome(run, found[-1])
     return [*found, StepFailed("no luck")]
 
 
@@ -44,10 +44,10 @@ def test_every_kind_of_outcome_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("number", range(len(outcomes())))
 def test_an_outcome_that_comes_twice_is_applied_once(number: int) -> None:
-    run = begun("clock")
+    run = new_run("clock")
     for outcome in outcomes()[:number]:
-        run = taken(run, outcome)
-    once = taken(run, outcomes()[number])
+        run = with_outcome(run, outcome)
+    once = with_outcome(run, outcomes()[number])
     assert once != run
     assert lifecycle.apply(once, outcomes()[number], now=NOON + timedelta(hours=1)) == once
 
@@ -62,7 +62,7 @@ def test_an_answer_that_is_not_waited_for_changes_nothing(until: Any, stale: Out
     step = lifecycle.next_step(run)
     if isinstance(step, RequestVerdict | RequestDelivery | RequestLearning):
         run = lifecycle.wait_for_answer(run, step, now=NOON, patience=PATIENCE)
-    awaited = answer(run, step, expected="a result") == stale
+    awaited = outcome_of(run, step, expected="a result") == stale
     changed = lifecycle.apply(run, stale, now=NOON) != run
     assert changed == (awaited and isinstance(stale, VerdictGiven | DeliveryTaken | Learnt))
 
@@ -77,4 +77,4 @@ def test_nothing_changes_a_run_that_is_over(until: Any, status: ExecStatus) -> N
 
 def test_a_verdict_of_another_request_is_not_the_one_waited_for() -> None:
     run = at(RequestVerdict, expected="a result")
-    assert taken(run, VerdictGiven("another", "task-1", GOOD, None)).execution == run.execution
+    assert with_outcome(run, VerdictGiven("another", "task-1", GOOD, None)).execution == run.execution

@@ -3,18 +3,18 @@
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import (
+from services.executor.tests.fixtures import (
     BAD,
     CONTENT,
     a_process_task,
     a_task,
+    advance,
+    advance_until,
     an_mcp_task,
     at,
-    begun,
     equipped,
-    lived,
-    taken,
-    well,
+    new_run,
+    with_outcome,
     with_tasks,
 )
 
@@ -24,7 +24,7 @@ from executor.domain import lifecycle
 from executor.domain.outcomes import NothingToDo, Planned, RulesAnswered, StepDelayed, StepFailed, Unusable, Used
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, CheckRules, Finish, MakeCalls, RequestLearning, RunTurn
-from executor.requests import delivery_request
+from executor.publish import delivery_request
 from rota_common.testing.samples import NOON
 from rota_contracts.messages.execution import ExecStatus, TaskStatus
 from rota_contracts.messages.validation import RulesReply
@@ -42,9 +42,9 @@ def failing(run: Run, *numbers: int) -> Run:
     """The run to its end, in which the tasks with these numbers break a rule."""
     while not isinstance(step := lifecycle.next_step(run), Finish):
         if isinstance(step, CheckRules) and step.task.order in numbers:
-            run = taken(run, RulesAnswered(step.task.id, RulesReply(verdict=BAD)))
+            run = with_outcome(run, RulesAnswered(step.task.id, RulesReply(verdict=BAD)))
         else:
-            run = well(run)
+            run = advance(run)
     return lifecycle.finish(run, step.status, now=NOON)
 
 
@@ -77,18 +77,18 @@ def test_a_run_none_of_whose_tasks_was_completed_fails_all_the_same() -> None:  
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_where_nobody_says_otherwise_the_first_failure_ends_the_run(number: int) -> None:  # EX-20 EX-25
+def test_by_default_the_first_failure_ends_the_run(number: int) -> None:  # EX-20 EX-25
     done = failing(three(STOPPING), number)
     assert statuses(done) == [*["completed"] * (number - 1), "failed"]
     assert (done.execution.status, done.execution.content) == (ExecStatus.FAILED, None)
     assert done.execution.error == f"task task-{number} (Step {number}): too short; no figures"
 
 
-def test_a_failed_result_is_told_to_nobody() -> None:  # EX-22 F13
+def test_later_tasks_do_not_see_a_failed_result() -> None:  # EX-22 F13
     run = three()
     while not isinstance(step := lifecycle.next_step(run), AskAgent):
         broken = isinstance(step, CheckRules) and step.task.id == "task-2"
-        run = taken(run, RulesAnswered("task-2", RulesReply(verdict=BAD))) if broken else well(run)
+        run = with_outcome(run, RulesAnswered("task-2", RulesReply(verdict=BAD))) if broken else advance(run)
     agent = Agents().find("rota.delivery")
     assert agent is not None
     text = for_phase(run, Phase.DELIVERY, agent, "rota.delivery", {})[-1].text()
@@ -101,8 +101,8 @@ def test_the_score_of_a_delivery_is_the_lowest_of_what_it_is_made_of() -> None: 
     for number, score in ((1, 0.9), (2, 0.7), (3, 0.1)):
         passed = score > 0.5
         verdict = RulesReply(verdict=BAD.model_copy(update={"passed": passed, "score": score}))
-        run = taken(well(run), RulesAnswered(f"task-{number}", verdict))
-    assert delivery_request(well(run), "r1").context.score == 0.7
+        run = with_outcome(advance(run), RulesAnswered(f"task-{number}", verdict))
+    assert delivery_request(advance(run), "r1").context.score == 0.7
 
 
 @pytest.mark.parametrize("task", [a_task(1), an_mcp_task(1), a_process_task(1)], ids=["assistant", "mcp", "process"])
@@ -122,18 +122,18 @@ def test_nothing_of_a_failed_task_is_left_for_the_next_one() -> None:
     assert (run.feedback, run.attempts, run.failures, run.retry_at) == ("", 0, 0, None)
 
 
-def test_a_tool_that_fails_fails_its_task_with_what_it_said() -> None:  # EX-24
-    run = well(with_tasks(an_mcp_task(1), a_task(2), robot=GOING_ON))
+def test_a_failed_tool_fails_its_task_with_its_error() -> None:  # EX-24
+    run = advance(with_tasks(an_mcp_task(1), a_task(2), robot=GOING_ON))
     step = lifecycle.next_step(run)
     assert isinstance(step, MakeCalls)
-    run = taken(run, Used("task-1", step.uses[0].step_id, None, "404: no such customer"))
+    run = with_outcome(run, Used("task-1", step.uses[0].step_id, None, "404: no such customer"))
     assert (run.execution.results[0].status, run.execution.results[0].error) == ("failed", "404: no such customer")
     assert isinstance(lifecycle.next_step(run), RunTurn)
 
 
 @pytest.mark.parametrize("phase", [Phase.GOALS, Phase.TASKS])
 def test_a_run_may_find_that_there_is_nothing_to_do(phase: Phase) -> None:  # EX-29 DEC-33
-    run, steps = lived(taken(at(phase), NothingToDo("no new leads")))
+    run, steps = advance_until(with_outcome(at(phase), NothingToDo("no new leads")))
     assert [type(step) for step in steps] == [RequestLearning, Finish]
     done = run.execution
     assert (done.status, done.skipped, done.error, done.delivery) == (ExecStatus.COMPLETED, "no new leads", None, None)
@@ -141,20 +141,20 @@ def test_a_run_may_find_that_there_is_nothing_to_do(phase: Phase) -> None:  # EX
 
 @pytest.mark.parametrize("phase", [Phase.INSPIRATION, Phase.DELIVERY])
 def test_only_goals_and_plans_can_find_that_there_is_nothing_to_do(phase: Phase) -> None:  # EX-29
-    run = at(phase, run=begun("clock"))
-    assert taken(run, NothingToDo("no new leads")) == run
+    run = at(phase, run=new_run("clock"))
+    assert with_outcome(run, NothingToDo("no new leads")) == run
 
 
 def test_a_run_that_learns_nothing_ends_at_once_when_there_is_nothing_to_do() -> None:  # EX-29 LE-03
     robot = equipped().model_copy()
     config = robot.robot_config.model_copy(update={"learn": robot.robot_config.learn.model_copy(update={"on": False})})
-    run = at(Phase.GOALS, run=begun(robot=robot.model_copy(update={"robot_config": config})))
-    assert lifecycle.next_step(taken(run, NothingToDo("no new leads"))) == Finish(ExecStatus.COMPLETED)
+    run = at(Phase.GOALS, run=new_run(robot=robot.model_copy(update={"robot_config": config})))
+    assert lifecycle.next_step(with_outcome(run, NothingToDo("no new leads"))) == Finish(ExecStatus.COMPLETED)
 
 
 def test_a_new_plan_with_nothing_left_to_do_delivers_what_is_done() -> None:  # EX-29
     run = at(Phase.DELIVERY)
     run = run.with_execution(phase=Phase.TASKS).model_copy(update={"again": 1})
-    run = taken(run, Planned([], ["plan: nothing is left to do: all done"]))
+    run = with_outcome(run, Planned([], ["plan: nothing is left to do: all done"]))
     assert run.execution.phase is Phase.DELIVERY
     assert len(run.execution.tasks or []) == 2

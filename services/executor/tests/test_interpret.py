@@ -4,8 +4,17 @@ import json
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import EQUIPPED, a_task, at, begun, lived, taken, well, with_tasks
-from services.executor.tests.workshop import LOOKUP
+from services.executor.tests.fixtures import (
+    EQUIPPED,
+    a_task,
+    advance,
+    advance_until,
+    at,
+    new_run,
+    with_outcome,
+    with_tasks,
+)
+from services.executor.tests.harness import LOOKUP
 
 from executor.domain import lifecycle
 from executor.domain.conversation.chat import ModelReply, ToolCall
@@ -26,7 +35,7 @@ def understood(run: Run, said: ModelReply, kept: LargeTexts | None = None) -> Ou
 
 def planning(args: str) -> Outcome:
     task = f'{{"description": "x", "executor_id": "experts.writer", "args": {args}}}'
-    return understood(at(Phase.TASKS, run=begun(robot=EQUIPPED)), ModelReply(text=f'{{"tasks": [{task}]}}'))
+    return understood(at(Phase.TASKS, run=new_run(robot=EQUIPPED)), ModelReply(text=f'{{"tasks": [{task}]}}'))
 
 
 def nested(levels: int) -> str:
@@ -82,7 +91,7 @@ def test_an_empty_answer_is_asked_for_again() -> None:
     )
 
 
-def test_words_beside_calls_are_kept_with_them() -> None:
+def test_text_beside_calls_is_kept_with_them() -> None:
     said = ModelReply(text="I'll look.", calls=[ToolCall(id="c1", name=LOOKUP.name, arguments={"name": "A"})])
     outcome = understood(with_tasks(a_task(1)), said)
     assert isinstance(outcome, Thought)
@@ -101,7 +110,7 @@ def test_all_that_a_run_keeps_inline_stays_below_what_a_message_can_hold() -> No
     run, left = with_tasks(a_task(1), a_task(2), a_task(3)), []
     for number in (1, 2, 3):
         left.append(room(run))
-        run = well(taken(run, TaskAnswered(f"task-{number}", Text(inline="x" * left[-1]))))
+        run = advance(with_outcome(run, TaskAnswered(f"task-{number}", Text(inline="x" * left[-1]))))
     assert left == [INLINE_LIMIT, INLINE_LIMIT, 0]
 
 
@@ -114,17 +123,17 @@ def comparing() -> Run:
     config = EQUIPPED.robot_config
     dedup = config.dedup.model_copy(update={"on": True})
     robot = EQUIPPED.model_copy(update={"robot_config": config.model_copy(update={"dedup": dedup})})
-    return at(CompareGoals, run=begun(robot=robot))
+    return at(CompareGoals, run=new_run(robot=robot))
 
 
 def compared(**answer: Any) -> Run:
-    return taken(
+    return with_outcome(
         comparing(), GoalsCompared(GoalsReply.model_validate({"reason": "at 9", "execution_id": "e0"} | answer))
     )
 
 
 def test_goals_that_were_reached_before_end_the_run_as_complete_with_the_reason() -> None:  # SC-13
-    over = lived(compared(decision=DedupDecision.SKIP))[0].execution
+    over = advance_until(compared(decision=DedupDecision.SKIP))[0].execution
     assert (over.status, over.skipped, over.tasks) == (
         ExecStatus.COMPLETED,
         "done before (execution e0): at 9",
@@ -139,16 +148,16 @@ def test_goals_that_were_partly_reached_are_planned_for_the_rest() -> None:  # S
         "the rest",
         "goals: partly done before (execution e0): at 9",
     )
-    assert lived(run)[0].execution.status is ExecStatus.COMPLETED
+    assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
 def test_new_goals_are_planned_for_as_they_are_and_compared_once() -> None:  # SC-13
     run = compared(decision=DedupDecision.PROCEED)
     assert run.execution.goals == comparing().execution.goals
-    _, steps = lived(run)
+    _, steps = advance_until(run)
     assert CompareGoals not in [type(step) for step in steps]
 
 
-def test_without_dedup_nobody_is_asked() -> None:  # SC-13
-    _, steps = lived(begun())
+def test_without_dedup_the_learner_is_not_asked() -> None:  # SC-13
+    _, steps = advance_until(new_run())
     assert CompareGoals not in [type(step) for step in steps]

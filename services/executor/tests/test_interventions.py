@@ -3,17 +3,17 @@
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import (
+from services.executor.tests.fixtures import (
     EQUIPPED,
     a_task,
+    advance,
+    advance_until,
     an_mcp_task,
     at,
-    begun,
     effect,
-    lived,
-    taken,
-    told,
-    well,
+    new_run,
+    signalled,
+    with_outcome,
     with_tasks,
 )
 
@@ -28,7 +28,7 @@ from rota_common.testing.samples import NOON, a_robot
 from rota_contracts.messages.execution import ExecStatus, TaskStatus
 from rota_contracts.robots.robot import Phase
 
-HEARS, LATE = "the planner hears it", "too late: the tasks are done"
+HEARS, LATE = "passed to the planner", "too late: the tasks are done"
 BEFORE_ITS_PLAN = [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS]
 AFTER_ITS_TASKS = [Phase.DELIVERY, RequestDelivery, RequestLearning]
 NO_TASK = "refused: expected the id of one of the plan's tasks (none yet), not 'task-1'"
@@ -46,25 +46,27 @@ TABLE = [
     ("task.add", HEARS, "task task-3 was added", LATE),
     ("task.cancel", NO_TASK, "task task-1 was cancelled", LATE),
     ("task.update", NO_TASK, "task task-1 was changed", LATE),
-    ("goal.add", HEARS, "planned anew", LATE),
-    ("goal.adjust", HEARS, "planned anew", LATE),
+    ("goal.add", HEARS, "planned again", LATE),
+    ("goal.adjust", HEARS, "planned again", LATE),
     ("goal.complete", HEARS, "0 tasks are left out", LATE),
     ("goal.cancel", HEARS, "0 tasks are left out", LATE),
-    ("instruct", "the next step hears it", "the next step hears it", None),
+    ("instruct", "applies from the next step", "applies from the next step", None),
 ]
 
 
 def said(run: Run, action: str, **fields: Any) -> Run:
-    return told(run, action, **(FIELDS[action] | fields))
+    return signalled(run, action, **(FIELDS[action] | fields))
 
 
 def clock_run(until: Any) -> Run:
-    return at(until, run=begun("clock", robot=EQUIPPED))
+    return at(until, run=new_run("clock", robot=EQUIPPED))
 
 
 @pytest.mark.parametrize(("action", "before"), [(row[0], row[1]) for row in TABLE])
 @pytest.mark.parametrize("until", BEFORE_ITS_PLAN)
-def test_before_there_is_a_plan_the_planner_hears_of_it(until: Phase, action: str, before: str) -> None:  # TG-07
+def test_before_there_is_a_plan_an_intervention_goes_to_the_planner(
+    until: Phase, action: str, before: str
+) -> None:  # TG-07
     run = said(clock_run(until), action)
     assert effect(run) == before
     assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
@@ -74,40 +76,40 @@ def test_before_there_is_a_plan_the_planner_hears_of_it(until: Phase, action: st
     text = for_phase(run, Phase.TASKS, agent, "rota.tasks", {})[-1].text()
     if words := FIELDS[action].get("text"):
         assert f"- [{action}] {words}" in text
-    assert lived(run)[0].execution.status is ExecStatus.COMPLETED
+    assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
 @pytest.mark.parametrize(("action", "during"), [(row[0], row[2]) for row in TABLE])
 def test_between_tasks_it_takes_effect_at_once(action: str, during: str) -> None:  # TG-07
     run = said(clock_run(RunTurn), action)
     assert effect(run) == during
-    assert lived(run)[0].execution.status is ExecStatus.COMPLETED
+    assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
 @pytest.mark.parametrize(("action", "after"), [(row[0], row[3]) for row in TABLE])
 @pytest.mark.parametrize("until", AFTER_ITS_TASKS)
 def test_once_the_tasks_are_done_it_is_too_late(until: Any, action: str, after: str | None) -> None:  # TG-07
     run = said(clock_run(until), action)
-    late = LATE if until is RequestLearning else "the next step hears it"
+    late = LATE if until is RequestLearning else "applies from the next step"
     assert effect(run) == (after or late)
     assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
 
 
 def test_a_task_that_is_added_runs_last_as_a_persons_own() -> None:  # EX-17
-    run = told(with_tasks(a_task(1)), "task.add", "Look at Initech.", task={"executor_id": "scorer"})
+    run = signalled(with_tasks(a_task(1)), "task.add", "Look at Initech.", task={"executor_id": "scorer"})
     task = (run.execution.tasks or [])[-1]
     assert (task.id, task.order, task.source, task.executor_id) == ("task-2", 2, "human", "experts.scorer")
     assert (task.description, task.messages[0].text()) == ("Look at Initech.", "Look at Initech.")
-    assert [result.task_id for result in lived(run)[0].execution.results] == ["task-1", "task-2"]
+    assert [result.task_id for result in advance_until(run)[0].execution.results] == ["task-1", "task-2"]
 
 
 def test_a_task_that_several_could_do_is_given_to_one_by_the_planner() -> None:
-    run = told(well(with_tasks(a_task(1))), "task.add", "Look at Initech.")
-    assert effect(run) == "planned anew after the task in hand"
-    step = lifecycle.next_step(well(run))
+    run = signalled(advance(with_tasks(a_task(1))), "task.add", "Look at Initech.")
+    assert effect(run) == "planned again after the current task"
+    step = lifecycle.next_step(advance(run))
     assert isinstance(step, AskAgent)
     assert step.phase is Phase.TASKS
-    alone = told(with_tasks(a_task(1), robot=a_robot()), "task.add", "Look at Initech.")
+    alone = signalled(with_tasks(a_task(1), robot=a_robot()), "task.add", "Look at Initech.")
     assert (effect(alone), len(alone.execution.tasks or [])) == ("task task-2 was added", 2)
 
 
@@ -121,13 +123,13 @@ def test_a_task_that_several_could_do_is_given_to_one_by_the_planner() -> None:
 )
 def test_a_task_that_the_robot_can_not_do_is_refused_with_the_reason(change: Any, reason: str) -> None:  # EX-26
     before = with_tasks(a_task(1))
-    run = told(before, "task.add", "Do it.", task=change)
+    run = signalled(before, "task.add", "Do it.", task=change)
     assert effect(run).startswith(reason)
     assert run.execution.tasks == before.execution.tasks
 
 
 def test_a_plan_that_is_full_takes_no_more_tasks() -> None:
-    run = told(with_tasks(*[a_task(n) for n in range(1, MAX_TASKS + 1)]), "task.add", "One more", task={
+    run = signalled(with_tasks(*[a_task(n) for n in range(1, MAX_TASKS + 1)]), "task.add", "One more", task={
         "executor_id": "experts.writer"
     })  # fmt: skip
     assert effect(run) == f"refused: a plan holds at most {MAX_TASKS} tasks"
@@ -135,7 +137,7 @@ def test_a_plan_that_is_full_takes_no_more_tasks() -> None:
 
 @pytest.mark.parametrize("until", [RunTurn, CheckRules, RequestVerdict])
 def test_a_task_can_be_cancelled_at_each_of_its_steps_and_the_next_begins_clean(until: Any) -> None:
-    run = at(until, run=begun(robot=EQUIPPED), expected="a result")
+    run = at(until, run=new_run(robot=EQUIPPED), expected="a result")
     if until is RunTurn:
         run = lifecycle.apply(run, Unusable("expected text"), now=NOON)
     run = said(run, "task.cancel")
@@ -145,20 +147,20 @@ def test_a_task_can_be_cancelled_at_each_of_its_steps_and_the_next_begins_clean(
     step = lifecycle.next_step(run)
     assert isinstance(step, RunTurn)
     assert (step.task.id, run.feedback, run.attempts, run.checked) == ("task-2", "", 0, None)
-    assert lived(run)[0].execution.status is ExecStatus.COMPLETED
+    assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
-def test_to_cancel_a_later_task_leaves_the_one_in_hand_as_it_is() -> None:
-    run = at(RequestVerdict, run=begun(robot=EQUIPPED), expected="a result")
-    after = told(run, "task.cancel", task={"id": "task-2"})
+def test_cancelling_a_later_task_leaves_the_current_one_as_it_is() -> None:
+    run = at(RequestVerdict, run=new_run(robot=EQUIPPED), expected="a result")
+    after = signalled(run, "task.cancel", task={"id": "task-2"})
     assert (lifecycle.next_step(after), after.checked) == (lifecycle.next_step(run), run.checked)
-    over = lived(after)[0]
+    over = advance_until(after)[0]
     assert [result.status for result in over.execution.results] == ["completed", "skipped"]
 
 
 def test_a_run_whose_every_task_was_cancelled_has_nothing_to_deliver() -> None:
     run = said(with_tasks(a_task(1)), "task.cancel")
-    over = lived(run)[0].execution
+    over = advance_until(run)[0].execution
     assert (over.status, over.skipped, over.content) == (
         ExecStatus.COMPLETED,
         "every task of the plan was cancelled",
@@ -175,28 +177,28 @@ def test_a_run_whose_every_task_was_cancelled_has_nothing_to_deliver() -> None:
     ],
 )
 def test_what_is_over_or_unknown_can_not_be_changed(action: str, wanted: str, reason: str) -> None:
-    run = well(well(with_tasks(a_task(1), a_task(2))))
-    run = told(run, action, task={"id": wanted, "description": "New"})
+    run = advance(advance(with_tasks(a_task(1), a_task(2))))
+    run = signalled(run, action, task={"id": wanted, "description": "New"})
     assert effect(run) == reason
 
 
 def test_a_task_that_has_not_begun_can_be_given_to_another() -> None:
-    run = told(with_tasks(a_task(1), an_mcp_task(2)), "task.update", "In blue.", task={
+    run = signalled(with_tasks(a_task(1), an_mcp_task(2)), "task.update", "In blue.", task={
         "id": "task-2", "executor_id": "scorer", "args": [], "expected_output": "a score"
     })  # fmt: skip
     changed = (run.execution.tasks or [])[1]
     assert (changed.executor_type, changed.executor_id, changed.mcp_server) == ("assistant", "experts.scorer", None)
     assert (changed.order, changed.expected_output, changed.description) == (2, "a score", "Step 2")
     assert [message.text() for message in changed.messages] == ["In blue."]
-    run = told(run, "task.update", task={"id": "task-2", "mcp_server": "crm", "mcp_tool": "note"})
+    run = signalled(run, "task.update", task={"id": "task-2", "mcp_server": "crm", "mcp_tool": "note"})
     assert (run.execution.tasks or [])[1].executor_id == "crm.note"
 
 
-def test_a_task_that_has_begun_keeps_who_does_it_and_hears_the_rest() -> None:
-    run = well(with_tasks(a_task(1)))
-    run = told(run, "task.update", task={"id": "task-1", "executor_id": "experts.scorer", "args": [1]})
+def test_a_task_that_has_begun_keeps_its_executor_and_takes_other_changes() -> None:
+    run = advance(with_tasks(a_task(1)))
+    run = signalled(run, "task.update", task={"id": "task-1", "executor_id": "experts.scorer", "args": [1]})
     assert effect(run) == "refused: the task has begun, args, executor_id can't change any more"
-    run = told(run, "task.update", task={"id": "task-1", "expected_output": "two pages"})
+    run = signalled(run, "task.update", task={"id": "task-1", "expected_output": "two pages"})
     assert effect(run) == "task task-1 was changed"
     step = lifecycle.next_step(run)
     assert isinstance(step, CheckRules)
@@ -204,24 +206,24 @@ def test_a_task_that_has_begun_keeps_who_does_it_and_hears_the_rest() -> None:
 
 
 @pytest.mark.parametrize("action", ["goal.add", "goal.adjust"])
-def test_new_goals_are_planned_for_once_the_task_in_hand_is_done(action: str) -> None:
-    run = said(well(with_tasks(a_task(1), a_task(2), a_task(3))), action)
-    assert effect(run) == "planned anew after the task in hand"
-    run = well(run)
+def test_new_goals_are_planned_for_after_the_current_task(action: str) -> None:
+    run = said(advance(with_tasks(a_task(1), a_task(2), a_task(3))), action)
+    assert effect(run) == "planned again after the current task"
+    run = advance(run)
     step = lifecycle.next_step(run)
     assert isinstance(step, AskAgent)
     assert step.phase is Phase.TASKS
     assert run.execution.goals is not None
     what = "added" if action == "goal.add" else "adjusted"
     assert run.execution.goals.content.endswith(f"({what} by a person) Be quick.")
-    run = taken(run, Planned([a_task(7)], []))
+    run = with_outcome(run, Planned([a_task(7)], []))
     assert [task.id for task in run.execution.tasks or []] == ["task-1", "task-7"]
-    assert [result.status for result in lived(run)[0].execution.results] == ["completed", "completed"]
+    assert [result.status for result in advance_until(run)[0].execution.results] == ["completed", "completed"]
 
 
 def test_a_task_that_a_person_added_outlives_a_new_plan() -> None:
-    run = told(with_tasks(a_task(1), a_task(2)), "task.add", "Look at Initech.", task={"executor_id": "scorer"})
-    run = told(run, "goal.add", "Watch Initech too.")
+    run = signalled(with_tasks(a_task(1), a_task(2)), "task.add", "Look at Initech.", task={"executor_id": "scorer"})
+    run = signalled(run, "goal.add", "Watch Initech too.")
     step = lifecycle.next_step(run)
     assert isinstance(step, AskAgent)
     assert step.phase is Phase.TASKS
@@ -229,7 +231,7 @@ def test_a_task_that_a_person_added_outlives_a_new_plan() -> None:
     assert [task.id for task in run.execution.tasks or []] == ["task-3", "task-4"]
 
 
-def test_a_plan_that_is_made_anew_is_another_question_to_the_planner() -> None:
+def test_a_new_plan_is_a_new_step() -> None:
     first = lifecycle.next_step(at(Phase.TASKS))
     run = said(at(RunTurn), "goal.add")
     again = lifecycle.next_step(run)
@@ -242,9 +244,9 @@ def test_a_plan_that_is_made_anew_is_another_question_to_the_planner() -> None:
 @pytest.mark.parametrize(("action", "why"), [("goal.complete", "is complete"), ("goal.cancel", "was cancelled")])
 def test_the_tasks_of_a_goal_that_is_dropped_are_left_out(action: str, why: str) -> None:
     tasks = [a_task(n, goal_ref=goal) for n, goal in enumerate(["Goal 1", "Goal 2", "goal 1", "Goal 2"], 1)]
-    run = said(well(with_tasks(*tasks)), action)
+    run = said(advance(with_tasks(*tasks)), action)
     assert effect(run) == "1 tasks are left out"  # of the one in hand nobody says that it is in vain
-    over = lived(run)[0].execution
+    over = advance_until(run)[0].execution
     assert {result.task_id: result.status for result in over.results} == {
         "task-1": "completed",
         "task-2": "completed",
@@ -257,4 +259,4 @@ def test_the_tasks_of_a_goal_that_is_dropped_are_left_out(action: str, why: str)
 def test_a_goal_that_all_tasks_serve_leaves_nothing_to_do() -> None:
     run = said(with_tasks(a_task(1, goal_ref="Goal 1"), a_task(2, goal_ref="Goal 1")), "goal.cancel")
     assert effect(run) == "2 tasks are left out"
-    assert lived(run)[0].execution.skipped == "every task of the plan was cancelled"
+    assert advance_until(run)[0].execution.skipped == "every task of the plan was cancelled"

@@ -7,13 +7,11 @@ from functools import partial
 from typing import Any, cast
 
 import pytest
-from services.executor.tests.desk import PACE, Desk
-from services.executor.tests.lives import EQUIPPED, a_process_task, begun
-from services.executor.tests.lives import answer as well
-from services.executor.tests.mergers import MERGE, an_earlier, deduping
-from services.executor.tests.workshop import Blobs
+from services.executor.tests.fixtures import EQUIPPED, MERGE, a_process_task, an_earlier, deduping, new_run, outcome_of
+from services.executor.tests.harness import TIMEOUTS, WorkerHarness
 
-from executor.adapters.fakes import InMemoryRuns
+from executor.adapters.in_memory import InMemoryBlobs
+from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.domain import lifecycle
 from executor.domain.outcomes import GoalsCompared, Outcome, Planned, Progressed, Promised
 from executor.domain.run import Run, Signal
@@ -28,8 +26,8 @@ from executor.domain.steps import (
     Step,
 )
 from executor.ports import SignalResult
+from executor.signals import TakeResult
 from executor.steps.merge_goals import MergeGoals
-from executor.take_result import TakeResult
 from executor.worker import RunWorker
 from rota_common.errors import Transient
 from rota_common.testing.samples import NOON
@@ -88,45 +86,45 @@ class Life:
     """A run whose workers are killed, and all that the others do about it. `step` is what comes of its steps."""
 
     def __init__(self, runs: Deadly, first: Run) -> None:
-        self.desk = Desk(runs=runs)
-        self.desk.doing = self.step
+        self.harness = WorkerHarness(runs=runs)
+        self.harness.run_step = self.step
         self._message: Callable[[RunWorker], Awaitable[None]] = partial(RunWorker.start, run=first)
 
     async def step(self, run: Run, step: Step) -> Outcome:
-        return well(run, step)
+        return outcome_of(run, step)
 
     async def meanwhile(self, run: Run) -> None:
         """What happens outside."""
 
     async def _go_on(self) -> None:
         """What the others do once nobody else has the run in hand; a message that wasn't dealt with comes again."""
-        worker = self.desk.worker("second")
+        worker = self.harness.new_worker("second")
         await self._message(worker)
-        for run_id in await self.desk.overdue():
+        for run_id in await self.harness.overdue():
             await worker.resume(run_id, from_sweeper=True)
-        run = await self.desk.found()
+        run = await self.harness.run()
         await self.meanwhile(run)
-        step = lifecycle.next_step(await self.desk.found())
+        step = lifecycle.next_step(await self.harness.run())
         if isinstance(step, RequestDelivery | RequestLearning):
-            self._message = partial(RunWorker.resume, run_id="e1", answer=cast(Progressed, well(run, step)))
+            self._message = partial(RunWorker.resume, run_id="e1", answer=cast(Progressed, outcome_of(run, step)))
         elif isinstance(step, RequestSlot):
             self._message = partial(RunWorker.resume, run_id="e1", grant=step.parks)
 
     async def lived(self) -> Run:
         with contextlib.suppress(Killed):
-            await self._message(self.desk.drive)
+            await self._message(self.harness.worker)
         for _ in range(40):
-            self.desk.clock.forward(PACE.lease + PACE.patience)
+            self.harness.clock.forward(TIMEOUTS.lease + TIMEOUTS.patience)
             with contextlib.suppress(Killed, Transient):
                 await self._go_on()
-        return await self.desk.found()
+        return await self.harness.run()
 
 
 class Promising(Life):
     """One call of a process that promises its result, and sends it until it is told that it is here."""
 
     def __init__(self, runs: Deadly, process: str, *, fast: bool) -> None:
-        super().__init__(runs, begun(robot=EQUIPPED))
+        super().__init__(runs, new_run(robot=EQUIPPED))
         self._process, self._fast = process, fast
         self.calls, self.answers = list[tuple[str, str]](), list[CallbackReply]()
 
@@ -139,19 +137,18 @@ class Promising(Life):
             if self._fast:
                 await self._send(run)
             return Promised(step.task.id, key)
-        return well(run, step)
+        return outcome_of(run, step)
 
     async def meanwhile(self, run: Run) -> None:
         if run.promised and not self._fast:
             await self._send(run)
 
     async def _send(self, run: Run) -> None:
-        blobs: Any = Blobs()
-        give = self.desk.giving()
-        take = TakeResult(self.desk.runs, blobs, give, self.desk.clock)
+        blobs = InMemoryBlobs()
+        give = self.harness.sender()
+        take = TakeResult(runs=self.harness.runs, blobs=blobs, send=give, clock=self.harness.clock)
         self.answers.append(await take(CallBack(callback_id=run.callbacks[0].id, output={"paid": True})))
-        for going in list(give._going):
-            await going
+        await give.idle()
 
 
 class Giving(Life):
@@ -162,9 +159,11 @@ class Giving(Life):
             return GoalsCompared(MERGE)
         if isinstance(step, GiveGoals):
             nobody: Any = None
-            announce: Any = self.desk.told
-            return await MergeGoals(self.desk.runs, nobody, announce, self.desk.clock).give(run, step.merge)
-        return well(run, step)
+            announce: Any = self.harness.published
+            return await MergeGoals(
+                runs=self.harness.runs, ask=nobody, publisher=announce, clock=self.harness.clock
+            ).give(run, step.merge)
+        return outcome_of(run, step)
 
 
 @pytest.mark.parametrize("fast", [False, True], ids=["slow", "faster than its promise"])
@@ -177,7 +176,7 @@ async def test_a_promised_result_is_never_lost(number: int, made: bool, fast: bo
     (result,) = run.execution.results
     assert (run.execution.status, result.output and result.output.inline) == (ExecStatus.COMPLETED, '{"paid": true}')
     assert len(set(life.calls)) == 1  # called again, it is told the same step and the same place for its result
-    assert [fact for fact in life.desk.told.facts if fact.startswith("finished")] != []
+    assert [fact for fact in life.harness.published.facts if fact.startswith("finished")] != []
     assert len(life.answers) - sum(answer.repeated for answer in life.answers) <= 1
 
 
@@ -194,20 +193,20 @@ async def test_a_call_that_may_not_be_made_again_is_made_once(number: int, made:
         assert (run.execution.status, len(life.calls)) == (ExecStatus.COMPLETED, 1)
     else:  # nobody knew yet what had become of the call, and nobody has sent its result
         assert result.error.startswith("outcome unknown")
-        assert life.desk.runs._rows["e1"].inbox == ()
+        assert life.harness.runs._rows["e1"].inbox == ()
 
 
 @pytest.mark.parametrize("made", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("number", range(1, WRITES + 1))
 async def test_goals_are_given_once_and_surely(number: int, made: bool) -> None:  # F9 SC-13
     runs = Deadly(number, made=made)
-    life = Giving(runs, begun(robot=deduping()))
+    life = Giving(runs, new_run(robot=deduping()))
     other = an_earlier("e0")
     assert await InMemoryRuns.create(runs, other, owner="another", until=NEVER) == 1
     run = await life.lived()
     assert (run.execution.status, run.execution.skipped) == (ExecStatus.COMPLETED, "merged into e0: it is at it")
     assert [(word.text(), word.merged) for word in runs._rows["e0"].inbox] == [("the rest", "e1")]
-    assert life.desk.told.facts.count("intervened goal.add") >= 1
+    assert life.harness.published.facts.count("intervened goal.add") >= 1
 
 
 async def test_a_run_has_no_more_writes_than_the_tests_kill_at() -> None:

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import EQUIPPED, at, begun, taken
+from services.executor.tests.fixtures import EQUIPPED, at, new_run, with_outcome
+from services.executor.tests.harness import LOOKUP, NOTE, ScriptedModel, StepHarness, calls
 from services.executor.tests.test_replay import again
-from services.executor.tests.workshop import LOOKUP, NOTE, ScriptedModel, Shop, calls
 
 from executor.agents.prompt_files import parse
 from executor.domain import lifecycle
@@ -26,10 +26,10 @@ WORDS = [LOOKS, REPORT, "## Goals\n1. Score it", '{"nothing_to_do": "all is well
 
 
 def reporting(**trigger: Any) -> Run:
-    return at(Phase.INSPIRATION, run=begun("clock", robot=EQUIPPED, **trigger))
+    return at(Phase.INSPIRATION, run=new_run("clock", robot=EQUIPPED, **trigger))
 
 
-async def reported(shop: Shop, run: Run | None = None) -> Run:
+async def reported(shop: StepHarness, run: Run | None = None) -> Run:
     return await shop.until(run or reporting(), lambda run: run.execution.inspiration is not None)
 
 
@@ -37,8 +37,8 @@ def uses(run: Run) -> list[ToolUse]:
     return [use for each in run.looked_up for use in each.uses]
 
 
-async def test_what_the_tools_answer_is_told_to_the_agent_before_it_reports() -> None:  # EX-11
-    shop = Shop(ScriptedModel(*WORDS))
+async def test_the_agent_sees_the_tools_answers_before_it_reports() -> None:  # EX-11
+    shop = StepHarness(ScriptedModel(*WORDS))
     run = await reported(shop)
     assert run.execution.inspiration is not None
     assert run.execution.inspiration.content == REPORT
@@ -55,24 +55,24 @@ async def test_what_the_tools_answer_is_told_to_the_agent_before_it_reports() ->
 
 
 async def test_it_gets_the_robots_tools_that_may_be_called_again_and_no_others() -> None:  # EX-11 EX-26
-    shop = Shop(ScriptedModel(REPORT), tools=[LOOKUP, NOTE])
+    shop = StepHarness(ScriptedModel(REPORT), tools=[LOOKUP, NOTE])
     await reported(shop)
     assert [tool.name for tool in shop.model.prompts[0].tools] == ["crm__lookup"]
-    bounded = Shop(ScriptedModel(REPORT), agent=parse("rota.inspiration", "---\ntools: [web]\n---\nLook."))
+    bounded = StepHarness(ScriptedModel(REPORT), agent=parse("rota.inspiration", "---\ntools: [web]\n---\nLook."))
     await reported(bounded)
     assert bounded.model.prompts[0].tools == []
 
 
 async def test_a_tool_that_it_does_not_have_is_not_called() -> None:  # EX-11
-    shop = Shop(ScriptedModel(calls(("crm__note", {"text": "x"}), ("crm__lookup", {})), REPORT))
+    shop = StepHarness(ScriptedModel(calls(("crm__note", {"text": "x"}), ("crm__lookup", {})), REPORT))
     run = await reported(shop)
     assert [use.tool for use in shop.tools.calls] == ["lookup"]
     assert [use.error for use in uses(run)] == ["there is no tool crm__note: expected one of crm__lookup", None]
 
 
 @pytest.mark.parametrize("error", [ToolFailed("404"), NotBegun("away")])
-async def test_a_tool_that_fails_is_told_to_the_agent(error: Exception) -> None:  # EX-11
-    shop = Shop(ScriptedModel(*WORDS))
+async def test_the_agent_sees_the_error_of_a_failed_tool(error: Exception) -> None:  # EX-11
+    shop = StepHarness(ScriptedModel(*WORDS))
 
     async def fails(use: ToolUse) -> str:
         raise error
@@ -84,7 +84,7 @@ async def test_a_tool_that_fails_is_told_to_the_agent(error: Exception) -> None:
 
 
 async def test_a_long_answer_is_kept_in_its_beginning() -> None:
-    shop = Shop(ScriptedModel(replace_text(LOOKS, "y" * 99_999), REPORT))
+    shop = StepHarness(ScriptedModel(replace_text(LOOKS, "y" * 99_999), REPORT))
 
     async def talkative(use: ToolUse) -> str:
         return "x" * 99_999
@@ -100,20 +100,22 @@ def replace_text(said: ModelReply, text: str) -> ModelReply:
 
 
 async def test_it_looks_things_up_only_so_often() -> None:  # EX-11 EX-32
-    shop = Shop(ScriptedModel(*[LOOKS] * ROUNDS, REPORT))
+    shop = StepHarness(ScriptedModel(*[LOOKS] * ROUNDS, REPORT))
     await reported(shop)
     *before, last = shop.model.prompts
     assert [len(prompt.tools) for prompt in before] == [1] * ROUNDS
     assert last.tools == ()
     assert f"(maximum tool iterations: {ROUNDS})" in last.messages[-1].text()
     assert len({prompt.step_id for prompt in shop.model.prompts}) == ROUNDS + 1
-    short = Shop(ScriptedModel(LOOKS, REPORT), agent=parse("rota.inspiration", "---\nmax_iterations: 1\n---\nLook."))
+    short = StepHarness(
+        ScriptedModel(LOOKS, REPORT), agent=parse("rota.inspiration", "---\nmax_iterations: 1\n---\nLook.")
+    )
     await reported(short)
     assert [len(prompt.tools) for prompt in short.model.prompts] == [1, 0]
 
 
 async def test_arguments_that_can_not_be_kept_are_asked_for_again() -> None:
-    shop = Shop(ScriptedModel(calls(("crm__lookup", {"number": 2**70})), REPORT))
+    shop = StepHarness(ScriptedModel(calls(("crm__lookup", {"number": 2**70})), REPORT))
     run = await shop.step(reporting())
     assert run.feedback.startswith("expected whole numbers of at most 64 bits")
     assert shop.tools.calls == []
@@ -121,14 +123,14 @@ async def test_arguments_that_can_not_be_kept_are_asked_for_again() -> None:
 
 
 async def test_a_run_that_looked_things_up_replays_to_the_same_execution() -> None:  # F24 EX-11
-    run = await Shop(ScriptedModel(*WORDS)).over(begun("clock", robot=EQUIPPED))
+    run = await StepHarness(ScriptedModel(*WORDS)).over(new_run("clock", robot=EQUIPPED))
     answer = again(run)
     assert (run.execution.status, answer.same, answer.difference) == (ExecStatus.COMPLETED, True, "")
     assert [decision.outcome for decision in answer.decisions][:3] == ["Recalled", "LookedUp", "Inspired"]
 
 
-async def test_in_a_dry_run_nobody_outside_is_asked() -> None:  # EX-08
-    shop = Shop(ScriptedModel(*WORDS))
+async def test_a_dry_run_asks_nothing_outside() -> None:  # EX-08
+    shop = StepHarness(ScriptedModel(*WORDS))
     run = await reported(shop, reporting(executor_mode=ExecutorMode.DRYRUN))
     assert shop.tools.calls == []
     assert [use.output and '"recorded": true' in (use.output.inline or "") for use in uses(run)] == [True]
@@ -136,17 +138,17 @@ async def test_in_a_dry_run_nobody_outside_is_asked() -> None:  # EX-08
 
 def test_what_was_looked_up_counts_once_and_only_before_the_report() -> None:
     run, made = reporting(), LookedUp(Round(text="hm"))
-    once = taken(run, made)
+    once = with_outcome(run, made)
     assert once.looked_up == [made.round]
     step = lifecycle.next_step(once)
     assert isinstance(step, AskAgent)
     assert (step.phase, step.iteration) == (Phase.INSPIRATION, 1)
     later = at(Phase.GOALS, run=once)
-    assert taken(later, made) == later
+    assert with_outcome(later, made) == later
 
 
 def test_an_answer_that_could_not_be_used_keeps_what_was_looked_up() -> None:
-    run = taken(taken(reporting(), LookedUp(Round(text="hm"))), Unusable("empty"))
-    first, second = lifecycle.next_step(taken(reporting(), LookedUp(Round(text="hm")))), lifecycle.next_step(run)
+    run = with_outcome(with_outcome(reporting(), LookedUp(Round(text="hm"))), Unusable("empty"))
+    first, second = lifecycle.next_step(with_outcome(reporting(), LookedUp(Round(text="hm")))), lifecycle.next_step(run)
     assert isinstance(second, AskAgent)
     assert (len(run.looked_up), second.iteration, second != first) == (1, 1, True)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from executor.adapters.mcp_servers import Http, MCPFileError, Server, Stdio, load_servers
-from executor.tool_names import LIMIT, model_names
+from executor.adapters.mcp_tools import NAME_LIMIT, model_names
 
 SECRET = "s3cret"
 PROGRAM = """
@@ -117,6 +117,8 @@ def test_names_for_models_are_safe_short_and_all_different() -> None:
     names = model_names(tools)
     assert names["time", "now"] == "time__now"
     assert len(set(names.values())) == len(tools)
-    assert all(len(name) <= LIMIT and name.replace("-", "_").replace("_", "a").isalnum() for name in names.values())
+    assert all(
+        len(name) <= NAME_LIMIT and name.replace("-", "_").replace("_", "a").isalnum() for name in names.values()
+    )
     assert names["ark.image", "make it"].startswith("ark_image__make_it_")
     assert model_names(reversed(tools)) == names

@@ -5,11 +5,20 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.desk import Told
-from services.executor.tests.lives import at, begun, taken, told
-from services.executor.tests.mergers import MERGE, an_earlier, comparing, failed, merging
+from services.executor.tests.fixtures import (
+    MERGE,
+    an_earlier,
+    at,
+    comparing,
+    failed,
+    merging,
+    new_run,
+    signalled,
+    with_outcome,
+)
+from services.executor.tests.harness import Published
 
-from executor.adapters.fakes import InMemoryRuns
+from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.domain import lifecycle
 from executor.domain.outcomes import (
     GoalsCompared,
@@ -69,10 +78,10 @@ class Team:
 
     def __init__(self) -> None:
         self.runs, self.others, self.clock = InMemoryRuns(), Others(), SetClock(SOON)
-        self.told = Told(self.runs)
+        self.published = Published(self.runs)
         ask: Any = self.others
-        announce: Any = self.told
-        self.merging = MergeGoals(self.runs, ask, announce, self.clock)
+        announce: Any = self.published
+        self.merging = MergeGoals(runs=self.runs, ask=ask, publisher=announce, clock=self.clock)
 
     async def keep(self, *runs: Run) -> None:
         for run in runs:
@@ -87,7 +96,7 @@ def waits(run_id: str) -> Waiting:
     return Waiting(execution_id=run_id, type=TriggerType.CLOCK, about="the clock", queued_at=NOON)
 
 
-async def test_the_learner_is_told_what_is_under_way() -> None:  # SC-13
+async def test_the_learners_question_names_runs_under_way() -> None:  # SC-13
     team = Team()
     others = [an_earlier(f"e-{n:02}", minutes=n) for n in range(1, 13)]
     await team.keep(*others)
@@ -114,17 +123,17 @@ async def test_without_the_scheduler_the_learner_is_asked_all_the_same() -> None
 
 NO_TAKERS: dict[str, Callable[[], Run]] = {
     "over": lambda: lifecycle.finish(at(RunTurn), ExecStatus.COMPLETED, now=NOON),
-    "about to stop": lambda: told(at(RunTurn), "stop"),
+    "about to stop": lambda: signalled(at(RunTurn), "stop"),
     "failed": lambda: failed(at(RunTurn)),
     "delivering": lambda: at(RequestDelivery),
     "learning": lambda: at(RequestLearning),
     "giving its own away": merging,
-    "a dry run": lambda: at(RunTurn, run=begun(executor_mode="dryrun")),
+    "a dry run": lambda: at(RunTurn, run=new_run(executor_mode="dryrun")),
 }
 
 
 @pytest.mark.parametrize("why", NO_TAKERS)
-async def test_goals_are_given_to_no_run_that_could_not_heed_them(why: str) -> None:  # SC-13
+async def test_goals_are_given_only_to_runs_that_accept_them(why: str) -> None:  # SC-13
     team, other = Team(), an_earlier("e0", run=NO_TAKERS[why]())
     assert not accepts_goals(other)
     await team.keep(other)
@@ -176,7 +185,7 @@ async def test_goals_are_given_once_however_often_it_is_tried() -> None:  # SC-1
 async def test_goals_for_a_run_that_waits_for_its_slot_go_to_the_scheduler() -> None:  # SC-13
     team = Team()
     team.others.waiting, team.others.answer = [waits("q1")], MERGE.model_copy(update={"into": "q1"})
-    run = taken(comparing(), await team.merging.compare(comparing(), Goals(content="Sell")))
+    run = with_outcome(comparing(), await team.merging.compare(comparing(), Goals(content="Sell")))
     assert run.merging is not None
     team.others.lost = 1
     with pytest.raises(NoReply):
@@ -188,11 +197,11 @@ async def test_goals_for_a_run_that_waits_for_its_slot_go_to_the_scheduler() -> 
     assert await team.merging.give(run, run.merging) == GoalsGiven("q1", done=False)
 
 
-async def test_a_dry_run_gives_nothing_to_anybody() -> None:  # SC-13 EX-07
+async def test_a_dry_run_gives_no_goals() -> None:  # SC-13 EX-07
     team = Team()
     await team.keep(an_earlier("e0"))
     run = comparing(executor_mode="dryrun")
-    run = taken(run, await team.merging.compare(run, Goals(content="Sell")))
+    run = with_outcome(run, await team.merging.compare(run, Goals(content="Sell")))
     assert team.others.question().under_way == []
     assert run.merging is None
     assert run.execution.goals == Goals(content="the rest")

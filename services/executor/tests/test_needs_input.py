@@ -4,7 +4,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import a_task, at, begun, effect, lived, taken, told, well, with_tasks
+from services.executor.tests.fixtures import (
+    a_task,
+    advance,
+    advance_until,
+    at,
+    effect,
+    new_run,
+    signalled,
+    with_outcome,
+    with_tasks,
+)
 
 from executor.agents.prompt_files import Agents
 from executor.agents.prompts import for_phase, for_task
@@ -24,19 +34,19 @@ AGENTS_OF = [Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, Phase.DELIVERY]
 
 
 def asking(run: Run) -> Run:
-    return journal.record_parked(taken(run, NeedsInput(QUESTION)), now=NOON)
+    return journal.record_parked(with_outcome(run, NeedsInput(QUESTION)), now=NOON)
 
 
 def answered(run: Run, words: str = "The German one.") -> Run:
-    return journal.record_granted(told(run, "instruct", words, at=LATER), run.parks, now=LATER)
+    return journal.record_granted(signalled(run, "instruct", words, at=LATER), run.parks, now=LATER)
 
 
 def clock_run(phase: Phase) -> Run:
-    return at(phase, run=begun("clock"))
+    return at(phase, run=new_run("clock"))
 
 
 @pytest.mark.parametrize("phase", AGENTS_OF)
-def test_a_phase_that_asks_waits_and_is_asked_anew_with_the_answer(phase: Phase) -> None:
+def test_a_phase_that_needs_input_waits_and_is_repeated_with_the_answer(phase: Phase) -> None:
     before = lifecycle.next_step(clock_run(phase))
     run = asking(clock_run(phase))
     assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
@@ -52,10 +62,10 @@ def test_a_phase_that_asks_waits_and_is_asked_anew_with_the_answer(phase: Phase)
     assert agent is not None
     asked = for_phase(run, phase, agent, agent.id, {})[-1].text()
     assert "## Said by people meanwhile\n- [instruct] The German one." in asked
-    assert lived(run)[0].execution.status is ExecStatus.COMPLETED
+    assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
-def test_a_task_that_asks_waits_and_hears_the_answer_in_its_next_turn() -> None:
+def test_a_task_that_needs_input_waits_and_gets_the_answer_in_its_next_turn() -> None:
     run = asking(with_tasks(a_task(1), a_task(2)))
     assert run.execution.question is not None
     assert (run.execution.status, run.execution.question.task_id) == (ExecStatus.WAITING, "task-1")
@@ -67,7 +77,7 @@ def test_a_task_that_asks_waits_and_hears_the_answer_in_its_next_turn() -> None:
     task = (run.execution.tasks or [])[0]
     said = [(each.role, each.text()) for each in for_task(run, task, Agents().assistant("x"), {})]
     assert said[-2:] == [("assistant", QUESTION), ("user", "The German one.")]
-    over = lived(run)[0]
+    over = advance_until(run)[0]
     assert [result.status for result in over.execution.results] == [TaskStatus.COMPLETED] * 2
 
 
@@ -77,11 +87,11 @@ def test_a_task_may_ask_again_and_again() -> None:
         run = asking(run)
         assert run.parks == number
         run = answered(run)
-    assert lived(run)[0].execution.status is ExecStatus.COMPLETED
+    assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
 def test_before_it_has_its_slot_again_it_does_nothing() -> None:
-    run = told(asking(with_tasks(a_task(1))), "instruct", "The German one.", at=LATER)
+    run = signalled(asking(with_tasks(a_task(1))), "instruct", "The German one.", at=LATER)
     assert (lifecycle.next_step(run), run.execution.status) == (RequestSlot(1), ExecStatus.PENDING)
 
 
@@ -92,24 +102,24 @@ def test_weeks_of_waiting_are_no_working_time() -> None:
 
 
 def test_a_run_that_waits_can_be_paused_as_well_and_needs_both() -> None:
-    run = told(asking(with_tasks(a_task(1))), "pause")
+    run = signalled(asking(with_tasks(a_task(1))), "pause")
     assert run.execution.status is ExecStatus.PAUSED
-    run = told(run, "instruct", "The German one.")
+    run = signalled(run, "instruct", "The German one.")
     assert (lifecycle.next_step(run), run.execution.question) == (Park(), None)
-    assert lifecycle.next_step(told(run, "resume")) == RequestSlot(1)
-    run = told(told(asking(with_tasks(a_task(1))), "pause"), "resume")
+    assert lifecycle.next_step(signalled(run, "resume")) == RequestSlot(1)
+    run = signalled(signalled(asking(with_tasks(a_task(1))), "pause"), "resume")
     assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
 
 
 def test_a_run_that_waits_can_be_stopped() -> None:
-    run = told(asking(with_tasks(a_task(1))), "stop")
+    run = signalled(asking(with_tasks(a_task(1))), "stop")
     step = lifecycle.next_step(run)
     assert step == Finish(ExecStatus.CANCELLED)
     assert lifecycle.finish(run, step.status, now=LATER).execution.question is None
 
 
 def test_a_task_that_asks_can_be_cancelled_instead_of_answered() -> None:  # TG-07
-    run = told(asking(with_tasks(a_task(1), a_task(2))), "task.cancel", task={"id": "task-1"})
+    run = signalled(asking(with_tasks(a_task(1), a_task(2))), "task.cancel", task={"id": "task-1"})
     assert (run.execution.question, run.execution.results[0].status) == (None, TaskStatus.SKIPPED)
     run = journal.record_granted(run, 1, now=LATER)
     step = lifecycle.next_step(run)
@@ -120,7 +130,7 @@ def test_a_task_that_asks_can_be_cancelled_instead_of_answered() -> None:  # TG-
 @pytest.mark.parametrize("action", ["task.add", "goal.add", "goal.adjust", "task.update"])
 def test_only_an_answer_answers(action: str) -> None:
     fields: dict[str, Any] = {"task": {"id": "task-1"}} if action == "task.update" else {}
-    run = told(asking(with_tasks(a_task(1))), action, "Also Initech.", **fields)
+    run = signalled(asking(with_tasks(a_task(1))), action, "Also Initech.", **fields)
     assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
 
 
@@ -133,14 +143,14 @@ def test_only_an_answer_answers(action: str) -> None:
 )
 @pytest.mark.parametrize("until", [*AGENTS_OF, RunTurn])
 def test_any_agent_can_ask_instead_of_answering(until: Any, text: str) -> None:
-    run = at(until, run=begun("clock"))
+    run = at(until, run=new_run("clock"))
     step: Any = lifecycle.next_step(run)
     assert interpret(run, step, ModelReply(text=text), [], LargeTexts()) == NeedsInput("Which?")
 
 
 @pytest.mark.parametrize("until", [*AGENTS_OF, RunTurn])
-def test_a_question_without_words_is_told_to_say_what_it_wants(until: Any) -> None:
-    run = at(until, run=begun("clock"))
+def test_an_empty_question_is_unusable(until: Any) -> None:
+    run = at(until, run=new_run("clock"))
     step: Any = lifecycle.next_step(run)
     for text in ('{"status": "need_input"}', '{"status": "need_input", "question": "  "}'):
         assert interpret(run, step, ModelReply(text=text), [], LargeTexts()) == Unusable(
@@ -149,6 +159,8 @@ def test_a_question_without_words_is_told_to_say_what_it_wants(until: Any) -> No
 
 
 def test_a_question_that_comes_twice_is_asked_once() -> None:
-    run = taken(with_tasks(a_task(1)), NeedsInput(QUESTION))
-    assert taken(run, NeedsInput("And which month?")) == run
-    assert lifecycle.apply(well(with_tasks(a_task(1))), NeedsInput(QUESTION), now=NOON) == well(with_tasks(a_task(1)))
+    run = with_outcome(with_tasks(a_task(1)), NeedsInput(QUESTION))
+    assert with_outcome(run, NeedsInput("And which month?")) == run
+    assert lifecycle.apply(advance(with_tasks(a_task(1))), NeedsInput(QUESTION), now=NOON) == advance(
+        with_tasks(a_task(1))
+    )

@@ -142,7 +142,7 @@ def test_an_assistant_named_in_part_is_found_and_the_change_noted(asked: str) ->
 
 
 @pytest.mark.parametrize("asked", ["experts", "somebody", "", None])
-def test_an_assistant_that_could_be_anybody_is_refused_with_the_names(asked: str | None) -> None:  # EX-26
+def test_an_ambiguous_assistant_is_refused_with_the_names(asked: str | None) -> None:  # EX-26
     reason = f"task task-1 names {asked or ''!r}, which this robot doesn't have"
     assert refused(raw(asked)) == f"{reason}: it has assistant experts.lead-scorer, assistant experts.text-writer"
 

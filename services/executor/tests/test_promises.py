@@ -4,15 +4,15 @@ import asyncio
 from typing import Any
 
 import pytest
-from services.executor.tests.desk import Desk
-from services.executor.tests.lives import EQUIPPED, SECRET, a_process_task, begun, well, with_tasks
+from services.executor.tests.fixtures import EQUIPPED, SECRET, a_process_task, advance, new_run, with_tasks
+from services.executor.tests.harness import StepHarness, WorkerHarness
 from services.executor.tests.test_callbacks import calling, waiting
-from services.executor.tests.workshop import Blobs, ScriptedModel, Shop
 
+from executor.adapters.in_memory import InMemoryBlobs, ScriptedModel
 from executor.domain import lifecycle
 from executor.domain.run import Run
 from executor.domain.steps import MakeCalls, Park
-from executor.take_result import TakeResult
+from executor.signals import TakeResult
 from rota_common.testing.samples import NOON, TEAM
 from rota_contracts.messages.callback import CallBack, CallbackReply
 from rota_contracts.messages.execution import ExecStatus
@@ -23,13 +23,13 @@ async def later(name: str, call: ProcessCall) -> str | None:
     return None
 
 
-def shop() -> Shop:
-    made = Shop(ScriptedModel())
+def shop() -> StepHarness:
+    made = StepHarness(ScriptedModel())
     made.processes._answer = later
     return made
 
 
-async def test_each_call_has_a_callback_of_its_own_that_nobody_can_guess() -> None:
+async def test_each_call_has_an_unguessable_callback_of_its_own() -> None:
     made, paths = shop(), set[str]()
     for _ in range(20):
         run = await made.until(with_tasks(a_process_task(1)), lambda run: run.blocked)
@@ -41,44 +41,43 @@ async def test_each_call_has_a_callback_of_its_own_that_nobody_can_guess() -> No
 
 
 async def test_an_answer_at_once_is_the_result_as_ever() -> None:
-    made = Shop(ScriptedModel())
+    made = StepHarness(ScriptedModel())
     run = await made.task_done(with_tasks(a_process_task(1)))
     assert (run.execution.results[0].status, run.promised) == ("completed", [])
 
 
 async def test_in_a_dry_run_nothing_is_promised() -> None:  # EX-07
     made = shop()
-    dry = with_tasks(a_process_task(1), run=begun(robot=EQUIPPED, executor_mode="dryrun"))
+    dry = with_tasks(a_process_task(1), run=new_run(robot=EQUIPPED, executor_mode="dryrun"))
     run = await made.task_done(dry)
     assert (run.execution.results[0].status, run.callbacks, made.processes.calls) == ("completed", [], [])
 
 
 async def test_a_promise_of_a_call_without_a_callback_is_a_failure() -> None:
     made = shop()
-    run = well(with_tasks(a_process_task(1)))
+    run = advance(with_tasks(a_process_task(1)))
     without = run.model_copy(update={"callbacks": []})
     assert isinstance(lifecycle.next_step(without), MakeCalls)
     run = await made.step(without)
-    assert "was not told where to send it" in (run.execution.results[0].error or "")
+    assert "the call had no callback" in (run.execution.results[0].error or "")
 
 
 class Taking:
     """A run in a store, and whoever takes its result."""
 
     def __init__(self) -> None:
-        self.desk = Desk()
-        self.give = self.desk.giving()
-        blobs: Any = Blobs()
-        self.take = TakeResult(self.desk.runs, blobs, self.give, self.desk.clock)
+        self.harness = WorkerHarness()
+        self.give = self.harness.sender()
+        blobs = InMemoryBlobs()
+        self.take = TakeResult(runs=self.harness.runs, blobs=blobs, send=self.give, clock=self.harness.clock)
 
     async def keep(self, run: Run) -> None:
-        assert await self.desk.runs.create(run, owner="first", until=NOON) == 1
-        await self.desk.runs.release(run, 1, check_at=None)
+        assert await self.harness.runs.create(run, owner="first", until=NOON) == 1
+        await self.harness.runs.release(run, 1, check_at=None)
 
     async def settled(self) -> Run:
-        while self.give._going:
-            await asyncio.wait(self.give._going)
-        return await self.desk.found()
+        await self.give.idle()
+        return await self.harness.run()
 
 
 @pytest.mark.parametrize(
@@ -94,23 +93,23 @@ async def test_a_result_is_kept_as_text_and_its_run_goes_on(output: Any, kept: s
     assert (run.execution.results[0].output, run.inbox) == (run.execution.results[0].turns[0].output, [])
     assert run.execution.results[0].output is not None
     assert run.execution.results[0].output.inline == kept
-    assert taking.desk.told.facts == ["asked slot 1"]
-    await taking.desk.drive.resume("e1", grant=1)
-    assert "CheckRules" in taking.desk.steps
+    assert taking.harness.published.facts == ["asked slot 1"]
+    await taking.harness.worker.resume("e1", grant=1)
+    assert "CheckRules" in taking.harness.steps
 
 
 async def test_a_result_is_in_its_run_before_it_is_answered() -> None:
     taking = Taking()
     await taking.keep(waiting())
     await taking.take(CallBack(callback_id=SECRET, error="no"))
-    for going in taking.give._going:  # whoever took it dies now
-        going.cancel()
-    assert await taking.desk.overdue() == ["e1"]
-    await taking.desk.worker("second").resume("e1", from_sweeper=True)
-    assert (await taking.desk.found()).execution.results[0].error == "no"
+    for task in taking.give._tasks:  # the replica that took it dies now
+        task.cancel()
+    assert await taking.harness.overdue() == ["e1"]
+    await taking.harness.new_worker("second").resume("e1", from_sweeper=True)
+    assert (await taking.harness.run()).execution.results[0].error == "no"
 
 
-async def test_a_second_result_changes_nothing_and_is_told_so() -> None:
+async def test_a_second_result_changes_nothing_and_is_answered_as_repeated() -> None:
     taking = Taking()
     await taking.keep(waiting())
     await taking.take(CallBack(callback_id=SECRET, output=1))
@@ -128,7 +127,7 @@ async def test_of_many_results_at_once_one_counts() -> None:
     assert sum(not answer.repeated for answer in answers) == 1
 
 
-async def test_a_result_for_nobody_and_one_for_a_run_that_is_over_are_told_so() -> None:
+async def test_unknown_callbacks_and_finished_runs_are_answered_as_such() -> None:
     taking = Taking()
     await taking.keep(lifecycle.finish(waiting(), ExecStatus.CANCELLED, now=NOON))
     assert await taking.take(CallBack(callback_id="guessed", output=1)) == CallbackReply()
@@ -141,19 +140,19 @@ async def test_a_result_that_is_sent_again_after_its_run_has_ended_was_here_befo
     await taking.keep(waiting())
     await taking.take(CallBack(callback_id=SECRET, output=1))
     await taking.settled()
-    await taking.desk.say("stop")
-    assert (await taking.desk.found()).over
+    await taking.harness.signal("stop")
+    assert (await taking.harness.run()).over
     again = await taking.take(CallBack(callback_id=SECRET, output=1))
     assert (again.repeated, again.over) == (True, None)
 
 
-async def test_a_result_that_comes_while_its_run_is_in_hand_waits_for_it() -> None:
-    desk = Desk()
-    assert await desk.runs.create(calling(), owner="first", until=desk.clock.forward(10)) == 1
-    blobs: Any = Blobs()
-    take = TakeResult(desk.runs, blobs, desk.giving(), desk.clock)
+async def test_a_result_waits_while_its_run_is_held() -> None:
+    harness = WorkerHarness()
+    assert await harness.runs.create(calling(), owner="first", until=harness.clock.forward(10)) == 1
+    blobs = InMemoryBlobs()
+    take = TakeResult(runs=harness.runs, blobs=blobs, send=harness.sender(), clock=harness.clock)
     assert not (await take(CallBack(callback_id=SECRET, output="soon"))).repeated
-    run = await desk.found()
+    run = await harness.run()
     assert [word.callback for word in run.inbox] == [SECRET]
     assert isinstance(lifecycle.next_step(run), MakeCalls)
-    assert desk.told.facts == []
+    assert harness.published.facts == []

@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from services.executor.tests.lives import a_word
-from services.executor.tests.random_lives import Chance, Event, a_beginning, happen, next_events
+from services.executor.tests.fixtures import a_signal
+from services.executor.tests.random_runs import Chance, Event, a_beginning, happen, next_events
 
 from executor.domain import lifecycle
 from executor.domain.outcomes import (
@@ -23,7 +23,7 @@ from executor.domain.planning.prepare import accepts_goals
 from executor.domain.run import DEADLINE, Run
 from executor.domain.steps import describe
 from executor.domain.tasks import tasks
-from executor.replay import replayed
+from executor.replay import replay
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import InterventionAction
 from rota_contracts.robots.robot import Phase
@@ -67,8 +67,8 @@ def _said(run: Run, draw: Draw, number: int) -> Any:
         change["executor_id"] = draw(st.sampled_from(["experts.scorer", "crm.lookup", "crm.ping", "nobody"]))
     goal = draw(st.sampled_from(["", "Goal 1"]))
     if action == InterventionAction.GOAL_ADD and draw(st.booleans()):
-        return a_word(str(action), "Theirs, too.", id=f"w{number}", merged="e8")
-    return a_word(str(action), "As I say.", id=f"w{number}", task=change, goal=goal or None)
+        return a_signal(str(action), "Theirs, too.", id=f"w{number}", merged="e8")
+    return a_signal(str(action), "As I say.", id=f"w{number}", task=change, goal=goal or None)
 
 
 def check(before: Run, run: Run, event: Event) -> None:
@@ -119,7 +119,7 @@ def _settles(event: Event) -> bool:
 
 @thoroughly
 @given(st.data(), st.integers(0, 40), st.integers(1, 12))
-def test_no_words_at_any_time_break_a_run(data: st.DataObject, mischief: int, words: int) -> None:
+def test_no_signals_at_any_time_break_a_run(data: st.DataObject, mischief: int, words: int) -> None:
     run, life = a_life(a_beginning(data.draw), data.draw, mischief=mischief, words=words)
     stopped = [event for event in life if event.word is not None and event.word.action == "stop"]
     assert (run.execution.status is ExecStatus.CANCELLED) == bool(stopped)
@@ -134,6 +134,6 @@ def test_every_life_can_be_replayed_to_the_last_byte(data: st.DataObject, mischi
     stored = Run.model_validate(run.model_dump(mode="json"))
     trail = [type(entry).model_validate(entry.model_dump(mode="json", exclude_defaults=True)) for entry in run.unsaved]
     said = [entry.said.inline or "" if entry.said is not None else "" for entry in trail]
-    answer = replayed(stored, trail, said)
+    answer = replay(stored, trail, said)
     assert (answer.difference, answer.same) == ("", True)
     assert [decision.outcome for decision in answer.decisions] == [entry.kind for entry in trail]

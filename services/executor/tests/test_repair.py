@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import EQUIPPED
-from services.executor.tests.workshop import TOOLS
+from services.executor.tests.fixtures import EQUIPPED
+from services.executor.tests.harness import TOOLS
 
 from executor.domain.conversation.chat import Tool
 from executor.domain.planning.parsing import UnusableAnswer
@@ -107,7 +107,7 @@ def test_a_tool_of_a_robots_server_that_the_server_does_not_have_is_refused() ->
     assert reason.endswith(HAS)
 
 
-def test_where_nobody_could_be_asked_every_tool_of_an_open_server_may_be_named() -> None:  # EX-26
+def test_without_a_listing_every_tool_of_an_open_server_may_be_named() -> None:  # EX-26
     has = resources(EQUIPPED, None)
     assert has.open_servers == {"ark.image.text2img"}
     assert "mcp crm.lookup" in has.names()

@@ -3,17 +3,19 @@
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import EQUIPPED, begun
-from services.executor.tests.workshop import Blobs, ScriptedModel, Shop, calls
+from services.executor.tests.fixtures import EQUIPPED, new_run
+from services.executor.tests.harness import StepHarness, calls
 
 from executor import replay as replaying
-from executor.adapters.fakes import InMemoryRuns
+from executor.adapters.in_memory import InMemoryBlobs, ScriptedModel
+from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.domain.conversation.chat import ModelReply
 from executor.domain.outcomes import Outcome
 from executor.domain.planning import interpret as interpreting
 from executor.domain.run import Run
 from executor.domain.tasks import tasks
-from executor.replay import Replay, first_difference, replayed
+from executor.replay import Replay, first_difference
+from executor.replay import replay as replay_journal
 from rota_common.testing.samples import NOON, TEAM
 from rota_contracts.messages.replay import ReplayExecution, ReplayReply
 
@@ -28,9 +30,9 @@ WORDS = [
 ]
 
 
-async def lived() -> Run:
+async def advance_until() -> Run:
     """A run with tools, an answer that couldn't be used, and a plan that was mended."""
-    return await Shop(ScriptedModel(*WORDS)).over(begun(robot=EQUIPPED))
+    return await StepHarness(ScriptedModel(*WORDS)).over(new_run(robot=EQUIPPED))
 
 
 def again(run: Run, **instead: str) -> ReplayReply:
@@ -38,11 +40,11 @@ def again(run: Run, **instead: str) -> ReplayReply:
     said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.unsaved]
     for number, words in instead.items():
         said[int(number.removeprefix("at_"))] = ModelReply(text=words).model_dump_json()
-    return replayed(run, run.unsaved, said)
+    return replay_journal(run, run.unsaved, said)
 
 
 async def test_a_run_replays_to_the_same_execution() -> None:  # F24
-    run = await lived()
+    run = await advance_until()
     answer = again(run)
     assert (answer.same, answer.difference) == (True, "")
     kinds = [decision.outcome for decision in answer.decisions]
@@ -53,14 +55,14 @@ async def test_a_run_replays_to_the_same_execution() -> None:  # F24
     assert {decision.replayed for decision in answer.decisions} == {None}
 
 
-async def test_the_words_of_a_model_are_kept_as_they_came() -> None:  # F24
-    run = await lived()
+async def test_model_replies_are_journalled_unparsed() -> None:  # F24
+    run = await advance_until()
     said = [ModelReply.model_validate_json(entry.said.inline or "").text for entry in run.unsaved if entry.said]
     assert said == ["## Goals\n1. Score it", "I'd rather not.", PLAN, "I'll look.", "87 of 100", WORDS[-1]]
 
 
 async def test_a_changed_answer_is_found_at_its_step() -> None:  # F24
-    run = await lived()
+    run = await advance_until()
     answer = again(run, at_3='{"nothing_to_do": "no leads"}')
     assert not answer.same
     assert answer.decisions[-1].replayed is not None
@@ -71,15 +73,15 @@ async def test_a_changed_answer_is_found_at_its_step() -> None:  # F24
 
 
 async def test_a_changed_answer_of_the_same_kind_is_found_in_the_execution() -> None:  # F24
-    run = await lived()
+    run = await advance_until()
     answer = again(run, at_1="## Goals\n1. Do something else")
     assert not answer.same
     assert answer.difference.startswith('goals: stored {"goals":{"content":"## Goals\\n1. Score it"')
     assert "Do something else" in answer.difference
 
 
-async def test_code_that_understands_the_words_otherwise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
-    run = await lived()
+async def test_a_changed_interpretation_is_found(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
+    run = await advance_until()
     understood = interpreting.interpret
 
     def otherwise(run: Run, step: Any, said: ModelReply, *others: Any) -> Outcome:
@@ -92,7 +94,7 @@ async def test_code_that_understands_the_words_otherwise_is_found(monkeypatch: p
 
 
 async def test_code_that_decides_otherwise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
-    run = await lived()
+    run = await advance_until()
     answered = tasks.awaited
 
     def deaf(run: Run, answer: Any) -> bool:
@@ -106,7 +108,7 @@ async def test_code_that_decides_otherwise_is_found(monkeypatch: pytest.MonkeyPa
 
 
 async def test_code_that_breaks_is_found_where_it_broke(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
-    run = await lived()
+    run = await advance_until()
 
     def broken(*given: Any) -> Outcome:
         raise KeyError("oh")
@@ -118,31 +120,33 @@ async def test_code_that_breaks_is_found_where_it_broke(monkeypatch: pytest.Monk
 
 
 async def test_an_execution_that_was_changed_by_hand_is_found() -> None:  # F24
-    run = await lived()
+    run = await advance_until()
     forged = run.with_execution(content=None)
-    answer = replayed(forged, run.unsaved, [entry.said.inline or "" if entry.said else "" for entry in run.unsaved])
+    answer = replay_journal(
+        forged, run.unsaved, [entry.said.inline or "" if entry.said else "" for entry in run.unsaved]
+    )
     assert answer.difference.startswith('content: stored {"content":null}, replayed {"content":{"summary":"Done."')
 
 
 async def test_a_run_under_way_replays_as_far_as_it_is() -> None:  # F24
-    shop = Shop(ScriptedModel(*WORDS))
-    run = await shop.until(begun(robot=EQUIPPED), lambda run: len(run.unsaved) == 5)
+    shop = StepHarness(ScriptedModel(*WORDS))
+    run = await shop.until(new_run(robot=EQUIPPED), lambda run: len(run.unsaved) == 5)
     assert again(run).same
 
 
 def test_equal_executions_have_no_difference() -> None:
-    assert first_difference(begun().execution, begun().execution) == ""
-    other = begun().with_execution(error="x").execution
-    assert first_difference(begun().execution, other) == 'error: stored {"error":null}, replayed {"error":"x"}'
+    assert first_difference(new_run().execution, new_run().execution) == ""
+    other = new_run().with_execution(error="x").execution
+    assert first_difference(new_run().execution, other) == 'error: stored {"error":null}, replayed {"error":"x"}'
 
 
 async def test_only_its_own_team_can_replay_an_execution_and_nothing_is_changed() -> None:  # F24 TG-23
-    runs, blobs = InMemoryRuns(), Blobs()
-    fresh = begun(robot=EQUIPPED)
+    runs, blobs = InMemoryRuns(), InMemoryBlobs()
+    fresh = new_run(robot=EQUIPPED)
     assert await runs.create(fresh, owner="first", until=NOON) == 1
-    run = await lived()
+    run = await advance_until()
     stored = await runs.release(run, 1, check_at=None)
-    replay = Replay(runs, blobs)  # type: ignore[arg-type]  # texts are short
+    replay = Replay(runs=runs, blobs=blobs)  # type: ignore[arg-type]  # texts are short
     asked = ReplayExecution(team_id=TEAM, execution_id="e1")
     assert (await replay(asked)).same
     assert not (await replay(asked.model_copy(update={"team_id": "initech"}))).found

@@ -1,18 +1,19 @@
 """Ends that come from outside: a robot that is deleted, and the sweeper that tells what nobody told."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from services.executor.tests.desk import PACE, Desk
-from services.executor.tests.lives import begun
+from services.executor.tests.fixtures import new_run
+from services.executor.tests.harness import TIMEOUTS, WorkerHarness
 
-from executor.adapters.fakes import InMemoryRuns
+from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.domain.outcomes import Outcome
 from executor.domain.run import Run, Signal
 from executor.domain.steps import RunTurn, Step
 from executor.ports import Scope
-from executor.stop_robot import StopRobot
+from executor.signals import StopRobot
 from executor.sweeper import Sweeper
 from executor.worker import RunWorker
 from rota_common.errors import Transient
@@ -20,69 +21,71 @@ from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 
-GONE = RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=2)
+GONE: Any = SimpleNamespace(data=RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=2))
 
 
-def stopping(desk: Desk, drive: RunWorker | None = None) -> StopRobot:
-    return StopRobot(desk.runs, drive or desk.drive, desk.giving(drive), desk.clock)
+def stopping(harness: WorkerHarness, worker: RunWorker | None = None) -> StopRobot:
+    return StopRobot(
+        runs=harness.runs, worker=worker or harness.worker, send=harness.sender(worker), clock=harness.clock
+    )
 
 
 async def test_a_waiting_run_of_a_deleted_robot_ends_at_once() -> None:  # TG-20
-    desk = Desk()
-    await desk.drive.start(begun())
-    await stopping(desk)(GONE)
-    assert desk.told.facts[-1] == "finished cancelled"
-    assert (await desk.found()).execution.error == "the robot was deleted"
+    harness = WorkerHarness()
+    await harness.worker.start(new_run())
+    await stopping(harness)(GONE)
+    assert harness.published.facts[-1] == "finished cancelled"
+    assert (await harness.run()).execution.error == "the robot was deleted"
 
 
-async def test_a_run_in_hand_of_a_deleted_robot_ends_at_its_next_write() -> None:  # TG-20
-    desk = Desk()
-    stop = stopping(desk, desk.worker("second"))
+async def test_a_held_run_of_a_deleted_robot_ends_at_its_next_write() -> None:  # TG-20
+    harness = WorkerHarness()
+    stop = stopping(harness, harness.new_worker("second"))
 
     async def deleted(run: Run, step: Step) -> Outcome:
         if isinstance(step, RunTurn):
             with pytest.raises(Transient, match="1 executions of the robot are still at a step"):
                 await stop(GONE)
-        return await desk.well(run, step)
+        return await harness.succeed(run, step)
 
-    desk.doing = deleted
-    await desk.drive.start(begun())
-    assert desk.steps[-1] == "RunTurn"
-    assert desk.told.facts[-1] == "finished cancelled"
+    harness.run_step = deleted
+    await harness.worker.start(new_run())
+    assert harness.steps[-1] == "RunTurn"
+    assert harness.published.facts[-1] == "finished cancelled"
     await stop(GONE)  # the message comes again, and is done with
 
 
-async def test_an_end_that_was_not_told_is_told_when_the_word_to_stop_comes_again() -> None:  # TG-20
-    desk = Desk()
-    await desk.drive.start(begun())
-    desk.told.away = {"finished cancelled"}
+async def test_an_unpublished_end_is_published_when_the_stop_is_redelivered() -> None:  # TG-20
+    harness = WorkerHarness()
+    await harness.worker.start(new_run())
+    harness.published.unavailable = {"finished cancelled"}
     with pytest.raises(ConnectionError):
-        await stopping(desk)(GONE)
-    desk.told.away.clear()
-    await stopping(desk)(GONE)
-    assert desk.told.facts[-1] == "finished cancelled"
+        await stopping(harness)(GONE)
+    harness.published.unavailable.clear()
+    await stopping(harness)(GONE)
+    assert harness.published.facts[-1] == "finished cancelled"
 
 
-async def test_an_end_that_a_sweeper_could_not_tell_is_told_by_the_next() -> None:
-    desk = Desk()
-    await desk.drive.start(begun())
-    await desk.runs.send_signal(Scope(TEAM, MEMBER), Signal(id="w1", action="stop", reason="no more", at=NOON))
-    desk.told.away = {"finished cancelled"}
+async def test_an_end_that_a_sweep_could_not_publish_is_published_by_the_next() -> None:
+    harness = WorkerHarness()
+    await harness.worker.start(new_run())
+    await harness.runs.send_signal(Scope(TEAM, MEMBER), Signal(id="w1", action="stop", reason="no more", at=NOON))
+    harness.published.unavailable = {"finished cancelled"}
     with pytest.raises(ConnectionError):
-        await desk.drive.resume("e1", from_sweeper=True)
-    assert (await desk.found()).execution.status is ExecStatus.CANCELLED
-    desk.told.away.clear()
-    desk.clock.forward(PACE.patience)
-    assert [run_id async for run_id in desk.runs.overdue(desk.clock(), limit=10)] == ["e1"]
-    await desk.drive.resume("e1", from_sweeper=True)
-    assert desk.told.facts[-1] == "finished cancelled"
-    assert [run_id async for run_id in desk.runs.overdue(desk.clock.forward(9999), limit=10)] == []
+        await harness.worker.resume("e1", from_sweeper=True)
+    assert (await harness.run()).execution.status is ExecStatus.CANCELLED
+    harness.published.unavailable.clear()
+    harness.clock.forward(TIMEOUTS.patience)
+    assert [run_id async for run_id in harness.runs.overdue(harness.clock(), limit=10)] == ["e1"]
+    await harness.worker.resume("e1", from_sweeper=True)
+    assert harness.published.facts[-1] == "finished cancelled"
+    assert [run_id async for run_id in harness.runs.overdue(harness.clock.forward(9999), limit=10)] == []
 
 
 async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
     runs, clock = InMemoryRuns(), SetClock()
     for run_id in ("bad", "good"):
-        epoch = await runs.create(begun().with_execution(execution_id=run_id), owner="dead", until=NOON)
+        epoch = await runs.create(new_run().with_execution(execution_id=run_id), owner="dead", until=NOON)
         assert epoch == 1
     seen, both = list[str](), asyncio.Event()
 
@@ -96,7 +99,8 @@ async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
 
     given: Any = Driving()
     give: Any = None  # nobody is late
-    loop = asyncio.create_task(Sweeper(runs, given, give, clock, interval=60).run())
+    sweep = Sweeper(runs=runs, worker=given, send=give, clock=clock)
+    await sweep()
     await asyncio.wait_for(both.wait(), 5)
-    loop.cancel()
+    await sweep.close()
     assert sorted(seen) == ["bad", "good"]

@@ -3,8 +3,19 @@
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import BAD, GOOD, a_task, at, begun, effect, equipped, taken, told, well
-from services.executor.tests.lives import with_tasks as run_with
+from services.executor.tests.fixtures import (
+    BAD,
+    GOOD,
+    a_task,
+    advance,
+    at,
+    effect,
+    equipped,
+    new_run,
+    signalled,
+    with_outcome,
+)
+from services.executor.tests.fixtures import with_tasks as run_with
 
 from executor.agents.prompt_files import Agents
 from executor.agents.prompts import for_task
@@ -12,7 +23,7 @@ from executor.domain import lifecycle
 from executor.domain.outcomes import RulesAnswered, TaskAnswered, VerdictGiven
 from executor.domain.run import Run
 from executor.domain.steps import CheckRules, RequestVerdict, RunTurn
-from executor.requests import validation_request
+from executor.publish import validation_request
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.execution import TaskStatus
 from rota_contracts.messages.text import Text
@@ -26,13 +37,13 @@ LAYERS = ["rules", "meaning"]
 def judged(run: Run, verdict: ValidationResult, layer: str = "rules", error: str | None = None) -> Run:
     """The run whose assistant answered, and whose answer was judged so by this layer of the validator."""
     if isinstance(lifecycle.next_step(run), RunTurn):
-        run = well(run)
+        run = advance(run)
     if layer == "rules":
-        return taken(run, RulesAnswered("task-1", RulesReply(verdict=verdict)))
-    run = taken(run, RulesAnswered("task-1", RulesReply(verdict=GOOD)))
+        return with_outcome(run, RulesAnswered("task-1", RulesReply(verdict=verdict)))
+    run = with_outcome(run, RulesAnswered("task-1", RulesReply(verdict=GOOD)))
     step = lifecycle.next_step(run)
     assert isinstance(step, RequestVerdict)
-    return taken(run, VerdictGiven(step.validation_id, "task-1", verdict, error))
+    return with_outcome(run, VerdictGiven(step.validation_id, "task-1", verdict, error))
 
 
 def one_task(**executor: Any) -> Run:
@@ -82,7 +93,7 @@ def test_after_the_last_turn_that_a_robot_allows_the_task_fails(turns: int, laye
     assert len(run.execution.results[0].turns) == turns
 
 
-def test_a_task_may_have_ten_turns_where_nobody_says_otherwise() -> None:  # EX-20
+def test_a_task_has_ten_turns_by_default() -> None:  # EX-20
     run = one_task()
     for _ in range(9):
         run = judged(run, MORE)
@@ -112,12 +123,12 @@ def test_a_yes_needs_no_reply_whatever_it_says() -> None:
     assert run.execution.results[0].status is TaskStatus.COMPLETED
 
 
-def test_the_validator_is_told_where_in_the_talk_it_stands() -> None:  # VA-12 EX-20
-    run = well(judged(one_task(max_turns_per_task=3), MORE))
+def test_a_validation_request_names_the_turn() -> None:  # VA-12 EX-20
+    run = advance(judged(one_task(max_turns_per_task=3), MORE))
     step = lifecycle.next_step(run)
     assert isinstance(step, CheckRules)
     assert (step.conversation.turn, step.conversation.max_turns, step.conversation.goes_on) == (2, 3, True)
-    run = well(run)
+    run = advance(run)
     step = lifecycle.next_step(run)
     assert isinstance(step, RequestVerdict)
     asked = validation_request(run, step)
@@ -126,48 +137,48 @@ def test_the_validator_is_told_where_in_the_talk_it_stands() -> None:  # VA-12 E
 
 @pytest.mark.parametrize(("given", "threshold"), [({}, 0.6), ({"validation_threshold": 0.85}, 0.85)])
 def test_the_threshold_of_the_robot_goes_to_the_validator(given: Any, threshold: float) -> None:  # EX-20 VA-11
-    run = at(RequestVerdict, run=begun(robot=a_robot(config={"executor": given})), expected="figures")
+    run = at(RequestVerdict, run=new_run(robot=a_robot(config={"executor": given})), expected="figures")
     step = lifecycle.next_step(run)
     assert isinstance(step, RequestVerdict)
     assert validation_request(run, step).threshold == threshold
 
 
 def test_each_turn_is_judged_under_an_id_of_its_own() -> None:
-    first = well(one_task())
-    second = well(judged(one_task(), MORE))
+    first = advance(one_task())
+    second = advance(judged(one_task(), MORE))
     ids = {step.check_id for step in map(lifecycle.next_step, (first, second)) if isinstance(step, CheckRules)}
     assert len(ids) == 2
 
 
 def test_a_verdict_on_a_turn_that_is_past_changes_nothing() -> None:
-    run = well(well(one_task()))
+    run = advance(advance(one_task()))
     old = lifecycle.next_step(run)
     assert isinstance(old, RequestVerdict)
     late = VerdictGiven(old.validation_id, "task-1", GOOD, None)
-    run = taken(run, VerdictGiven(old.validation_id, "task-1", MORE, None))
+    run = with_outcome(run, VerdictGiven(old.validation_id, "task-1", MORE, None))
     for _ in range(3):  # before its answer, its rules, its verdict
-        assert taken(run, late).execution == run.execution
-        run = well(run)
+        assert with_outcome(run, late).execution == run.execution
+        run = advance(run)
     assert run.execution.results[0].status is TaskStatus.COMPLETED
     assert len(run.execution.results[0].turns) == 2
 
 
-def test_the_rules_of_every_turn_are_checked_anew() -> None:
+def test_the_rules_are_checked_in_every_turn() -> None:
     run = judged(one_task(), MORE, "meaning")
     assert run.checked is None
-    assert isinstance(lifecycle.next_step(well(run)), CheckRules)
+    assert isinstance(lifecycle.next_step(advance(run)), CheckRules)
 
 
-def test_an_assistant_is_told_the_whole_talk_in_its_next_turn() -> None:  # EX-23
+def test_the_next_turn_shows_the_whole_conversation() -> None:  # EX-23
     run = judged(one_task(), MORE)
     task = (run.execution.tasks or [])[0]
     said = [(message.role, message.text()) for message in for_task(run, task, Agents().assistant("x"), {})]
     assert said[-2:] == [("assistant", "result of task-1"), ("user", "Add figures.")]
 
 
-def test_an_instruction_in_the_middle_of_a_talk_is_heard_in_the_next_turn() -> None:  # TG-07
-    run = judged(told(one_task(), "instruct", "Think of Initech too."), MORE)
-    assert effect(run) == "the next step hears it"
+def test_an_instruction_between_turns_applies_from_the_next() -> None:  # TG-07
+    run = judged(signalled(one_task(), "instruct", "Think of Initech too."), MORE)
+    assert effect(run) == "applies from the next step"
     task = (run.execution.tasks or [])[0]
     text = "\n".join(message.text() for message in for_task(run, task, Agents().assistant("x"), {}))
     assert "## Said by people meanwhile\n- [instruct] Think of Initech too." in text
@@ -175,7 +186,7 @@ def test_an_instruction_in_the_middle_of_a_talk_is_heard_in_the_next_turn() -> N
 
 def test_the_output_of_a_task_is_that_of_its_last_turn() -> None:
     run = judged(one_task(), MORE)
-    run = taken(run, TaskAnswered("task-1", Text(inline="with 7 figures")))
+    run = with_outcome(run, TaskAnswered("task-1", Text(inline="with 7 figures")))
     run = judged(run, GOOD, "meaning")
     output = run.execution.results[0].output
     assert output is not None

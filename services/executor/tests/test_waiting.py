@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from services.executor.tests.lives import PATIENCE, answer, at, begun, lived
+from services.executor.tests.fixtures import PATIENCE, advance_until, at, new_run, outcome_of
 
 from executor.domain import lifecycle
 from executor.domain.outcomes import StepDelayed
@@ -26,9 +26,9 @@ def test_asking_again_past_patience_is_a_new_request() -> None:
     assert (again.asks, again.asked_at) == (2, NOON + PATIENCE)
 
 
-def test_the_next_service_is_asked_anew() -> None:
+def test_the_next_service_gets_a_new_request() -> None:
     run, _ = _waiting(RequestDelivery)
-    run = lifecycle.apply(run, answer(run, RequestDelivery("r")), now=NOON)
+    run = lifecycle.apply(run, outcome_of(run, RequestDelivery("r")), now=NOON)
     assert (run.waiting, run.asks, run.asked_at) == (Waiting.NOTHING, 0, None)
     learning = lifecycle.wait_for_answer(run, RequestLearning(), now=NOON, patience=PATIENCE)
     assert (learning.waiting, learning.asks) == (Waiting.LEARNING, 1)
@@ -40,20 +40,20 @@ def _waiting(kind: type[Any]) -> tuple[Run, Any]:
     return lifecycle.wait_for_answer(run, step, now=NOON, patience=PATIENCE), step
 
 
-def test_a_run_in_hand_should_have_been_looked_at_since_it_was_made() -> None:
-    assert begun().next_look(PATIENCE) == NOON
+def test_a_held_run_is_due_from_its_creation() -> None:
+    assert new_run().next_check(PATIENCE) == NOON
 
 
 def test_a_delayed_run_is_looked_at_when_its_delay_is_over() -> None:
     run = lifecycle.apply(at(Phase.GOALS), StepDelayed("busy", 42), now=NOON)
-    assert run.next_look(PATIENCE) == NOON + timedelta(seconds=42)
+    assert run.next_check(PATIENCE) == NOON + timedelta(seconds=42)
 
 
 @pytest.mark.parametrize(("asks", "seconds"), [(1, 60), (2, 120), (3, 240), (4, 480), (5, 600), (40, 600)])
 def test_a_waiting_run_is_looked_at_after_ever_longer_times(asks: int, seconds: int) -> None:
     run = _waiting(RequestLearning)[0].model_copy(update={"asks": asks})
-    assert run.next_look(PATIENCE) == NOON + timedelta(seconds=seconds)
+    assert run.next_check(PATIENCE) == NOON + timedelta(seconds=seconds)
 
 
 def test_a_run_that_is_over_is_never_looked_at() -> None:
-    assert lived(begun())[0].next_look(PATIENCE) is None
+    assert advance_until(new_run())[0].next_check(PATIENCE) is None

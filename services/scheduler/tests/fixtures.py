@@ -25,9 +25,11 @@ class InMemoryListener(Listener):
 
 
 class InMemoryHarness(Harness):
-    def __init__(self) -> None:
+    fetch_timeout = 0.05
+
+    def __init__(self, *, lease: float = 0.6) -> None:
         self.bus = InMemoryBus()
-        self.adapters = in_memory(lease=0.6)
+        self.adapters = in_memory(lease=lease)
         super().__init__("", "", "")
 
     def runtime(self, **given: Any) -> Runtime:
@@ -39,7 +41,7 @@ class InMemoryHarness(Harness):
     async def listen(self, channel: Channel[Any]) -> Listener:
         client: Any = self.bus.connection("test").client
         listener = InMemoryListener(client)
-        await client.subscribe(channel.pattern, cb=listener._hear)
+        await client.subscribe(channel.pattern, cb=listener._receive)
         return listener
 
     async def store(self, robot: Robot) -> None:

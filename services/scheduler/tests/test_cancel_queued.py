@@ -22,7 +22,7 @@ def scope(**fields: Any) -> Withdraw:
     return Withdraw(**{"team_id": TEAM, "reason": "wrong customer", **fields})
 
 
-async def test_what_waits_is_taken_back_and_what_has_its_slot_is_named() -> None:  # TG-16
+async def test_queued_executions_are_cancelled_and_admitted_ones_are_named() -> None:  # TG-16
     async with Harness().running() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(5)))
         await harness.take(started("t0"))
@@ -33,7 +33,7 @@ async def test_what_waits_is_taken_back_and_what_has_its_slot_is_named() -> None
     assert sorted(harness.published.rejected) == [(each, RejectReason.STOPPED) for each in ("t2", "t3", "t4")]
 
 
-async def test_its_reason_is_in_the_words() -> None:
+async def test_the_message_holds_the_reason() -> None:
     async with Harness().running() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(3)))
         await harness.withdraw(scope(execution_id=execution_id("t2")))
@@ -42,7 +42,7 @@ async def test_its_reason_is_in_the_words() -> None:
     assert stored.refusal.message == "it was stopped before it began: wrong customer"
 
 
-async def test_one_execution_is_taken_back_and_no_other() -> None:  # TG-16
+async def test_one_execution_is_cancelled_and_no_other() -> None:  # TG-16
     async with Harness().running() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(4)))
         answer = await harness.withdraw(scope(execution_id=execution_id("t2")))
@@ -50,7 +50,7 @@ async def test_one_execution_is_taken_back_and_no_other() -> None:  # TG-16
         assert await harness.state("t3") is EntryState.QUEUED
 
 
-async def test_a_team_takes_back_its_own_only() -> None:  # TG-23
+async def test_a_team_cancels_its_own_executions_only() -> None:  # TG-23
     async with Harness(pool=1).running() as harness:
         harness.robots.kept["bob"] = a_robot(member_id="bob")
         theirs = a_trigger("x1", team_id="initech")
@@ -61,7 +61,7 @@ async def test_a_team_takes_back_its_own_only() -> None:  # TG-23
         assert (await harness.withdraw(scope(execution_id=execution_id("x1")))) == WithdrawReply()
 
 
-async def test_the_same_word_again_has_the_same_answer() -> None:
+async def test_a_repeated_request_has_the_same_reply() -> None:
     async with Harness().running() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(4)))
         answers = [await harness.withdraw(scope(member_id="ann")) for _ in range(2)]
@@ -72,7 +72,7 @@ async def test_the_same_word_again_has_the_same_answer() -> None:
         assert (await harness.withdraw(scope(execution_id=execution_id("t2")))).execution_ids == eids("t2")
 
 
-async def test_a_trigger_that_came_with_the_word_is_taken_back_too() -> None:
+async def test_a_trigger_that_arrives_with_the_request_is_cancelled_too() -> None:
     async with Harness().running() as harness:
         taking = asyncio.create_task(harness.take(a_trigger("t1")))
         await asyncio.sleep(0)
@@ -93,7 +93,7 @@ async def test_what_has_begun_is_the_executors_to_stop() -> None:
         assert await harness.state("t0") is EntryState.QUEUED
 
 
-async def test_a_slot_that_is_free_goes_to_whoever_is_left() -> None:
+async def test_a_free_slot_goes_to_an_entry_that_is_left() -> None:
     async with Harness(pool=1).running() as harness:
         harness.robots.kept["bob"] = a_robot(member_id="bob")
         await harness.take(a_trigger("t0"), a_trigger("t1"), a_trigger("t2", member_id="bob"))
@@ -102,7 +102,7 @@ async def test_a_slot_that_is_free_goes_to_whoever_is_left() -> None:
         assert [await harness.state(f"t{n}") for n in range(3)] == ["parked", "rejected", "admitted"]
 
 
-async def test_with_nobody_dispatching_the_asker_is_told_to_ask_again() -> None:
+async def test_without_a_dispatcher_the_request_fails_and_may_be_repeated() -> None:
     harness = Harness()
     with pytest.raises(Transient, match="no replica dispatches"):
         await harness.withdraw(scope())

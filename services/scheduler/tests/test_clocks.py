@@ -156,7 +156,7 @@ def test_a_daemon_that_was_paused_while_it_ran_does_not_go_on_by_itself() -> Non
     assert (at.next_run, at.check_at, at.running) == (None, None, None)
 
 
-def test_a_daemon_of_whose_end_nothing_is_heard_is_asked_after_again() -> None:
+def test_a_daemon_without_a_report_of_its_end_is_checked_again() -> None:
     at = state(clock_with_timeout("10m"), next_run=None, running="e1", check_at=NOON)
     assert recheck_daemon(at, NOON).check_at == NOON + 10 * MINUTE
 
@@ -215,14 +215,14 @@ def test_a_robot_in_error_goes_on() -> None:  # TG-18, DEC-15
     assert set_on(clock(**HOURLY), error=failure).next_run == NOON + HOUR
 
 
-def test_a_daemon_that_is_resumed_while_its_run_goes_on_is_asked_after_first() -> None:  # DEC-18
+def test_a_daemon_that_is_resumed_while_it_runs_is_checked_first() -> None:  # DEC-18
     running = due(set_on(clock(**DAEMON)), NOON).after
     held = set_on(clock(**DAEMON), running, at=NOON + MINUTE, robot_status="paused")
     again = set_on(clock(**DAEMON), held, at=NOON + 2 * MINUTE)
     assert (again.next_run, again.check_at, again.running) == (None, NOON + 2 * MINUTE, running.running)
 
 
-def test_the_trigger_says_when_it_was_due_and_what_time_it_is() -> None:  # SC-08 CL-05
+def test_the_trigger_holds_its_due_time_and_the_current_time() -> None:  # SC-08 CL-05
     at = state(clock_in("Asia/Shanghai"))
     on_time, late = (trigger_of(at, NOON + HOUR, NOON + HOUR + wait) for wait in (SECOND, 3 * HOUR))
     assert on_time.trigger_id == late.trigger_id == clock_trigger_id(TEAM, MEMBER, NOON + HOUR)

@@ -1,4 +1,4 @@
-"""The dispatcher over a queue in memory: what it writes, tells and answers for."""
+"""The dispatcher over a queue in memory: what it writes, publishes and acknowledges."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ from scheduler.domain import EntryState
 from scheduler.ports import LeaseLost
 
 
-async def test_a_trigger_is_written_then_told_then_answered() -> None:  # TG-05 SC-11
+async def test_a_trigger_is_written_then_published_then_acknowledged() -> None:  # TG-05 SC-11
     async with Harness().running() as harness:
         await harness.take(a_trigger("t1"))
         assert (await harness.state("t1"), harness.published.requested_ids) == (EntryState.ADMITTED, ["t1"])
@@ -36,7 +36,7 @@ async def test_a_trigger_that_comes_twice_at_once_is_decided_once() -> None:  # 
         assert len((await harness.queue.load()).active) == 1
 
 
-async def test_a_trigger_that_comes_again_is_told_again_and_not_decided_again() -> None:  # SC-12
+async def test_a_repeated_trigger_is_published_again_and_not_decided_again() -> None:  # SC-12
     async with Harness().running() as harness:
         await harness.take(a_trigger("t1"))
         harness.robots.kept[MEMBER] = a_robot(robot_status="paused")
@@ -44,7 +44,7 @@ async def test_a_trigger_that_comes_again_is_told_again_and_not_decided_again() 
     assert (harness.published.requested_ids, harness.published.rejected) == (["t1", "t1"], [])
 
 
-async def test_a_refusal_that_comes_again_is_told_again() -> None:
+async def test_a_repeated_rejection_is_published_again() -> None:
     async with Harness().running() as harness:
         harness.robots.kept.clear()
         await harness.take(a_trigger("t1"))
@@ -93,7 +93,7 @@ async def test_what_waits_for_a_deleted_robot_is_rejected_and_what_runs_is_left(
     assert harness.published.rejected == [("t2", RejectReason.ROBOT_DELETED), ("t3", RejectReason.ROBOT_DELETED)]
 
 
-async def test_a_rejection_that_was_not_told_is_told_by_whoever_dispatches_next() -> None:  # TG-20
+async def test_an_unpublished_rejection_is_published_by_the_next_dispatcher() -> None:  # TG-20
     async with Harness().running() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(3)))
         harness.published.away = True
@@ -105,7 +105,7 @@ async def test_a_rejection_that_was_not_told_is_told_by_whoever_dispatches_next(
     assert await harness.queue.unpublished() == []
 
 
-async def test_what_was_written_and_not_told_is_told_by_whoever_dispatches_next() -> None:
+async def test_a_written_decision_that_is_unpublished_is_published_by_the_next_dispatcher() -> None:
     async with Harness().running() as harness:
         harness.published.away = True
         with pytest.raises(ConnectionError):
@@ -147,14 +147,14 @@ async def test_a_dispatcher_that_lost_its_lease_hands_back_what_it_has() -> None
 async def test_a_dispatcher_that_stops_hands_back_what_it_has_and_its_lease() -> None:
     harness = Harness()
     async with harness.running():
-        taken = asyncio.create_task(harness.dispatcher.take(as_event(started("t1"))))  # nobody hurries with a report
+        taken = asyncio.create_task(harness.dispatcher.take(as_event(started("t1"))))  # a report alone starts no turn
         await asyncio.sleep(0)
     with pytest.raises(Transient):
         await taken
     assert await harness.queue.acquire("second") is not None
 
 
-async def test_a_request_that_nobody_begins_is_sent_again() -> None:
+async def test_a_request_that_no_executor_begins_is_published_again() -> None:
     async with Harness().running() as harness:
         await harness.take(a_trigger("t1"), a_trigger("t2"))
         await harness.take(started("t2"))

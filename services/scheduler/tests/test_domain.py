@@ -181,7 +181,7 @@ def test_waiting_is_worth_priority(waited: float, first: str) -> None:
 
 
 @pytest.mark.parametrize(("waited", "first"), [(STARVING_AFTER - MINUTE / 60, "new"), (STARVING_AFTER, "old")])
-def test_whoever_waited_too_long_goes_before_everybody(waited: timedelta, first: str) -> None:
+def test_an_entry_that_waited_too_long_goes_first(waited: timedelta, first: str) -> None:
     running = [entry(f"r{n}", team="busy", member=f"m{n}") for n in range(4)]
     old = entry("old", team="busy", priority=1, type=TriggerType.CLOCK, queued_at=NOON - waited)
     new = entry("new", team="calm", priority=10, type=TriggerType.HUMAN)
@@ -199,13 +199,13 @@ def test_a_robot_at_its_quota_waits_and_lets_others_pass() -> None:  # SC-10
     assert picked(queued, active=[entry("r1"), entry("r2")]) == ["theirs"]
 
 
-def test_a_full_pool_admits_nobody() -> None:  # SC-09
+def test_a_full_pool_admits_nothing() -> None:  # SC-09
     running = [entry(f"r{n}", member=f"m{n}") for n in range(10)]
     assert picked([entry("a")], active=running, pool=10) == []
     assert picked([entry("a"), entry("b")], active=running, pool=11) == ["a"]
 
 
-def test_an_empty_queue_admits_nobody() -> None:
+def test_an_empty_queue_admits_nothing() -> None:
     assert picked([]) == []
 
 
@@ -240,7 +240,7 @@ def test_neither_quota_nor_pool_is_ever_exceeded_and_no_free_slot_is_wasted(seed
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_nobody_starves(seed: int) -> None:
+def test_nothing_starves(seed: int) -> None:
     random, on, now = Random(seed), QueueState(), NOON
     poor = entry("poor", team="busy", priority=1, type=TriggerType.CLOCK)
     on.put(poor, EntryState.QUEUED)
@@ -260,7 +260,7 @@ def test_nobody_starves(seed: int) -> None:
     assert now - NOON <= STARVING_AFTER
 
 
-def test_what_is_free_is_nowhere_on_the_board() -> None:
+def test_a_removed_entry_is_nowhere_in_the_queue_state() -> None:
     on = queue_state(queued=[entry("a")], active=[entry("b"), entry("c")])
     for name in ("a", "b", "stranger"):
         on.remove(name)

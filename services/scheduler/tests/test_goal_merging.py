@@ -80,7 +80,7 @@ async def test_what_waits_for_its_first_slot_is_listed_the_oldest_first(harness:
     assert set(later) <= {each.execution_id for each in listed}
 
 
-async def test_what_is_merged_twice_under_one_id_is_said_once(harness: Harness) -> None:  # SC-13
+async def test_goals_merged_twice_under_one_id_are_added_once(harness: Harness) -> None:  # SC-13
     await harness.keep(a_robot(config=ONE))
     async with harness.scheduler():
         await two_wait(harness)
@@ -98,7 +98,7 @@ async def test_what_is_merged_twice_under_one_id_is_said_once(harness: Harness) 
     assert request.input.messages[1].role == "user"
 
 
-async def test_the_words_are_still_there_when_another_scheduler_gives_the_slot(harness: Harness) -> None:  # SC-13 F3
+async def test_merged_goals_survive_a_change_of_the_dispatcher(harness: Harness) -> None:  # SC-13 F3
     await harness.keep(a_robot(config=ONE))
     first = await harness.start()
     await two_wait(harness)
@@ -140,7 +140,7 @@ async def test_what_has_its_slot_or_is_unknown_takes_nothing_more(harness: Harne
     )
 
 
-async def test_what_was_merged_before_it_got_its_slot_is_merged_whoever_asks_again(harness: Harness) -> None:  # SC-13
+async def test_a_merge_before_the_slot_is_confirmed_when_it_is_asked_again(harness: Harness) -> None:  # SC-13
     await harness.keep(a_robot(config=ONE))
     async with harness.scheduler():
         await two_wait(harness)

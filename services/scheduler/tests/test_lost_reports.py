@@ -1,4 +1,4 @@
-"""Slots of executions that nobody reports on any more: the executor is asked, and no slot is lost with them."""
+"""Executions without reports: the executor is asked, and no slot is lost with them."""
 
 import asyncio
 import contextlib
@@ -79,7 +79,7 @@ async def test_the_slot_of_a_run_whose_end_was_lost_is_freed(harness: Harness) -
     assert read.status is ExecStatus.COMPLETED
 
 
-async def test_a_lost_end_counts_for_the_robot_as_one_that_was_told(harness: Harness) -> None:  # TG-18
+async def test_a_lost_end_counts_for_the_robot_like_a_reported_one(harness: Harness) -> None:  # TG-18
     async with one_runs(harness, status="failed", error="no model answered"):
         (fact,) = await published(harness, catalog.ROBOT_FAILED, 1)
         await harness.finished("t1", status="failed", error="no model answered")  # it comes after all
@@ -142,14 +142,14 @@ async def test_a_lost_report_of_a_beginning_is_made_up_for(harness: Harness) -> 
 
 
 async def test_no_answer_changes_nothing(harness: Harness) -> None:  # SC-09
-    """Nobody is there to be asked; and as soon as somebody is, he is asked."""
+    """No executor is there to be asked; the next one is asked at once."""
     await harness.keep(a_robot(config=ONE))
     async with harness.scheduler(**SOON):
         await harness.trigger("t1")
         await harness.slots(1)
         await harness.started("t1")
         await harness.until("running", "t1")
-        await asyncio.sleep(0.8)  # it is due to be asked after several times, which nobody can hear
+        await asyncio.sleep(0.8)  # several checks are due, without an executor
         assert (await harness.read("t1")).state == "running"
         async with Executor(harness).alive():
             await harness.until("done", "t1")

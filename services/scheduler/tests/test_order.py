@@ -19,7 +19,7 @@ CLOCK, EVENT, HUMAN, CALLBACK = TriggerType.CLOCK, TriggerType.EVENT, TriggerTyp
 
 
 def one(name: str, *, waited: float = 0, **fields: Any) -> Entry:
-    """An execution of a robot of its own, unless `member` says whose; `waited` in minutes."""
+    """An execution of a robot of its own, unless `member` is given; `waited` in minutes."""
     given: dict[str, Any] = {"team": "a", "member": name, "type": EVENT, "priority": 5, "max_running": 1}
     return Entry(**{"execution_id": name, "queued_at": NOON - waited * MINUTE, **given, **fields})
 
@@ -41,14 +41,14 @@ def some(count: int, team: str) -> tuple[Entry, ...]:
 class Row:
     """What waits, in the order in which it came; what runs; and the order in which slots are given."""
 
-    says: str
+    title: str
     waits: Sequence[Entry]
     order: str
     runs: Sequence[Entry] = field(default=())
     pool: int = 100
 
     def __str__(self) -> str:
-        return self.says
+        return self.title
 
 
 ROOM = (
@@ -83,7 +83,7 @@ TEAMS = (
     Row("fewest running before priority", [one("x", priority=10), one("y", team="b", priority=1)], "y x", some(1, "a")),
     Row("fewest running before what people want", [one("x", type=HUMAN), one("y", team="b", type=CLOCK)], "y x",
         some(1, "a")),
-    Row("fewest running before age, as long as nobody waited too long",
+    Row("fewest running before age, as long as none waited too long",
         [one("x", waited=9.75), one("y", team="b")], "y x", some(1, "a")),
 )  # fmt: skip
 
@@ -110,7 +110,7 @@ MERIT = (
 )  # fmt: skip
 
 STARVING_AFTER = (
-    Row("whoever waited too long goes before a team with fewer running",
+    Row("an entry that waited too long goes before a team with fewer running",
         [one("new", team="b", priority=10, type=HUMAN), one("old", priority=1, type=CLOCK, waited=10)], "old new",
         some(3, "a")),
     Row("a moment less isn't too long",
@@ -169,7 +169,7 @@ def may_run(waits: Sequence[Entry], runs: Sequence[Entry]) -> list[Entry]:
 
 def turn(waits: Sequence[Entry], runs: Sequence[Entry], pool: int) -> Callable[[Entry], Any]:
     """In words: the team with the fewest running, then priority with ageing, then human, event, clock, then age; and
-    before all, whoever waited ten minutes, for as long as its team holds less than its share."""
+    before all, an entry that waited ten minutes, as long as its team holds less than its share."""
     teams = [each.team for each in runs]
     share = pool / len({*teams, *(each.team for each in may_run(waits, runs))})
 
@@ -217,7 +217,7 @@ def test_whatever_waits_and_runs_each_slot_goes_to_the_one_whose_turn_it_is(
         waits.remove(chosen)
         runs.append(chosen)
         assert len(runs) <= pool
-    assert not may_run(waits, runs) or len(runs) >= pool  # and no slot is left to nobody
+    assert not may_run(waits, runs) or len(runs) >= pool  # and no slot stays free
     assert Counter(each.execution_id for each in on.queued.values()).total() == len(waiting)  # choosing changes nothing
 
 

@@ -16,7 +16,7 @@ from scheduler.domain import HEAD_START, Entry, EntryState, QueueState, consider
 from scheduler.robot_summary import summary_of
 
 
-class Heard(NamedTuple):
+class ReportStep(NamedTuple):
     """A report, and where it stands in the life of an execution: 1 parked, 2 resumable, 3 parked again …"""
 
     kind: str
@@ -28,7 +28,7 @@ class Heard(NamedTuple):
 
 
 REPORTS = st.lists(
-    st.builds(Heard, st.sampled_from(["started", "parked", "resumable"]), st.integers(1, 4)), max_size=14
+    st.builds(ReportStep, st.sampled_from(["started", "parked", "resumable"]), st.integers(1, 4)), max_size=14
 )
 
 
@@ -37,7 +37,7 @@ def a_board(**fields: Any) -> QueueState:
     return QueueState(active={"e1": Entry(execution_id="e1", queued_at=NOON, **base | fields)})
 
 
-def hear(queue_state: QueueState, report: Heard) -> None:
+def apply(queue_state: QueueState, report: ReportStep) -> None:
     match report.kind:
         case "parked":
             queue_state.park("e1", report.count)
@@ -53,10 +53,10 @@ def place(queue_state: QueueState) -> str:
 
 
 @given(REPORTS)
-def test_the_latest_of_its_life_is_where_it_is_in_whatever_order_it_is_heard(reports: list[Heard]) -> None:
+def test_the_latest_report_decides_in_whatever_order_reports_arrive(reports: list[ReportStep]) -> None:
     queue_state = a_board()
     for report in reports:
-        hear(queue_state, report)
+        apply(queue_state, report)
     moves = [report for report in reports if report.kind != "started"]
     if not moves:
         assert (place(queue_state), queue_state.active["e1"].parks) == ("active", 0)
@@ -68,12 +68,12 @@ def test_the_latest_of_its_life_is_where_it_is_in_whatever_order_it_is_heard(rep
 
 
 @given(REPORTS, st.data())
-def test_neither_the_order_nor_repetition_matters(reports: list[Heard], data: st.DataObject) -> None:
+def test_neither_the_order_nor_repetition_matters(reports: list[ReportStep], data: st.DataObject) -> None:
     once, again = a_board(), a_board()
     for report in reports:
-        hear(once, report)
+        apply(once, report)
     for report in data.draw(st.permutations(reports + reports)):
-        hear(again, report)
+        apply(again, report)
     done = [
         replace(queue_state.find("e1") or pytest.fail("it is gone"), running=False) for queue_state in (once, again)
     ]
@@ -81,21 +81,21 @@ def test_neither_the_order_nor_repetition_matters(reports: list[Heard], data: st
 
 
 @given(REPORTS, st.integers(0, 14))
-def test_after_its_end_nothing_counts(reports: list[Heard], end: int) -> None:
+def test_after_its_end_nothing_counts(reports: list[ReportStep], end: int) -> None:
     queue_state = a_board()
     for report in reports[:end]:
-        hear(queue_state, report)
+        apply(queue_state, report)
     queue_state.remove("e1")
     for report in reports[end:]:
-        hear(queue_state, report)
+        apply(queue_state, report)
     assert queue_state == QueueState()
 
 
 @given(REPORTS)
-def test_only_the_grant_that_it_holds_can_be_taken_up(reports: list[Heard]) -> None:
+def test_only_the_grant_that_it_holds_can_be_taken_up(reports: list[ReportStep]) -> None:
     queue_state = a_board()
     for report in reports:
-        hear(queue_state, report)
+        apply(queue_state, report)
         for chosen in pick(queue_state, pool=1, now=NOON):
             queue_state.admit(chosen.execution_id, NOON)
         before = queue_state.active.get("e1")
@@ -107,25 +107,25 @@ def test_only_the_grant_that_it_holds_can_be_taken_up(reports: list[Heard]) -> N
 @pytest.mark.parametrize(
     ("reports", "where", "parks"),
     [
-        ([Heard("parked", 1)], "parked", 1),
-        ([Heard("parked", 1), Heard("parked", 1)], "parked", 1),
-        ([Heard("parked", 1), Heard("resumable", 1)], "queued", 1),
-        ([Heard("resumable", 1), Heard("parked", 1)], "queued", 1),  # the later word came first
-        ([Heard("parked", 2), Heard("resumable", 1)], "parked", 2),  # of an earlier wait
-        ([Heard("resumable", 1), Heard("parked", 2)], "parked", 2),  # paused before it got its slot
-        ([Heard("parked", 1), Heard("resumable", 2)], "queued", 2),
+        ([ReportStep("parked", 1)], "parked", 1),
+        ([ReportStep("parked", 1), ReportStep("parked", 1)], "parked", 1),
+        ([ReportStep("parked", 1), ReportStep("resumable", 1)], "queued", 1),
+        ([ReportStep("resumable", 1), ReportStep("parked", 1)], "queued", 1),  # the later report came first
+        ([ReportStep("parked", 2), ReportStep("resumable", 1)], "parked", 2),  # of an earlier wait
+        ([ReportStep("resumable", 1), ReportStep("parked", 2)], "parked", 2),  # paused before it got its slot
+        ([ReportStep("parked", 1), ReportStep("resumable", 2)], "queued", 2),
     ],
 )
-def test_a_wait_is_known_by_its_number(reports: list[Heard], where: str, parks: int) -> None:
+def test_a_wait_is_known_by_its_number(reports: list[ReportStep], where: str, parks: int) -> None:
     queue_state = a_board()
     for report in reports:
-        hear(queue_state, report)
+        apply(queue_state, report)
     entry = queue_state.find("e1")
     assert entry is not None
     assert (place(queue_state), entry.parks, entry.running) == (where, parks, False)
 
 
-def test_what_goes_on_goes_before_its_equals_but_not_before_everybody() -> None:
+def test_a_resumed_execution_goes_before_its_equals_but_not_before_all() -> None:
     later = NOON + timedelta(days=2)
     queue_state = a_board()
     queue_state.park("e1", 1)
@@ -177,7 +177,7 @@ async def test_what_can_go_on_waits_for_a_free_slot() -> None:  # SC-10
         assert await harness.state("t0") is EntryState.ADMITTED
 
 
-async def test_a_full_queue_refuses_nobody_who_has_begun() -> None:  # SC-10
+async def test_a_full_queue_rejects_no_execution_that_has_begun() -> None:  # SC-10
     async with Harness().running() as harness:
         harness.robots.kept[MEMBER] = a_robot(config={"quota": {"max": 1, "queue": 1}})
         await harness.take(a_trigger("t0"), a_trigger("t1"))
@@ -198,7 +198,7 @@ async def test_the_end_of_what_is_parked_is_its_end() -> None:
         assert await harness.queue.load() == QueueState()
 
 
-async def test_a_late_word_of_a_start_is_no_start_of_the_next_grant() -> None:
+async def test_a_late_report_of_a_start_does_not_start_the_next_grant() -> None:
     async with Harness().running() as harness:
         await harness.take(a_trigger("t1"))
         await harness.take(parked("t1"), resumable("t1"))
@@ -206,7 +206,7 @@ async def test_a_late_word_of_a_start_is_no_start_of_the_next_grant() -> None:
         assert await harness.state("t1") is EntryState.ADMITTED
 
 
-async def test_a_grant_that_nobody_takes_up_is_sent_again_until_it_is() -> None:
+async def test_a_grant_is_published_again_until_an_executor_starts_it() -> None:
     async with Harness().running() as harness:
         await harness.take(a_trigger("t1"))
         await harness.take(started("t1"), parked("t1"), resumable("t1"))

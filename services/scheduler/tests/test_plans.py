@@ -96,7 +96,7 @@ async def test_what_is_removed_does_not_start_and_can_be_removed_again() -> None
 
 
 @pytest.mark.parametrize(
-    ("first", "then", "says"),
+    ("first", "then", "reason"),
     [
         ([], word("plan.update"), "there is no item p1 in the plan of ann"),
         ([], word("plan.remove"), "there is no item p1 in the plan of ann"),
@@ -108,11 +108,13 @@ async def test_what_is_removed_does_not_start_and_can_be_removed_again() -> None
         ([word(), word("plan.remove")], word("plan.update"), "p1 was removed"),
     ],
 )
-async def test_what_can_not_be_is_refused_with_words(first: list[ChangePlan], then: ChangePlan, says: str) -> None:
+async def test_an_impossible_change_is_refused_with_a_reason(
+    first: list[ChangePlan], then: ChangePlan, reason: str
+) -> None:
     harness = Harness()
     for each in first:
         assert (await harness.change_plan(each)).refused == ""
-    assert (await harness.change_plan(then)).refused.startswith(says)
+    assert (await harness.change_plan(then)).refused.startswith(reason)
 
 
 async def test_a_robot_whose_list_has_no_planning_refuses_it() -> None:  # TG-04
@@ -121,7 +123,7 @@ async def test_a_robot_whose_list_has_no_planning_refuses_it() -> None:  # TG-04
     assert (await harness.change_plan(word())).refused == "expected one of the actions instruct, not plan.add"
 
 
-async def test_what_is_due_starts_as_a_persons_word() -> None:  # SC-16 TG-09
+async def test_a_due_item_starts_as_a_persons_trigger() -> None:  # SC-16 TG-09
     async with Harness().running() as harness:
         await harness.change_plan(word(executor_mode="dryrun", locale="fr-FR"))
         await at(harness, LATER - timedelta(seconds=1))
@@ -248,7 +250,7 @@ async def test_a_plan_that_is_changed_while_it_starts_is_started_as_changed() ->
     assert harness.published.requested_ids == [KEY]
 
 
-async def test_what_was_stored_and_not_told_is_told_later() -> None:
+async def test_a_stored_fact_that_is_unpublished_is_published_later() -> None:
     async with Harness().running() as harness:
         assert await harness.plans.add(planned())  # its replica was killed before it could publish
         await at(harness, NOON + timedelta(seconds=6))

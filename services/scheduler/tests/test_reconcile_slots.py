@@ -1,4 +1,4 @@
-"""What an executor says of a slot's holder, as the report that must have been lost."""
+"""The executor's state of a slot's holder, as the lost report."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -82,7 +82,7 @@ async def test_a_run_that_is_gone_has_failed_if_it_had_begun(state: EntryState, 
     assert (report.status, report.error) == (ExecStatus.FAILED, "no executor has it any more")
 
 
-async def test_a_run_that_nobody_has_taken_up_yet_may_still_be() -> None:
+async def test_a_run_that_no_executor_has_started_keeps_its_slot() -> None:
     assert await found(EntryState.ADMITTED, 0) is None
 
 
@@ -128,7 +128,7 @@ async def test_a_run_that_was_taken_up_has_started() -> None:
     assert await found(EntryState.RUNNING, 0, status="running") is None
 
 
-async def test_nobody_is_asked_before_patience_is_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_entries_are_checked_only_after_the_patience_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = [0.0]
     monkeypatch.setattr("scheduler.reconcile_slots.monotonic", lambda: seconds[0])
     ask = Asked(*(SlotState(execution_id=each, status=ExecStatus.RUNNING) for each in ("e1", "e2")))
@@ -144,7 +144,7 @@ async def test_nobody_is_asked_before_patience_is_at_its_end(monkeypatch: pytest
     assert ask.about == [["e1"], ["e2"], ["e1"]]  # what was gone for a while is new when it is back
 
 
-@pytest.mark.parametrize("away", [Transient("nobody is there"), Permanent("it can't")], ids=str)
+@pytest.mark.parametrize("away", [Transient("no executor"), Permanent("it can't")], ids=str)
 async def test_no_answer_is_no_report_and_is_asked_for_again(away: Exception) -> None:
     ask = Asked()
     ask.away = away
@@ -156,7 +156,7 @@ async def test_no_answer_is_no_report_and_is_asked_for_again(away: Exception) ->
     assert ask.about == [["e1"], ["e1"]]
 
 
-async def test_nobody_is_asked_about_nothing() -> None:
+async def test_an_empty_queue_needs_no_check() -> None:
     ask = Asked()
     assert await ReconcileSlots(ask=ask, clock=SetClock(), patience=0, timeout=1)(QueueState()) == []  # type: ignore[arg-type]  # a stand-in
     assert ask.about == []

@@ -92,7 +92,7 @@ class LoadedCache:
         return summary.rev if summary else None
 
 
-async def test_what_is_there_at_the_start_is_known_without_another_look() -> None:  # SC-14 SC-15
+async def test_robots_stored_at_the_start_are_found_without_another_read() -> None:  # SC-14 SC-15
     async with LoadedCache(a_robot(rev=3), a_robot(member_id="bob", deleted=True)) as loaded:
         found = await loaded.cache.find(TEAM, "bob")
         assert found is not None
@@ -101,14 +101,14 @@ async def test_what_is_there_at_the_start_is_known_without_another_look() -> Non
     assert loaded.sync_clocks.noted == ["begin", (MEMBER, 3), ("bob", 1), "all"]
 
 
-async def test_a_change_is_known_as_soon_as_it_is_heard_and_an_older_one_is_not() -> None:  # SC-15
+async def test_a_change_is_cached_at_once_and_an_older_one_is_ignored() -> None:  # SC-15
     async with LoadedCache(a_robot(rev=3)) as loaded:
         loaded.bucket.change(a_robot(rev=5), a_robot(rev=4), a_robot(member_id="bob"))
         await loaded.until_followed()
         assert (await loaded.rev(), await loaded.rev("bob"), loaded.bucket.asked) == (5, 1, 0)
 
 
-async def test_what_is_not_known_or_only_as_it_was_is_read_at_once() -> None:  # SC-14
+async def test_a_missing_or_outdated_robot_is_read_at_once() -> None:  # SC-14
     async with LoadedCache(a_robot(rev=3)) as loaded:
         loaded.bucket.put(a_robot(rev=4), a_robot(member_id="bob"))
         assert (await loaded.rev(), loaded.bucket.asked) == (3, 0)
@@ -118,12 +118,12 @@ async def test_what_is_not_known_or_only_as_it_was_is_read_at_once() -> None:  #
         assert await loaded.rev("nobody") is None
 
 
-async def test_robots_are_found_before_all_are_known() -> None:  # SC-14
+async def test_robots_are_found_before_all_are_loaded() -> None:  # SC-14
     loaded = LoadedCache(a_robot(rev=3))
     assert (await loaded.rev(), loaded.bucket.asked) == (3, 1)
 
 
-async def test_a_new_look_at_all_forgets_what_is_there_no_more() -> None:  # SC-15
+async def test_a_refresh_drops_robots_that_are_gone() -> None:  # SC-15
     async with LoadedCache(a_robot(), a_robot(member_id="bob")) as loaded:
         del loaded.bucket.kept[TEAM, "bob"]
         loaded.bucket.put(a_robot(rev=2), a_robot(member_id="cid"))
@@ -145,7 +145,7 @@ async def test_a_definition_that_can_not_be_read_harms_its_own_robot_only() -> N
             await loaded.cache.find(TEAM, "broken")
 
 
-async def test_one_that_was_read_before_stays_as_it_was_known() -> None:
+async def test_a_robot_whose_new_definition_is_invalid_stays_cached() -> None:
     async with LoadedCache(a_robot(rev=2)) as loaded:
         loaded.bucket.kept[TEAM, MEMBER] = _invalid()
         loaded.bucket.changes.put_nowait(b"spoilt")

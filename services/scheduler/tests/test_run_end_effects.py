@@ -1,4 +1,4 @@
-"""What follows from the end of a run: the robot's status is told as it changes, and a daemon's clock moves on."""
+"""The effects of a run's end: changes of the robot's status are published, and a daemon's clock moves on."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def a_daemon(**fields: Any) -> Robot:
 
 
 class After:
-    """The aftermath with what it tells and which clocks it moves on; `robot` can be one that can't be read."""
+    """The effects, with recorded facts and clocks; `robot` can be one that can't be read."""
 
     def __init__(self, robot: Robot | Exception | None) -> None:
         self.robot = robot
@@ -51,7 +51,7 @@ class After:
         self.moved.append((execution, failed))
 
     async def ends(self, *statuses: str) -> list[tuple[str, str]]:
-        """One run after another ends so; what was told."""
+        """Runs end with these statuses, one after another; returns the published facts."""
         for number, status in enumerate(statuses, len(self.published) * 100):
             await self.effects([an_end(f"e{number}", status)], Batch(), [])
         return self.published
@@ -62,7 +62,7 @@ def an_end(execution: str, status: str) -> ExecutionFinishedV1:
     return ExecutionFinishedV1(execution_id=execution, **given)
 
 
-async def test_a_failure_is_told_once_and_so_is_what_ends_it() -> None:  # TG-18
+async def test_a_failure_and_the_recovery_from_it_are_each_published_once() -> None:  # TG-18
     published = await After(a_robot()).ends("completed", "failed", "failed", "cancelled", "completed", "completed")
     assert published == [("failed", "e1"), ("recovered", "e4")]
 
@@ -73,7 +73,7 @@ async def test_several_ends_at_once_are_judged_in_order() -> None:  # TG-18
     assert after.published == [("failed", "e1"), ("recovered", "e2"), ("failed", "e3")]
 
 
-async def test_what_the_gateway_has_noted_goes_before_what_was_told() -> None:  # TG-18
+async def test_the_gateways_status_overrides_the_published_one() -> None:  # TG-18
     after = After(a_robot(error=FAILURE))
     assert await after.ends("failed") == []
     after.robot = a_robot(rev=2)  # its owner has set the status
@@ -82,7 +82,7 @@ async def test_what_the_gateway_has_noted_goes_before_what_was_told() -> None:  
     assert await after.ends("failed", "completed") == [("failed", "e1"), ("recovered", "e101")]
 
 
-async def test_what_could_not_be_told_is_told_when_the_end_comes_again() -> None:  # TG-18 F3
+async def test_a_failure_that_could_not_be_published_is_published_when_the_end_is_redelivered() -> None:  # TG-18 F3
     after = After(a_robot())
     after.away = True
     with pytest.raises(ConnectionError):
@@ -127,7 +127,7 @@ async def test_a_daemons_run_that_is_rejected_counts_as_a_failure() -> None:  # 
     assert after.published == []  # no run has failed
 
 
-async def test_a_daemons_run_that_is_taken_back_is_followed_by_the_next() -> None:  # SC-05 TG-16
+async def test_a_cancelled_run_of_a_daemon_is_followed_by_the_next() -> None:  # SC-05 TG-16
     after = After(a_daemon())
     gone = [
         StoredTrigger(execution_id(name), EntryState.REJECTED, a_trigger(name, kind), "") for name, kind in GONE.items()

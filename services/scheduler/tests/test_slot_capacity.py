@@ -82,7 +82,7 @@ async def test_an_executor_that_falls_silent_counts_no_more(
         await four(harness)
         await harness.slots(1)
         harness.capacity = None
-        await asyncio.sleep(0.7)  # nothing tells that nothing is told
+        await asyncio.sleep(0.7)  # an absence has no event
         await harness.finished((await harness.given_slots())[0])
         await once(harness, lambda state: state.last_run is not None)
         assert (await once(harness, lambda state: state.queued == 3)).running == 0
@@ -90,13 +90,13 @@ async def test_an_executor_that_falls_silent_counts_no_more(
         await harness.slots(4)
 
 
-async def test_whoever_takes_over_knows_the_executors_already(harness: Harness) -> None:  # SC-09
+async def test_a_new_dispatcher_knows_the_executors_already(harness: Harness) -> None:  # SC-09
     first = await harness.start(lease=2)
     async with harness.scheduler(lease=2):
         await four(harness)
         await harness.slots(4)
-        await asyncio.sleep(1)  # ten reports; nothing tells that the other has heard one
+        await asyncio.sleep(1)  # ten reports; the other replica has no event for them
         harness.capacity = None
         await first.service.stop(2)
         await harness.trigger("t4")
-        await harness.slots(5)  # by what was heard before
+        await harness.slots(5)  # by the earlier reports

@@ -1,4 +1,4 @@
-"""Messages that a robot answers at once, on fakes: repeats, failures, and what is told of them."""
+"""Messages that a robot answers at once: repeats and failures."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -17,15 +17,12 @@ from trigger_gateway.webhooks.inbound_event import InboundEvent
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
-class Desk:
-    """A team with the robot `assistant`, and an agent that says what the test wants."""
+class Harness:
+    """A team with the robot `assistant`, and an agent that answers as the test says."""
 
     def __init__(self) -> None:
-        self.robots, self.agents, self.requests = (
-            in_memory_stores.InMemoryRobots(),
-            scripted.ScriptedAgents(),
-            in_memory_stores.InMemoryRequests(),
-        )
+        self.robots, self.agents = in_memory_stores.InMemoryRobots(), scripted.ScriptedAgents()
+        self.requests = in_memory_stores.InMemoryRequests()
         self._answer = AnswerMessage(robots=self.robots, agents=self.agents, requests=self.requests)
 
     async def robot(self, **fields: Any) -> None:
@@ -40,59 +37,61 @@ class Desk:
 
 
 @pytest.fixture
-async def desk() -> Desk:
-    made = Desk()
+async def harness() -> Harness:
+    made = Harness()
     await made.robot()
     return made
 
 
-async def test_a_message_is_answered_by_the_robots_agent(desk: Desk) -> None:  # TG-34
-    assert await desk() == MessageReply("Hello.", "rehearsal")
-    [call] = desk.agents.calls
+async def test_a_message_is_answered_by_the_robots_agent(harness: Harness) -> None:  # TG-34
+    assert await harness() == MessageReply("Hello.", "rehearsal")
+    [call] = harness.agents.calls
     assert (call.team_id, call.member_id, call.assistant_id) == ("acme", "assistant", "rota.message")
     assert [(each.role, each.content) for each in call.messages] == [("user", "Hello?")]
 
 
-async def test_a_repeat_gets_the_stored_answer(desk: Desk) -> None:  # TG-31
-    await desk()
-    desk.agents.says = AgentReply(agent_id="rota.message", content="Something else.", model="m")
-    assert await desk() == MessageReply("Hello.", "rehearsal", repeated=True)
-    assert await desk(event_id="m2") == MessageReply("Something else.", "m")
+async def test_a_repeat_gets_the_stored_answer(harness: Harness) -> None:  # TG-31
+    await harness()
+    harness.agents.says = AgentReply(agent_id="rota.message", content="Something else.", model="m")
+    assert await harness() == MessageReply("Hello.", "rehearsal", repeated=True)
+    assert await harness(event_id="m2") == MessageReply("Something else.", "m")
     with pytest.raises(Conflict) as caught:
-        await desk("Another?", digest="e")
+        await harness("Another?", digest="e")
     assert caught.value.code == "event_id_reused"
-    assert len(desk.agents.calls) == 2
+    assert len(harness.agents.calls) == 2
 
 
 @pytest.mark.parametrize("message", [None, 5, "", "  ", ["hello"], {"text": "hello"}])
-async def test_what_is_no_message_is_refused_and_burns_no_id(desk: Desk, message: Any) -> None:  # TG-32, DEC-6
+async def test_a_body_without_a_message_is_refused(harness: Harness, message: Any) -> None:  # TG-32, DEC-6
     with pytest.raises(Malformed, match="message"):
-        await desk(message)
-    assert await desk(digest="another") == MessageReply("Hello.", "rehearsal")
+        await harness(message)
+    assert await harness(digest="another") == MessageReply("Hello.", "rehearsal")
 
 
-async def test_a_failure_is_told_without_paths_and_credentials_and_may_be_tried_again(desk: Desk) -> None:  # TG-35
+async def test_a_failure_is_reported_without_credentials_and_may_be_retried(
+    harness: Harness,
+) -> None:  # TG-35
     problem = "connector openai: /etc/rota/openai.yaml says key=sk-abcdef123456 for https://user:pw@proxy:8080/v1"
-    desk.agents.says = AgentReply(agent_id="rota.message", error=problem)
+    harness.agents.says = AgentReply(agent_id="rota.message", error=problem)
     with pytest.raises(Failed) as caught:
-        await desk()
+        await harness()
     assert caught.value.message == (
         "the robot can't answer: connector openai: [REDACTED] says [REDACTED] for [REDACTED]"
     )
-    desk.agents.says = AgentReply(agent_id="rota.message", content="Now.", model="m")
-    assert await desk() == MessageReply("Now.", "m")
-    first, second = desk.agents.calls
+    harness.agents.says = AgentReply(agent_id="rota.message", content="Now.", model="m")
+    assert await harness() == MessageReply("Now.", "m")
+    first, second = harness.agents.calls
     assert first.call_id != second.call_id  # or the executor would give its stored failure again
 
 
-async def test_an_answer_that_is_still_to_come_is_asked_for_under_the_same_id(desk: Desk) -> None:
-    desk.agents.fails = Transient("nobody there")
+async def test_a_pending_answer_is_asked_for_under_the_same_id(harness: Harness) -> None:
+    harness.agents.fails = Transient("no agent")
     with pytest.raises(Transient):
-        await desk()
-    desk.agents.fails = Permanent("no")
+        await harness()
+    harness.agents.fails = Permanent("no")
     with pytest.raises(Failed):
-        await desk()
-    first, second = desk.agents.calls
+        await harness()
+    first, second = harness.agents.calls
     assert first.call_id == second.call_id
 
 
@@ -104,17 +103,17 @@ async def test_an_answer_that_is_still_to_come_is_asked_for_under_the_same_id(de
         {"robot_config": {"identity": {"role": "x"}, "triggers": {"event": {"enabled": False}}}},
     ],
 )
-async def test_a_robot_that_is_switched_off_answers_nobody(switched: dict[str, Any]) -> None:  # TG-03
-    desk = Desk()
-    await desk.robot(**switched)
+async def test_a_disabled_robot_answers_no_message(switched: dict[str, Any]) -> None:  # TG-03
+    harness = Harness()
+    await harness.robot(**switched)
     with pytest.raises(Conflict, match="assistant"):
-        await desk()
-    assert desk.agents.calls == []
+        await harness()
+    assert harness.agents.calls == []
 
 
-async def test_a_robot_that_isnt_there_answers_nobody(desk: Desk) -> None:
+async def test_a_missing_robot_answers_no_message(harness: Harness) -> None:
     with pytest.raises(NotFound):
-        await desk(robot="nobody")
+        await harness(robot="missing")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +142,7 @@ def test_paths_addresses_and_credentials_are_hidden(hidden: str) -> None:  # TG-
     assert shown == "it failed at [REDACTED] twice"
 
 
-def test_what_hides_nothing_stays() -> None:
+def test_text_without_secrets_is_unchanged() -> None:
     said = "no answer within 60 s: 3/4 of the tokens are used, and/or the model's limit (400) is reached"
     assert redacted(said) == said
     assert redacted("two\n  lines") == "two lines"

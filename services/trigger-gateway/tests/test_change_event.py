@@ -1,4 +1,4 @@
-"""What a robot is told of a change, and which changes a source takes."""
+"""Changes of databases as events, and the conditions of sources."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -23,7 +23,7 @@ def change(**more: Any) -> Change:
     return Change(**given | {"document": {"_id": 1}, "updated": {"a": 1}, "removed": ["b"]} | more)
 
 
-def test_an_event_of_a_change_is_named_by_its_place_and_typed_by_its_operation() -> None:
+def test_an_event_of_a_change_has_its_token_as_id_and_its_operation_as_type() -> None:
     event = event_of(crm(), change(), AT)
     assert (event.team, event.source, event.id, event.type, event.kind) == ("acme", "crm", "8265", "update", "database")
     assert event.data == {
@@ -36,14 +36,14 @@ def test_an_event_of_a_change_is_named_by_its_place_and_typed_by_its_operation()
     }
 
 
-def test_a_place_too_long_for_a_name_has_a_name_of_its_own() -> None:
+def test_a_token_too_long_for_an_id_is_hashed() -> None:
     first, second = change(token="8" * 1000), change(token="8" * 1001)
     assert event_id_of(first) == event_id_of(change(token="8" * 1000)) != event_id_of(second)
     assert len(event_id_of(first)) <= 256
     assert event_id_of(change(token="8" * 256)) == "8" * 256
 
 
-def test_what_is_too_large_is_left_out_beginning_with_the_document() -> None:
+def test_values_that_are_too_large_are_left_out_the_document_first() -> None:
     data = event_of(crm(), change(document={"text": LARGE}), AT).data
     assert (data["document"], data["updated_fields"], data["truncated"]) == (None, {"a": 1}, True)
     data = event_of(crm(), change(updated={"text": LARGE}), AT).data
@@ -60,14 +60,14 @@ def test_a_text_counts_by_its_bytes() -> None:
     assert event_of(crm(), change(document="ö" * (DATA_LIMIT - 1000)), AT).data["truncated"] is True
 
 
-def test_a_change_that_the_server_has_cut_says_so() -> None:
+def test_a_change_that_the_server_truncated_is_marked() -> None:
     data = event_of(crm(), change(document=None, updated=None, truncated=True), AT).data
     assert (data["document"], data["updated_fields"], data["truncated"]) == (None, None, True)
 
 
 def test_an_unreadable_change_is_refused_with_its_reason() -> None:
-    with pytest.raises(Invalid, match="it holds what nobody knows"):
-        event_of(crm(), change(unreadable="it holds what nobody knows"), AT)
+    with pytest.raises(Invalid, match="an unknown type"):
+        event_of(crm(), change(unreadable="an unknown type"), AT)
 
 
 def test_all_conditions_of_a_source_must_hold() -> None:

@@ -1,4 +1,4 @@
-"""When a clock would run, said before any robot has it."""
+"""Previews of clocks."""
 
 import json
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from trigger_gateway.robots.check_clock import EXAMPLES, check_clock
 AT = datetime(2026, 3, 27, 12, 0, tzinfo=UTC)  # a Friday; summer time begins on Sunday
 
 
-def test_times_are_told_by_their_zone_across_the_change_of_its_offset() -> None:  # SC-02, SC-03
+def test_times_follow_their_zone_across_a_change_of_its_offset() -> None:  # SC-02, SC-03
     clock = {"mode": "times", "times": ["09:00"], "tz": "Europe/Paris"}
     checked = check_clock(clock, AT)
     assert checked.words == "at 09:00 every day, by the time of Europe/Paris"

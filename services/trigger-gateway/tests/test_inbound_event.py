@@ -1,4 +1,4 @@
-"""What an event is: its id, its type and its data, as each scheme writes them; and whom it wakes."""
+"""Inbound events: id, type and data by each scheme, and the triggers that they become."""
 
 import json
 from datetime import UTC, datetime
@@ -114,12 +114,12 @@ def test_an_events_id_is_its_senders(
 @pytest.mark.parametrize(
     ("source", "named"), [(LEADS, "webhook-id"), (GITHUB, "X-GitHub-Delivery"), (STRIPE, "field id")]
 )
-def test_an_event_whose_sender_always_names_it_must_have_its_name(source: Source, named: str) -> None:
+def test_an_event_of_a_scheme_with_ids_must_have_one(source: Source, named: str) -> None:
     with pytest.raises(Malformed, match=named):
         read_event(source, {}, b"{}", AT, lambda: "fresh")
 
 
-def test_an_endless_id_is_refused() -> None:
+def test_an_id_that_is_too_long_is_refused() -> None:
     assert len(read(LEADS, {}, webhook_id="x" * 256).id) == 256
     with pytest.raises(Malformed, match="256"):
         read(LEADS, {}, webhook_id="x" * 257)
@@ -128,22 +128,22 @@ def test_an_endless_id_is_refused() -> None:
 @pytest.mark.parametrize(
     ("body", "named"), [(b"[1]", "an array"), (b"null", "null"), (b"1.5", "a number"), (b"true", "true")]
 )
-def test_a_body_that_is_no_object_is_named(body: bytes, named: str) -> None:
+def test_a_body_that_is_no_object_is_refused_with_its_kind(body: bytes, named: str) -> None:
     with pytest.raises(Malformed, match=named):
         read(LEADS, body)
 
 
-def test_a_source_takes_the_types_it_names_and_says_of_others_that_it_doesnt() -> None:
+def test_a_source_accepts_its_types_and_refuses_others_with_the_reason() -> None:
     some = source("github", event_types=["issues.*", "push"])
     taken = read_event(some, {"x-github-delivery": "1", "x-github-event": "issues"}, b'{"action":"x"}', AT, str)
     assert taken.unwanted == ""
     other = read_event(some, {"x-github-delivery": "1", "x-github-event": "ping"}, b"{}", AT, str)
-    assert other.unwanted == "event type ping is not taken here"
+    assert other.unwanted == "event type ping is not accepted here"
     assert triggers_of(other, [wanting("all")]) == []
-    assert read_event(some, {"x-github-delivery": "1"}, b"{}", AT, str).unwanted == "no event type is not taken here"
+    assert read_event(some, {"x-github-delivery": "1"}, b"{}", AT, str).unwanted == "no event type is not accepted here"
 
 
-def test_slacks_challenge_is_one_of_slack_alone() -> None:
+def test_a_challenge_is_answered_for_slack_alone() -> None:
     body = {"type": "url_verification", "challenge": "abc"}
     asked = read(SLACK, body)
     assert asked.challenge == "abc"
@@ -153,7 +153,7 @@ def test_slacks_challenge_is_one_of_slack_alone() -> None:
     assert read(SLACK, body | {"challenge": 5}).challenge is None
 
 
-def test_each_robot_that_wants_an_event_gets_one_trigger() -> None:  # TG-12
+def test_each_subscribed_robot_gets_one_trigger() -> None:  # TG-12
     event = read(LEADS, b'{"type":"lead.created","data":{"a":1}}')
     twice = Subscriber("twice", 1, (*wanting("x").subscriptions, *wanting("x", "lead.created").subscriptions))
     others = [wanting("other", "lead.lost"), wanting("elsewhere", source="crm")]
@@ -169,7 +169,7 @@ def test_each_robot_that_wants_an_event_gets_one_trigger() -> None:  # TG-12
     }
 
 
-def test_globs_and_conditions_choose_what_wakes_a_robot() -> None:  # TG-12
+def test_globs_and_conditions_filter_events() -> None:  # TG-12
     big = {"event_types": ["lead.*"], "conditions": [{"path": "score", "op": "gt", "value": 50}]}
     given = {"type": "webhook", "source": "leads", "filter": big}
     robot = Subscriber("big", 1, (EventSubscription.model_validate(given),))

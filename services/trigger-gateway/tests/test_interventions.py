@@ -1,4 +1,4 @@
-"""Which interventions make sense, decided without a server."""
+"""The rules of interventions."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -80,13 +80,13 @@ def test_an_incomplete_intervention_is_refused_with_its_field(intervention: Inte
     assert wrong_fields(intervention) == [field]
 
 
-def test_a_picture_alone_says_something() -> None:  # TG-08
+def test_a_picture_alone_is_content() -> None:  # TG-08
     picture = Message(content=[{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}])
     assert wrong_fields(wanted("instruct", messages=[picture])) == []
 
 
 @pytest.mark.parametrize("action", ["task.add", "goal.add", "instruct"])
-def test_three_actions_start_a_run_when_none_is_under_way(action: str) -> None:  # DEC-35
+def test_three_actions_start_a_run_when_none_is_running(action: str) -> None:  # DEC-35
     assert target_execution(wanted(action), InterveneReply()) is None
     assert (
         target_execution(wanted(action), InterveneReply(over="completed")) is None
@@ -94,11 +94,11 @@ def test_three_actions_start_a_run_when_none_is_under_way(action: str) -> None: 
 
 
 @pytest.mark.parametrize(
-    ("intervention", "told", "problem", "said"),
+    ("intervention", "reply", "problem", "message"),
     [
-        (wanted("goal.cancel"), InterveneReply(), Conflict, "no execution of this robot is under way"),
-        (wanted("goal.cancel"), InterveneReply(over="completed"), Conflict, "no execution of this robot is under way"),
-        (wanted("instruct"), InterveneReply(candidates=["a", "b"]), Conflict, "say which one, as execution_id: a, b"),
+        (wanted("goal.cancel"), InterveneReply(), Conflict, "no execution of this robot is running"),
+        (wanted("goal.cancel"), InterveneReply(over="completed"), Conflict, "no execution of this robot is running"),
+        (wanted("instruct"), InterveneReply(candidates=["a", "b"]), Conflict, "choose one as execution_id: a, b"),
         (wanted("instruct", execution_id="a"), InterveneReply(over="failed"), Conflict, "a is failed"),
         (wanted("instruct", execution_id="a"), InterveneReply(), NotFound, "this robot has no execution a"),
         (
@@ -109,8 +109,8 @@ def test_three_actions_start_a_run_when_none_is_under_way(action: str) -> None: 
         ),
     ],
 )
-def test_what_cant_be_given_to_an_execution_says_why(
-    intervention: Intervention, told: InterveneReply, problem: type[Exception], said: str
+def test_an_intervention_that_reaches_no_execution_is_refused_with_the_reason(
+    intervention: Intervention, reply: InterveneReply, problem: type[Exception], message: str
 ) -> None:
-    with pytest.raises(problem, match=said):
-        target_execution(intervention, told)
+    with pytest.raises(problem, match=message):
+        target_execution(intervention, reply)

@@ -29,16 +29,13 @@ AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 CONFIG = {"identity": {"role": "Greeter"}, "events": [{"type": "database", "source": "crm"}]}
 
 
-class World:
+class Harness:
     """The source `crm` of the team `acme`, and the robot `leader` that wants its changes. The clock stands still."""
 
     def __init__(self) -> None:
-        self.sources, self.robots, self.triggers = InMemorySources(), InMemoryRobots(), InMemoryTriggers()
-        self.databases, self.readings, self.inbound = (
-            InMemoryDatabases(),
-            InMemoryStreamLeases(self.clock),
-            InMemoryInboundLog(),
-        )
+        self.sources, self.robots = InMemorySources(), InMemoryRobots()
+        self.triggers, self.inbound = InMemoryTriggers(), InMemoryInboundLog()
+        self.databases, self.readings = InMemoryDatabases(), InMemoryStreamLeases(self.clock)
         self.source = Source("acme", "crm", AT, database=settings())
 
     def clock(self) -> datetime:
@@ -79,16 +76,16 @@ class World:
             while not so():
                 await asyncio.sleep(0.001)
 
-    async def until_told(self, state: ReadingState, reason: str = "", *, changes: int = 0) -> None:
-        told = None
+    async def until_state(self, state: ReadingState, reason: str = "", *, changes: int = 0) -> None:
+        found = None
         try:
             async with asyncio.timeout(5):
-                while told != (state, reason, changes):
+                while found != (state, reason, changes):
                     await asyncio.sleep(0.001)
                     status = await self.readings.status("acme", "crm")
-                    told = status.state, status.reason, status.changes
+                    found = status.state, status.reason, status.changes
         except TimeoutError:
-            raise AssertionError(f"it isn't so: {told}") from None
+            raise AssertionError(f"expected {state}, found {found}") from None
 
 
 def settings(**more: Any) -> DatabaseSettings:
@@ -101,21 +98,21 @@ def change(number: int, **more: Any) -> Change:
 
 
 @pytest.fixture
-async def world(monkeypatch: pytest.MonkeyPatch) -> World:
+async def harness(monkeypatch: pytest.MonkeyPatch) -> Harness:
     monkeypatch.setattr(read_changes, "RETRY_BASE_S", 0.001)
-    made = World()
+    made = Harness()
     await made.prepare()
     return made
 
 
-async def test_a_place_is_noted_only_once_its_triggers_are_stored(world: World) -> None:
-    world.triggers.away = True
-    async with world.reading():
-        await world.databases.tell(*map(change, range(3)))
-        await world.until_told(ReadingState.WAITING, "NATS: not connected", changes=0)
-        world.triggers.away = False
-        await world.until_told(ReadingState.READING, changes=3)
-        assert len(world.triggers.published) == 3
+async def test_a_token_is_saved_only_after_its_triggers(harness: Harness) -> None:
+    harness.triggers.away = True
+    async with harness.reading():
+        await harness.databases.append(*map(change, range(3)))
+        await harness.until_state(ReadingState.WAITING, "NATS: not connected", changes=0)
+        harness.triggers.away = False
+        await harness.until_state(ReadingState.READING, changes=3)
+        assert len(harness.triggers.published) == 3
 
 
 class Picky(InMemoryTriggers):
@@ -127,56 +124,56 @@ class Picky(InMemoryTriggers):
         return await super().publish(trigger, trace=trace)
 
 
-async def test_what_can_never_be_stored_holds_up_nobody(world: World) -> None:
+async def test_a_change_that_can_never_be_stored_blocks_no_other(harness: Harness) -> None:
     triggers = Picky()
-    async with world.reading(triggers):
-        await world.databases.tell(change(0), change(1), change(2, unreadable="who knows"), change(3))
-        await world.until(lambda: len(triggers.published) == 2)
+    async with harness.reading(triggers):
+        await harness.databases.append(change(0), change(1), change(2, unreadable="who knows"), change(3))
+        await harness.until(lambda: len(triggers.published) == 2)
     keys = [trigger.input.data["document_key"]["_id"] for trigger in triggers.published.values()]
     assert keys == [0, 3]
-    lines, _ = await world.inbound.page("acme", "crm", page=1, page_size=10)
+    lines, _ = await harness.inbound.page("acme", "crm", page=1, page_size=10)
     assert [line.reason for line in lines if line.reason] == ["unreadable_change"]
 
 
-async def test_a_loss_is_noted_and_reading_goes_on(world: World) -> None:
-    async with world.reading():
-        await world.databases.tell(change(0))
-        await world.until(lambda: len(world.triggers.published) == 1)
-        world.databases.interrupted = StreamBroken("the log has ended")
-        await world.databases.tell()
-        await world.until_told(ReadingState.LOST, "the log has ended", changes=1)
-        await world.databases.tell(change(1))
-        await world.until(lambda: len(world.triggers.published) == 2)
+async def test_a_loss_is_recorded_and_reading_continues(harness: Harness) -> None:
+    async with harness.reading():
+        await harness.databases.append(change(0))
+        await harness.until(lambda: len(harness.triggers.published) == 1)
+        harness.databases.broken = StreamBroken("the log has ended")
+        await harness.databases.append()
+        await harness.until_state(ReadingState.LOST, "the log has ended", changes=1)
+        await harness.databases.append(change(1))
+        await harness.until(lambda: len(harness.triggers.published) == 2)
 
 
 @pytest.mark.parametrize("failure", [Transient("no answer"), RuntimeError("a bug")])
-async def test_whatever_goes_wrong_it_is_said_and_tried_again(world: World, failure: Exception) -> None:
-    world.databases.away = failure
-    async with world.reading():
+async def test_every_failure_is_shown_and_retried(harness: Harness, failure: Exception) -> None:
+    harness.databases.away = failure
+    async with harness.reading():
         reason = "no answer" if isinstance(failure, Transient) else read_changes.BUG
-        await world.until_told(ReadingState.WAITING, reason)
-        world.databases.away = None
-        await world.databases.tell(change(0))
-        await world.until(lambda: len(world.triggers.published) == 1)
+        await harness.until_state(ReadingState.WAITING, reason)
+        harness.databases.away = None
+        await harness.databases.append(change(0))
+        await harness.until(lambda: len(harness.triggers.published) == 1)
 
 
-async def test_whoever_was_replaced_stops(world: World) -> None:
-    lease = await world.readings.acquire(world.source, "a")
+async def test_a_replaced_reader_stops(harness: Harness) -> None:
+    lease = await harness.readings.acquire(harness.source, "a")
     assert lease is not None
-    await world.readings.release(lease)
-    await world.readings.acquire(world.source, "b")
+    await harness.readings.release(lease)
+    await harness.readings.acquire(harness.source, "b")
     async with asyncio.timeout(5):
-        await world.reader()(world.source, lease)
+        await harness.reader()(harness.source, lease)
 
 
 class Replica:
-    """Notes what it is told to read, and reads until it is cancelled."""
+    """Records the databases that it reads, each until it is cancelled."""
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(self, harness: Harness, name: str) -> None:
         self.now: list[str] = []
-        self.watch = AssignDatabases(
-            sources=world.sources,
-            leases=world.readings,
+        self.assign_databases = AssignDatabases(
+            sources=harness.sources,
+            leases=harness.readings,
             read=self._read,
             random=Random(1),
             owner=name,
@@ -190,44 +187,44 @@ class Replica:
         finally:
             self.now.remove(source.name)
 
-    async def looks(self) -> list[str]:
-        await self.watch.look()
+    async def assign(self) -> list[str]:
+        await self.assign_databases.assign()
         await asyncio.sleep(0)
         return self.now
 
 
-async def test_a_database_is_read_by_one_until_it_is_gone(world: World) -> None:
-    first, second = Replica(world, "a"), Replica(world, "b")
-    assert await first.looks() == ["crm"]
-    assert await second.looks() == []
-    assert await first.looks() == ["crm"]
-    await world.sources.remove("acme", "crm")
-    assert await first.looks() == []
+async def test_a_database_is_read_by_one_until_it_is_gone(harness: Harness) -> None:
+    first, second = Replica(harness, "a"), Replica(harness, "b")
+    assert await first.assign() == ["crm"]
+    assert await second.assign() == []
+    assert await first.assign() == ["crm"]
+    await harness.sources.remove("acme", "crm")
+    assert await first.assign() == []
 
 
-async def test_replicas_take_some_at_a_time_so_that_others_get_some_too(world: World) -> None:
+async def test_replicas_take_a_few_at_a_time_so_that_they_share(harness: Harness) -> None:
     for number in range(14):
-        await world.sources.add(Source("acme", f"crm{number}", AT, database=settings()))
-    first, second = Replica(world, "a"), Replica(world, "b")
-    assert len(await first.looks()) == 10
-    assert len(await second.looks()) == 5
+        await harness.sources.add(Source("acme", f"crm{number}", AT, database=settings()))
+    first, second = Replica(harness, "a"), Replica(harness, "b")
+    assert len(await first.assign()) == 10
+    assert len(await second.assign()) == 5
     assert sorted(first.now + second.now) == sorted({*first.now, *second.now})
 
 
-async def test_a_replica_reads_no_more_than_it_can(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_replica_reads_no_more_than_its_limit(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trigger_gateway.databases.assign_databases.AT_MOST", 3)
     for number in range(5):
-        await world.sources.add(Source("acme", f"crm{number}", AT, database=settings()))
-    first = Replica(world, "a")
-    assert len(await first.looks()) == 3
-    assert len(await first.looks()) == 3
+        await harness.sources.add(Source("acme", f"crm{number}", AT, database=settings()))
+    first = Replica(harness, "a")
+    assert len(await first.assign()) == 3
+    assert len(await first.assign()) == 3
 
 
-async def test_a_loop_that_is_stopped_hands_everything_over(world: World) -> None:
-    first, second = Replica(world, "a"), Replica(world, "b")
-    loop = asyncio.create_task(first.watch.loop())
-    await world.until(lambda: first.now == ["crm"])
+async def test_a_stopped_loop_releases_every_lease(harness: Harness) -> None:
+    first, second = Replica(harness, "a"), Replica(harness, "b")
+    loop = asyncio.create_task(first.assign_databases.loop())
+    await harness.until(lambda: first.now == ["crm"])
     loop.cancel()
     await asyncio.gather(loop, return_exceptions=True)
     assert first.now == []
-    assert await second.looks() == ["crm"]
+    assert await second.assign() == ["crm"]

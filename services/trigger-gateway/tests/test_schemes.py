@@ -1,4 +1,4 @@
-"""Who sent it: what senders' own packages sign and what they publish as examples is accepted, a byte less is not."""
+"""Signature schemes: posts signed by senders' own packages are accepted, altered ones are not."""
 
 import base64
 import hashlib
@@ -97,7 +97,7 @@ def named(cases: dict[str, Sent]) -> pytest.MarkDecorator:
 
 
 @named(SENT)
-def test_what_its_sender_has_signed_is_accepted(sent: Sent) -> None:  # TG-30, DEC-5
+def test_a_post_signed_by_its_sender_is_accepted(sent: Sent) -> None:  # TG-30, DEC-5
     sent.check()
 
 
@@ -133,7 +133,7 @@ def test_each_header_is_needed(sent: Sent) -> None:
 
 
 @named(SENT)
-def test_one_of_two_secrets_is_enough_whichever_it_is(sent: Sent) -> None:
+def test_either_of_two_secrets_is_enough(sent: Sent) -> None:
     other = OTHER_STANDARD if sent.scheme is Scheme.STANDARD else "another secret"
     sent.check(sent.secret, other)
     sent.check(other, sent.secret)
@@ -144,7 +144,7 @@ def test_one_of_two_secrets_is_enough_whichever_it_is(sent: Sent) -> None:
 
 
 @named(STAMPED)
-def test_what_was_sent_more_than_five_minutes_away_is_refused(sent: Sent) -> None:  # DEC-5
+def test_a_post_signed_more_than_five_minutes_away_is_refused(sent: Sent) -> None:  # DEC-5
     for seconds in (300, -300):
         sent.check(after=timedelta(seconds=seconds))
     for seconds in (301, -301, 10**8):
@@ -156,7 +156,7 @@ ABSURD = ["é" * 64, "\xff\x00", "²" * 10, "t=²,v1=é", "v1," * 10_000, "9" * 
 
 
 @named(SENT)
-def test_headers_that_make_no_sense_are_refused_like_wrong_ones(sent: Sent) -> None:
+def test_malformed_headers_are_refused_like_wrong_ones(sent: Sent) -> None:
     for name in sent.headers:
         for value in ABSURD:
             with pytest.raises(Forbidden):
@@ -174,14 +174,14 @@ def test_of_several_signatures_one_is_enough() -> None:  # while its sender chan
         replace(sent, headers={"stripe-signature": given}).check()
 
 
-def test_an_asymmetric_signature_is_no_symmetric_one() -> None:
+def test_an_asymmetric_signature_is_not_accepted_as_a_symmetric_one() -> None:
     sent = standard(StandardWebhook)
     wrong = sent.headers["webhook-signature"].replace("v1,", "v1a,")
     with pytest.raises(Forbidden):
         replace(sent, headers=sent.headers | {"webhook-signature": wrong}).check()
 
 
-def test_what_stripes_own_check_accepts_is_accepted_now() -> None:
+def test_a_post_that_stripes_own_library_accepts_is_accepted() -> None:
     at = datetime.now(UTC)
     payload = f"{int(time.time())}.{BODY}"
     signature = stripe.WebhookSignature._compute_signature(payload, "whsec_x")
@@ -190,7 +190,7 @@ def test_what_stripes_own_check_accepts_is_accepted_now() -> None:
     Sent(Scheme.STRIPE, "whsec_x", {"stripe-signature": header}, BODY.encode(), at).check()
 
 
-def test_the_key_is_the_secret_and_nothing_like_it() -> None:  # TG-29
+def test_only_the_exact_secret_is_accepted_as_a_key() -> None:  # TG-29
     keys = [key_of(Scheme.BEARER, secret) for secret in ("the-secret", "the-next-one")]
     for shown in ("Bearer the-secret", "bearer the-secret", "Bearer  the-next-one "):
         check_bearer(keys, {"authorization": shown})
@@ -202,7 +202,7 @@ def test_the_key_is_the_secret_and_nothing_like_it() -> None:  # TG-29
         check_bearer(keys, {})
 
 
-def test_a_secret_that_is_none_is_said_so() -> None:
+def test_an_invalid_secret_is_refused_with_its_form() -> None:
     for secret in ("", "whsec_", "whsec_%%%", "not base64 at all", "whsec_abc"):
         with pytest.raises(ValueError, match="expected"):
             key_of(Scheme.STANDARD, secret)

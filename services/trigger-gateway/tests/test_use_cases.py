@@ -1,4 +1,4 @@
-"""The use cases on fakes: what happens when something else fails, or happens at the same moment."""
+"""The use cases on fakes: failures of other parts, and concurrent requests."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ HELLO = RunRequest(TriggerType.HUMAN, messages=[Message(content="hello")])
 
 
 @dataclass
-class World:
+class Harness:
     """Everything a use case touches, in memory."""
 
     now: datetime = AT
@@ -65,134 +65,134 @@ class World:
 
 
 @pytest.fixture
-async def world() -> World:
-    made = World()
+async def harness() -> Harness:
+    made = Harness()
     await made.sources.add(Source("acme", "leads", AT, WEBHOOK))
     return made
 
 
-async def test_nothing_is_saved_while_nobody_can_be_told(world: World) -> None:
-    world.definitions.away = True
+async def test_nothing_is_saved_while_nothing_can_be_published(harness: Harness) -> None:
+    harness.definitions.away = True
     with pytest.raises(Transient):
-        await world.save.create("acme", DEFINITION)
-    assert await world.robots.find("acme", "leader") is None
+        await harness.save.create("acme", DEFINITION)
+    assert await harness.robots.find("acme", "leader") is None
 
 
-async def test_a_creation_that_broke_off_may_be_repeated(world: World) -> None:  # TG-17
-    world.definitions.breaks = True
+async def test_an_interrupted_creation_may_be_repeated(harness: Harness) -> None:  # TG-17
+    harness.definitions.breaks = True
     for _ in range(2):
         with pytest.raises(StoredNotApplied):
-            await world.save.create("acme", DEFINITION)
+            await harness.save.create("acme", DEFINITION)
     with pytest.raises(Conflict):
-        await world.save.create("acme", DEFINITION | {"display_name": "another"})
-    world.definitions.breaks = False
-    assert (await world.save.create("acme", DEFINITION)).rev == 1
-    assert world.definitions.published == [("leader", 1, True)]
+        await harness.save.create("acme", DEFINITION | {"display_name": "another"})
+    harness.definitions.breaks = False
+    assert (await harness.save.create("acme", DEFINITION)).rev == 1
+    assert harness.definitions.published == [("leader", 1, True)]
     with pytest.raises(Conflict):
-        await world.save.create("acme", DEFINITION)
+        await harness.save.create("acme", DEFINITION)
 
 
-async def test_a_creation_that_the_sweeper_finished_may_still_be_repeated_once(world: World) -> None:
-    world.definitions.breaks = True
+async def test_a_creation_that_the_sweep_finished_may_still_be_repeated_once(harness: Harness) -> None:
+    harness.definitions.breaks = True
     with pytest.raises(StoredNotApplied):
-        await world.save.create("acme", DEFINITION)
-    world.definitions.breaks = False
-    assert await world.sync.sweep() == 1
-    assert await world.sync.sweep() == 0
-    assert (await world.save.create("acme", DEFINITION)).rev == 1
+        await harness.save.create("acme", DEFINITION)
+    harness.definitions.breaks = False
+    assert await harness.sync.sweep() == 1
+    assert await harness.sync.sweep() == 0
+    assert (await harness.save.create("acme", DEFINITION)).rev == 1
     with pytest.raises(Conflict):
-        await world.save.create("acme", DEFINITION)
-    assert world.definitions.published == [("leader", 1, True)]
+        await harness.save.create("acme", DEFINITION)
+    assert harness.definitions.published == [("leader", 1, True)]
 
 
-async def test_a_robots_creation_is_announced_although_only_a_later_revision_was_told(world: World) -> None:
-    world.definitions.breaks = True
+async def test_a_creation_is_published_although_only_a_later_revision_was(harness: Harness) -> None:
+    harness.definitions.breaks = True
     with pytest.raises(StoredNotApplied):
-        await world.save.create("acme", DEFINITION)
+        await harness.save.create("acme", DEFINITION)
     with pytest.raises(StoredNotApplied):
-        await world.save.change("acme", "leader", {"display_name": "Leo"})
-    world.definitions.breaks = False
-    await world.sync.sweep()
-    assert world.definitions.published == [("leader", 2, True)]
+        await harness.save.change("acme", "leader", {"display_name": "Leo"})
+    harness.definitions.breaks = False
+    await harness.sync.sweep()
+    assert harness.definitions.published == [("leader", 2, True)]
 
 
-async def test_a_deletion_that_broke_off_may_be_repeated(world: World) -> None:  # TG-20
-    await world.save.create("acme", DEFINITION)
-    world.definitions.breaks = True
+async def test_an_interrupted_deletion_may_be_repeated(harness: Harness) -> None:  # TG-20
+    await harness.save.create("acme", DEFINITION)
+    harness.definitions.breaks = True
     with pytest.raises(StoredNotApplied):
-        await world.save.delete("acme", "leader")
-    world.definitions.breaks = False
-    await world.save.delete("acme", "leader")
-    assert world.definitions.robots["acme", "leader"].deleted
+        await harness.save.delete("acme", "leader")
+    harness.definitions.breaks = False
+    await harness.save.delete("acme", "leader")
+    assert harness.definitions.robots["acme", "leader"].deleted
     with pytest.raises(NotFound):
-        await world.save.delete("acme", "leader")
+        await harness.save.delete("acme", "leader")
 
 
-async def test_a_deletion_is_told_before_the_name_is_used_again(world: World) -> None:
-    await world.save.create("acme", DEFINITION)
-    world.definitions.breaks = True
+async def test_a_deletion_is_published_before_the_name_is_reused(harness: Harness) -> None:
+    await harness.save.create("acme", DEFINITION)
+    harness.definitions.breaks = True
     with pytest.raises(StoredNotApplied):
-        await world.save.delete("acme", "leader")
+        await harness.save.delete("acme", "leader")
     with pytest.raises(Transient):
-        await world.save.create("acme", DEFINITION)
-    world.definitions.breaks = False
-    assert (await world.save.create("acme", DEFINITION)).rev == 3
-    assert world.definitions.published == [("leader", 1, True), ("leader", 2, False), ("leader", 3, True)]
+        await harness.save.create("acme", DEFINITION)
+    harness.definitions.breaks = False
+    assert (await harness.save.create("acme", DEFINITION)).rev == 3
+    assert harness.definitions.published == [("leader", 1, True), ("leader", 2, False), ("leader", 3, True)]
 
 
-async def test_who_gets_events_is_asked_once_in_a_while(world: World) -> None:
-    await world.save.create("acme", DEFINITION)
+async def test_a_route_is_looked_up_once_in_a_while(harness: Harness) -> None:
+    await harness.save.create("acme", DEFINITION)
     for _ in range(3):
-        assert [each.member for each in (await world.route()).subscribers] == ["leader"]
-    assert world.sources.asked == 1
-    world.now += KEPT_FOR
-    await world.route()
-    assert world.sources.asked == 2
+        assert [each.member for each in (await harness.route()).subscribers] == ["leader"]
+    assert harness.sources.asked == 1
+    harness.now += KEPT_FOR
+    await harness.route()
+    assert harness.sources.asked == 2
 
 
-async def test_who_gets_events_is_asked_again_after_each_change(world: World) -> None:
-    assert (await world.route()).subscribers == ()
-    await world.save.create("acme", DEFINITION)
-    assert [each.rev for each in (await world.route()).subscribers] == [1]
-    await world.save.change("acme", "leader", {"display_name": "Leo"})
-    assert [each.rev for each in (await world.route()).subscribers] == [2]
-    await world.save.delete("acme", "leader")
-    assert (await world.route()).subscribers == ()
+async def test_a_route_is_looked_up_again_after_each_change(harness: Harness) -> None:
+    assert (await harness.route()).subscribers == ()
+    await harness.save.create("acme", DEFINITION)
+    assert [each.rev for each in (await harness.route()).subscribers] == [1]
+    await harness.save.change("acme", "leader", {"display_name": "Leo"})
+    assert [each.rev for each in (await harness.route()).subscribers] == [2]
+    await harness.save.delete("acme", "leader")
+    assert (await harness.route()).subscribers == ()
 
 
-async def test_requests_at_the_same_moment_ask_once(world: World) -> None:
-    await asyncio.gather(*(world.route() for _ in range(20)))
-    assert world.sources.asked == 1
+async def test_concurrent_requests_share_one_look_up(harness: Harness) -> None:
+    await asyncio.gather(*(harness.route() for _ in range(20)))
+    assert harness.sources.asked == 1
 
 
-async def test_an_answer_that_was_under_way_during_a_change_is_not_kept(world: World) -> None:
-    asking = asyncio.create_task(world.routes.find("acme", "leads"))
+async def test_a_look_up_under_way_during_a_change_is_not_cached(harness: Harness) -> None:
+    asking = asyncio.create_task(harness.routes.find("acme", "leads"))
     await asyncio.sleep(0)
-    world.routes.forget("acme")
+    harness.routes.forget("acme")
     await asking
-    await world.route()
-    assert world.sources.asked == 2
+    await harness.route()
+    assert harness.sources.asked == 2
 
 
-async def test_a_source_nobody_knows_is_not_remembered(world: World) -> None:
-    assert await world.routes.find("acme", "crm") is None
-    await world.sources.add(Source("acme", "crm", AT, WEBHOOK))
-    assert await world.routes.find("acme", "crm") is not None
+async def test_an_unknown_source_is_not_cached(harness: Harness) -> None:
+    assert await harness.routes.find("acme", "crm") is None
+    await harness.sources.add(Source("acme", "crm", AT, WEBHOOK))
+    assert await harness.routes.find("acme", "crm") is not None
 
 
-async def test_a_failed_look_up_is_not_remembered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_look_up_is_not_cached(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fails(team: str, name: str) -> None:
         raise ConnectionError("away")
 
     with monkeypatch.context() as broken:
-        broken.setattr(world.sources, "find", fails)
+        broken.setattr(harness.sources, "find", fails)
         with pytest.raises(ConnectionError):
-            await world.routes.find("acme", "leads")
-    assert await world.routes.find("acme", "leads") is not None
+            await harness.routes.find("acme", "leads")
+    assert await harness.routes.find("acme", "leads") is not None
 
 
-async def test_a_request_that_is_given_up_doesnt_take_the_answer_from_others(world: World) -> None:
-    first, second = (asyncio.create_task(world.routes.find("acme", "leads")) for _ in range(2))
+async def test_a_cancelled_request_leaves_the_look_up_to_the_others(harness: Harness) -> None:
+    first, second = (asyncio.create_task(harness.routes.find("acme", "leads")) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
     assert await second is not None
@@ -200,17 +200,17 @@ async def test_a_request_that_is_given_up_doesnt_take_the_answer_from_others(wor
         await first
 
 
-async def test_a_request_whose_first_try_was_not_stored_is_stored_by_its_repeat(world: World) -> None:  # DEC-6
-    await world.save.create("acme", DEFINITION)
+async def test_a_request_that_was_not_stored_is_stored_by_its_repeat(harness: Harness) -> None:  # DEC-6
+    await harness.save.create("acme", DEFINITION)
     request = RunRequest(TriggerType.HUMAN, messages=HELLO.messages, key="k1")
-    world.triggers.away = True
+    harness.triggers.away = True
     with pytest.raises(Transient):
-        await world.run("acme", "leader", request)
-    world.triggers.away = False
-    world.outcomes.knows = TriggerReply(trigger_id="x", state=TriggerState.UNKNOWN)
-    answer = await world.run("acme", "leader", request)
+        await harness.run("acme", "leader", request)
+    harness.triggers.away = False
+    harness.outcomes.knows = TriggerReply(trigger_id="x", state=TriggerState.UNKNOWN)
+    answer = await harness.run("acme", "leader", request)
     assert (answer.status, answer.repeated) == (ExecStatus.PENDING, False)
-    assert list(world.triggers.published) == [answer.trigger_id]
+    assert list(harness.triggers.published) == [answer.trigger_id]
 
 
 @pytest.mark.parametrize(
@@ -222,36 +222,36 @@ async def test_a_request_whose_first_try_was_not_stored_is_stored_by_its_repeat(
         (TriggerState.DONE, ExecStatus.FAILED, ExecStatus.FAILED),
     ],
 )
-async def test_a_repeat_is_answered_with_what_became_of_the_first(
-    world: World, state: TriggerState, status: ExecStatus | None, expected: ExecStatus
+async def test_a_repeat_is_answered_with_the_state_of_the_first(
+    harness: Harness, state: TriggerState, status: ExecStatus | None, expected: ExecStatus
 ) -> None:  # TG-15
-    await world.save.create("acme", DEFINITION)
+    await harness.save.create("acme", DEFINITION)
     request = RunRequest(TriggerType.HUMAN, messages=HELLO.messages, key="k1")
-    first = await world.run("acme", "leader", request)
-    world.outcomes.knows = TriggerReply(trigger_id=first.trigger_id, state=state, status=status)
-    again = await world.run("acme", "leader", request)
+    first = await harness.run("acme", "leader", request)
+    harness.outcomes.knows = TriggerReply(trigger_id=first.trigger_id, state=state, status=status)
+    again = await harness.run("acme", "leader", request)
     assert (again.trigger_id, again.status, again.repeated) == (first.trigger_id, expected, True)
     assert again.execution_id == first.execution_id
 
 
-async def test_an_admission_is_answered_with_the_schedulers_execution(world: World) -> None:
-    await world.save.create("acme", DEFINITION)
+async def test_an_admission_is_answered_with_the_schedulers_execution(harness: Harness) -> None:
+    await harness.save.create("acme", DEFINITION)
     whose: dict[str, Any] = {"team_id": "acme", "member_id": "leader", "trigger_id": "t", "execution_id": "e9"}
-    world.outcomes.says = TriggerAdmittedV1(type=TriggerType.HUMAN, admitted_at=AT, **whose)
-    answer = await world.run("acme", "leader", HELLO)
+    harness.outcomes.says = TriggerAdmittedV1(type=TriggerType.HUMAN, admitted_at=AT, **whose)
+    answer = await harness.run("acme", "leader", HELLO)
     assert (answer.execution_id, answer.status, answer.message) == ("e9", ExecStatus.PENDING, "queued")
 
 
-async def test_a_key_of_one_robot_is_no_key_of_another(world: World) -> None:
-    await world.save.create("acme", DEFINITION)
-    await world.save.create("acme", DEFINITION | {"member_id": "second"})
+async def test_idempotency_keys_are_per_robot(harness: Harness) -> None:
+    await harness.save.create("acme", DEFINITION)
+    await harness.save.create("acme", DEFINITION | {"member_id": "second"})
     request = RunRequest(TriggerType.HUMAN, messages=HELLO.messages, key="k1")
-    ids = {(await world.run("acme", member, request)).trigger_id for member in ("leader", "second")}
+    ids = {(await harness.run("acme", member, request)).trigger_id for member in ("leader", "second")}
     assert len(ids) == 2
 
 
-async def test_what_is_kept_about_guessed_names_is_dropped(world: World) -> None:
+async def test_guessed_names_are_not_cached(harness: Harness) -> None:
     for number in range(50):
-        await world.routes.find(f"team{number}", "leads")
-    await world.route()
-    assert len(world.routes._kept) == 1
+        await harness.routes.find(f"team{number}", "leads")
+    await harness.route()
+    assert len(harness.routes._kept) == 1

@@ -1,4 +1,4 @@
-"""HTTP servers of the parties: each on a free port of loopback, in this process."""
+"""HTTP servers of the external systems: each on a free port of loopback, in this process."""
 
 import socket
 from collections.abc import AsyncIterator

@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tests.chaos.leads import lead_in
-from tests.chaos.trap import Signals
+from tests.chaos.trap import Traps
 from tests.chaos.witness import Witness
 
 
 @asynccontextmanager
-async def mailbox(witness: Witness, signals: Signals) -> AsyncIterator[str]:
+async def mailbox(witness: Witness, traps: Traps) -> AsyncIterator[str]:
     """Yields its URL."""
 
     class Handler:
@@ -24,7 +24,7 @@ async def mailbox(witness: Witness, signals: Signals) -> AsyncIterator[str]:
             mail = email.message_from_bytes(raw, policy=email.policy.default)
             lead = lead_in(str(mail["Subject"]).encode())
             witness.delivered(lead, "mail", str(mail["Message-ID"]))
-            await signals.reached("mail", lead)
+            await traps.reached("mail", lead)
             return "250 taken"
 
     handler = Handler()

@@ -1,4 +1,4 @@
-"""The model: an HTTP server that the rehearsal connector asks, as it would ask a real one."""
+"""The model: an HTTP server that the rehearsal connector calls as it would call a real one."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,35 +12,35 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tests.chaos.external_systems.http import serving
-from tests.chaos.robots import Asked, answer
-from tests.chaos.trap import Signals
+from tests.chaos.robots import ModelCall, answer
+from tests.chaos.trap import Traps
 from tests.chaos.witness import Call, Witness
 
 SECONDS = (0.005, 0.05)
-"""How long it thinks, so that kills land inside a call."""
+"""Duration of a call, so that kills land inside one."""
 
 
 @asynccontextmanager
-async def model(witness: Witness, signals: Signals, random: Random) -> AsyncIterator[str]:
+async def model(witness: Witness, traps: Traps, random: Random) -> AsyncIterator[str]:
     """Yields the URL to be set as the connector's host."""
 
     async def complete(request: Request) -> Response:
-        asked = understood(await request.json())
-        witness.called(Call(asked.lead, asked.step_id, asked.place, moment=asked.place))
-        step = "model run after tools" if asked.rounds else f"model {asked.kind}"
-        await signals.reached(step, asked.lead)
+        call = parse_call(await request.json())
+        witness.called(Call(call.lead, call.step_id, call.step, moment=call.step))
+        step = "model run after tools" if call.rounds else f"model {call.kind}"
+        await traps.reached(step, call.lead)
         await asyncio.sleep(random.uniform(*SECONDS))
-        return JSONResponse(answer(asked))
+        return JSONResponse(answer(call))
 
     routes = [Route("/{anything:path}", complete, methods=["POST"])]
     async with serving(Starlette(routes=routes)) as url:
         yield url
 
 
-def understood(body: dict[str, Any]) -> Asked:
-    """The facts say whose execution it is and which task; a task's description ends in its id."""
+def parse_call(body: dict[str, Any]) -> ModelCall:
+    """The facts name the execution and the task; a task's description ends in its id."""
     facts = body["facts"]
-    return Asked(
+    return ModelCall(
         step_id=body["step_id"],
         kind=body["kind"],
         lead=facts["data"]["lead"],

@@ -13,7 +13,7 @@ from rota_contracts.catalog import process_subject
 from rota_contracts.messages.process import IDEMPOTENCY_KEY, ProcessCall
 from tests.chaos.leads import lead_in
 from tests.chaos.robots import ADD, BILL, REPORT, TEAM
-from tests.chaos.trap import Signals
+from tests.chaos.trap import Traps
 from tests.chaos.witness import Call, Witness
 
 SECONDS = (0.005, 0.03)
@@ -23,8 +23,9 @@ Handler = Callable[[Request], Coroutine[None, None, None]]
 class TeamProcesses:
     """`ledger.add` and `ledger.bill` are called by tasks, `ledger.report` takes deliveries."""
 
-    def __init__(self, witness: Witness, signals: Signals, random: Random) -> None:
-        self._witness, self._signals, self._random = witness, signals, random
+    def __init__(self, witness: Witness, traps: Traps, random: Random) -> None:
+        self._witness, self._traps = witness, traps
+        self._random = random
         self._answering: set[asyncio.Task[None]] = set()
 
     async def start(self, client: Client) -> None:
@@ -34,7 +35,7 @@ class TeamProcesses:
             await service.add_endpoint(name=name.replace(".", "-"), subject=subject, handler=self._aside(handler))
 
     def _aside(self, handler: Handler) -> Handler:
-        """A subscription hands out one message at a time; one that is held must not hold the others."""
+        """A subscription handles one message at a time; one that waits must not delay the others."""
 
         async def begin(request: Request) -> None:
             task = asyncio.create_task(handler(request))
@@ -51,14 +52,14 @@ class TeamProcesses:
 
     async def _work(self, request: Request, step: str, *, idempotent: bool) -> None:
         call, key = ProcessCall.model_validate_json(request.data), (request.headers or {}).get(IDEMPOTENCY_KEY, "")
-        lead, place = lead_in(request.data), f"process:{call.task_id}"
-        self._witness.called(Call(lead, key, place, moment=place, idempotent=idempotent))
-        await self._signals.reached(step, lead)
+        lead, name = lead_in(request.data), f"process:{call.task_id}"
+        self._witness.called(Call(lead, key, name, moment=name, idempotent=idempotent))
+        await self._traps.reached(step, lead)
         await asyncio.sleep(self._random.uniform(*SECONDS))
         await request.respond(json.dumps({"lead": lead, "done": call.task_id}).encode())
 
     async def _report(self, request: Request) -> None:
         lead, key = lead_in(request.data), (request.headers or {}).get(IDEMPOTENCY_KEY, "")
         self._witness.delivered(lead, "process", key)
-        await self._signals.reached("process delivery", lead)
+        await self._traps.reached("process delivery", lead)
         await request.respond(b'{"taken": true}')

@@ -13,15 +13,15 @@ from starlette.routing import Route
 
 from tests.chaos.external_systems.http import serving
 from tests.chaos.leads import lead_in
-from tests.chaos.trap import Signals
+from tests.chaos.trap import Traps
 from tests.chaos.witness import Witness
 
 SECONDS = (0.0, 0.02)
 
 
 @asynccontextmanager
-async def receiver(witness: Witness, signals: Signals, random: Random, *, secret: str) -> AsyncIterator[str]:
-    """Yields its URL; what stands behind it names the target."""
+async def receiver(witness: Witness, traps: Traps, random: Random, *, secret: str) -> AsyncIterator[str]:
+    """Yields its URL; the path names the target."""
 
     async def receive(request: Request) -> Response:
         raw = await request.body()
@@ -31,7 +31,7 @@ async def receiver(witness: Witness, signals: Signals, random: Random, *, secret
             return Response(status_code=401)
         lead = lead_in(raw)
         witness.delivered(lead, f"webhook {request.path_params['name']}", request.headers["webhook-id"])
-        await signals.reached("webhook", lead)
+        await traps.reached("webhook", lead)
         await asyncio.sleep(random.uniform(*SECONDS))
         return Response(status_code=204)
 

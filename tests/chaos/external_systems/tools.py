@@ -12,7 +12,7 @@ from mcp.types import ToolAnnotations
 from rota_contracts.messages.process import STEP_ID
 from tests.chaos.external_systems.http import serving
 from tests.chaos.robots import CHARGE, NOTE
-from tests.chaos.trap import Signals
+from tests.chaos.trap import Traps
 from tests.chaos.witness import Call, Witness
 
 SECONDS = (0.005, 0.03)
@@ -20,8 +20,8 @@ Session = Context[Any, Any, Any]
 
 
 @asynccontextmanager
-async def tools(witness: Witness, signals: Signals, random: Random) -> AsyncIterator[str]:
-    """Yields its URL. Each call is a session of its own: an executor that comes back has no old one to go on with."""
+async def tools(witness: Witness, traps: Traps, random: Random) -> AsyncIterator[str]:
+    """Yields its URL. Each call is a session of its own: a restarted executor has no session to resume."""
     server = FastMCP("ledger", stateless_http=True, json_response=True, log_level="WARNING")
 
     async def work(name: str, lead: str, task: str, number: int, session: Session) -> str:
@@ -29,7 +29,7 @@ async def tools(witness: Witness, signals: Signals, random: Random) -> AsyncIter
         idempotent, moment = name == NOTE, f"tools:{task}:{number}"
         witness.called(Call(lead, _step_id(session), f"{moment}:{name}", moment=moment, idempotent=idempotent))
         kind = "tool" if number else "mcp task"
-        await signals.reached(kind if idempotent else f"{kind} not idempotent", lead)
+        await traps.reached(kind if idempotent else f"{kind} not idempotent", lead)
         await asyncio.sleep(random.uniform(*SECONDS))
         return f"{name} of {lead}: done"
 

@@ -1,16 +1,14 @@
-"""A running Rota for the tests of a module, and a gateway with stand-ins for those of what it is asked."""
+"""A running Rota for the tests of a module, or a gateway with stand-ins behind it."""
 
 import base64
 import secrets
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
-import pytest_asyncio
 
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from tests.integration.cli.kit import TIMEOUT_S, Rota, Up, start_up
-from tests.integration.cli.world import World, a_world
+from tests.integration.cli.harness import TIMEOUT_S, Beside, Rota, System, Up, a_system, entered, start_up
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +26,22 @@ def running(rota: Rota, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up
     up.process.communicate(timeout=TIMEOUT_S)
 
 
-@pytest_asyncio.fixture
-async def world(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str, tmp_path: Path) -> AsyncIterator[World]:
-    async with a_world(nats, mongo_url, mongo_prefix, tmp_path) as made:
-        yield made
+@pytest.fixture(scope="module")
+def module_system(
+    shared_nats: EmbeddedServer,
+    mongo_server: EmbeddedServer,
+    mongo_prefixes: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory,
+    beside: Beside,
+) -> Iterator[System]:
+    prefix = f"t{uuid4().hex[:12]}"
+    mongo_prefixes[prefix] = mongo_server.url
+    home = tmp_path_factory.mktemp("home")
+    with entered(beside, a_system(shared_nats.url, mongo_server.url, prefix, home, beside)) as system:
+        yield system
+
+
+@pytest.fixture
+def system(module_system: System) -> Iterator[System]:
+    yield module_system
+    module_system.reset()

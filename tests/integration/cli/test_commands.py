@@ -1,4 +1,4 @@
-"""The commands against a running Rota, as people type them."""
+"""Commands against a running Rota."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.integration.cli.kit import EXAMPLES, Rota, Up
+from tests.integration.cli.harness import EXAMPLES, Rota, Up
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("running")]
 
@@ -21,7 +21,7 @@ def robots(rota: Rota, running: Up) -> None:
     rota.json("sources", "add", "leads", "--secret", "$ENV.LEADS_SECRET")
 
 
-def test_applying_again_says_unchanged_and_a_change_says_changed(rota: Rota) -> None:
+def test_applying_again_prints_unchanged_and_a_change_prints_changed(rota: Rota) -> None:
     # TG-17
     assert [one["outcome"] for one in rota.json("apply", "-f", ASSISTANT)] == ["unchanged"]
     changed = rota.home / "robot.yaml"
@@ -48,7 +48,7 @@ def test_deleting_without_yes_and_without_a_terminal_deletes_nothing(rota: Rota)
     assert "sales-assistant" in rota.run("robots").stdout
 
 
-def test_a_run_that_was_waited_for_is_completed_and_can_be_read(rota: Rota) -> None:
+def test_a_run_that_was_waited_for_is_completed_and_shown(rota: Rota) -> None:
     # TG-13, TG-21
     (run,) = rota.json("trigger", "sales-assistant", "--message", "Prepare for BigCorp", "--wait")
     assert run["status"] == "completed"
@@ -74,7 +74,7 @@ def test_an_action_outside_the_allow_list_fails_with_the_reason(rota: Rota) -> N
     assert "goal.add" in refused.stderr
 
 
-def test_a_signed_webhook_wakes_the_robot_that_wants_it_and_no_other(rota: Rota) -> None:
+def test_a_signed_webhook_triggers_only_the_subscribed_robot(rota: Rota) -> None:
     # TG-12
     (sent,) = rota.json(
         "webhook", "send", "leads", "--type", "lead.created", "--data", LEAD, "--secret", "$ENV.LEADS_SECRET"
@@ -103,8 +103,9 @@ def test_watching_shows_a_run_from_trigger_to_end(rota: Rota) -> None:
     watch = rota.start("watch", "--member", "sales-assistant", "--json")
     try:
         assert watch.stdout is not None
-        rota.json("trigger", "sales-assistant", "--message", "Watch this", "--wait")
-        rota.json("trigger", "sales-assistant", "--message", "Watch this too", "--wait")
+        # As programs: they start no sooner than the one that watches, which sees the second run from its beginning.
+        rota.program("trigger", "sales-assistant", "--message", "Watch this", "--wait")
+        rota.program("trigger", "sales-assistant", "--message", "Watch this too", "--wait")
         types = set()
         for line in watch.stdout:
             types.add(json.loads(line)["type"])
@@ -116,7 +117,7 @@ def test_watching_shows_a_run_from_trigger_to_end(rota: Rota) -> None:
         watch.communicate(timeout=30)
 
 
-def test_the_dead_letters_are_empty_and_one_that_is_not_there_is_told(rota: Rota) -> None:
+def test_the_dead_letters_are_empty_and_an_unknown_one_is_an_error(rota: Rota) -> None:
     assert rota.json("dead", "list") == [[]]
     assert rota.json("dead", "redrive", "--all") == []
     missing = rota.run("dead", "show", "77")
@@ -130,9 +131,9 @@ def test_the_doctor_finds_everything_while_rota_runs(rota: Rota) -> None:
     assert {"gateway", "scheduler", "executor", "validator", "delivery-center", "learner", "memory"} <= set(found)
 
 
-def test_the_example_subscriber_reads_what_was_delivered(rota: Rota, running: Up) -> None:
+def test_the_example_feed_client_reads_a_delivery(rota: Rota, running: Up) -> None:
     # DC-10
-    (added,) = rota.json("subscribers", "add", running.ready["team"], "example")
+    (added,) = rota.json("feed-clients", "add", running.ready["team"], "example")
     rota.json("trigger", "sales-assistant", "--message", "For the subscriber", "--wait")
     who = ("--team", running.ready["team"], "--name", added["name"], "--key", added["key_file"])
     subscriber = subprocess.Popen(
@@ -147,7 +148,7 @@ def test_the_example_subscriber_reads_what_was_delivered(rota: Rota, running: Up
         for line in subscriber.stdout:
             if json.loads(line)["subject"] == "rota.v1.delivery.completed.main.sales-assistant":
                 return
-        raise AssertionError("the subscriber ended before it saw the delivery")
+        raise AssertionError("the program ended before it read the delivery")
     finally:
         subscriber.terminate()
         subscriber.communicate(timeout=30)

@@ -1,8 +1,8 @@
-"""A team's shared knowledge in a running Rota: from files to what a run is given."""
+"""A team's shared knowledge in a running Rota: from files to the prompt of a run."""
 
 import pytest
 
-from tests.integration.cli.kit import Rota
+from tests.integration.cli.harness import Rota
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("running")]
 

@@ -1,4 +1,4 @@
-"""The whole system in one process, as tests and the commands use it."""
+"""The whole system in one process."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from rota.errors import CliError
 from rota.server.stack import Stack
 from rota_common.runtime import embedded_servers
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from tests.integration.cli.kit import processes_of
+from tests.integration.cli.harness import processes_of
 
 pytestmark = pytest.mark.integration
 

@@ -1,4 +1,4 @@
-"""`rota up` from start to end: what it keeps, what it leaves behind."""
+"""`rota up` from start to end: the files it keeps, and no process left behind."""
 
 import json
 import signal
@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.kit import EXAMPLES, Rota, Up, processes_of, start_up
+from tests.integration.cli.harness import EXAMPLES, Rota, Up, processes_of, start_up
 
 pytestmark = pytest.mark.integration
 
 ASSISTANT = str(EXAMPLES / "robots" / "sales-assistant.yaml")
 
 
-def test_ctrl_c_drains_says_so_and_leaves_no_process(tmp_path: Path) -> None:
+def test_ctrl_c_drains_and_leaves_no_process(tmp_path: Path) -> None:
     # SC-40
     up = start_up(Rota(tmp_path), tmp_path / "data")
     assert len(processes_of(tmp_path / "data")) >= 3
-    code, said = up.end(signal.SIGINT)
+    code, printed = up.end(signal.SIGINT)
     assert code == 0
-    assert "finishing what is in hand" in said
+    assert "finishing messages in progress" in printed
     assert processes_of(tmp_path / "data") == []
 
 
@@ -40,7 +40,7 @@ def test_robots_and_keys_are_kept_across_a_sigterm_and_a_new_start(tmp_path: Pat
         second.end(signal.SIGTERM)
 
 
-def test_files_with_keys_are_for_their_owner_alone_and_no_key_is_printed(running: Up) -> None:
+def test_only_the_owner_can_read_key_files_and_no_key_is_printed(running: Up) -> None:
     kept = running.data / "keys.json"
     for file in (Path(running.ready["context_file"]), kept):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -48,7 +48,7 @@ def test_files_with_keys_are_for_their_owner_alone_and_no_key_is_printed(running
     assert not any(keys[name] in str(running.ready) for name in ("admin_key", "api_key"))
 
 
-def test_a_port_that_is_taken_ends_the_start_and_leaves_no_process(rota: Rota, running: Up, tmp_path: Path) -> None:
+def test_a_taken_port_ends_the_start_and_leaves_no_process(rota: Rota, running: Up, tmp_path: Path) -> None:
     port = running.ready["url"].rpartition(":")[2]
     second = rota.run("up", "--port", port, "--data", str(tmp_path))
     assert second.returncode == 1
@@ -56,7 +56,7 @@ def test_a_port_that_is_taken_ends_the_start_and_leaves_no_process(rota: Rota, r
     assert processes_of(tmp_path) == []
 
 
-def test_a_second_rota_on_the_same_folder_is_refused_and_the_first_goes_on(rota: Rota, running: Up) -> None:
+def test_a_second_rota_on_the_same_folder_is_refused(rota: Rota, running: Up) -> None:
     before = processes_of(running.data)
     second = rota.run("up", "--port", "0", "--data", str(running.data))
     assert second.returncode == 1
@@ -77,7 +77,7 @@ def test_a_signal_in_the_middle_of_the_start_leaves_no_process(tmp_path: Path) -
     assert processes_of(tmp_path / "data") == []
 
 
-def test_a_nats_that_is_not_there_is_told_with_its_address_but_no_password(tmp_path: Path) -> None:
+def test_an_unreachable_nats_is_named_without_its_password(tmp_path: Path) -> None:
     nowhere = "nats://u:pw@127.0.0.1:9"
     done = Rota(tmp_path).run("up", "--port", "0", "--data", str(tmp_path / "data"), "--nats-url", nowhere)
     assert done.returncode == 1

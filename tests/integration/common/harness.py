@@ -50,7 +50,7 @@ def reader(url: str, handler: Handler, **subscription: Any) -> Service:
     outages = subscription.pop("outages", ())
     service = Service("scheduler", url, runtime=Runtime(clock=now, fetch_timeout=0.3), outages=outages)
     router = Router()
-    router.consume(CHANNEL, **subscription)(handler)
+    router.on(CHANNEL, handler, **subscription)
     service.include(router)
     return service
 
@@ -92,7 +92,7 @@ async def publish(url: str, *execution_ids: str) -> None:
 
 
 async def pending(url: str) -> tuple[int, int]:
-    """Messages that nobody was given yet, and such that were given and not settled."""
+    """The numbers of undelivered and of unacknowledged messages."""
     async with jetstream(url) as js:
         info = await js.consumer_info(CHANNEL.stream or "", DURABLE)
     return info.num_pending or 0, info.num_ack_pending or 0

@@ -38,7 +38,7 @@ async def messages(bus: Bus) -> int:
 
 
 @pytest.mark.parametrize("size", [0, 1, CHUNK, CHUNK + 1, 3 * CHUNK + 77])
-async def test_what_was_kept_is_read_byte_for_byte(files: Attachments, size: int) -> None:  # DC-05
+async def test_a_file_is_read_byte_for_byte(files: Attachments, size: int) -> None:  # DC-05
     content = Random(size).randbytes(size)
     stored = await keep(files, content, name="Übersicht 📈.csv")
     assert (stored.name, stored.content_type, stored.created_at) == ("Übersicht 📈.csv", CSV, NOON)
@@ -66,7 +66,7 @@ async def test_a_wrapper_becomes_base64(files: Attachments) -> None:  # DC-05
             await files.base64("acme", value)
 
 
-async def test_a_file_is_a_teams_own(files: Attachments) -> None:
+async def test_a_file_belongs_to_one_team(files: Attachments) -> None:
     stored = await keep(files, b"secret")
     assert await files.find("other", stored.file_id) is None
     assert await files.find("acme", "0" * 32) is None
@@ -74,7 +74,7 @@ async def test_a_file_is_a_teams_own(files: Attachments) -> None:
         await files.base64("other", stored.file)
 
 
-async def test_of_a_file_that_is_broken_off_nothing_is_left(bus: Bus) -> None:
+async def test_an_aborted_upload_leaves_nothing(bus: Bus) -> None:
     async def broken() -> AsyncIterator[bytes]:
         for _ in range(3):
             yield bytes(CHUNK)
@@ -85,7 +85,7 @@ async def test_of_a_file_that_is_broken_off_nothing_is_left(bus: Bus) -> None:
     assert await messages(bus) == 0
 
 
-async def test_content_that_was_changed_is_not_given_out_whole(files: Attachments) -> None:
+async def test_changed_content_is_never_returned_whole(files: Attachments) -> None:
     content = Random(2).randbytes(2 * CHUNK)
     stored = await keep(files, content)
     reading = files.read(stored.model_copy(update={"sha256": sha256(b"").hexdigest()}))
@@ -94,7 +94,7 @@ async def test_content_that_was_changed_is_not_given_out_whole(files: Attachment
         await anext(reading)
 
 
-async def test_content_that_lost_a_chunk_is_not_given_out(bus: Bus) -> None:
+async def test_content_without_one_chunk_is_refused(bus: Bus) -> None:
     files = Attachments(bus)
     stored = await keep(files, Random(2).randbytes(2 * CHUNK))
     await bus.jetstream.purge_stream(STREAM, subject=f"$O.{ATTACHMENTS_BUCKET}.C.{stored.file_id}", keep=1)
@@ -102,7 +102,7 @@ async def test_content_that_lost_a_chunk_is_not_given_out(bus: Bus) -> None:
         await files.content(stored)
 
 
-async def test_a_full_bucket_is_a_failure_that_passes_and_leaves_nothing(bus: Bus) -> None:
+async def test_a_full_bucket_is_a_transient_failure_and_leaves_nothing(bus: Bus) -> None:
     config = (await bus.jetstream.stream_info(STREAM)).config
     room, config.max_bytes = config.max_bytes, 2 * CHUNK
     await bus.jetstream.update_stream(config)
@@ -115,7 +115,7 @@ async def test_a_full_bucket_is_a_failure_that_passes_and_leaves_nothing(bus: Bu
         await bus.jetstream.update_stream(config)
 
 
-async def test_without_its_server_every_call_says_so() -> None:
+async def test_without_a_server_every_call_is_a_transient_failure() -> None:
     files = Attachments(Bus("nats://127.0.0.1:1", name="test"))
     stored = StoredAttachment(file_id="0" * 32, team_id="acme", name="a", size=1, sha256="", created_at=NOON)
     for call in (files.find("acme", stored.file_id), files.content(stored)):

@@ -1,13 +1,13 @@
-"""Long texts in the object store: kept by their content, read back, checked by their digest."""
+"""Long texts in the object store: stored by their content, read back, checked by their digest."""
 
 import pytest
 
 from rota_common.bus.connection import Bus
 from rota_common.errors import Permanent
-from rota_common.stores.blobs import Blobs, text_of
+from rota_common.stores.blobs import Blobs
 from rota_common.testing.in_memory_stores import InMemoryBlobs
-
-LONG = "ü" * 300_000
+from rota_contracts.messages.text import INLINE_LIMIT
+from rota_contracts.streams import OUTPUTS_BUCKET
 
 
 @pytest.fixture(params=["memory", "nats"])
@@ -15,27 +15,26 @@ def blobs(request: pytest.FixtureRequest) -> Blobs:
     return Blobs(request.getfixturevalue("bus")) if request.param == "nats" else InMemoryBlobs()
 
 
-async def test_a_short_text_stays_inline_and_a_long_one_is_kept_under_its_digest(blobs: Blobs) -> None:
-    assert (await blobs.keep("short")).inline == "short"
-    for text, limit in ((LONG, 256 * 1024), ("short", 4)):
-        kept = await blobs.keep(text, inline_limit=limit)
-        assert kept == text_of(text, inline_limit=limit)
-        assert kept.ref is not None
-        assert kept.ref.size == len(text.encode())
-        assert await blobs.read(kept) == text
-        assert await blobs.keep(text, inline_limit=limit) == kept
+async def test_long_texts_are_kept_by_reference_and_short_ones_inline(blobs: Blobs) -> None:
+    short, long = "ö" * (INLINE_LIMIT // 2), "ö" * (INLINE_LIMIT // 2) + "x"
+    kept = [await blobs.keep(text) for text in (short, long, long, "", "y" + long)]
+    assert [text.ref is None for text in kept] == [True, False, False, True, False]
+    assert kept[1] == kept[2]  # named by its content: stored once
+    assert kept[1].ref is not None
+    assert kept[1].ref.size == INLINE_LIMIT + 1
+    assert [await blobs.read(text) for text in kept] == [short, long, long, "", "y" + long]
+    tiny = await blobs.keep("abc", inline_limit=2)
+    assert (tiny.inline, await blobs.read(tiny)) == (None, "abc")
 
 
-async def test_content_with_another_digest_is_refused(blobs: Blobs) -> None:
-    kept = await blobs.keep(LONG)
+async def test_changed_content_is_refused(blobs: Blobs, request: pytest.FixtureRequest) -> None:
+    kept = await blobs.keep("x" * (INLINE_LIMIT + 1))
     assert kept.ref is not None
-    other = kept.model_copy(update={"ref": kept.ref.model_copy(update={"sha256": "0" * 64})})
-    with pytest.raises(Permanent, match="isn't what was stored"):
-        await blobs.read(other)
-
-
-async def test_two_texts_in_one_bucket_are_read_apart(bus: Bus) -> None:
-    blobs = Blobs(bus)
-    texts = [LONG, LONG[1:]]
-    kept = [await blobs.keep(text) for text in texts]
-    assert [await blobs.read(text) for text in kept] == texts
+    if isinstance(blobs, InMemoryBlobs):
+        blobs.contents[kept.ref.name] = b"something else"
+    else:
+        bus: Bus = request.getfixturevalue("bus")
+        store = await bus.jetstream.object_store(OUTPUTS_BUCKET)
+        await store.put(kept.ref.name, b"something else")
+    with pytest.raises(Permanent, match=f"object {kept.ref.name} of bucket outputs isn't what was stored there"):
+        await blobs.read(kept)

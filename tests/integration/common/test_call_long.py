@@ -43,7 +43,7 @@ async def answer_at_once(call: CallAgent) -> AgentReply:
     return AgentReply(agent_id=call.assistant_id, content=call.call_id)
 
 
-async def test_an_answerer_that_dies_costs_one_slice(nats: EmbeddedServer, learner: Service) -> None:
+async def test_a_responder_that_dies_costs_one_slice(nats: EmbeddedServer, learner: Service) -> None:
     reached, never = asyncio.Event(), asyncio.Event()
 
     async def hangs(call: CallAgent) -> AgentReply:
@@ -63,7 +63,7 @@ async def test_an_answerer_that_dies_costs_one_slice(nats: EmbeddedServer, learn
     await crashing
 
 
-async def test_a_call_waits_for_an_answerer_that_is_not_there_yet(nats: EmbeddedServer, learner: Service) -> None:
+async def test_a_call_waits_for_a_responder_that_starts_later(nats: EmbeddedServer, learner: Service) -> None:
     asking = asyncio.create_task(call_agent(learner.ask, CALL))
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(asyncio.shield(asking), 0.2)
@@ -71,7 +71,7 @@ async def test_a_call_waits_for_an_answerer_that_is_not_there_yet(nats: Embedded
         assert (await asking).content == "c1"
 
 
-async def test_an_answerer_that_is_still_working_gets_the_same_request_again(
+async def test_a_responder_that_is_still_working_gets_the_same_request_again(
     nats: EmbeddedServer, learner: Service
 ) -> None:
     calls: list[CallAgent] = []

@@ -48,7 +48,7 @@ async def letters(url: str) -> list[dead_letters.DeadLetter]:
         return await dead_letters.listed(js)
 
 
-async def test_a_message_is_handled_once_and_settled(nats: EmbeddedServer) -> None:
+async def test_a_message_is_handled_once_and_acknowledged(nats: EmbeddedServer) -> None:
     seen = Seen()
     async with reading(nats.url, seen):
         await publish(nats.url, "e1", "e2")
@@ -57,7 +57,7 @@ async def test_a_message_is_handled_once_and_settled(nats: EmbeddedServer) -> No
     assert seen.ids == ["e1", "e2"]
 
 
-async def test_what_was_published_twice_is_one_message(nats: EmbeddedServer) -> None:
+async def test_a_fact_published_twice_is_one_message(nats: EmbeddedServer) -> None:
     seen = Seen()
     await publish(nats.url, "e1", "e1", "e2")
     async with reading(nats.url, seen):
@@ -66,7 +66,7 @@ async def test_what_was_published_twice_is_one_message(nats: EmbeddedServer) -> 
     assert seen.ids == ["e1", "e2"]
 
 
-async def test_what_may_work_later_comes_again_after_the_delay_it_asked_for(nats: EmbeddedServer) -> None:
+async def test_a_transient_failure_is_redelivered_after_the_requested_delay(nats: EmbeddedServer) -> None:
     seen = Seen(failing(Transient("busy", after=0.2), Transient("busy", after=0.2)))
     async with reading(nats.url, seen):
         began = asyncio.get_running_loop().time()
@@ -77,7 +77,7 @@ async def test_what_may_work_later_comes_again_after_the_delay_it_asked_for(nats
     assert await letters(nats.url) == []
 
 
-async def test_what_will_never_work_is_buried_with_all_that_is_known(nats: EmbeddedServer) -> None:
+async def test_a_permanent_failure_is_buried_with_its_facts(nats: EmbeddedServer) -> None:
     seen = Seen(failing(Permanent("no such robot: Ünknown\nreally")))
     async with reading(nats.url, seen):
         await publish(nats.url, "e1", "e2")
@@ -121,7 +121,7 @@ async def test_an_outage_of_the_store_is_waited_out(nats: EmbeddedServer, monkey
         ({"ce-type": CHANNEL.type}, b'{"execution_id": 7}', "ValidationError: "),
     ],
 )
-async def test_what_can_not_be_read_is_buried_and_nobody_waits_for_it(
+async def test_an_unreadable_message_is_buried_without_a_call_of_when_buried(
     nats: EmbeddedServer, headers: dict[str, str], body: bytes, reason: str
 ) -> None:
     seen = Seen()
@@ -137,22 +137,22 @@ async def test_what_can_not_be_read_is_buried_and_nobody_waits_for_it(
     assert seen.ids == ["e1"]
 
 
-async def test_whoever_waits_is_answered_before_a_message_is_buried(nats: EmbeddedServer) -> None:
-    told = []
+async def test_when_buried_runs_before_a_message_is_buried(nats: EmbeddedServer) -> None:
+    buried = []
 
     async def answer(event: Started, reason: str) -> None:
-        told.append((event.data.execution_id, reason, len(await letters(nats.url))))
+        buried.append((event.data.execution_id, reason, len(await letters(nats.url))))
 
     seen = Seen(failing(Permanent("refused")))
     async with reading(nats.url, seen, when_buried=answer):
         await publish(nats.url, "e1")
         await seen.times(1)
         await settled(nats.url)
-    assert told == [("e1", "refused", 0)]
+    assert buried == [("e1", "refused", 0)]
     assert len(await letters(nats.url)) == 1
 
 
-async def test_a_dead_letter_can_be_sent_back_once(nats: EmbeddedServer) -> None:
+async def test_a_dead_letter_is_redriven_once(nats: EmbeddedServer) -> None:
     seen = Seen(failing(Permanent("refused")))
     async with reading(nats.url, seen):
         await publish(nats.url, "e1")
@@ -208,7 +208,7 @@ async def test_a_handler_longer_than_the_ack_wait_runs_once(nats: EmbeddedServer
     assert seen.ids == ["e1"]
 
 
-async def test_as_many_handlers_as_there_are_slots_run_at_once_and_no_more_is_taken(nats: EmbeddedServer) -> None:
+async def test_no_more_messages_are_fetched_than_there_are_slots(nats: EmbeddedServer) -> None:
     go = asyncio.Event()
 
     async def wait(_: Started) -> None:
@@ -240,7 +240,7 @@ async def test_one_slow_message_holds_up_no_other(nats: EmbeddedServer) -> None:
         await settled(nats.url)
 
 
-async def test_nothing_is_taken_while_the_gate_is_shut(nats: EmbeddedServer) -> None:
+async def test_nothing_is_fetched_while_the_gate_is_shut(nats: EmbeddedServer) -> None:
     gate, seen = asyncio.Event(), Seen()
     async with reading(nats.url, seen, gate=gate):
         await publish(nats.url, "e1")
@@ -249,7 +249,7 @@ async def test_nothing_is_taken_while_the_gate_is_shut(nats: EmbeddedServer) -> 
         await seen.times(1)
 
 
-async def test_a_service_that_stops_finishes_what_it_has_and_takes_nothing_new(nats: EmbeddedServer) -> None:
+async def test_a_stopping_service_finishes_its_messages_and_fetches_no_more(nats: EmbeddedServer) -> None:
     go = asyncio.Event()
 
     async def wait(_: Started) -> None:
@@ -265,10 +265,10 @@ async def test_a_service_that_stops_finishes_what_it_has_and_takes_nothing_new(n
     go.set()
     await stopping
     assert seen.ids == ["e1"]
-    assert await pending(nats.url) == (1, 0)  # the second is there for somebody else
+    assert await pending(nats.url) == (1, 0)  # the second is left for another replica
 
 
-async def test_a_service_that_may_not_wait_hands_back_what_it_has(nats: EmbeddedServer) -> None:
+async def test_a_service_without_time_to_stop_returns_its_messages(nats: EmbeddedServer) -> None:
     async def never(_: Started) -> None:
         await asyncio.Event().wait()
 
@@ -282,7 +282,7 @@ async def test_a_service_that_may_not_wait_hands_back_what_it_has(nats: Embedded
         assert await second.times(1) == ["e1"]  # at once, not when the ack wait of 30 s is over
 
 
-async def test_what_arrives_while_a_service_stops_is_handed_back(nats: EmbeddedServer) -> None:
+async def test_a_message_that_arrives_while_a_service_stops_is_returned(nats: EmbeddedServer) -> None:
     first, second = Seen(), Seen()
     service = reader(nats.url, first)
     (worker,) = service._workers
@@ -304,7 +304,7 @@ async def test_what_arrives_while_a_service_stops_is_handed_back(nats: EmbeddedS
     assert first.ids == []
 
 
-async def test_what_a_dead_service_had_comes_to_another_after_the_ack_wait(nats: EmbeddedServer) -> None:
+async def test_a_message_of_a_dead_service_is_redelivered_after_the_ack_wait(nats: EmbeddedServer) -> None:
     async with jetstream(nats.url) as js:
         config = (await js.consumer_info(CHANNEL.stream or "", DURABLE)).config
         config.ack_wait = 1

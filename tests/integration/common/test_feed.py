@@ -1,4 +1,4 @@
-"""The feed on a real server: counted without a gap or a double, whoever publishes, whenever it comes again."""
+"""The feed on a real server: numbered without gaps and duplicates, from any replica and after any resend."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ from tests.integration.common.harness import jetstream
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class MemoryCounts:
+class InMemoryCounts:
     """What was saved of a subject's count."""
 
     def __init__(self, counts: Mapping[str, int] | None = None) -> None:
@@ -47,9 +47,9 @@ def a_fact(member: str = MEMBER) -> DeliverySettledV1:
 class Publisher:
     """One replica. `sent` are the messages that it gave to the server."""
 
-    def __init__(self, service: Service, counts: MemoryCounts, **given: Any) -> None:
+    def __init__(self, service: Service, counts: InMemoryCounts, **given: Any) -> None:
         self.service, self.sent = service, 0
-        self.feed = Feed(service.bus, service.publish, counts, clock=now, **given)
+        self.feed = Feed(service.bus, service.publish, counts=counts, clock=now, **given)
         real = service.bus.jetstream.publish
 
         async def counted(*args: Any, **more: Any) -> Any:
@@ -65,11 +65,11 @@ class Publisher:
 
 
 @contextlib.asynccontextmanager
-async def publishing(url: str, counts: MemoryCounts | None = None, **given: Any) -> AsyncIterator[Publisher]:
+async def publishing(url: str, counts: InMemoryCounts | None = None, **given: Any) -> AsyncIterator[Publisher]:
     service = Service("delivery-center", url)
     await service.start()
     await service.started.wait()
-    yield Publisher(service, counts or MemoryCounts(), **given)
+    yield Publisher(service, counts or InMemoryCounts(), **given)
     await service.stop(1)
 
 
@@ -78,7 +78,7 @@ async def counted(url: str) -> list[tuple[int | None, str]]:
     return [(event.sequence, event.cause) for event in await stored(url, DELIVERY_SETTLED)]
 
 
-async def test_the_facts_of_each_robot_are_counted_from_one(nats: EmbeddedServer) -> None:
+async def test_the_facts_of_each_robot_are_numbered_from_one(nats: EmbeddedServer) -> None:
     async with publishing(nats.url) as replica:
         numbers = [await replica.publish(f"c{n}", member=member) for n, member in enumerate(("ann", "bob", "ann"))]
         assert numbers == [1, 1, 2]
@@ -86,15 +86,15 @@ async def test_the_facts_of_each_robot_are_counted_from_one(nats: EmbeddedServer
     assert await counted(nats.url) == [(1, "c0"), (1, "c1"), (2, "c2")]
 
 
-async def test_many_at_once_in_one_process_are_each_sent_once(nats: EmbeddedServer) -> None:
+async def test_concurrent_facts_of_one_process_are_each_published_once(nats: EmbeddedServer) -> None:
     async with publishing(nats.url) as replica:
         numbers = await asyncio.gather(*(replica.publish(f"c{n}") for n in range(100)))
         assert sorted(numbers, key=lambda number: number or 0) == list(range(1, 101))
         assert replica.sent == 100
 
 
-async def test_four_replicas_count_one_subject_without_a_gap_or_a_double(nats: EmbeddedServer) -> None:
-    counts = MemoryCounts()
+async def test_four_replicas_number_one_subject_without_gaps_or_duplicates(nats: EmbeddedServer) -> None:
+    counts = InMemoryCounts()
     async with contextlib.AsyncExitStack() as stack:
         replicas = [await stack.enter_async_context(publishing(nats.url, counts)) for _ in range(4)]
 
@@ -123,17 +123,15 @@ async def test_four_replicas_that_publish_the_same_facts_store_each_once(nats: E
     assert len({cause for _, cause in found}) == 50
 
 
-async def test_a_replica_that_was_overtaken_counts_on_from_the_other(nats: EmbeddedServer) -> None:
+async def test_a_replica_that_lost_a_race_continues_from_the_winner(nats: EmbeddedServer) -> None:
     async with publishing(nats.url) as one, publishing(nats.url) as other:
         assert await one.publish("c1") == 1
         assert [await other.publish(f"d{n}") for n in range(3)] == [2, 3, 4]
         assert await one.publish("c2") == 5
 
 
-@pytest.mark.parametrize("again", [True, False], ids=["said to come again", "after a restart"])
-async def test_what_comes_again_after_the_stream_forgot_its_id_is_not_stored_twice(
-    nats: EmbeddedServer, again: bool
-) -> None:
+@pytest.mark.parametrize("again", [True, False], ids=["marked as resent", "after a restart"])
+async def test_a_fact_resent_after_the_duplicate_window_is_not_stored_twice(nats: EmbeddedServer, again: bool) -> None:
     await shorten_duplicate_window(nats.url, FEED)
     since = now()
     async with publishing(nats.url) as replica:
@@ -149,7 +147,7 @@ async def test_what_comes_again_after_the_stream_forgot_its_id_is_not_stored_twi
     assert await counted(nats.url) == [(1, "c1"), (2, "c2"), (3, "c3")]
 
 
-async def test_an_old_fact_is_looked_for_also_when_nobody_says_that_it_comes_again(nats: EmbeddedServer) -> None:
+async def test_the_stream_is_searched_for_an_old_fact_also_without_again(nats: EmbeddedServer) -> None:
     await shorten_duplicate_window(nats.url, FEED)
     async with publishing(nats.url) as paused, publishing(nats.url) as other:
         await paused.publish("c0")
@@ -160,7 +158,7 @@ async def test_an_old_fact_is_looked_for_also_when_nobody_says_that_it_comes_aga
     assert await counted(nats.url) == [(1, "c0"), (2, "c1"), (3, "c2")]
 
 
-async def test_it_is_found_among_more_messages_than_one_answer_holds(nats: EmbeddedServer) -> None:
+async def test_a_fact_is_found_among_more_messages_than_one_batch_holds(nats: EmbeddedServer) -> None:
     await shorten_duplicate_window(nats.url, FEED)
     async with publishing(nats.url) as replica:
         await asyncio.gather(*(replica.publish(f"c{n}") for n in range(600)))
@@ -170,7 +168,7 @@ async def test_it_is_found_among_more_messages_than_one_answer_holds(nats: Embed
         assert await replica.publish("new", since=LONG_AGO, again=True) == 601
 
 
-async def test_within_the_window_the_stream_knows_it_and_the_count_goes_on(nats: EmbeddedServer) -> None:
+async def test_within_the_duplicate_window_numbering_continues(nats: EmbeddedServer) -> None:
     async with publishing(nats.url) as replica:
         await replica.publish("c1")
         await replica.publish("c2")
@@ -179,7 +177,7 @@ async def test_within_the_window_the_stream_knows_it_and_the_count_goes_on(nats:
     assert await counted(nats.url) == [(1, "c1"), (2, "c2"), (3, "c3")]
 
 
-async def test_an_answer_that_was_lost_makes_no_double_and_no_gap(nats: EmbeddedServer) -> None:
+async def test_a_lost_acknowledgement_makes_no_duplicate_and_no_gap(nats: EmbeddedServer) -> None:
     async with publishing(nats.url) as replica:
         await replica.publish("c1")
         real, losing = replica.service.bus.jetstream.publish, [True]
@@ -198,8 +196,8 @@ async def test_an_answer_that_was_lost_makes_no_double_and_no_gap(nats: Embedded
     assert await counted(nats.url) == [(1, "c1"), (2, "c2"), (3, "c3")]
 
 
-async def test_the_count_goes_on_when_the_stream_has_nothing_left_of_a_robot(nats: EmbeddedServer) -> None:
-    counts = MemoryCounts({DELIVERY_SETTLED.subject(TEAM, MEMBER): 41})
+async def test_numbering_continues_when_the_stream_has_no_message_of_a_robot_left(nats: EmbeddedServer) -> None:
+    counts = InMemoryCounts({DELIVERY_SETTLED.subject(TEAM, MEMBER): 41})
     async with publishing(nats.url, counts) as replica:
         assert await replica.publish("c1") == 42
         async with jetstream(nats.url) as js:
@@ -211,8 +209,8 @@ async def test_the_count_goes_on_when_the_stream_has_nothing_left_of_a_robot(nat
         assert counts.asked == 2
 
 
-async def test_what_was_counted_is_saved_in_the_background(nats: EmbeddedServer) -> None:
-    counts = MemoryCounts()
+async def test_numbers_are_saved_in_the_background(nats: EmbeddedServer) -> None:
+    counts = InMemoryCounts()
     async with publishing(nats.url, counts) as replica:
         loop = asyncio.create_task(replica.feed.keep_counts())
         await replica.publish("c1")
@@ -222,14 +220,14 @@ async def test_what_was_counted_is_saved_in_the_background(nats: EmbeddedServer)
     assert counts.counts == {DELIVERY_SETTLED.subject(TEAM, MEMBER): 2}
 
 
-async def test_more_robots_than_are_remembered_are_counted_all_the_same(nats: EmbeddedServer) -> None:
+async def test_more_robots_than_are_cached_are_numbered_correctly(nats: EmbeddedServer) -> None:
     async with publishing(nats.url, remembered=2) as replica:
         for expected in (1, 2):
             numbers = [await replica.publish(f"c{expected}/{n}", member=f"m{n}") for n in range(5)]
             assert numbers == [expected] * 5
 
 
-async def test_what_the_stream_refuses_is_raised_and_counted_anew(nats: EmbeddedServer) -> None:
+async def test_a_rejected_fact_is_raised_and_its_number_used_again(nats: EmbeddedServer) -> None:
     async with publishing(nats.url) as replica:
         real = replica.service.bus.jetstream.publish
 
@@ -243,7 +241,7 @@ async def test_what_the_stream_refuses_is_raised_and_counted_anew(nats: Embedded
         assert await replica.publish("c1", again=True) == 1
 
 
-async def test_whoever_never_gets_through_says_so(nats: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_replica_that_loses_every_race_gives_up(nats: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rota_common.bus.feed.PATIENCE_S", 0.05)
     async with publishing(nats.url) as replica:
 
@@ -255,7 +253,7 @@ async def test_whoever_never_gets_through_says_so(nats: EmbeddedServer, monkeypa
             await replica.publish("c1")
 
 
-async def test_facts_of_the_feed_are_published_through_it_alone(nats: EmbeddedServer) -> None:
+async def test_facts_of_the_feed_are_published_through_the_feed_alone(nats: EmbeddedServer) -> None:
     async with publishing(nats.url) as replica:
         with pytest.raises(NotInCatalog, match=r"rota_common\.bus\.feed"):
             await replica.service.publish(DELIVERY_SETTLED, a_fact(), caused_by="c1")

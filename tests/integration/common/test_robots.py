@@ -39,7 +39,7 @@ async def put(bus: Bus, *members: str, text: str = "") -> None:
         await bucket.put(f"acme.{member}", (text or member).encode())
 
 
-async def test_a_robot_is_found_as_it_is_now_also_when_it_was_deleted(store: tuple[Robots, Put]) -> None:
+async def test_find_returns_the_current_robot_also_a_deleted_one(store: tuple[Robots, Put]) -> None:
     robots, save = store
     assert await robots.find("acme", "ann") is None
     for robot in (a_robot(rev=1), a_robot(rev=2, deleted=True)):
@@ -48,7 +48,7 @@ async def test_a_robot_is_found_as_it_is_now_also_when_it_was_deleted(store: tup
     assert await robots.find("other", "ann") is None
 
 
-async def test_all_that_is_there_comes_before_the_mark_and_what_changes_after_it(store: tuple[Robots, Put]) -> None:
+async def test_stored_robots_precede_the_mark_and_changes_follow_it(store: tuple[Robots, Put]) -> None:
     robots, save = store  # SC-14
     names = [f"m{number}" for number in range(MANY)]
     for name in names:
@@ -68,7 +68,7 @@ async def test_all_that_is_there_comes_before_the_mark_and_what_changes_after_it
     await following.aclose()
 
 
-async def test_the_mark_comes_at_once_where_there_is_no_robot(store: tuple[Robots, Put]) -> None:
+async def test_without_robots_the_mark_is_first(store: tuple[Robots, Put]) -> None:
     robots, save = store
     following = robots.follow(seconds=60)
     assert await asyncio.wait_for(anext(following), 5) is None
@@ -89,7 +89,7 @@ async def test_a_robot_that_was_purged_by_hand_has_no_definition(bus: Bus) -> No
     await following.aclose()
 
 
-async def test_no_more_is_taken_in_than_is_read(bus: Bus) -> None:
+async def test_no_more_is_fetched_than_is_read(bus: Bus) -> None:
     await put(bus, *(f"m{number}" for number in range(MANY)))
     before, following = bus.client.stats["in_msgs"], Robots(bus).follow(seconds=60)
     assert await anext(following)

@@ -1,4 +1,4 @@
-"""Questions between services on a real bus."""
+"""Request and reply between services on a real bus."""
 
 import asyncio
 import contextlib
@@ -20,16 +20,16 @@ QUESTION = ReadTrigger(team_id="acme", trigger_id="t1")
 
 @contextlib.asynccontextmanager
 async def asked(url: str, *answers: Answer, outages: tuple[type[Exception], ...] = ()) -> AsyncIterator[Service]:
-    """The asker, beside one replica for each of `answers`."""
-    asker, replicas = Service("trigger-gateway", url), []
+    """The calling service, with one replica of the responder for each of `answers`."""
+    caller, replicas = Service("trigger-gateway", url), []
     for answer in answers:
         router = Router()
-        router.answer(READ_TRIGGER)(answer)
+        router.answer(READ_TRIGGER, answer)
         service = Service("scheduler", url, runtime=Runtime(fetch_timeout=0.3), outages=outages)
         service.include(router)
         replicas.append(service)
-    async with running(asker, *replicas):
-        yield asker
+    async with running(caller, *replicas):
+        yield caller
 
 
 async def echo(question: ReadTrigger) -> TriggerReply:
@@ -43,13 +43,13 @@ def raising(error: Exception) -> Answer:
     return answer
 
 
-async def test_a_question_gets_its_answer(nats: EmbeddedServer) -> None:
-    async with asked(nats.url, echo) as service:
+async def test_a_request_gets_its_reply(shared_nats: EmbeddedServer) -> None:
+    async with asked(shared_nats.url, echo) as service:
         assert await service.ask(READ_TRIGGER, QUESTION) == TriggerReply(trigger_id="t1", state=TriggerState.QUEUED)
 
 
-async def test_with_nobody_there_the_answer_is_quick_and_plain(nats: EmbeddedServer) -> None:
-    async with asked(nats.url) as service:
+async def test_without_a_responder_a_request_fails_at_once(shared_nats: EmbeddedServer) -> None:
+    async with asked(shared_nats.url) as service:
         began = asyncio.get_running_loop().time()
         with pytest.raises(
             Transient, match=r"scheduler is down: no responder on rota\.v1\.rpc\.scheduler\.read_trigger"
@@ -58,14 +58,14 @@ async def test_with_nobody_there_the_answer_is_quick_and_plain(nats: EmbeddedSer
         assert asyncio.get_running_loop().time() - began < 1  # and not the question's 5 s
 
 
-async def test_an_answer_that_takes_too_long_is_not_waited_for(nats: EmbeddedServer) -> None:
+async def test_a_request_ends_at_its_timeout(shared_nats: EmbeddedServer) -> None:
     never = asyncio.Event()
 
     async def slow(question: ReadTrigger) -> TriggerReply:
         await never.wait()
         return await echo(question)
 
-    async with asked(nats.url, slow) as service:
+    async with asked(shared_nats.url, slow) as service:
         with pytest.raises(Transient, match=r"scheduler didn't answer .* within 0\.2 s"):
             await service.ask(READ_TRIGGER, QUESTION, timeout=0.2)
         never.set()
@@ -80,16 +80,16 @@ async def test_an_answer_that_takes_too_long_is_not_waited_for(nats: EmbeddedSer
         (KeyError("secret detail"), Transient, "scheduler failed: KeyError"),
     ],
 )
-async def test_a_failure_is_told_to_whoever_asked(
-    nats: EmbeddedServer, error: Exception, kind: type[Exception], words: str
+async def test_the_caller_receives_the_failure(
+    shared_nats: EmbeddedServer, error: Exception, kind: type[Exception], words: str
 ) -> None:
-    async with asked(nats.url, raising(error), outages=(ConnectionResetError,)) as service:
+    async with asked(shared_nats.url, raising(error), outages=(ConnectionResetError,)) as service:
         with pytest.raises(kind) as raised:
             await service.ask(READ_TRIGGER, QUESTION)
     assert str(raised.value) == words
 
 
-async def test_each_question_is_answered_by_one_replica(nats: EmbeddedServer) -> None:
+async def test_each_request_is_handled_by_one_replica(shared_nats: EmbeddedServer) -> None:
     counts = [0, 0]
 
     def counting(number: int) -> Answer:
@@ -99,7 +99,7 @@ async def test_each_question_is_answered_by_one_replica(nats: EmbeddedServer) ->
 
         return answer
 
-    async with asked(nats.url, counting(0), counting(1)) as service:
+    async with asked(shared_nats.url, counting(0), counting(1)) as service:
         questions = [ReadTrigger(team_id="acme", trigger_id=f"t{number}") for number in range(60)]
         answers = await asyncio.gather(*(service.ask(READ_TRIGGER, question) for question in questions))
     assert [answer.trigger_id for answer in answers] == [question.trigger_id for question in questions]
@@ -107,7 +107,7 @@ async def test_each_question_is_answered_by_one_replica(nats: EmbeddedServer) ->
     assert min(counts) > 0
 
 
-async def test_an_answer_in_hand_is_given_before_a_service_stops(nats: EmbeddedServer) -> None:
+async def test_a_request_being_handled_is_answered_before_a_service_stops(shared_nats: EmbeddedServer) -> None:
     reached, go = asyncio.Event(), asyncio.Event()
 
     async def slow(question: ReadTrigger) -> TriggerReply:
@@ -116,13 +116,13 @@ async def test_an_answer_in_hand_is_given_before_a_service_stops(nats: EmbeddedS
         return await echo(question)
 
     router = Router()
-    router.answer(READ_TRIGGER)(slow)
-    replica, asker = Service("scheduler", nats.url), Service("trigger-gateway", nats.url)
+    router.answer(READ_TRIGGER, slow)
+    replica, caller = Service("scheduler", shared_nats.url), Service("trigger-gateway", shared_nats.url)
     replica.include(router)
-    async with running(asker):
+    async with running(caller):
         await replica.start()
         await replica.started.wait()
-        asking = asyncio.create_task(asker.ask(READ_TRIGGER, QUESTION))
+        asking = asyncio.create_task(caller.ask(READ_TRIGGER, QUESTION))
         await reached.wait()
         stopping = asyncio.create_task(replica.stop(10))
         await asyncio.sleep(0.05)  # let it begin to stop

@@ -62,7 +62,7 @@ async def test_a_service_goes_on_after_its_server_was_killed(nats: EmbeddedServe
     assert "e2" in seen.ids  # a killed server may have forgotten that the first was acknowledged
 
 
-async def test_a_message_in_hand_survives_a_restart_of_the_server(nats: EmbeddedServer) -> None:
+async def test_a_message_being_handled_survives_a_restart_of_the_server(nats: EmbeddedServer) -> None:
     reached, go = asyncio.Event(), asyncio.Event()
 
     async def wait(_: object) -> None:
@@ -89,7 +89,7 @@ async def test_questions_are_answered_again_after_a_restart(nats: EmbeddedServer
         return TriggerReply(trigger_id=question.trigger_id, state=TriggerState.QUEUED)
 
     router = Router()
-    router.answer(READ_TRIGGER)(answer)
+    router.answer(READ_TRIGGER, answer)
     service.include(router)
     async with running(service, asker):
         await nats.kill()

@@ -1,14 +1,11 @@
-"""Streams and consumers on a real server are what the catalog says, however often that is applied."""
+"""The topology on a real server: streams and consumers of the catalog, however often it is applied."""
 
 from typing import Any
 
 from nats.js import JetStreamContext
 
 from rota_common import topology
-from rota_common.bus.connection import Bus
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from rota_common.stores.blobs import Blobs
-from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.streams import ATTACHMENTS_BUCKET, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, consumers
 from tests.integration.common.harness import CHANNEL, DURABLE, Seen, jetstream, publish, reading
 
@@ -51,7 +48,7 @@ async def test_applying_it_twice_changes_nothing(nats: EmbeddedServer) -> None:
         assert (await js.stream_info(CHANNEL.stream or "")).state.messages == 1
 
 
-async def test_what_was_changed_is_put_right_and_nothing_is_lost(nats: EmbeddedServer) -> None:
+async def test_a_changed_stream_is_restored_without_loss(nats: EmbeddedServer) -> None:
     await publish(nats.url, "e1")
     async with jetstream(nats.url) as js:
         before = await state(js)
@@ -73,39 +70,3 @@ async def test_a_consumer_that_is_missing_is_made(nats: EmbeddedServer) -> None:
         await js.delete_consumer("EXECUTIONS", DURABLE)
         await topology.apply(js)
         assert await state(js) == before
-
-
-async def test_long_texts_are_kept_by_reference_and_short_ones_inline(nats: EmbeddedServer) -> None:
-    bus = Bus(nats.url, name="test")
-    await bus.connect()
-    blobs = Blobs(bus)
-    short, long = "ö" * (INLINE_LIMIT // 2), "ö" * (INLINE_LIMIT // 2) + "x"
-    kept = [await blobs.keep(text) for text in (short, long, long, "")]
-    assert [text.ref is None for text in kept] == [True, False, False, True]
-    assert kept[1] == kept[2]  # named by its content: stored once
-    assert kept[1].ref is not None
-    assert kept[1].ref.size == INLINE_LIMIT + 1
-    assert [await blobs.read(text) for text in kept] == [short, long, long, ""]
-    tiny = await blobs.keep("abc", inline_limit=2)
-    assert (tiny.inline, await blobs.read(tiny)) == (None, "abc")
-    await bus.stop()
-
-
-async def test_an_object_that_is_not_what_was_kept_is_refused(nats: EmbeddedServer) -> None:
-    bus = Bus(nats.url, name="test")
-    await bus.connect()
-    blobs = Blobs(bus)
-    kept = await blobs.keep("x" * (INLINE_LIMIT + 1))
-    assert kept.ref is not None
-    store = await bus.jetstream.object_store(OUTPUTS_BUCKET)
-    await store.put(kept.ref.name, b"something else")
-    refused = await _refusal(blobs, kept)
-    assert f"object {kept.ref.name} of bucket outputs isn't what was stored there" in refused
-    await bus.stop()
-
-
-async def _refusal(blobs: Blobs, text: Text) -> str:
-    try:
-        return await blobs.read(text)
-    except Exception as error:
-        return str(error)

@@ -275,7 +275,7 @@ def to(channel: str, *targets: dict[str, Any]) -> dict[str, Any]:
 
 
 async def outcome(harness: Harness, preferences: dict[str, Any], **settings: Any) -> list[ChannelResult]:
-    """How the first attempts fared."""
+    """The first results."""
     await harness.robot(preferences)
     await harness.listen(DELIVERY_ACCEPTED)
     await harness.start(**settings)

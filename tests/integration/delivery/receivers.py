@@ -1,4 +1,4 @@
-"""Outside parties on loopback: an HTTP receiver and a mailbox that answer as a test says."""
+"""External systems on loopback: an HTTP receiver and a mailbox with scripted replies."""
 
 import asyncio
 import ssl

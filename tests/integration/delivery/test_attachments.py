@@ -1,4 +1,4 @@
-"""Files that go with a result: in a mail, and in what webhooks and processes are told (DC-04, DC-05)."""
+"""Attachments of a result: in mail, webhooks and processes (DC-04, DC-05)."""
 
 import json
 from collections.abc import AsyncIterator
@@ -40,7 +40,7 @@ async def keep(harness: Harness, content: bytes, *, team: str = "", name: str = 
 async def delivered(
     harness: Harness, preferences: dict[str, Any], *attachments: dict[str, Any], **settings: Any
 ) -> list[ChannelResult]:
-    """How the first attempts fared at delivering a result with these attachments."""
+    """The first results of delivering these attachments."""
     await harness.robot(preferences)
     await harness.listen(DELIVERY_ACCEPTED)
     await harness.start(**settings)
@@ -89,7 +89,7 @@ async def test_ten_megabytes_arrive_byte_for_byte(
     assert result.details["attached"] == ["Übersicht.csv"]
 
 
-async def test_what_can_not_be_attached_is_named_and_the_mail_still_goes(harness: Harness, server: MailServer) -> None:
+async def test_a_mail_is_sent_and_names_the_files_that_cannot_be_attached(harness: Harness, server: MailServer) -> None:
     mine = await keep(harness, b"a,b\n")
     theirs = await keep(harness, b"secret", team="other", name="theirs.csv")
     large = await keep(harness, bytes(20_000), name="large.bin")
@@ -121,7 +121,7 @@ async def test_what_can_not_be_attached_is_named_and_the_mail_still_goes(harness
     assert b"secret" not in mail.as_bytes()
 
 
-async def test_webhooks_and_processes_are_told_what_is_known_of_a_file(
+async def test_webhooks_and_processes_receive_the_description_of_a_file(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     stored = await keep(harness, b"a,b\n")

@@ -42,8 +42,8 @@ async def hold(question: MayDeliver) -> DeliveryPermission:
     return DeliveryPermission(leave=Permission.HOLD, reason="paused by ann")
 
 
-async def heard_by(harness: Harness, *services: Service) -> None:
-    """Once what the executor said to all has reached these."""
+async def received_by(harness: Harness, *services: Service) -> None:
+    """Once the executor's broadcast has reached these."""
     for service in (harness.executor, *services):
         await barrier(service.bus.client)
 
@@ -58,7 +58,7 @@ async def next_attempt(harness: Harness, clock: SetClock) -> None:
     clock.at = max(clock.at, target.next_attempt_at or clock.at)
 
 
-async def test_the_result_of_a_stopped_execution_goes_nowhere(harness: Harness, receiver: HttpReceiver) -> None:  # F11
+async def test_the_result_of_a_stopped_execution_is_not_sent(harness: Harness, receiver: HttpReceiver) -> None:  # F11
     harness.permission = stop
     await harness.robot(hooks(receiver.url()))
     await harness.listen(DELIVERY_ACCEPTED, DELIVERY_FAILED, DELIVERY_SETTLED)
@@ -94,7 +94,7 @@ async def test_the_result_of_a_paused_execution_waits_until_it_is_resumed(  # F1
     assert (len(receiver.got), len(harness.asked)) == (1, 2)
 
 
-async def test_while_no_executor_answers_the_request_waits(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_a_request_waits_while_the_executor_is_unavailable(harness: Harness, receiver: HttpReceiver) -> None:
     async def away(question: MayDeliver) -> DeliveryPermission:
         harness.permission = allow
         raise Transient("its store is away")
@@ -108,7 +108,7 @@ async def test_while_no_executor_answers_the_request_waits(harness: Harness, rec
     assert len(receiver.got) == 1
 
 
-async def test_outside_of_standard_mode_nobody_is_asked(harness: Harness) -> None:
+async def test_outside_of_standard_mode_no_permission_is_requested(harness: Harness) -> None:
     await harness.robot(hooks("https://hooks.example"))
     await harness.listen(DELIVERY_ACCEPTED)
     await harness.start()
@@ -117,7 +117,7 @@ async def test_outside_of_standard_mode_nobody_is_asked(harness: Harness) -> Non
     assert harness.asked == []
 
 
-async def stopped_in_the_middle(harness: Harness, receiver: HttpReceiver, *replicas: Service) -> None:
+async def stopped_during_the_attempts(harness: Harness, receiver: HttpReceiver, *replicas: Service) -> None:
     """A stop that comes while 8 of 20 webhooks are on their way keeps the other 12 from being sent."""
     receiver.hold = asyncio.Event()
     await harness.robot(hooks(*(receiver.url(path) for path in TWENTY)))
@@ -125,7 +125,7 @@ async def stopped_in_the_middle(harness: Harness, receiver: HttpReceiver, *repli
     await harness.request()
     await receiver.requests(8)
     await harness.control("stop", "e0", "e1", reason="wrong customer")
-    await heard_by(harness, *replicas)
+    await received_by(harness, *replicas)
     receiver.hold.set()
     (accepted,) = await harness.events(DELIVERY_ACCEPTED)
     results = accepted.data.result.results
@@ -137,15 +137,15 @@ async def stopped_in_the_middle(harness: Harness, receiver: HttpReceiver, *repli
 
 
 @pytest.mark.once
-async def test_a_stop_said_to_all_is_heard_by_whichever_replica_has_the_delivery(
+async def test_a_broadcast_stop_reaches_the_replica_that_has_the_delivery(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     replicas = await asyncio.gather(harness.start(), harness.start())
-    await stopped_in_the_middle(harness, receiver, *replicas)
+    await stopped_during_the_attempts(harness, receiver, *replicas)
 
 
 @pytest.mark.once
-async def test_a_stop_is_heard_after_the_bus_was_away(
+async def test_a_stop_is_received_after_an_outage_of_nats(
     harness: Harness, receiver: HttpReceiver, nats: EmbeddedServer
 ) -> None:
     service = await harness.start()
@@ -157,12 +157,12 @@ async def test_a_stop_is_heard_after_the_bus_was_away(
     await nats.start()
     async with asyncio.timeout(PATIENCE_S):
         while not all(each.bus.connected for each in (service, harness.executor, harness.gateway)):
-            await asyncio.sleep(0.05)  # nats-py tells nobody that it is back
-    await stopped_in_the_middle(harness, receiver, service)
+            await asyncio.sleep(0.05)  # nats-py doesn't report that it is connected again
+    await stopped_during_the_attempts(harness, receiver, service)
 
 
 @pytest.mark.once
-async def test_a_pause_in_the_middle_puts_off_the_rest_until_it_is_resumed(
+async def test_a_pause_during_the_attempts_postpones_the_rest_until_the_resume(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     clock = SetClock()
@@ -174,7 +174,7 @@ async def test_a_pause_in_the_middle_puts_off_the_rest_until_it_is_resumed(
     await receiver.requests(8)
     harness.permission = hold
     await harness.control("pause")
-    await heard_by(harness, service)
+    await received_by(harness, service)
     receiver.hold.set()
     (accepted,) = await harness.events(DELIVERY_ACCEPTED)
     waiting = accepted.data.result.results[8:]
@@ -225,7 +225,7 @@ async def test_a_retry_waits_for_an_execution_that_is_paused(harness: Harness, r
     assert (settled.data.success, settled.data.results[0].attempts, len(receiver.got)) == (True, 2, 2)
 
 
-async def test_how_a_delivery_fares_can_be_asked(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_a_delivery_is_read_with_its_attempts(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(500, 200)
     await harness.robot(hooks(receiver.url("/a")))
     await harness.listen(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
@@ -246,7 +246,7 @@ async def test_how_a_delivery_fares_can_be_asked(harness: Harness, receiver: Htt
     assert await reading(harness, team="other") == await reading(harness, execution_id="e2") == DeliveryReply()
 
 
-async def test_the_score_travels_to_the_webhook_and_to_everybody(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_the_score_is_in_the_webhook_and_the_facts(harness: Harness, receiver: HttpReceiver) -> None:
     await harness.robot(hooks(receiver.url()))
     await harness.listen(DELIVERY_COMPLETED)
     await harness.start()

@@ -53,7 +53,7 @@ class Stuck:
 
 
 def stuck_before(service: Service, channel: Channel[Any]) -> Stuck:
-    """From now on nothing of this channel leaves the service."""
+    """From now on the service publishes nothing on this channel."""
     stuck, jetstream = Stuck(), service.bus.jetstream
     publish: Callable[..., Awaitable[Any]] = jetstream.publish
 
@@ -76,7 +76,7 @@ async def killed(service: Service, harness: Harness) -> None:
 
 
 async def each_fact_once(harness: Harness, **expected: int) -> None:
-    """As an outside party counts: what was published again was recognised."""
+    """Counted in the stream: repeated publications were recognised."""
     kept = {channel.name: [event.id for event in await harness.in_stream(channel)] for channel in FIRST}
     assert {name: len(ids) for name, ids in kept.items()} == {channel.name: 1 for channel in FIRST} | expected
 
@@ -105,7 +105,7 @@ async def test_killed_before_sending_it_is_sent_once(harness: Harness, receiver:
 
 
 @pytest.mark.soak
-async def test_killed_while_the_receiver_has_it_it_is_sent_again_under_the_same_id(
+async def test_killed_while_the_receiver_answers_it_is_sent_again_under_the_same_id(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     receiver.hold = asyncio.Event()
@@ -144,7 +144,7 @@ async def test_killed_between_sending_and_storing_everything_is_sent_again_under
 
 
 @pytest.mark.soak
-async def test_preferences_that_change_meanwhile_give_no_target_the_id_of_another(
+async def test_preferences_changed_during_a_crash_give_no_target_the_id_of_another(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await harness.robot({"preferences": hooks(receiver.url("/gone"), receiver.url("/kept"))})
@@ -165,7 +165,7 @@ async def test_preferences_that_change_meanwhile_give_no_target_the_id_of_anothe
 
 @pytest.mark.parametrize("channel", FIRST, ids=lambda channel: channel.name)
 @pytest.mark.soak
-async def test_killed_between_storing_and_publishing_it_is_told_and_not_sent_again(
+async def test_killed_between_storing_and_publishing_the_facts_are_published_and_nothing_is_sent_again(
     harness: Harness, receiver: HttpReceiver, channel: Channel[Any]
 ) -> None:
     await harness.robot({"preferences": hooks(receiver.url())})
@@ -182,7 +182,7 @@ async def test_killed_between_storing_and_publishing_it_is_told_and_not_sent_aga
 
 
 @pytest.mark.soak
-async def test_killed_before_the_request_is_acknowledged_the_same_is_said_again(
+async def test_killed_before_the_request_is_acknowledged_the_same_fact_is_published_again(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await harness.robot({"preferences": hooks(receiver.url())})

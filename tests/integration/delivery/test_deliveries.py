@@ -39,7 +39,7 @@ def hooks(*urls: str, **more: Any) -> dict[str, Any]:
     return {"preferences": {"webhook": {"targets": [{"url": url} | more for url in urls]}}}
 
 
-async def test_a_result_reaches_its_webhooks_and_everybody_hears_of_it(
+async def test_a_result_reaches_its_webhooks_and_its_facts_are_published(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     await harness.robot(hooks(receiver.url("/a?key=secret"), receiver.url("/b")))
@@ -77,7 +77,7 @@ async def test_one_document_is_stored_with_the_outcome(harness: Harness, receive
     assert "due_at" not in document
 
 
-async def test_a_request_that_comes_again_sends_nothing_and_says_the_same(
+async def test_a_redelivered_request_sends_nothing_and_publishes_the_same_facts(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     await harness.robot(hooks(receiver.url()))
@@ -146,7 +146,9 @@ async def test_two_replicas_deliver_each_request_once(harness: Harness, receiver
 
 
 @pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
-async def test_a_dry_run_sends_nothing_and_says_the_same(harness: Harness, receiver: HttpReceiver, mode: str) -> None:
+async def test_a_dry_run_sends_nothing_and_publishes_the_same_facts(
+    harness: Harness, receiver: HttpReceiver, mode: str
+) -> None:
     await harness.robot(hooks(receiver.url("/a"), receiver.url("/b")))
     await harness.listen(*ALL)
     await harness.start()
@@ -158,7 +160,7 @@ async def test_a_dry_run_sends_nothing_and_says_the_same(harness: Harness, recei
     assert receiver.got == []
 
 
-async def test_a_channel_that_is_switched_off_gets_nothing(harness: Harness, receiver: HttpReceiver) -> None:  # DC-12
+async def test_a_disabled_channel_receives_nothing(harness: Harness, receiver: HttpReceiver) -> None:  # DC-12
     preferences = hooks(receiver.url())
     preferences["preferences"]["webhook"]["enabled"] = False
     await harness.robot(preferences)
@@ -179,7 +181,9 @@ async def test_the_short_form_of_preferences_is_followed(harness: Harness, recei
 
 
 @pytest.mark.parametrize("there", [True, False])
-async def test_a_robot_that_is_gone_fails_its_delivery(harness: Harness, receiver: HttpReceiver, there: bool) -> None:
+async def test_a_missing_or_deleted_robot_fails_its_delivery(
+    harness: Harness, receiver: HttpReceiver, there: bool
+) -> None:
     if there:
         await harness.robot(hooks(receiver.url()), deleted=True)
     await harness.listen(DELIVERY_ACCEPTED)
@@ -214,7 +218,7 @@ async def test_a_request_that_is_buried_is_answered(harness: Harness, receiver: 
     assert receiver.got == []
 
 
-async def test_the_service_says_what_it_lacks(harness: Harness) -> None:
+async def test_a_ready_service_reports_no_problems(harness: Harness) -> None:
     service = await harness.start()
     assert await service.problems() == {}
     assert service.channels == {"delivery.requested", "robot.deleted"}

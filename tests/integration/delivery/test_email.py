@@ -1,4 +1,4 @@
-"""Mail against servers that speak TLS, ask for passwords, refuse, drop connections and are slow (F23)."""
+"""Mail to servers with TLS and passwords that refuse, drop connections and are slow (F23)."""
 
 import ssl
 from collections.abc import AsyncIterator
@@ -43,14 +43,14 @@ async def test_a_mail_goes_over_starttls_with_the_password(harness: Harness, tls
     assert (server.encrypted, server.logins) == ([True], [(USER.encode(), PASSWORD.encode())])
 
 
-async def test_a_password_may_stand_in_the_url(harness: Harness, tls: ssl.SSLContext) -> None:
+async def test_the_url_may_contain_the_password(harness: Harness, tls: ssl.SSLContext) -> None:
     async with mail_server(tls=tls, password=True) as server:
         user = f"{USER}:{quote(PASSWORD, safe='')}@"
         (result,) = await outcome(harness, BOSS, smtp_url=server.url(user=user, tls="starttls"))
     assert result.success
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_not_trusted(harness: Harness, tmp_path: Path) -> None:
+async def test_a_self_signed_certificate_is_not_trusted(harness: Harness, tmp_path: Path) -> None:
     context, _ = certificate(tmp_path)
     async with mail_server(tls=context, password=True) as server:
         (result,) = await outcome(harness, BOSS, smtp_url=server.url(user=LOGIN), environ=ENVIRON)
@@ -58,7 +58,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_not_trusted(harness: Har
     assert "CERTIFICATE_VERIFY_FAILED" in (result.error or "")
 
 
-async def test_starttls_that_is_asked_for_and_not_offered_fails(harness: Harness, plain: MailServer) -> None:
+async def test_required_starttls_that_is_not_offered_fails(harness: Harness, plain: MailServer) -> None:
     (result,) = await outcome(harness, BOSS, smtp_url=plain.url(tls="starttls"))
     assert (result.success, plain.seen) == (False, [])
     assert "STARTTLS" in (result.error or "")
@@ -84,7 +84,7 @@ async def test_a_wrong_password_says_so(harness: Harness, tls: ssl.SSLContext) -
     assert "535" in (result.error or "")
 
 
-async def test_a_connection_lost_after_the_mail_brings_the_same_mail_again(harness: Harness, plain: MailServer) -> None:
+async def test_a_connection_lost_after_the_content_repeats_the_same_mail(harness: Harness, plain: MailServer) -> None:
     plain.drops = 1
     await harness.listen(DELIVERY_SETTLED)
     (first,) = await outcome(harness, BOSS, smtp_url=plain.url())
@@ -114,7 +114,7 @@ async def test_a_5xx_reply_is_final(harness: Harness, plain: MailServer, step: s
     assert "554 5.7.1 no" in (result.error or "")
 
 
-async def test_whom_the_server_refuses_stands_in_the_details(harness: Harness, plain: MailServer) -> None:
+async def test_refused_recipients_are_in_the_details(harness: Harness, plain: MailServer) -> None:
     plain.unknown = {"full@b.example": "452 4.2.2 full", "spam@b.example": "550 5.7.1 policy"}
     target = {"to": ["boss@acme.example", "full@b.example"], "cc": ["spam@b.example"]}
     (result,) = await outcome(harness, to("email", target), smtp_url=plain.url())
@@ -126,15 +126,13 @@ async def test_whom_the_server_refuses_stands_in_the_details(harness: Harness, p
     }
 
 
-async def test_a_mail_says_that_a_machine_wrote_it(harness: Harness, plain: MailServer) -> None:
+async def test_a_mail_is_marked_as_auto_generated(harness: Harness, plain: MailServer) -> None:
     await outcome(harness, BOSS, smtp_url=plain.url())
     (mail,) = plain.taken
     assert (mail["Auto-Submitted"], mail["From"]) == ("auto-generated", "Ann <ann@acme.example>")
 
 
-async def test_a_server_that_says_nothing_costs_the_attempts_time_and_no_more(
-    harness: Harness, plain: MailServer
-) -> None:
+async def test_a_silent_server_times_out(harness: Harness, plain: MailServer) -> None:
     plain.slow = 30
     (result,) = await outcome(harness, BOSS, smtp_url=plain.url(), attempt_timeout=0.3)
     assert (result.success, result.final) == (False, False)

@@ -52,7 +52,7 @@ async def test_a_robot_without_an_address_uses_the_default_one(harness: Harness,
     assert box.mails[0][1]["From"] == "Rota <rota@acme.example>"
 
 
-async def test_a_mail_that_was_put_off_is_sent_again_with_the_same_id(harness: Harness, box: Mailbox) -> None:
+async def test_a_deferred_mail_is_retried_with_the_same_id(harness: Harness, box: Mailbox) -> None:
     box.refusals = ["451 try later"]
     await harness.listen(DELIVERY_SETTLED)
     (first,) = await outcome(harness, to("email", {"to": ["a@b.example"]}), smtp_url=box.url)
@@ -79,13 +79,13 @@ async def test_a_recipient_that_is_refused_is_named(harness: Harness, box: Mailb
     assert "gone@b.example: 550 no such mailbox" in (none.error or "")
 
 
-async def test_a_mail_server_that_is_away_is_tried_again(harness: Harness) -> None:
+async def test_an_unreachable_mail_server_is_retried(harness: Harness) -> None:
     (result,) = await outcome(harness, to("email", {"to": ["a@b.example"]}), smtp_url=f"smtp://127.0.0.1:{free_port()}")
     assert (result.success, result.final) == (False, False)
     assert "can't reach the mail server" in (result.error or "")
 
 
-async def test_without_a_mail_server_the_target_fails_and_says_why(harness: Harness) -> None:
+async def test_without_a_mail_server_the_target_fails_with_the_reason(harness: Harness) -> None:
     (result,) = await outcome(harness, to("email", {"to": ["a@b.example"]}))
     assert result.final
     assert "ROTA_SMTP_URL" in (result.error or "")

@@ -55,7 +55,7 @@ async def test_two_replicas_count_the_facts_of_one_robot_together(harness: Harne
     await assert_counted_to(harness, 100)
 
 
-async def test_the_count_goes_on_in_the_next_replica(harness: Harness, robot: None) -> None:
+async def test_the_next_replica_continues_the_count(harness: Harness, robot: None) -> None:
     first = await harness.start()
     await requested(harness, 0, 3)
     await crash(first)
@@ -67,7 +67,7 @@ async def test_the_count_goes_on_in_the_next_replica(harness: Harness, robot: No
     await assert_counted_to(harness, 9)
 
 
-async def test_the_count_goes_on_when_the_stream_has_let_go_of_all(harness: Harness, robot: None) -> None:
+async def test_the_count_continues_after_the_stream_has_expired_all_facts(harness: Harness, robot: None) -> None:
     first = await harness.start()
     await requested(harness, 0, 3)
     await first.stop()
@@ -81,7 +81,7 @@ async def test_the_count_goes_on_when_the_stream_has_let_go_of_all(harness: Harn
 
 
 # F8
-async def test_a_subscriber_that_was_away_goes_on_where_it_was_in_order(harness: Harness, robot: None) -> None:
+async def test_a_feed_client_that_was_away_continues_in_order(harness: Harness, robot: None) -> None:
     durable = feed_durable(harness.team, "crm")
     client = await nats_py.connect(harness.nats_url)
     await client.jetstream().add_consumer(
@@ -91,7 +91,7 @@ async def test_a_subscriber_that_was_away_goes_on_where_it_was_in_order(harness:
     await asyncio.gather(harness.start(), harness.start())
     seen: list[tuple[str, int]] = []
     for start, end in ((0, 10), (10, 40), (40, 45)):
-        await requested(harness, start, end)  # nobody listens meanwhile
+        await requested(harness, start, end)  # no client reads meanwhile
         seen += await read(harness.nats_url, durable, (end - start) * len(OF_ONE))
     for channel in OF_ONE:
         subject = channel.subject(harness.team, "ann")

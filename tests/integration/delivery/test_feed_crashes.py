@@ -1,5 +1,5 @@
 """A replica is killed around the publishing of facts: a subscriber sees each once, counted without a gap, also when
-another says them after the stream has forgotten their ids."""
+another publishes them after the stream has forgotten their ids."""
 
 import asyncio
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ def ids(receiver: HttpReceiver) -> Sequence[str]:
 
 
 @pytest.mark.soak
-async def test_killed_between_sending_and_recording_the_receiver_sees_the_id_again_and_a_subscriber_one_fact(
+async def test_killed_between_sending_and_recording_the_id_is_repeated_and_the_fact_is_not(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await start_with(harness, receiver)
@@ -78,7 +78,7 @@ async def test_killed_between_sending_and_recording_the_receiver_sees_the_id_aga
 # F8
 @pytest.mark.parametrize("channel", [*FEED_OF_ONE, DELIVERY_ACCEPTED], ids=lambda channel: channel.name)
 @pytest.mark.soak
-async def test_killed_between_recording_and_publishing_each_fact_is_said_once(
+async def test_killed_between_recording_and_publishing_each_fact_is_stored_once(
     harness: Harness, receiver: HttpReceiver, channel: Channel[Any]
 ) -> None:
     await start_with(harness, receiver)
@@ -94,7 +94,7 @@ async def test_killed_between_recording_and_publishing_each_fact_is_said_once(
 
 
 @pytest.mark.soak
-async def test_killed_before_the_request_is_acknowledged_nothing_is_said_twice(
+async def test_killed_before_the_request_is_acknowledged_no_fact_is_stored_twice(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await start_with(harness, receiver)
@@ -112,7 +112,7 @@ async def test_killed_before_the_request_is_acknowledged_nothing_is_said_twice(
 
 
 @pytest.mark.soak
-async def test_killed_between_publishing_a_retry_and_letting_go_of_it_nothing_is_said_twice(
+async def test_killed_between_publishing_a_retry_and_releasing_it_no_fact_is_stored_twice(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await start_with(harness, receiver, 500, 500, 500)
@@ -137,7 +137,7 @@ async def test_killed_between_publishing_a_retry_and_letting_go_of_it_nothing_is
 
 @pytest.mark.parametrize("channel", [DELIVERY_ATTEMPTED, DELIVERY_FAILED, DELIVERY_SETTLED], ids=lambda each: each.name)
 @pytest.mark.soak
-async def test_killed_between_recording_a_retry_and_publishing_it_each_fact_is_said_once(
+async def test_killed_between_recording_a_retry_and_publishing_it_each_fact_is_stored_once(
     harness: Harness, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch, channel: Channel[Any]
 ) -> None:
     await start_with(harness, receiver, 500, 500, 410)
@@ -155,7 +155,7 @@ async def test_killed_between_recording_a_retry_and_publishing_it_each_fact_is_s
 
 
 def stuck_at_the_last(service: Service, channel: Channel[Any], receiver: HttpReceiver) -> Stuck:
-    """Nothing of this channel leaves the service once the receiver has said what it was scripted to say."""
+    """The service publishes nothing on this channel once the receiver's script has ended."""
     stuck, jetstream = Stuck(), service.bus.jetstream
     publish: Any = jetstream.publish
 

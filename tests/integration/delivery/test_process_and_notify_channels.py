@@ -23,7 +23,7 @@ from tests.integration.delivery.receivers import HttpReceiver, Mailbox
 
 
 class Process:
-    """Answers the processes of a team as a test says."""
+    """Answers the processes of a team with scripted replies."""
 
     def __init__(self, harness: Harness) -> None:
         self._url = harness.nats_url
@@ -63,7 +63,7 @@ async def test_a_process_is_called_with_its_arguments_and_the_result(harness: Ha
 @pytest.mark.parametrize(
     ("reply", "kept"), [(b"plain", "plain"), (b'"' + b"x" * 9000 + b'"', '"' + "x" * 2047), (b"", ""), (b"NaN", "NaN")]
 )
-async def test_a_reply_that_is_long_or_no_json_is_kept_as_text(harness: Harness, reply: bytes, kept: str) -> None:
+async def test_a_reply_that_is_long_or_not_json_is_stored_as_text(harness: Harness, reply: bytes, kept: str) -> None:
     process = Process(harness)
     await process.answer("audit", reply)
     (result,) = await outcome(harness, to("process", {"process": "audit"}))
@@ -122,7 +122,7 @@ async def test_a_process_of_another_team_is_not_called(harness: Harness) -> None
 # Notifications, and all channels together
 
 
-async def test_a_notification_is_an_event_on_the_bus(harness: Harness) -> None:  # DC-07, DEC-12
+async def test_a_notification_is_an_event(harness: Harness) -> None:  # DC-07, DEC-12
     await harness.listen(NOTIFICATION_POSTED)
     (result,) = await outcome(harness, to("notify", {"channel": "sales"}))
     (posted,) = await harness.events(NOTIFICATION_POSTED)

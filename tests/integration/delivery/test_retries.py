@@ -67,7 +67,7 @@ async def test_gone_is_final_at_once(harness: Harness, receiver: HttpReceiver) -
     assert len(receiver.got) == 1
 
 
-async def test_a_receiver_says_when_it_wants_to_be_asked_again(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_retry_after_is_respected(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(429, retry_after="1")
     await harness.robot(hook(receiver.url()))
     await harness.listen(DELIVERY_SETTLED)
@@ -80,13 +80,13 @@ async def test_a_receiver_says_when_it_wants_to_be_asked_again(harness: Harness,
 
 
 @pytest.mark.once
-async def test_replicas_share_the_retries(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_replicas_divide_the_retries(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(*[500] * 30)
     members = [f"robot-{number}" for number in range(30)]
     for member in members:  # each has a target of its own: one that fails again and again would be left alone
         await harness.robot(hook(receiver.url(f"/{member}")), member_id=member)
     await harness.listen(DELIVERY_SETTLED)
-    many = (0.05,) * 10  # whoever comes first gets the 500s, and that may be a retry
+    many = (0.05,) * 10  # the first requests get the 500s, and those may be retries
     await asyncio.gather(*(harness.start(retry_schedule=many) for _ in range(3)))
     context = {"team_id": harness.team, "execution_id": "e1", "trigger_type": "event"}
     await asyncio.gather(
@@ -125,7 +125,7 @@ async def test_deleting_the_robot_stops_the_retries(harness: Harness, receiver: 
     assert len(receiver.got) == 1
 
 
-async def test_a_slow_receiver_does_not_hold_up_the_retries_of_others(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_a_slow_receiver_does_not_block_the_retries_of_others(harness: Harness, receiver: HttpReceiver) -> None:
     async with http_receiver() as slow:
         slow.will_answer(500, 500)
         await harness.robot(hook(slow.url()))

@@ -1,4 +1,4 @@
-"""The suppression list: whoever doesn't exist, or doesn't want to, gets no mail of the team any more (F23)."""
+"""The suppression list: missing mailboxes and addresses added by hand get no mail of the team (F23)."""
 
 from collections.abc import AsyncIterator
 
@@ -26,7 +26,7 @@ async def server() -> AsyncIterator[MailServer]:
 
 
 async def sent(harness: Harness, *request_ids: str) -> list[ChannelResult]:
-    """How the mails of these requests fared, one after the other."""
+    """The results of these requests, one after the other."""
     for request_id in request_ids:
         await harness.request(request_id)
         accepted = await harness.events(DELIVERY_ACCEPTED, 1 + request_ids.index(request_id))
@@ -54,7 +54,9 @@ async def test_after_a_hard_bounce_no_mail_goes_there(harness: Harness, server: 
 
 
 @pytest.mark.once
-async def test_if_nobody_is_left_nothing_is_sent_and_the_target_says_why(harness: Harness, server: MailServer) -> None:
+async def test_a_target_with_only_suppressed_recipients_fails_with_the_reason(
+    harness: Harness, server: MailServer
+) -> None:
     server.unknown = {GONE: UNKNOWN}
     await harness.robot(to("email", {"to": [GONE]}))
     await harness.listen(DELIVERY_ACCEPTED)
@@ -65,7 +67,7 @@ async def test_if_nobody_is_left_nothing_is_sent_and_the_target_says_why(harness
     assert (second.final, second.details, server.seen) == (True, {"suppressed": [GONE]}, [])
 
 
-async def test_a_refusal_that_says_nothing_of_the_mailbox_suppresses_nobody(
+async def test_a_refusal_that_does_not_concern_the_mailbox_suppresses_no_address(
     harness: Harness, server: MailServer
 ) -> None:
     server.unknown = {"a@b.example": "552 5.2.2 mailbox full", "c@b.example": "550 5.7.1 blocked"}
@@ -77,7 +79,7 @@ async def test_a_refusal_that_says_nothing_of_the_mailbox_suppresses_nobody(
 
 
 @pytest.mark.once
-async def test_a_person_puts_addresses_on_the_list_and_takes_them_off(harness: Harness, server: MailServer) -> None:
+async def test_addresses_are_added_and_removed_by_hand(harness: Harness, server: MailServer) -> None:
     await harness.robot(to("email", {"to": ["Boss <boss@acme.example>"]}))
     await harness.listen(DELIVERY_ACCEPTED)
     await harness.start(smtp_url=server.url())

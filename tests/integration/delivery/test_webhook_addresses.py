@@ -1,4 +1,4 @@
-"""Where a webhook may go and what it may take along, with the system's own resolver and real sockets."""
+"""The addresses that webhooks are sent to, with the system's own resolver and real sockets."""
 
 from datetime import UTC, datetime
 
@@ -32,7 +32,7 @@ def outgoing() -> OutgoingMessage:
 
 
 class Names:
-    """A name server that says something else each time, its last word for ever."""
+    """A name server with scripted answers; the last one is repeated."""
 
     def __init__(self, *answers: str) -> None:
         self.answers, self.asked = list(answers), 0
@@ -51,7 +51,7 @@ async def sent(receiver: HttpReceiver, resolver: Resolver, *hosts: str) -> None:
 
 
 @pytest.mark.parametrize("host", WRITTEN)
-async def test_however_an_address_is_written_what_the_system_connects_to_is_judged(host: str) -> None:  # F22
+async def test_the_resolved_address_is_checked_however_it_is_written(host: str) -> None:  # F22
     with pytest.raises(Permanent, match="not a public address"):
         await checked_target(f"http://{host}/")
 
@@ -65,7 +65,7 @@ async def test_a_name_that_changes_after_it_was_checked_changes_nothing(receiver
     assert len(receiver.got) == 1
 
 
-async def test_what_one_receiver_sets_as_a_cookie_goes_to_no_other_at_the_same_address(receiver: HttpReceiver) -> None:
+async def test_cookies_are_not_sent_to_another_receiver_at_the_same_address(receiver: HttpReceiver) -> None:
     receiver.will_answer(200, 200, set_cookie="session=of-the-first; Path=/")
     await sent(receiver, Names("127.0.0.1"), "one.test", "two.test", "one.test")
     assert len(receiver.got) == 3

@@ -90,13 +90,13 @@ async def test_a_proxy_of_the_environment_is_not_used(
     assert result.success
 
 
-async def test_nobody_listening_is_tried_again(harness: Harness) -> None:
+async def test_a_refused_connection_is_retried(harness: Harness) -> None:
     (result,) = await outcome(harness, to("webhook", {"url": f"http://127.0.0.1:{free_port()}/"}))
     assert (result.success, result.final) == (False, False)
     assert "can't reach 127.0.0.1" in (result.error or "")
 
 
-async def test_a_receiver_that_hangs_is_cut_off_and_the_others_are_served(
+async def test_a_receiver_that_hangs_times_out_and_the_others_are_sent_to(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     async with http_receiver() as silent:
@@ -118,7 +118,7 @@ async def _openssl(folder: Path, name: str) -> tuple[Path, Path]:
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with")
-async def test_tls_is_checked_against_the_name_although_the_address_is_asked(tmp_path: Path) -> None:
+async def test_tls_verifies_the_name_although_the_connection_uses_the_address(tmp_path: Path) -> None:
     certificate, key = await _openssl(tmp_path, "hooks.example.test")
     serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     serving.load_cert_chain(certificate, key)

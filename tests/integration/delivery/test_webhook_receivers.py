@@ -1,4 +1,4 @@
-"""Receivers of every kind on loopback, over days of a clock that jumps: what is sent to them, and how it ends."""
+"""Receivers of every kind on loopback, over days of a clock that skips: what is sent to them, and how it ends."""
 
 import socket
 from dataclasses import dataclass, field
@@ -92,7 +92,7 @@ def watched(in_memory_harness: InMemoryHarness) -> WatchedDeliveries:
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a name server says that belongs to somebody else."""
+    """The answers of a foreign name server."""
     lookup, moving = socket.getaddrinfo, iter(["127.0.0.1"])
 
     def getaddrinfo(host: str, port: int, **kind: Any) -> Any:
@@ -115,7 +115,7 @@ def hook(url: str) -> dict[str, Any]:
 @pytest.mark.once
 @pytest.mark.usefixtures("names")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.kind.replace(" ", "_"))
-async def test_how_it_ends(
+async def test_the_end_of_a_delivery_to_each_kind_of_receiver(
     harness: Harness, receiver: HttpReceiver, watched: WatchedDeliveries, case: Case
 ) -> None:  # F4, F22
     receiver.will_answer(*case.answers, **case.headers)
@@ -144,7 +144,7 @@ async def test_how_it_ends(
 
 
 @pytest.mark.once
-async def test_a_receiver_that_was_down_for_a_day_has_it_soon_after(
+async def test_a_receiver_that_was_down_for_a_day_receives_it_soon_after(
     harness: Harness, watched: WatchedDeliveries
 ) -> None:
     port, calendar = free_port(), Calendar()

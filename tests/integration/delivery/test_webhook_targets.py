@@ -29,7 +29,7 @@ pytestmark = pytest.mark.once
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replicas hear of each other without delay."""
+    """Replicas refresh without delay."""
     monkeypatch.setattr("delivery_center.app.REFRESH_S", 0.01)
 
 
@@ -57,7 +57,7 @@ async def listed(harness: Harness) -> list[TargetHealth]:
     return list((await harness.ask(LIST_TARGETS, ListTargets(team_id=harness.team))).targets)
 
 
-async def test_a_target_that_fails_for_days_is_switched_off_once_and_sent_to_once_it_is_enabled(
+async def test_a_target_that_fails_for_days_is_disabled_once_and_sent_to_once_it_is_enabled(
     harness: Harness, receiver: HttpReceiver
 ) -> None:
     receiver.will_answer(*[500] * 100)
@@ -79,7 +79,7 @@ async def test_a_target_that_fails_for_days_is_switched_off_once_and_sent_to_onc
     assert disabled.data.reason.startswith("it has failed since ")
 
     asked = len(receiver.got)
-    calendar.skip(minutes=20)  # whoever rested has rested enough
+    calendar.skip(minutes=20)  # every circuit is half-open
     for result in await send(at_once=8):
         assert (result.success, result.final, result.attempts) == (False, True, 0)
         assert f": rota targets enable {failing.target_id}" in (result.error or "")
@@ -92,13 +92,13 @@ async def test_a_target_that_fails_for_days_is_switched_off_once_and_sent_to_onc
     assert enabled.condition is TargetCondition.HEALTHY
     await harness.events(TARGET_ENABLED)
     async with asyncio.timeout(PATIENCE_S):
-        while not all(result.success for result in await send(at_once=8)):  # the other replica hears of it
+        while not all(result.success for result in await send(at_once=8)):  # until the other replica has refreshed
             pass
     assert await listed(harness) == []
     assert len(await harness.in_stream(TARGET_ENABLED)) == 1
 
 
-async def test_gone_switches_it_off_at_once_and_only_there(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_gone_disables_only_that_target_at_once(harness: Harness, receiver: HttpReceiver) -> None:
     receiver.will_answer(410)
     async with http_receiver() as other:
         targets = [{"url": receiver.url()}, {"url": other.url()}]
@@ -118,7 +118,7 @@ async def test_gone_switches_it_off_at_once_and_only_there(harness: Harness, rec
         assert (len(receiver.got), len(other.got)) == (1, 2)
 
 
-async def test_a_healthy_target_is_switched_off_by_hand(harness: Harness, receiver: HttpReceiver) -> None:
+async def test_a_healthy_target_is_disabled_by_hand(harness: Harness, receiver: HttpReceiver) -> None:
     await harness.robot(hook(receiver.url()))
     await harness.listen(DELIVERY_ACCEPTED, TARGET_DISABLED)
     send = Sending(harness)
@@ -135,7 +135,7 @@ async def test_a_healthy_target_is_switched_off_by_hand(harness: Harness, receiv
     assert "that results of other were sent to" in (await harness.ask(SWITCH_TARGET, other)).refused
 
 
-async def test_a_switch_whose_replica_died_before_it_was_said_is_said_by_another(harness: Harness) -> None:
+async def test_a_switch_that_a_dead_replica_left_unpublished_is_published_by_another(harness: Harness) -> None:
     connection = Mongo(harness.settings["mongo_url"], f"{harness.settings['mongo_prefix']}_delivery")
     given = {
         "target_id": "t1",

@@ -1,4 +1,4 @@
-"""The demo as `make demo` runs it."""
+"""The demo, as `make demo` runs it."""
 
 import asyncio
 import json
@@ -15,23 +15,23 @@ from tests.integration.path.test_real_model import untidy
 pytestmark = pytest.mark.integration
 
 
-def test_the_demo_ends_by_itself_and_every_outside_party_got_what_it_should(tmp_path: Path) -> None:
+def test_the_demo_ends_by_itself_and_every_external_system_receives_its_messages(tmp_path: Path) -> None:
     # DC-10, LE-02
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("ROTA_", "OPENAI_"))}
     environ |= {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part), "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "rota.main", "demo", "--json"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=90, check=False)
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    parties = {line["party"]: line["ok"] for line in told if "party" in line}
+    printed = [json.loads(line) for line in done.stdout.splitlines()]
+    parties = {line["party"]: line["ok"] for line in printed if "party" in line}
     assert parties == dict.fromkeys(parties, True), done.stdout + done.stderr
     assert len(parties) == 5
     assert done.returncode == 0
-    assert told[-1]["ok"]
+    assert printed[-1]["ok"]
     assert list(tmp_path.iterdir()) == []
     assert str(tmp_path) not in "".join(path.read_text() for path in _command_lines())
 
 
-async def test_the_demo_runs_with_any_model_behind_the_openai_protocol(tmp_path: Path) -> None:  # CL-10, CL-22
+async def test_the_demo_runs_with_a_model_behind_the_openai_protocol(tmp_path: Path) -> None:  # CL-10, CL-22
     async with openai_server(untidy) as model:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("ROTA_", "OPENAI_"))}
         environ |= {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part), "TMPDIR": str(tmp_path)}

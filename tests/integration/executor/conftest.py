@@ -1,4 +1,4 @@
-"""The executor's surroundings: see world.py."""
+"""The executor's surroundings: see system.py."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ import pytest
 from executor.adapters.litellm_model import LitellmModel
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.samples import a_robot
-from tests.integration.executor.world import World
+from tests.integration.executor.harness import Harness
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -18,8 +18,8 @@ def _litellm() -> None:
 
 
 @pytest.fixture
-async def world(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[World]:
+async def system(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Harness]:
     """Everybody but the executor is there, and one robot with two assistants."""
-    async with World(nats.url, mongo_url, mongo_prefix).running() as made:
+    async with Harness(nats.url, mongo_url, mongo_prefix).neighbours() as made:
         await made.keep(a_robot(config={"resources": {"agents": ["experts.scorer", "experts.writer"]}}))
         yield made

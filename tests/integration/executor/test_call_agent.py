@@ -15,7 +15,7 @@ from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts import catalog
 from rota_contracts.messages.agent import AgentReply, CallAgent
 from rota_contracts.messages.trigger import Message
-from tests.integration.executor.world import KEY, World, scripted
+from tests.integration.executor.harness import KEY, Harness, scripted
 
 
 @pytest.fixture
@@ -34,35 +34,35 @@ def a_call(call_id: str = "c1", assistant_id: str = "rota.validation", **fields:
     return CallAgent.model_validate(given | {"messages": [Message(content="Judge this.")]} | fields)
 
 
-async def ask(world: World, call: CallAgent) -> AgentReply:
-    return await world.services["validator"].ask(catalog.CALL_AGENT, call)
+async def ask(system: Harness, call: CallAgent) -> AgentReply:
+    return await system.services["validator"].ask(catalog.CALL_AGENT, call)
 
 
-async def test_an_agent_answers_with_its_words_and_the_json_in_them(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+async def test_an_agents_reply_has_its_text_and_the_json_in_it(
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-88 EX-90 CL-22
-    async with world.executor(**settings):
-        answer = await ask(world, a_call())
+    async with system.executor(**settings):
+        answer = await ask(system, a_call())
     assert answer.content == 'My verdict: {"passed": true, "score": 0.8}'
     assert (answer.agent_id, answer.response, answer.error) == ("rota.validation", {"passed": True, "score": 0.8}, "")
     assert model.asked[0].words == "Judge this."
 
 
 async def test_a_call_that_comes_again_gets_the_stored_answer(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-88
-    async with world.executor(**settings):
-        first = await ask(world, a_call())
+    async with system.executor(**settings):
+        first = await ask(system, a_call())
         model.script = lambda asked: "something else"
-        assert await ask(world, a_call()) == first
-    async with world.executor(**settings):  # another replica, another day
-        assert await ask(world, a_call()) == first
-        assert (await ask(world, a_call("c2"))).content == "something else"
+        assert await ask(system, a_call()) == first
+    async with system.executor(**settings):  # another replica, another day
+        assert await ask(system, a_call()) == first
+        assert (await ask(system, a_call("c2"))).content == "something else"
     assert len(model.asked) == 2
 
 
 async def test_a_call_that_comes_twice_at_once_asks_the_model_once(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     go = asyncio.Event()
 
@@ -71,10 +71,10 @@ async def test_a_call_that_comes_twice_at_once_asks_the_model_once(
         return "at last"
 
     model.script = slowly
-    async with world.executor(**settings):
-        asking = [asyncio.create_task(ask(world, a_call())) for _ in range(5)]
+    async with system.executor(**settings):
+        asking = [asyncio.create_task(ask(system, a_call())) for _ in range(5)]
         await model.heard()
-        await world.execution("nobody")  # all five have been heard by now: one connection keeps their order
+        await system.execution("nobody")  # all five have been heard by now: one connection keeps their order
         go.set()
         answers = await asyncio.gather(*asking)
     assert {answer.content for answer in answers} == {"at last"}
@@ -82,7 +82,7 @@ async def test_a_call_that_comes_twice_at_once_asks_the_model_once(
 
 
 async def test_of_two_replicas_that_are_asked_the_same_one_asks_the_model(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-88
     go = asyncio.Event()
 
@@ -91,8 +91,8 @@ async def test_of_two_replicas_that_are_asked_the_same_one_asks_the_model(
         return "at last"
 
     model.script = slowly
-    async with world.executor(**settings), world.executor(**settings):
-        asking = [asyncio.create_task(ask(world, a_call())) for _ in range(20)]  # some for each
+    async with system.executor(**settings), system.executor(**settings):
+        asking = [asyncio.create_task(ask(system, a_call())) for _ in range(20)]  # some for each
         await model.heard()
         go.set()
         answers = await asyncio.gather(*asking)
@@ -100,8 +100,9 @@ async def test_of_two_replicas_that_are_asked_the_same_one_asks_the_model(
     assert len(model.asked) == 1
 
 
+@pytest.mark.soak
 async def test_an_executor_that_is_killed_over_a_call_costs_its_lease(
-    world: World, model: OpenAIServer, settings: dict[str, Any], tmp_path: Path, mongo_url: str, mongo_prefix: str
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], tmp_path: Path, mongo_url: str, mongo_prefix: str
 ) -> None:  # EX-88
     never = asyncio.Event()
 
@@ -118,47 +119,47 @@ async def test_an_executor_that_is_killed_over_a_call_costs_its_lease(
         "ROTA_LEASE": "1.5",
     }
     processes = Processes(
-        tmp_path, nats_url=world.nats_url, mongo_url=mongo_url, settings=environ | settings["environ"]
+        tmp_path, nats_url=system.nats_url, mongo_url=mongo_url, settings=environ | settings["environ"]
     )
     await processes.start("executor")
     await processes.ready("executor")
-    calling = call_long(world.services["validator"].ask, catalog.CALL_AGENT, a_call(), timeout=60, every=10)
+    calling = call_long(system.services["validator"].ask, catalog.CALL_AGENT, a_call(), timeout=60, every=10)
     asking = asyncio.create_task(calling)
     await model.heard()
     await processes.kill("executor")
-    async with world.executor(**settings):
+    async with system.executor(**settings):
         assert (await asking).content == "at last"
     never.set()
     assert len(model.asked) == 2
 
 
 async def test_what_goes_wrong_with_the_agent_is_in_its_answer(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-90
     model.script = lambda asked: Reply(401, f"wrong key {KEY}")
-    async with world.executor(**settings):
-        refused = await ask(world, a_call())
-        unknown = await ask(world, a_call("c2", "nobody"))
-        without = await ask(world, a_call("c3", model="gpt"))
+    async with system.executor(**settings):
+        refused = await ask(system, a_call())
+        unknown = await ask(system, a_call("c2", "nobody"))
+        without = await ask(system, a_call("c3", model="gpt"))
     assert refused.error.startswith("model scripted of connector scripted: AuthenticationError")
     assert KEY not in refused.error
     assert unknown.error == "there is no agent nobody: add nobody.md to ROTA_AGENTS_DIR"
     assert without.error.endswith("not 'gpt'")
 
 
-async def test_what_passes_is_said_to_pass_and_nothing_is_stored(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+async def test_a_temporary_failure_is_transient_and_not_stored(
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     model.script = lambda asked: Reply(429)
-    async with world.executor(**settings):
+    async with system.executor(**settings):
         with pytest.raises(Transient, match="RateLimitError"):
-            await ask(world, a_call())
+            await ask(system, a_call())
         model.script = lambda asked: "now"
-        assert (await ask(world, a_call())).content == "now"
+        assert (await ask(system, a_call())).content == "now"
 
 
 async def test_an_agent_that_takes_too_long_is_given_up(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-91
     never = asyncio.Event()
 
@@ -167,27 +168,27 @@ async def test_an_agent_that_takes_too_long_is_given_up(
         return ""
 
     model.script = waits
-    async with world.executor(**settings):
-        answer = await ask(world, a_call(timeout=0.3))
+    async with system.executor(**settings):
+        answer = await ask(system, a_call(timeout=0.3))
         never.set()
     assert answer.error == "no answer within 0.3 s"
 
 
-async def test_a_call_without_what_it_needs_is_refused(world: World, settings: dict[str, Any]) -> None:  # EX-90
-    async with world.executor(**settings):
+async def test_a_call_without_what_it_needs_is_refused(system: Harness, settings: dict[str, Any]) -> None:  # EX-90
+    async with system.executor(**settings):
         with pytest.raises(Permanent, match="messages"):
-            await ask(world, a_call().model_copy(update={"messages": []}))
+            await ask(system, a_call().model_copy(update={"messages": []}))
 
 
 async def test_an_agent_called_for_an_execution_knows_whose_it_is(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-28
-    world.silent.add("delivery-center")
-    async with world.executor(**settings | {"connector": "rehearsal"}):
-        await world.request(locale="fr-FR")
-        await world.ignored.get()
-        await ask(world, a_call(execution_id="e1", model="scripted"))
-        await ask(world, a_call("c2", execution_id="e1", model="scripted", team_id="initech"))
+    system.silent.add("delivery-center")
+    async with system.executor(**settings | {"connector": "rehearsal"}):
+        await system.request(locale="fr-FR")
+        await system.ignored.get()
+        await ask(system, a_call(execution_id="e1", model="scripted"))
+        await ask(system, a_call("c2", execution_id="e1", model="scripted", team_id="initech"))
     mine, theirs = (asked.system for asked in model.asked)
     assert "Sales Analyst" in mine
     assert "a member of the team" in theirs
@@ -195,11 +196,11 @@ async def test_an_agent_called_for_an_execution_knows_whose_it_is(
 
 
 async def test_an_agent_called_for_a_dry_run_asks_no_model(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-08
-    async with world.executor(**settings):
-        await world.request(executor_mode="dryrun")
-        await world.finished()
-        answer = await ask(world, a_call(execution_id="e1"))
+    async with system.executor(**settings):
+        await system.request(executor_mode="dryrun")
+        await system.finished()
+        answer = await ask(system, a_call(execution_id="e1"))
     assert answer.response == {"passed": True, "score": 0.9, "issues": [], "details": "Rehearsed: it holds."}
     assert model.asked == []

@@ -6,12 +6,12 @@ from rota_common.testing.bus import Listener
 from rota_contracts import catalog
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.executor_capacity import ExecutorReportedV1
-from tests.integration.executor.world import World
+from tests.integration.executor.harness import Harness
 
 
-async def test_an_executor_says_at_once_how_much_it_takes_and_nothing_when_it_stops(world: World) -> None:
-    heard = await Listener.to(world.nats_url, catalog.EXECUTOR_REPORTED.pattern)
-    async with world.executor(capacity=7):
+async def test_an_executor_reports_its_capacity_at_once_and_none_when_it_stops(system: Harness) -> None:
+    heard = await Listener.to(system.nats_url, catalog.EXECUTOR_REPORTED.pattern)
+    async with system.executor(capacity=7):
         (first, *_) = await heard.heard(1)
         await heard.heard(2)
     messages = await heard.heard(3)
@@ -22,28 +22,28 @@ async def test_an_executor_says_at_once_how_much_it_takes_and_nothing_when_it_st
     assert [report.capacity for report in reports] == [*[7] * (len(reports) - 1), 0]
 
 
-async def test_each_replica_speaks_for_itself(world: World) -> None:
-    heard = await Listener.to(world.nats_url, catalog.EXECUTOR_REPORTED.pattern)
-    async with world.executor(), world.executor():
+async def test_each_replica_reports_itself(system: Harness) -> None:
+    heard = await Listener.to(system.nats_url, catalog.EXECUTOR_REPORTED.pattern)
+    async with system.executor(), system.executor():
         messages = await heard.heard(2)
         await heard.close()
     reports = [ExecutorReportedV1.model_validate(json.loads(message.data)) for message in messages[:2]]
     assert len({report.executor_id for report in reports}) == 2
 
 
-async def test_any_replica_tells_what_became_of_the_executions_that_hold_slots(world: World) -> None:  # SC-10
-    async with world.executor(), world.executor():
-        await world.request("e1")
-        await world.over("e1")
-        world.silent = {"validator", "delivery-center"}
-        await world.request("e2")
-        await world.ignored.get()
+async def test_any_replica_answers_for_the_slots_of_all_executions(system: Harness) -> None:  # SC-10
+    async with system.executor(), system.executor():
+        await system.request("e1")
+        await system.over("e1")
+        system.silent = {"validator", "delivery-center"}
+        await system.request("e2")
+        await system.ignored.get()
         for _ in range(4):
-            done, running, nobody = await world.slots("e1", "e2", "e3")
+            done, running, nobody = await system.slots("e1", "e2", "e3")
             assert (done.execution_id, done.status, done.error) == ("e1", ExecStatus.COMPLETED, None)
             assert (running.status, running.parks, running.granted) == (ExecStatus.RUNNING, 0, 0)
             assert (nobody.execution_id, nobody.status) == ("e3", None)
-        await world.control("pause", "e2")
-        await world.until(lambda execution: execution.status is ExecStatus.PAUSED, "e2")
-        (paused,) = await world.slots("e2")
+        await system.control("pause", "e2")
+        await system.until(lambda execution: execution.status is ExecStatus.PAUSED, "e2")
+        (paused,) = await system.slots("e2")
         assert (paused.status, paused.parks, paused.granted) == (ExecStatus.PAUSED, 1, 0)

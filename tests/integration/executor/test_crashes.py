@@ -17,8 +17,8 @@ from rota_common.testing.openai_server import Answer, ModelRequest, OpenAIServer
 from rota_contracts import catalog
 from rota_contracts.catalog import Channel
 from rota_contracts.messages.execution import ExecStatus
+from tests.integration.executor.harness import Harness, kind, kinds, scripted
 from tests.integration.executor.test_models import ANSWERS
-from tests.integration.executor.world import World, kind, kinds, scripted
 
 QUICK = {"lease": 0.5, "answer_patience": 0.5}
 
@@ -64,30 +64,30 @@ def stuck(service: Service, channel: Channel[Any]) -> asyncio.Event:
     return reached
 
 
-async def each_fact_once(world: World) -> None:
+async def each_fact_once(system: Harness) -> None:
     """As an outside party counts: whatever was sent again was recognised."""
     for channel in (catalog.EXECUTION_STARTED, catalog.DELIVERY_REQUESTED, catalog.EXECUTION_FINISHED):
-        assert len({event.id for event in await stored(world.nats_url, channel)}) == 1
-    assert len(await stored(world.nats_url, catalog.EXECUTION_FINISHED)) == 1
+        assert len({event.id for event in await stored(system.nats_url, channel)}) == 1
+    assert len(await stored(system.nats_url, catalog.EXECUTION_FINISHED)) == 1
 
 
 # F1
 @pytest.mark.parametrize("what", list(ANSWERS))
 async def test_after_a_crash_in_a_model_call_only_that_call_is_made_again(
-    world: World, model: OpenAIServer, settings: dict[str, Any], what: str
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], what: str
 ) -> None:
     script = Blocking(what)
     model.script = script
-    first = await world.start(**settings)
-    await world.request()
+    first = await system.start(**settings)
+    await system.request()
     await script.reached.wait()
     await crash(first.service)
     script.go.set()
-    async with world.executor(**settings):
-        done = await world.over()
+    async with system.executor(**settings):
+        done = await system.over()
     assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
     assert kinds(model) == dict.fromkeys(ANSWERS, 1) | {what: 2}
-    await each_fact_once(world)
+    await each_fact_once(system)
 
 
 @pytest.mark.parametrize(
@@ -101,40 +101,40 @@ async def test_after_a_crash_in_a_model_call_only_that_call_is_made_again(
     ],
     ids=lambda channel: channel.name,
 )
-async def test_what_was_saved_before_a_crash_and_not_told_is_told_by_the_next(
-    world: World, model: OpenAIServer, settings: dict[str, Any], channel: Channel[Any]
+async def test_what_was_saved_before_a_crash_is_published_by_the_next_worker(
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], channel: Channel[Any]
 ) -> None:
-    first = await world.start(**settings)
+    first = await system.start(**settings)
     reached = stuck(first.service, channel)
-    await world.request()
+    await system.request()
     await reached.wait()
     await crash(first.service)
-    async with world.executor(**settings):
-        done = await world.over()
+    async with system.executor(**settings):
+        done = await system.over()
     assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
     assert kinds(model) == dict.fromkeys(ANSWERS, 1)
-    await each_fact_once(world)
+    await each_fact_once(system)
 
 
-async def test_an_answer_that_comes_while_nobody_is_there_is_heard_by_the_next(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+async def test_an_answer_without_a_replica_waits_for_the_next(
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
-    world.silent = {"validator", "delivery-center", "learner"}
-    first = await world.start(**settings | {"answer_patience": 60})
-    await world.request()
-    await world.ignored.get()
+    system.silent = {"validator", "delivery-center", "learner"}
+    first = await system.start(**settings | {"answer_patience": 60})
+    await system.request()
+    await system.ignored.get()
     await crash(first.service)
-    world.silent.clear()
-    async with world.executor(**settings | {"answer_patience": 60}):
-        (asked,) = await stored(world.nats_url, catalog.VALIDATION_REQUESTED)
-        await world._validate(asked)
-        done = await world.over()
+    system.silent.clear()
+    async with system.executor(**settings | {"answer_patience": 60}):
+        (asked,) = await stored(system.nats_url, catalog.VALIDATION_REQUESTED)
+        await system._validate(asked)
+        done = await system.over()
     assert done.status is ExecStatus.COMPLETED
     assert kinds(model) == dict.fromkeys(ANSWERS, 1)
 
 
 async def test_a_worker_thought_dead_changes_nothing_when_it_comes_back(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     script = Blocking("run: Score it")
     model.script = script
@@ -143,49 +143,49 @@ async def test_a_worker_thought_dead_changes_nothing_when_it_comes_back(
         """A clock by which every claim of the others has ended."""
         return now() + timedelta(minutes=5)
 
-    async with world.executor(**settings) as zombie:
-        await world.request()
+    async with system.executor(**settings) as zombie:
+        await system.request()
         await script.reached.wait()
-        async with world.executor(**settings, clock=ahead):
-            before = await world.over()
+        async with system.executor(**settings, clock=ahead):
+            before = await system.over()
             assert before.status is ExecStatus.COMPLETED
             answered = zombie.service.bus.client.stats["out_msgs"]
             script.go.set()
             while zombie.service.bus.client.stats["out_msgs"] == answered:  # until it has tried, and said so
                 await asyncio.sleep(0.01)
-            assert await world.execution() == before
+            assert await system.execution() == before
     assert kinds(model)["run: Score it"] == 2
-    await each_fact_once(world)
+    await each_fact_once(system)
 
 
 async def test_a_run_whose_worker_lives_is_left_to_it_however_long_a_step_takes(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # longer than the lease, longer than the patience
     script = Blocking("run: Score it")
     model.script = script
-    async with world.executor(**settings), world.executor(**settings):
-        await world.request()
+    async with system.executor(**settings), system.executor(**settings):
+        await system.request()
         await script.reached.wait()
         await asyncio.sleep(3 * QUICK["lease"])  # nothing happens: there is no event to wait for
         script.go.set()
-        done = await world.over()
+        done = await system.over()
     assert done.status is ExecStatus.COMPLETED
     assert kinds(model) == dict.fromkeys(ANSWERS, 1)
-    await each_fact_once(world)
+    await each_fact_once(system)
 
 
-async def test_a_replica_that_stops_finishes_what_it_has_in_hand(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+async def test_a_replica_that_stops_finishes_its_current_work(
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     script = Blocking("goals")
     model.script = script
-    first = await world.start(**settings)
-    await world.request()
+    first = await system.start(**settings)
+    await system.request()
     await script.reached.wait()
     stopping = asyncio.create_task(first.service.stop(20))
     await asyncio.sleep(0)
     script.go.set()
     await stopping
-    async with world.executor(**settings):
-        assert (await world.over()).status is ExecStatus.COMPLETED
+    async with system.executor(**settings):
+        assert (await system.over()).status is ExecStatus.COMPLETED
     assert kinds(model) == dict.fromkeys(ANSWERS, 1)

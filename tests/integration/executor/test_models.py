@@ -16,7 +16,7 @@ from rota_common.testing.samples import MEMBER, TEAM
 from rota_contracts import catalog
 from rota_contracts.messages.execution import ExecStatus, TaskStatus
 from rota_contracts.messages.text import INLINE_LIMIT
-from tests.integration.executor.world import KEY, World, kind, kinds, scripted
+from tests.integration.executor.harness import KEY, Harness, kind, kinds, scripted
 
 PLAN = [
     {"id": "a", "description": "Score it", "executor_id": "scorer", "expected_output": "a score"},
@@ -52,12 +52,12 @@ def instead(what: str, *replies: Answer) -> Callable[[ModelRequest], Answer]:
     return lambda asked: left.pop(0) if left and kind(asked) == what else answers(asked)
 
 
-async def test_a_run_understands_answers_wrapped_in_words_and_fences(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+async def test_answers_wrapped_in_prose_and_fences_are_parsed(
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # CL-22 EX-13
-    async with world.executor(**settings):
-        await world.request()
-        done = await world.over()
+    async with system.executor(**settings):
+        await system.request()
+        done = await system.over()
     assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
     assert done.goals is not None
     assert done.goals.content == "## Goals\n1. Score Globex"
@@ -73,11 +73,11 @@ async def test_a_run_understands_answers_wrapped_in_words_and_fences(
 
 
 async def test_the_connector_says_where_which_model_and_with_which_key(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # CL-10 CL-11
-    async with world.executor(**settings):
-        await world.request()
-        await world.finished()
+    async with system.executor(**settings):
+        await system.request()
+        await system.finished()
     assert {(asked.body["model"], asked.headers["authorization"]) for asked in model.asked} == {
         ("scripted", f"Bearer {KEY}")
     }
@@ -87,12 +87,12 @@ async def test_the_connector_says_where_which_model_and_with_which_key(
     }
 
 
-async def test_a_later_task_is_told_the_results_of_the_earlier_ones(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+async def test_a_later_task_sees_the_results_of_the_earlier_ones(
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-22
-    async with world.executor(**settings):
-        await world.request()
-        await world.finished()
+    async with system.executor(**settings):
+        await system.request()
+        await system.finished()
     told = {kind(asked): asked.words for asked in model.asked}
     assert "## Results so far\n(none)" in told["run: Score it"]
     assert "## Results so far\n### Score it\n87 of 100" in told["run: Write it"]
@@ -100,12 +100,12 @@ async def test_a_later_task_is_told_the_results_of_the_earlier_ones(
 
 
 async def test_a_plan_that_could_not_be_used_is_mended_by_the_second_answer(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     model.script = instead("tasks", "I would rather not plan.")
-    async with world.executor(**settings):
-        await world.request()
-        done = await world.over()
+    async with system.executor(**settings):
+        await system.request()
+        done = await system.over()
     assert (done.status, kinds(model)["tasks"]) == (ExecStatus.COMPLETED, 2)
     first, second = (asked.words for asked in model.asked if kind(asked) == "tasks")
     assert "couldn't be used" not in first
@@ -113,12 +113,12 @@ async def test_a_plan_that_could_not_be_used_is_mended_by_the_second_answer(
 
 
 async def test_a_run_fails_with_the_reason_after_the_third_useless_plan(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     model.script = instead("tasks", "no", json.dumps({"tasks": []}), json.dumps({"tasks": [{"executor_id": "nobody"}]}))
-    async with world.executor(**settings):
-        await world.request()
-        done = await world.over()
+    async with system.executor(**settings):
+        await system.request()
+        done = await system.over()
     assert (done.status, kinds(model)["tasks"], done.tasks) == (ExecStatus.FAILED, 3, None)
     named = "task task-1 names 'nobody', which this robot doesn't have"
     has = "assistant experts.scorer, assistant experts.writer"
@@ -127,13 +127,13 @@ async def test_a_run_fails_with_the_reason_after_the_third_useless_plan(
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 async def test_a_model_that_is_busy_is_asked_again_when_it_says(
-    world: World, model: OpenAIServer, settings: dict[str, Any], status: int
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], status: int
 ) -> None:
     model.script = instead("goals", *[Reply(status, "slow down", {"retry-after": "0.3"})] * 2)
-    steps = await Listener.to(world.nats_url, catalog.ACTIVITY.subject(TEAM, MEMBER))
-    async with world.executor(**settings):
-        await world.request()
-        done = await world.over()
+    steps = await Listener.to(system.nats_url, catalog.ACTIVITY.subject(TEAM, MEMBER))
+    async with system.executor(**settings):
+        await system.request()
+        done = await system.over()
     await steps.close()
     assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
     assert kinds(model) == dict.fromkeys(ANSWERS, 1) | {"goals": 3}
@@ -142,27 +142,27 @@ async def test_a_model_that_is_busy_is_asked_again_when_it_says(
 
 
 async def test_a_model_server_that_is_away_is_waited_for(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     environ = settings["environ"] | {"MODEL_HOST": "http://127.0.0.1:9/v1"}
-    steps = await Listener.to(world.nats_url, catalog.ACTIVITY.subject(TEAM, MEMBER))
-    async with world.executor(**settings | {"environ": environ}):
-        await world.request()
+    steps = await Listener.to(system.nats_url, catalog.ACTIVITY.subject(TEAM, MEMBER))
+    async with system.executor(**settings | {"environ": environ}):
+        await system.request()
         await steps.heard(2)
         assert b"InternalServerError" in steps.messages[1].data or b"APIConnectionError" in steps.messages[1].data
-    async with world.executor(**settings):
-        assert (await world.over()).status is ExecStatus.COMPLETED
+    async with system.executor(**settings):
+        assert (await system.over()).status is ExecStatus.COMPLETED
     await steps.close()
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
 async def test_a_model_that_refuses_fails_the_run_with_the_reason(
-    world: World, model: OpenAIServer, settings: dict[str, Any], status: int
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], status: int
 ) -> None:
     model.script = instead("goals", Reply(status, "no such thing"))
-    async with world.executor(**settings):
-        await world.request()
-        done = await world.over()
+    async with system.executor(**settings):
+        await system.request()
+        done = await system.over()
     assert (done.status, kinds(model)) == (ExecStatus.FAILED, {"goals": 1})
     assert done.error is not None
     assert done.error.startswith("model scripted of connector scripted: ")
@@ -170,15 +170,15 @@ async def test_a_model_that_refuses_fails_the_run_with_the_reason(
 
 
 async def test_the_key_is_nowhere_to_be_seen(
-    world: World, model: OpenAIServer, settings: dict[str, Any], caplog: pytest.LogCaptureFixture
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     model.script = instead("goals", Reply(401, f"Incorrect API key provided: {KEY}. Find yours at example.com"))
-    everything = await Listener.to(world.nats_url, "rota.>")
+    everything = await Listener.to(system.nats_url, "rota.>")
     with structlog.testing.capture_logs() as lines:
-        async with world.executor(**settings):
-            await world.request()
-            done = await world.over()
+        async with system.executor(**settings):
+            await system.request()
+            done = await system.over()
     await everything.close()
     assert done.error is not None
     assert "Incorrect API key provided: [REDACTED]" in done.error
@@ -192,76 +192,76 @@ async def test_the_key_is_nowhere_to_be_seen(
 
 
 async def test_a_connector_without_its_key_fails_the_run_and_names_the_variable(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # CL-10
-    async with world.executor(**settings | {"environ": {"MODEL_HOST": model.url}}):
-        await world.request()
-        done = await world.over()
+    async with system.executor(**settings | {"environ": {"MODEL_HOST": model.url}}):
+        await system.request()
+        done = await system.over()
     assert done.status is ExecStatus.FAILED
     assert "connector scripted can't be used: expected the environment variable MODEL_KEY" in str(done.error)
     assert model.asked == []
 
 
 async def test_a_task_without_an_answer_fails_after_the_third_time(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     model.script = instead("run: Score it", "  ", "\n", "")
-    async with world.executor(**settings):
-        await world.request()
-        done = await world.over()
+    async with system.executor(**settings):
+        await system.request()
+        done = await system.over()
     reason = "expected the result of the task from experts.scorer, got an empty answer"
     assert done.error == f"task a (Score it): run: {reason} (3 attempts)"
     assert ([result.status for result in done.results], kinds(model)["run: Score it"]) == ([TaskStatus.FAILED], 3)
 
 
 async def test_an_empty_answer_is_mended_by_the_second(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     model.script = instead("run: Score it", "  ")
-    async with world.executor(**settings):
-        await world.request()
-        done = await world.over()
+    async with system.executor(**settings):
+        await system.request()
+        done = await system.over()
     assert (done.status, kinds(model)["run: Score it"]) == (ExecStatus.COMPLETED, 2)
 
 
 @pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
 async def test_a_run_that_is_not_in_standard_mode_asks_no_model(
-    world: World, model: OpenAIServer, settings: dict[str, Any], mode: str
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], mode: str
 ) -> None:  # EX-07 EX-08 EX-09, DEC-28
-    async with world.executor(**settings):
-        await world.request(executor_mode=mode)
-        done = await world.over()
+    async with system.executor(**settings):
+        await system.request(executor_mode=mode)
+        done = await system.over()
     assert (done.status, done.executor_mode, model.asked) == (ExecStatus.COMPLETED, mode, [])
     note = "no sandbox runtime is configured: this run behaves like dryrun"
     assert done.notes == ([note] if mode == "sandbox" else [])
-    (delivered,) = await stored(world.nats_url, catalog.DELIVERY_REQUESTED)
+    (delivered,) = await stored(system.nats_url, catalog.DELIVERY_REQUESTED)
     assert delivered.data.executor_mode == mode
-    assert await stored(world.nats_url, catalog.LEARNING_REQUESTED) == []
+    assert await stored(system.nats_url, catalog.LEARNING_REQUESTED) == []
     assert (done.learning and done.learning.skipped) == "dry run"
 
 
-async def test_long_outputs_are_kept_by_reference_and_read_back_by_everybody(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+async def test_long_outputs_are_kept_by_reference_and_can_be_read_back(
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     long, body = "score " * 50_000 + "87", "# Globex\n" * 40_000
     replaced = {"run: Score it": long, "delivery": json.dumps({"summary": "Long.", "body": body})}
     model.script = lambda asked: replaced.get(kind(asked)) or answers(asked)
-    async with world.executor(**settings):
-        await world.request()
-        done = await world.over()
+    async with system.executor(**settings):
+        await system.request()
+        done = await system.over()
     first, second = (result.output for result in done.results)
     assert first is not None
     assert first.ref is not None
     assert first.ref.size == len(long) > INLINE_LIMIT
     assert second is not None
     assert second.inline == "Dear Globex"
-    blobs = Blobs(world.services["validator"].bus)
-    (verdict, *_) = await stored(world.nats_url, catalog.VALIDATION_REQUESTED)
+    blobs = Blobs(system.services["validator"].bus)
+    (verdict, *_) = await stored(system.nats_url, catalog.VALIDATION_REQUESTED)
     assert await blobs.read(verdict.data.output) == long
     assert done.content is not None
     assert done.content.body.ref is not None
     assert await blobs.read(done.content.body) == body
     told = next(asked.words for asked in model.asked if kind(asked) == "run: Write it")
     assert "### Score it\nscore score score" in told
-    (lesson,) = await stored(world.nats_url, catalog.LEARNING_REQUESTED)
+    (lesson,) = await stored(system.nats_url, catalog.LEARNING_REQUESTED)
     assert lesson.data.summary.tasks[0].output.startswith("score score")

@@ -17,10 +17,12 @@ from rota_common.testing.openai_server import OpenAIServer, openai_server
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts import catalog
 from rota_contracts.messages.execution import ExecStatus
-from tests.integration.executor.scripts import ANSWERS, Script
-from tests.integration.executor.world import KEY, World, kinds, scripted
+from tests.integration.executor.fixtures import ANSWERS, Script
+from tests.integration.executor.harness import KEY, Harness, kinds, scripted
 
 SCORING = "run: Score it"
+
+pytestmark = pytest.mark.soak
 
 
 @pytest.fixture
@@ -37,9 +39,9 @@ async def settings(tmp_path: Path, model: OpenAIServer, nats: EmbeddedServer) ->
 
 
 @asynccontextmanager
-async def a_process(world: World, model: OpenAIServer, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+async def a_process(system: Harness, model: OpenAIServer, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
     """An executor in a process of its own, with a claim of a second."""
-    nats_url, mongo_url, prefix = (str(world._urls[name]) for name in ("nats_url", "mongo_url", "mongo_prefix"))
+    nats_url, mongo_url, prefix = (str(system._urls[name]) for name in ("nats_url", "mongo_url", "mongo_prefix"))
     own = {
         "ROTA_NATS_URL": nats_url,
         "ROTA_MONGO_URL": mongo_url,
@@ -68,43 +70,43 @@ async def a_process(world: World, model: OpenAIServer, folder: Path) -> AsyncIte
 # F2
 @pytest.mark.once
 async def test_a_step_that_takes_ten_times_the_ack_wait_runs_once(
-    world: World, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     script = Script(SCORING)
     model.script = script
-    async with world.executor(**settings), world.executor(**settings):
-        await world.request()
+    async with system.executor(**settings), system.executor(**settings):
+        await system.request()
         await script.reached.wait()
         await asyncio.sleep(10)  # nothing happens: there is no event to wait for
         script.go.set()
-        done = await world.over()
+        done = await system.over()
     assert done.status is ExecStatus.COMPLETED
     assert kinds(model) == dict.fromkeys(ANSWERS, 1)
-    assert len(await stored(world.nats_url, catalog.EXECUTION_FINISHED)) == 1
+    assert len(await stored(system.nats_url, catalog.EXECUTION_FINISHED)) == 1
 
 
 # F2
 @pytest.mark.once
 async def test_a_worker_that_slept_through_its_claim_changes_nothing_when_it_wakes(
-    world: World, model: OpenAIServer, settings: dict[str, Any], tmp_path: Path
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], tmp_path: Path
 ) -> None:
     script = Script(SCORING)
     model.script = script
-    async with a_process(world, model, tmp_path) as sleeper:
-        await world.request()
+    async with a_process(system, model, tmp_path) as sleeper:
+        await system.request()
         await asyncio.wait_for(script.reached.wait(), 60)
         sleeper.send_signal(signal.SIGSTOP)
-        async with world.executor(**settings):
-            await world.finished()
+        async with system.executor(**settings):
+            await system.finished()
         log = tmp_path / "executor.log"
         sleeper.send_signal(signal.SIGCONT)  # its own call of the model is still under way
-        done = await world.over()
+        done = await system.over()
         script.go.set()
         async with asyncio.timeout(PATIENCE_S):
-            while "somebody else's by now" not in log.read_text(errors="replace"):
+            while "another worker's by now" not in log.read_text(errors="replace"):
                 await asyncio.sleep(0.05)
-        assert await world.execution() == done
+        assert await system.execution() == done
     assert (done.status, [result.status for result in done.results]) == (ExecStatus.COMPLETED, ["completed"] * 2)
     assert kinds(model) == dict.fromkeys(ANSWERS, 1) | {SCORING: 2}
     for channel in (catalog.EXECUTION_STARTED, catalog.DELIVERY_REQUESTED, catalog.EXECUTION_FINISHED):
-        assert len({event.id for event in await stored(world.nats_url, channel)}) == 1
+        assert len({event.id for event in await stored(system.nats_url, channel)}) == 1

@@ -11,8 +11,7 @@ import nats.micro
 import pytest
 from nats.micro.request import Request
 
-from executor import app
-from executor.adapters.tool_fakes import ScriptedTools
+from executor.adapters.in_memory import ScriptedTools
 from executor.domain.conversation.chat import Tool
 from executor.ports import ToolFailed
 from rota_common.testing.crash import crash
@@ -23,8 +22,8 @@ from rota_contracts.catalog import process_subject
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.process import ProcessCall
-from tests.integration.executor.scripts import Script
-from tests.integration.executor.world import World, kind, scripted
+from tests.integration.executor.fixtures import Script
+from tests.integration.executor.harness import Harness, kind, scripted
 
 PLAN = [
     {"id": "a", "description": "Score it", "executor_id": "experts.scorer"},
@@ -73,9 +72,9 @@ async def model() -> AsyncIterator[OpenAIServer]:
 
 
 @pytest.fixture
-async def payments(world: World) -> AsyncIterator[Payments]:
-    await world.keep(a_robot(config={"resources": RESOURCES}, rev=2))
-    made, client = Payments(), await nats.connect(world.nats_url)
+async def payments(system: Harness) -> AsyncIterator[Payments]:
+    await system.keep(a_robot(config={"resources": RESOURCES}, rev=2))
+    made, client = Payments(), await nats.connect(system.nats_url)
     service = await nats.micro.add_service(client, name="crm", version="1.0.0")
     for name in ("crm.pay", "crm.ping"):
         endpoint = name.replace(".", "_")
@@ -88,7 +87,7 @@ async def payments(world: World) -> AsyncIterator[Payments]:
 @pytest.fixture
 def crm(monkeypatch: pytest.MonkeyPatch) -> Crm:
     made = Crm()
-    monkeypatch.setattr(app, "McpTools", lambda servers: made)
+    monkeypatch.setattr("executor.adapters.real.McpTools", lambda servers: made)
     return made
 
 
@@ -102,12 +101,12 @@ def plan_of(model: OpenAIServer, *tasks: dict[str, Any]) -> None:
 
 
 async def test_an_assistant_with_a_tool_then_a_tool_then_a_process(
-    world: World, model: OpenAIServer, settings: dict[str, Any], crm: Crm, payments: Payments
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], crm: Crm, payments: Payments
 ) -> None:  # EX-17 EX-24 EX-31
-    async with world.executor(**settings):
-        await world.request()
-        done = await world.over()
-        assert (await world.replay()).same
+    async with system.executor(**settings):
+        await system.request()
+        done = await system.over()
+        assert (await system.replay()).same
     assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
     assert [result.output and result.output.inline for result in done.results] == [
         "87 of 100",
@@ -124,34 +123,34 @@ async def test_an_assistant_with_a_tool_then_a_tool_then_a_process(
     assert [(each["role"], each["content"]) for each in seen][1] == ("tool", "lookup answered")
 
 
-async def test_a_tool_that_fails_ends_the_run_with_what_it_said(
-    world: World, model: OpenAIServer, settings: dict[str, Any], crm: Crm, payments: Payments
+async def test_a_failed_tool_ends_the_run_with_its_error(
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], crm: Crm, payments: Payments
 ) -> None:  # EX-24 EX-25
     async def failing(use: ToolUse) -> str:
         raise ToolFailed("404: no such customer")
 
     crm._answer = failing
     plan_of(model, PLAN[1], PLAN[2])
-    async with world.executor(**settings):
-        await world.request()
-        done = await world.over()
+    async with system.executor(**settings):
+        await system.request()
+        done = await system.over()
     assert (done.status, done.error) == (ExecStatus.FAILED, "task b (Note it): 404: no such customer")
     assert (len(crm.calls), payments.calls) == (1, [])
 
 
 @pytest.mark.parametrize(("name", "calls"), [("crm.pay", 1), ("crm.ping", 2)])
 async def test_after_a_crash_in_a_process_only_one_that_is_idempotent_is_called_again(
-    world: World, model: OpenAIServer, settings: dict[str, Any], payments: Payments, name: str, calls: int
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], payments: Payments, name: str, calls: int
 ) -> None:  # F9
     plan_of(model, PLAN[2] | {"executor_id": name})
     payments.hold.clear()
-    first = await world.start(**settings | {"lease": 0.5})
-    await world.request()
+    first = await system.start(**settings | {"lease": 0.5})
+    await system.request()
     await asyncio.wait_for(payments.reached.wait(), PATIENCE_S)
     await crash(first.service)
     payments.hold.set()
-    async with world.executor(**settings | {"lease": 0.5}):
-        done = await world.over()
+    async with system.executor(**settings | {"lease": 0.5}):
+        done = await system.over()
     assert len(payments.calls) == calls
     assert len({call.step_id for call in payments.calls}) == 1
     if name == "crm.ping":
@@ -162,31 +161,31 @@ async def test_after_a_crash_in_a_process_only_one_that_is_idempotent_is_called_
 
 
 async def test_a_stop_in_the_middle_of_a_process_ends_the_run_at_once(
-    world: World, model: OpenAIServer, settings: dict[str, Any], payments: Payments
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], payments: Payments
 ) -> None:  # F11
     plan_of(model, PLAN[2])
     payments.hold.clear()
-    async with world.executor(**settings):
-        await world.request()
+    async with system.executor(**settings):
+        await system.request()
         await asyncio.wait_for(payments.reached.wait(), PATIENCE_S)
-        await world.control("stop")
-        done = await asyncio.wait_for(world.over(), 4)
+        await system.control("stop")
+        done = await asyncio.wait_for(system.over(), 4)
     payments.hold.set()
     assert (done.status, len(payments.calls)) == (ExecStatus.CANCELLED, 1)
 
 
-async def test_a_process_that_nobody_answers_is_called_once_it_is_there(
-    world: World, model: OpenAIServer, settings: dict[str, Any], payments: Payments
+async def test_a_process_without_responder_is_called_once_it_is_up(
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], payments: Payments
 ) -> None:  # EX-24
-    await world.keep(a_robot(config={"resources": {"processes": [{"name": "late"}]}}, rev=3))
+    await system.keep(a_robot(config={"resources": {"processes": [{"name": "late"}]}}, rev=3))
     plan_of(model, PLAN[2] | {"executor_id": "late"})
-    client = await nats.connect(world.nats_url)
-    async with world.executor(**settings):
-        await world.request()
-        waiting = await world.until(lambda execution: bool(execution.results))
+    client = await nats.connect(system.nats_url)
+    async with system.executor(**settings):
+        await system.request()
+        waiting = await system.until(lambda execution: bool(execution.results))
         assert waiting.status is ExecStatus.RUNNING
         service = await nats.micro.add_service(client, name="late", version="1.0.0")
         await service.add_endpoint(name="late", subject=process_subject(TEAM, "late"), handler=payments)
-        done = await world.over()
+        done = await system.over()
     await client.close()
     assert (done.status, len(payments.calls)) == (ExecStatus.COMPLETED, 1)

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from tests.integration.gateway.databases import Crm
-from tests.integration.gateway.kit import Gateway, Scheduler, gateway, settings
-from tests.integration.gateway.standins import Executor
+from tests.integration.gateway.fixtures import Crm
+from tests.integration.gateway.harness import Gateway, Scheduler, gateway, settings
+from tests.integration.gateway.stand_ins import Executor
 
 
 @pytest_asyncio.fixture

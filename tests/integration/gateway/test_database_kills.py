@@ -21,8 +21,8 @@ from rota_common.runtime.service import Runtime
 from rota_common.stores.mongo import Mongo
 from rota_contracts.catalog import TRIGGER_RECEIVED
 from rota_contracts.envelope import MSG_ID, parse_event
-from tests.integration.gateway.databases import IGNORES_CUT_OFF_SOCKETS, Crm, add_robot, add_source, reading, subscribed
-from tests.integration.gateway.kit import Gateway, messages, settings
+from tests.integration.gateway.fixtures import IGNORES_CUT_OFF_SOCKETS, Crm, add_robot, add_source, reading, subscribed
+from tests.integration.gateway.harness import Gateway, messages, settings
 from trigger_gateway.app import build
 from trigger_gateway.settings import Settings
 

@@ -11,7 +11,7 @@ from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.stores.mongo import Document, Mongo
 from rota_common.testing.crash import crash
 from rota_common.testing.patience import PATIENCE_S
-from tests.integration.gateway.databases import (
+from tests.integration.gateway.fixtures import (
     IGNORES_CUT_OFF_SOCKETS,
     Crm,
     add_robot,
@@ -23,7 +23,7 @@ from tests.integration.gateway.databases import (
     until_state,
     woken,
 )
-from tests.integration.gateway.kit import Gateway, messages
+from tests.integration.gateway.harness import Gateway, messages
 
 pytestmark = IGNORES_CUT_OFF_SOCKETS
 

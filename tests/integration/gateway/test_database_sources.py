@@ -12,7 +12,7 @@ from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.ids import event_trigger_id
 from rota_contracts.messages.trigger import TriggerType
-from tests.integration.gateway.databases import (
+from tests.integration.gateway.fixtures import (
     IGNORES_CUT_OFF_SOCKETS,
     Crm,
     add_robot,
@@ -24,7 +24,7 @@ from tests.integration.gateway.databases import (
     until_state,
     woken,
 )
-from tests.integration.gateway.kit import Gateway
+from tests.integration.gateway.harness import Gateway
 
 pytestmark = IGNORES_CUT_OFF_SOCKETS
 

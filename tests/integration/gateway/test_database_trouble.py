@@ -10,7 +10,7 @@ from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.patience import PATIENCE_S
-from tests.integration.gateway.databases import (
+from tests.integration.gateway.fixtures import (
     IGNORES_CUT_OFF_SOCKETS,
     Crm,
     add_robot,
@@ -23,7 +23,7 @@ from tests.integration.gateway.databases import (
     until_state,
     woken,
 )
-from tests.integration.gateway.kit import Gateway
+from tests.integration.gateway.harness import Gateway
 from trigger_gateway.adapters.mongo_changes import MongoChanges
 from trigger_gateway.databases.change_streams import ResumePoint
 from trigger_gateway.settings import own_variables

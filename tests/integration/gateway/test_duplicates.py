@@ -11,7 +11,7 @@ from rota_common.stores.mongo import Mongo
 from rota_common.testing.bus import stored
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import EXECUTION_REQUESTED
-from tests.integration.gateway.kit import LEAD, Gateway, gateway, messages, settings
+from tests.integration.gateway.harness import LEAD, Gateway, gateway, messages, settings
 from tests.integration.gateway.test_webhooks import error_of
 from tests.integration.scheduler.harness import Harness
 

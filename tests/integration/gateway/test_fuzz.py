@@ -33,8 +33,8 @@ from rota_contracts.catalog import QUESTIONS
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Part
 from rota_contracts.robots.robot import RobotStatus
-from tests.integration.gateway.kit import ADMIN, HOOK, SECRET, Gateway, Scheduler, serving, signed
-from tests.integration.gateway.standins import answering
+from tests.integration.gateway.harness import ADMIN, HOOK, SECRET, Gateway, Scheduler, serving, signed
+from tests.integration.gateway.stand_ins import answering
 
 EXAMPLES = Path(__file__).parents[3] / "contracts/examples/rpc"
 KNOWN = {"team": "acme", "member": "leader", "source": "leads", "collection": "policies"}
@@ -75,7 +75,7 @@ def answering_by_example(service: str) -> Router:
     for question in QUESTIONS.values():
         if question.answered_by == service:
             example = json.loads((EXAMPLES / f"{question.name}.json").read_text(encoding="utf-8"))
-            router.answer(question)(_always(question.answer.model_validate(example["answer"])))
+            router.answer(question, _always(question.answer.model_validate(example["answer"])))
     return router
 
 

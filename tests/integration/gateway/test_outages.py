@@ -9,7 +9,7 @@ import httpx
 
 from rota_common.runtime.embedded_servers import EmbeddedServer, mongod
 from rota_common.testing.patience import PATIENCE_S
-from tests.integration.gateway.kit import ADMIN, Gateway, Scheduler, gateway, messages, robot, settings
+from tests.integration.gateway.harness import ADMIN, Gateway, Scheduler, gateway, messages, robot, settings
 from tests.integration.gateway.test_runs import INTERVENE, TASK
 from tests.integration.gateway.test_webhooks import error_of
 

@@ -2,7 +2,7 @@
 
 from motor.motor_asyncio import AsyncIOMotorClient
 
-from tests.integration.gateway.kit import SECRET, Gateway
+from tests.integration.gateway.harness import SECRET, Gateway
 
 KEYS = "/v1/teams/acme/keys"
 

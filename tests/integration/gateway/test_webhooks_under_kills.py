@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rota_common.runtime.embedded_servers import EmbeddedServer
-from tests.integration.gateway.kit import Gateway, messages, triggers
+from tests.integration.gateway.harness import Gateway, messages, triggers
 from tests.integration.gateway.test_outages import until_ready
 
 EVENTS, WORKERS = 1000, 16

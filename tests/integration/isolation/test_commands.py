@@ -13,7 +13,7 @@ import pytest
 from rota_common.nats_admin.config import Folder
 from rota_contracts.catalog import FEED
 from rota_contracts.feed import API_PREFIX
-from tests.integration.cli.kit import TIMEOUT_S, Rota, Up, start_up
+from tests.integration.cli.harness import TIMEOUT_S, Rota, Up, start_up
 from tests.integration.isolation.harness import IsolatedNats
 
 pytestmark = pytest.mark.integration
@@ -41,16 +41,16 @@ async def waiting(url: str, key: Path, durable: str) -> int | None:
 
 
 def test_a_feed_client_is_added_reads_is_rewound_and_removed(rota: Rota, running: Up) -> None:
-    (made,) = rota.json("subscribers", "add", "main", "crm")
+    (made,) = rota.json("feed-clients", "add", "main", "crm")
     key = rota.home / made["key_file"]
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert asyncio.run(waiting(running.ready["nats_url"], key, made["durable"])) == 0
-    assert rota.json("subscribers", "list")[0] == [{"team": "main", "name": "crm", "waiting": 0, "unacknowledged": 0}]
-    rota.json("subscribers", "rewind", "main", "crm", "--since", "1h")
-    rota.json("subscribers", "reload")
+    assert rota.json("feed-clients", "list")[0] == [{"team": "main", "name": "crm", "waiting": 0, "unacknowledged": 0}]
+    rota.json("feed-clients", "rewind", "main", "crm", "--since", "1h")
+    rota.json("feed-clients", "reload")
     assert asyncio.run(waiting(running.ready["nats_url"], key, made["durable"])) == 0
-    rota.json("subscribers", "remove", "main", "crm")
-    assert rota.json("subscribers", "list") == [[]]
+    rota.json("feed-clients", "remove", "main", "crm")
+    assert rota.json("feed-clients", "list") == [[]]
     assert {one["part"]: one["level"] for one in rota.json("doctor")}["nats"] == "ok"
 
 
@@ -64,8 +64,8 @@ REFUSED = {
 
 
 def test_a_refused_command_names_the_reason(rota: Rota, running: Up) -> None:
-    rota.json("subscribers", "add", "main", "twice")
-    refused = {reason: rota.run("subscribers", *words) for reason, words in REFUSED.items()}
+    rota.json("feed-clients", "add", "main", "twice")
+    refused = {reason: rota.run("feed-clients", *words) for reason, words in REFUSED.items()}
     assert [(each.returncode, reason in each.stderr) for reason, each in refused.items()] == [(1, True)] * len(REFUSED)
 
 

@@ -82,7 +82,7 @@ async def test_a_wildcard_receives_nothing_of_others(fenced: IsolatedNats) -> No
     await gateway.client.publish("rota.v1.trigger.received.acme.robot", b"")
     await barrier(gateway.client)
     await barrier(member.client)
-    # In its own account, a wildcard could only hear what the account is given anyway.
+    # In its own account, a wildcard could only receive what the account is given anyway.
     assert set(received) <= {"rota.v1.delivery.completed.acme.robot"}
 
 

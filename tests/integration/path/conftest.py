@@ -1,7 +1,7 @@
-"""The whole system on real servers, once with every message handled once and once with every message handled twice."""
+"""One stack per module, with every message handled once and with every message handled twice; a team per test."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
+from uuid import uuid4
 
 import pytest
 import pytest_asyncio
@@ -9,19 +9,37 @@ import pytest_asyncio
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime
 from rota_common.testing.chaos import twice
-from tests.integration.path.whole import Whole, whole
+from tests.integration.path.harness import StackWithMail, System, a_stack, a_team
 
 
-@pytest.fixture(params=[(), (twice,)], ids=["once", "twice"])
+@pytest.fixture(scope="module", params=[(), (twice,)], ids=["once", "twice"])
 def runtime(request: pytest.FixtureRequest) -> Runtime:
     return Runtime(fetch_timeout=0.3, middlewares=request.param)
 
 
-@pytest_asyncio.fixture
-async def system(
-    tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_prefix: str, runtime: Runtime
-) -> AsyncIterator[Whole]:
-    async with whole(
-        tmp_path / "rota", nats_url=nats.url, mongo_url=mongo_url, mongo_prefix=mongo_prefix, runtime=runtime
-    ) as system:
-        yield system
+@pytest.fixture(scope="module")
+def prefix(mongo_server: EmbeddedServer, mongo_prefixes: dict[str, str]) -> str:
+    """The prefix of the module's databases."""
+    made = f"t{uuid4().hex[:12]}"
+    mongo_prefixes[made] = mongo_server.url
+    return made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def stack(
+    shared_nats: EmbeddedServer,
+    mongo_server: EmbeddedServer,
+    prefix: str,
+    runtime: Runtime,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[StackWithMail]:
+    folder = tmp_path_factory.mktemp("rota")
+    servers = {"nats_url": shared_nats.url, "mongo_url": mongo_server.url, "mongo_prefix": prefix}
+    async with a_stack(folder, **servers, runtime=runtime) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def system(stack: StackWithMail) -> AsyncIterator[System]:
+    async with a_team(stack, f"team-{uuid4().hex[:8]}") as made:
+        yield made

@@ -1,4 +1,4 @@
-"""The five robots of the specification, each run to its end (CL-27). Clock robots are woken by a manual trigger."""
+"""The five robots of the specification, each run to its end (CL-27). Clock robots are started by a manual trigger."""
 
 import asyncio
 import json
@@ -9,10 +9,12 @@ from rota_common.clock import now
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.execution import ExecStatus, Execution, TaskStatus
 from rota_contracts.robots.robot import Phase
-from tests.integration.path.whole import TEAM, Whole, example
+from tests.integration.path.harness import System, example
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def run(system: Whole, name: str, request: dict[str, object]) -> Execution:
+async def run(system: System, name: str, request: dict[str, object]) -> Execution:
     await system.api.create_robot(example(name, system.hooks.url))
     answer = await system.api.trigger(name, request)
     return await system.ended(answer)
@@ -30,7 +32,7 @@ def all_is_well(execution: Execution) -> None:
 
 
 @pytest.mark.parametrize("name", ["seo-content", "competitor-monitor", "research-analyst"])
-async def test_a_clock_robot_goes_through_all_six_phases(system: Whole, name: str) -> None:  # EX-01 EX-10 CL-27
+async def test_a_clock_robot_goes_through_all_six_phases(system: System, name: str) -> None:  # EX-01 EX-10 CL-27
     execution = await run(system, name, {"type": "clock"})
     all_is_well(execution)
     assert execution.inspiration is not None
@@ -41,7 +43,7 @@ async def test_a_clock_robot_goes_through_all_six_phases(system: Whole, name: st
     )
 
 
-async def test_the_sales_assistant_does_what_its_manager_asks(system: Whole) -> None:  # EX-01 TG-06 CL-27
+async def test_the_sales_assistant_works_on_an_intervention(system: System) -> None:  # EX-01 TG-06 CL-27
     await system.api.create_robot(example("sales-assistant", system.hooks.url))
     request = {
         "action": "task.add",
@@ -58,7 +60,7 @@ async def test_the_sales_assistant_does_what_its_manager_asks(system: Whole) -> 
     assert len(system.mails.received) == 1
 
 
-async def test_a_lead_is_qualified_delivered_and_learnt_from(system: Whole) -> None:  # EX-01 DC-08 LE-05 EX-12 CL-27
+async def test_a_lead_is_qualified_delivered_and_recalled(system: System) -> None:  # EX-01 DC-08 LE-05 EX-12 CL-27
     await system.api.create_robot(example("lead-processor", system.hooks.url))
     first = await system.ended((await system.post_lead())["triggers"][0])
     all_is_well(first)
@@ -70,13 +72,15 @@ async def test_a_lead_is_qualified_delivered_and_learnt_from(system: Whole) -> N
     assert len({hook.id for hook in system.hooks.received}) == 2
     assert len(system.mails.received) == 2
     completed = [
-        fact for fact in system.facts.received if fact.subject == f"rota.v1.delivery.completed.{TEAM}.lead-processor"
+        fact
+        for fact in system.facts.received
+        if fact.subject == f"rota.v1.delivery.completed.{system.team}.lead-processor"
     ]
     delivered = {json.loads(fact.body)["context"]["execution_id"] for fact in completed}
     assert delivered == {first.execution_id, second.execution_id}
 
 
-async def test_one_event_starts_every_robot_that_wants_it_once(system: Whole) -> None:  # TG-12
+async def test_one_event_starts_every_subscribed_robot_once(system: System) -> None:  # TG-12
     for member in ("one", "two"):
         robot = example("lead-processor", system.hooks.url) | {"member_id": member}
         await system.api.create_robot(robot)
@@ -90,7 +94,7 @@ async def test_one_event_starts_every_robot_that_wants_it_once(system: Whole) ->
     assert len(system.hooks.received) == 2
 
 
-async def test_a_dry_run_goes_the_whole_way_and_nothing_leaves(system: Whole) -> None:  # EX-08 TG-14
+async def test_a_dry_run_ends_without_sending_anything(system: System) -> None:  # EX-08 TG-14
     execution = await run(
         system, "lead-processor", {"type": "event", "event_type": "lead.created", "executor_mode": "dryrun"}
     )

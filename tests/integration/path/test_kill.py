@@ -23,7 +23,7 @@ from rota_common.testing.processes import Processes
 from rota_contracts.messages.activity import ActivityKind, ActivityV1
 from rota_contracts.messages.execution import ExecStatus, Execution
 from rota_contracts.robots.robot import Phase
-from tests.integration.path.whole import LEAD, SOURCE, TEAM, example, new_secret
+from tests.integration.path.harness import LEAD, SOURCE, TEAM, example, new_secret
 
 SLOW = """label: Rehearsal at a model's pace
 type: rehearsal
@@ -33,24 +33,24 @@ options:
 
 
 @dataclass
-class World:
-    """The seven services as processes, a receiver, and the tasks that are begun, as a plain subscriber hears it."""
+class System:
+    """The seven services as processes, a receiver, and the started tasks, as a plain NATS client receives them."""
 
     services: Processes
     api: Api
     receiver: Inbox[Hook]
     secret: str
-    begun: asyncio.Queue[str]
+    started_tasks: asyncio.Queue[str]
 
     async def post_lead(self) -> dict[str, Any]:
         body, headers = signed_event(self.secret, message_id="msg_1", at=now(), type="lead.created", data=LEAD)
         answer = await self.api.hook(TEAM, SOURCE, body, headers)
-        woken: dict[str, Any] = answer["triggers"][0]
-        return woken
+        started: dict[str, Any] = answer["triggers"][0]
+        return started
 
 
 @pytest.fixture
-async def world(tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[World]:
+async def system(tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[System]:
     (tmp_path / "connectors").mkdir()
     (tmp_path / "connectors" / "slow.yaml").write_text(SLOW)
     incoming, outgoing, admin = new_secret(), new_secret(), "admin-of-the-test"
@@ -64,12 +64,12 @@ async def world(tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_pref
         "OUT_SECRET": outgoing,
     }
     services = Processes(tmp_path, nats_url=nats.url, mongo_url=mongo_url, settings=settings)
-    begun: asyncio.Queue[str] = asyncio.Queue()
+    started_tasks: asyncio.Queue[str] = asyncio.Queue()
 
     async def watch(message: Msg) -> None:
         activity = ActivityV1.model_validate_json(message.data)
         if activity.kind is ActivityKind.TASK_STARTED:
-            await begun.put(activity.task_id or "")
+            await started_tasks.put(activity.task_id or "")
 
     watcher = await nats_client.connect(nats.url)
     await watcher.subscribe(f"rota.v1.activity.observed.{TEAM}.>", cb=watch)
@@ -85,10 +85,10 @@ async def world(tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_pref
         robot = example("lead-processor", receiver.url)
         del robot["robot_config"]["delivery"]["preferences"]["email"]
         await api.create_robot(robot)
-        yield World(services, api, receiver, incoming, begun)
+        yield System(services, api, receiver, incoming, started_tasks)
 
 
-async def ledger(mongo_url: str, mongo_prefix: str, execution_id: str) -> Execution:
+async def stored_execution(mongo_url: str, mongo_prefix: str, execution_id: str) -> Execution:
     """The execution as the dead executor left it."""
     mongo = Mongo(mongo_url, f"{mongo_prefix}_executor")
     document = await mongo.database["executions"].find_one({"_id": execution_id})
@@ -97,18 +97,20 @@ async def ledger(mongo_url: str, mongo_prefix: str, execution_id: str) -> Execut
     return Execution.model_validate(document["run"]["execution"])
 
 
-async def test_an_execution_outlives_its_executor(world: World, mongo_url: str, mongo_prefix: str) -> None:
-    woken = await world.post_lead()
-    assert [await asyncio.wait_for(world.begun.get(), 30) for _ in range(2)] == ["task-1", "task-2"]
-    await world.services.kill("executor")
-    left = await ledger(mongo_url, mongo_prefix, woken["execution_id"])
+async def test_an_execution_survives_its_executor(system: System, mongo_url: str, mongo_prefix: str) -> None:
+    started = await system.post_lead()
+    assert [await asyncio.wait_for(system.started_tasks.get(), 30) for _ in range(2)] == ["task-1", "task-2"]
+    await system.services.kill("executor")
+    left = await stored_execution(mongo_url, mongo_prefix, started["execution_id"])
     assert left.phase is Phase.RUN
     assert [(result.task_id, result.output is not None) for result in left.results] == [("task-1", True)]
 
-    await world.services.start("executor")
-    await world.services.ready("executor")
-    over = Execution.model_validate(await until_finished(world.api, woken, timeout=60))
+    await system.services.start("executor")
+    await system.services.ready("executor")
+    over = Execution.model_validate(await until_finished(system.api, started, timeout=60))
     assert over.status is ExecStatus.COMPLETED, over.error
-    assert [world.begun.get_nowait() for _ in range(world.begun.qsize())] == ["task-2"]  # task-1 wasn't run again
+    assert [system.started_tasks.get_nowait() for _ in range(system.started_tasks.qsize())] == [
+        "task-2"
+    ]  # task-1 wasn't run again
     assert over.results[0].output == left.results[0].output
-    assert [hook.verified for hook in world.receiver.received] == [True]
+    assert [hook.verified for hook in system.receiver.received] == [True]

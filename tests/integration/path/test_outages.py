@@ -1,4 +1,4 @@
-"""NATS or MongoDB away: 503 and never a lost 2xx; services wait, say so, and go on by themselves."""
+"""Outages of NATS and MongoDB: 503 and no lost 2xx; services wait, report it, and recover by themselves."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,14 +14,14 @@ from rota_common.runtime.embedded_servers import EmbeddedServer, mongod, nats_se
 from rota_common.runtime.service import Runtime
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.execution import ExecStatus
-from tests.integration.path.whole import Whole, example, whole
+from tests.integration.path.harness import System, a_system, example
 
 ROBOT = "lead-processor"
 
 
 @pytest_asyncio.fixture
 async def servers(tmp_path: Path) -> AsyncIterator[dict[str, EmbeddedServer]]:
-    """Servers of this test alone: it ends them."""
+    """Servers of this test, which kills them."""
     found = {"nats": nats_server(tmp_path / "nats"), "mongo": mongod(tmp_path / "mongo")}
     for server in found.values():
         await server.start()
@@ -31,14 +31,14 @@ async def servers(tmp_path: Path) -> AsyncIterator[dict[str, EmbeddedServer]]:
         await server.kill()
 
 
-async def until_ready(system: Whole, *, ready: bool) -> None:
+async def until_ready(system: System, *, ready: bool) -> None:
     async with asyncio.timeout(40):
         while (not await system.stack.problems()) is not ready:
             await asyncio.sleep(0.1)
 
 
-async def post_until_refused(system: Whole) -> tuple[list[dict[str, Any]], ApiError]:
-    """The gateway may know the source for 2 s more, and takes what the bus stores. Five posts a second."""
+async def post_until_refused(system: System) -> tuple[list[dict[str, Any]], ApiError]:
+    """The gateway caches the source for 2 s and accepts what the bus stores. Five posts a second."""
     taken: list[dict[str, Any]] = []
     async with asyncio.timeout(PATIENCE_S):
         while True:
@@ -49,11 +49,11 @@ async def post_until_refused(system: Whole) -> tuple[list[dict[str, Any]], ApiEr
             await asyncio.sleep(0.2)
 
 
-@pytest.mark.parametrize("away", ["nats", "mongo"])
-async def test_an_outage_refuses_what_it_would_lose_and_ends_by_itself(
-    tmp_path: Path, servers: dict[str, EmbeddedServer], away: str
+@pytest.mark.parametrize("down", ["nats", "mongo"])
+async def test_during_an_outage_nothing_accepted_is_lost_and_services_recover(
+    tmp_path: Path, servers: dict[str, EmbeddedServer], down: str
 ) -> None:
-    async with whole(
+    async with a_system(
         tmp_path / "rota",
         nats_url=servers["nats"].url,
         mongo_url=servers["mongo"].url,
@@ -64,20 +64,20 @@ async def test_an_outage_refuses_what_it_would_lose_and_ends_by_itself(
         robot["robot_config"]["quota"] = {"max": 10, "queue": 10_000}
         await system.api.create_robot(robot)
         accepted = [(await system.post_lead(f"before-{n}"))["triggers"][0] for n in range(5)]
-        await servers[away].kill()
+        await servers[down].kill()
         taken, refused = await post_until_refused(system)
         assert refused.status == 503
-        accepted += taken  # what was answered with a 202 all the same must not be lost
-        assert not (taken and away == "nats")
+        accepted += taken  # what was answered with a 202 must not be lost
+        assert not (taken and down == "nats")
         await until_ready(system, ready=False)
         problems = await system.stack.problems()
         needs = {"trigger-gateway", "scheduler", "executor", "delivery-center", "learner", "memory"}
-        assert needs | ({"validator"} if away == "nats" else set()) <= set(problems)
+        assert needs | ({"validator"} if down == "nats" else set()) <= set(problems)
 
-        await servers[away].start()
+        await servers[down].start()
         await until_ready(system, ready=True)
         accepted += [(await system.post_lead(f"after-{n}"))["triggers"][0] for n in range(3)]
-        for woken in accepted:
-            over = await system.ended(woken)
+        for started in accepted:
+            over = await system.ended(started)
             assert over.status is ExecStatus.COMPLETED, over.error
         assert len({hook.id for hook in system.hooks.received}) == len(accepted)

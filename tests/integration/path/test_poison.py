@@ -8,7 +8,6 @@ from typing import Any
 import nats as nats_client
 import pytest
 
-from rota.client import Api
 from rota_common.clock import now
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime
@@ -17,37 +16,40 @@ from rota_contracts.envelope import Event
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import TriggerInput, TriggerReceivedV1, TriggerType
-from tests.integration.path.whole import TEAM, Whole, example, whole
+from tests.integration.path.harness import System, a_system, example
 
 ROBOT = "lead-processor"
 
 
-def good_trigger() -> Event[TriggerReceivedV1]:
+def good_trigger(team: str) -> Event[TriggerReceivedV1]:
     trigger = TriggerReceivedV1(
-        trigger_id="t1",
-        team_id=TEAM,
+        trigger_id=f"t-{team}",
+        team_id=team,
         member_id=ROBOT,
         type=TriggerType.EVENT,
         input=TriggerInput(event_type="lead.created", data={"company": "BigCorp"}),
         received_at=now(),
     )
-    return Event(id="e1", type=TRIGGER_RECEIVED.type, source="trigger-gateway", time=now(), data=trigger)
+    return Event(id=f"e-{team}", type=TRIGGER_RECEIVED.type, source="trigger-gateway", time=now(), data=trigger)
 
 
-async def publish(url: str, body: bytes, headers: dict[str, str]) -> None:
+async def publish(url: str, team: str, body: bytes, headers: dict[str, str]) -> None:
     client = await nats_client.connect(url)
-    subject = TRIGGER_RECEIVED.subject(TEAM, ROBOT)
+    subject = TRIGGER_RECEIVED.subject(team, ROBOT)
     await client.jetstream().publish(subject, body, stream="TRIGGERS", headers=headers)
     await client.close()
 
 
-async def buried(admin: Api, count: int = 1) -> list[dict[str, Any]]:
+async def buried(system: System) -> list[dict[str, Any]]:
+    """The team's dead letters, at least one."""
+    subject = TRIGGER_RECEIVED.subject(system.team, ROBOT)
     async with asyncio.timeout(40):
-        while len(found := await admin.dead()) < count:
+        while not (found := [one for one in await system.admin.dead() if one["subject"] == subject]):
             await asyncio.sleep(0.1)
     return found
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
     ("body", "changes", "reason"),
     [
@@ -58,21 +60,20 @@ async def buried(admin: Api, count: int = 1) -> list[dict[str, Any]]:
     ],
     ids=["unreadable", "of another shape", "of an unknown version", "without its envelope"],
 )
-async def test_a_message_nobody_can_read_is_buried_with_its_reason(
-    system: Whole, body: bytes | None, changes: dict[str, str], reason: str
+async def test_an_unreadable_message_is_buried_with_its_reason(
+    system: System, body: bytes | None, changes: dict[str, str], reason: str
 ) -> None:  # F10
     await system.api.create_robot(example(ROBOT, system.hooks.url))
-    event = good_trigger()
-    await publish(system.stack.nats_url, event.body() if body is None else body, event.headers() | changes)
-    (letter,) = await buried(system.admin)
+    event = good_trigger(system.team)
+    await publish(system.stack.nats_url, system.team, event.body() if body is None else body, event.headers() | changes)
+    (letter,) = await buried(system)
     assert reason in letter["reason"]
-    assert letter["subject"] == TRIGGER_RECEIVED.subject(TEAM, ROBOT)
     assert letter["consumer"] == "scheduler-trigger-received"
-    after = await system.ended((await system.post_lead())["triggers"][0])  # the next one isn't held up
+    after = await system.ended((await system.post_lead())["triggers"][0])  # the next one is not blocked
     assert after.status is ExecStatus.COMPLETED
 
 
-async def test_what_a_failing_handler_buried_is_brought_back_by_a_redrive(
+async def test_a_redrive_brings_back_what_a_failing_handler_buried(
     tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_prefix: str
 ) -> None:  # F10
     broken, runtime = True, Runtime(fetch_timeout=0.3)
@@ -80,27 +81,28 @@ async def test_what_a_failing_handler_buried_is_brought_back_by_a_redrive(
     def breaking(handler: Any) -> Any:
         async def maybe(message: Any) -> Any:
             if broken and isinstance(getattr(message, "data", None), TriggerReceivedV1):
-                raise ZeroDivisionError("a bug, for as long as it isn't mended")
+                raise ZeroDivisionError("a bug, until it is fixed")
             return await handler(message)
 
         return maybe
 
     runtime = Runtime(fetch_timeout=0.3, middlewares=(breaking,))
-    async with whole(
+    async with a_system(
         tmp_path / "rota", nats_url=nats.url, mongo_url=mongo_url, mongo_prefix=mongo_prefix, runtime=runtime
     ) as system:
         await system.api.create_robot(example(ROBOT, system.hooks.url))
-        event = good_trigger()
-        await publish(system.stack.nats_url, event.body(), event.headers())
-        (letter,) = await buried(system.admin)
+        event = good_trigger(system.team)
+        await publish(system.stack.nats_url, system.team, event.body(), event.headers())
+        (letter,) = await buried(system)
         assert letter["reason"].startswith("ZeroDivisionError")
         assert letter["deliveries"] == 5
         assert "maybe" in letter["traceback"]
-        assert json.loads((await system.admin.dead_letter(letter["seq"]))["payload"])["trigger_id"] == "t1"
+        trigger_id = event.data.trigger_id
+        assert json.loads((await system.admin.dead_letter(letter["seq"]))["payload"])["trigger_id"] == trigger_id
 
         broken = False
         await system.admin.redrive(letter["seq"])
-        over = await system.ended({"trigger_id": "t1", "execution_id": execution_id("t1")})
+        over = await system.ended({"trigger_id": trigger_id, "execution_id": execution_id(trigger_id)})
         assert over.status is ExecStatus.COMPLETED
         assert await system.admin.dead() == []
         assert len(system.hooks.received) == 1

@@ -1,4 +1,4 @@
-"""The whole path with a model behind the OpenAI protocol, whose answers are as untidy as real ones (CL-22)."""
+"""A run with a model behind the OpenAI protocol, whose answers are as untidy as real ones (CL-22)."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Runtime
 from rota_common.testing.openai_server import ModelRequest, openai_server
 from rota_contracts.messages.execution import ExecStatus
-from tests.integration.path.whole import example, whole
+from tests.integration.path.harness import a_system, example
 
 PLAN = {
     "tasks": [
@@ -39,12 +39,12 @@ def untidy(asked: ModelRequest) -> str:
     return "Score: 85, because they ask for Enterprise."
 
 
-async def test_a_real_models_untidy_answers_go_the_whole_way(
+async def test_a_run_completes_with_untidy_answers_of_a_model(
     tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_prefix: str
 ) -> None:
     async with openai_server(untidy) as model:
         environ = {"OPENAI_API_KEY": "sk-of-the-test", "OPENAI_BASE_URL": model.url, "OPENAI_MODEL": "scripted"}
-        async with whole(
+        async with a_system(
             tmp_path / "rota",
             nats_url=nats.url,
             mongo_url=mongo_url,
@@ -58,7 +58,7 @@ async def test_a_real_models_untidy_answers_go_the_whole_way(
             assert over.status is ExecStatus.COMPLETED, over.error
             assert [task.executor_id for task in over.tasks or []] == ["data-enricher", "lead-scorer"]
             assert len({task.id for task in over.tasks or []}) == 2
-            assert len(over.notes) == 2  # the executor's id and the second task's id were mended, and it says so
+            assert len(over.notes) == 2  # the executor's id and the second task's id were repaired, and it is noted
             assert over.results[1].validation is not None
             assert over.results[1].validation.score == 0.8
             assert system.hooks.received[0].body["data"]["summary"] == "HOT LEAD: John Smith"

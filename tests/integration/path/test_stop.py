@@ -1,4 +1,4 @@
-"""A stop reaches a running step on any replica (F11), as the model and the process that eight executors call see it."""
+"""A stop reaches a running step on any replica (F11), observed by the model and the process of eight executors."""
 
 from bench.stop import measure
 

@@ -1,4 +1,4 @@
-"""Robots with clocks, and how tests look at what those did."""
+"""Robots with clocks, and what they did."""
 
 import asyncio
 from collections.abc import Callable
@@ -76,7 +76,7 @@ async def published(harness: Harness, channel: Channel[Any], count: int) -> list
 
 
 async def requests(harness: Harness) -> list[TriggerReceivedV1]:
-    """The triggers whose executions were requested, in order; a fact that was sent again (nobody has begun) is one."""
+    """The triggers whose executions were requested, in order; a repeated fact counts once."""
     sent = {event.id: event.data.trigger for event in await harness.events(catalog.EXECUTION_REQUESTED)}
     return list(sent.values())
 
@@ -105,7 +105,7 @@ def _remembering(kind: type[Any], made: list[Any]) -> Callable[..., Any]:
 
 
 def held(store: object, method: str) -> asyncio.Event:
-    """From now on nothing comes back from this method of a store; the event tells that somebody waits there."""
+    """From now on this method of a store blocks; the event is set when a call waits there."""
     reached = asyncio.Event()
 
     async def hold(*_: Any, **__: Any) -> None:

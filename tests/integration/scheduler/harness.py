@@ -41,6 +41,8 @@ from scheduler.settings import Settings
 class Harness:
     """On real servers; `InMemoryHarness` in services/scheduler/tests needs none."""
 
+    fetch_timeout = 0.3
+
     def __init__(self, nats_url: str, mongo_url: str, prefix: str) -> None:
         self._urls: dict[str, Any] = {"nats_url": nats_url, "mongo_url": mongo_url, "mongo_prefix": prefix}
         self.nats_url = nats_url
@@ -56,7 +58,7 @@ class Harness:
         return Service(name, self.nats_url, runtime=self.runtime())
 
     def runtime(self, **given: Any) -> Runtime:
-        return Runtime(fetch_timeout=0.3, **given)
+        return Runtime(fetch_timeout=self.fetch_timeout, **given)
 
     def build(self, settings: Settings, runtime: Runtime) -> App:
         return build(settings, runtime=runtime)
@@ -229,4 +231,4 @@ async def _distinct(listener: Listener, count: int, name: Callable[[dict[str, An
         found = list(dict.fromkeys(name(json.loads(message.data)) for message in received))
         if len(found) >= count:
             return found
-        await listener.heard(len(received) + 1, timeout=timeout)
+        await listener.received(len(received) + 1, timeout=timeout)

@@ -1,4 +1,4 @@
-"""A scheduler in a process of its own that kills itself at its n-th write, before it or after."""
+"""A scheduler in a process that kills itself before or after its n-th write."""
 
 import asyncio
 import multiprocessing
@@ -18,7 +18,7 @@ from scheduler.settings import Settings
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["scheduler.app", "motor.motor_asyncio", "nats"])
-"""Loading Python's packages takes longer than all else that a start does: it is done once."""
+"""Imports take longer than the rest of a start: they are done once."""
 
 COMMANDS = ("insert", "update", "delete", "findAndModify", "commitTransaction")
 
@@ -38,14 +38,14 @@ class Fuse:
             self._left.value, self._only.value = writes, only.encode()
 
     def put_out(self) -> bool:
-        """Says whether it had burnt down: then its process is dead, or about to be."""
+        """True if it had burnt down: its process is dead, or about to be."""
         with self._left.get_lock():
             burnt = self._left.value == 0
             self._left.value = 0
         return burnt
 
     def before(self, what: str) -> bool:
-        """Called before each write; says whether this is the one to die after."""
+        """Called before each write; True if the process dies after it."""
         with self._left.get_lock():
             if self._left.value == 0 or self._only.value not in (b"", what.encode()):
                 return False

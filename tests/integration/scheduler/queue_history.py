@@ -17,7 +17,7 @@ END = derived_id("the history's end")
 
 class History:
     """From its making on. A change stream shows a transaction's changes one by one, all with the transaction's instant:
-    what was visible to anybody is what holds between two instants."""
+    a reader sees what holds between two instants."""
 
     def __init__(self, url: str, database: str) -> None:
         self._url, self._database = url, database

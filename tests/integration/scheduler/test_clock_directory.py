@@ -78,7 +78,7 @@ async def test_an_older_revision_that_comes_late_changes_nothing(harness: Harnes
 
 @pytest.fixture
 def deaf(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever follows the robots reads them all, and hears of no change after."""
+    """A follower reads all robots, and receives no later change."""
     follow = Robots.follow
 
     async def once_only(self: Robots, *, seconds: float) -> AsyncGenerator[bytes | None]:
@@ -93,7 +93,7 @@ def deaf(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("deaf")
-async def test_a_change_that_was_not_heard_is_known_after_the_refresh(harness: Harness) -> None:  # SC-15
+async def test_a_change_that_was_missed_is_known_after_the_refresh(harness: Harness) -> None:  # SC-15
     clock = SetClock(START)
     await harness.keep(a_clocked(HALF_HOURLY))
     async with harness.scheduler(clock=clock, refresh=0.4, **QUICK):

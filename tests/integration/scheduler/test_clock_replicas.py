@@ -129,7 +129,7 @@ async def test_the_run_that_makes_up_for_others_is_the_one_that_a_killed_replica
     assert sorted(fact.member_id for fact in missed) == NAMES
 
 
-async def test_what_was_missed_and_not_told_is_told_once_by_the_next(
+async def test_an_unpublished_missed_run_is_published_once_by_the_next_replica(
     harness: Harness, stores: Stores
 ) -> None:  # SC-07 F3
     clock = SetClock(START)
@@ -140,7 +140,7 @@ async def test_what_was_missed_and_not_told_is_told_once_by_the_next(
     second = await harness.start(clock=clock, **QUICK | {"tick_every": 0.3})
     telling = Held(second.service, catalog.TRIGGER_MISSED)
     await telling.reached.wait()
-    await armed(harness, minutes(330)[0])  # stored, and not told
+    await armed(harness, minutes(330)[0])  # stored, and not published
     await crash(second.service)
     assert await harness.facts(catalog.TRIGGER_MISSED) == []
     async with replicas(harness, 3, clock):
@@ -151,7 +151,7 @@ async def test_what_was_missed_and_not_told_is_told_once_by_the_next(
     assert len(await ids(harness, catalog.TRIGGER_MISSED)) == 1
 
 
-async def test_what_was_told_and_not_noted_as_told_is_told_again_as_the_same_fact(
+async def test_a_published_fact_that_is_not_marked_is_published_again_as_the_same_fact(
     harness: Harness, stores: Stores
 ) -> None:  # SC-07 F3
     clock = SetClock(START)
@@ -169,7 +169,7 @@ async def test_what_was_told_and_not_noted_as_told_is_told_again_as_the_same_fac
     assert len(await ids(harness, catalog.TRIGGER_MISSED)) == 1
 
 
-async def test_a_run_that_was_decided_and_not_told_is_told_by_the_successor(harness: Harness) -> None:  # F3
+async def test_an_unpublished_decision_is_published_by_the_successor(harness: Harness) -> None:  # F3
     clock = SetClock(START)
     first = await harness.start(clock=clock, **QUICK)
     await harness.keep(a_clocked(HALF_HOURLY))

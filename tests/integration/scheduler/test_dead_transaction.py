@@ -13,7 +13,7 @@ async def taken(queue: MongoQueue, owner: str) -> int:
     return epoch
 
 
-async def test_a_transaction_that_nobody_ends_holds_no_successor_back(mongo_url: str, mongo_prefix: str) -> None:
+async def test_an_abandoned_transaction_does_not_hold_up_the_successor(mongo_url: str, mongo_prefix: str) -> None:
     servers = [Mongo(mongo_url, f"{mongo_prefix}_scheduler") for _ in range(2)]
     dead, next_one = (MongoQueue(server, lease=0.3) for server in servers)
     await dead.prepare()

@@ -1,4 +1,4 @@
-"""Kill -9 of a scheduler before, and after, each write of an admission: the next one goes on, and nobody can tell."""
+"""SIGKILL of a scheduler before, and after, each write of an admission: the next one goes on without a trace."""
 
 import asyncio
 from collections import Counter
@@ -28,23 +28,23 @@ from tests.integration.scheduler.harness import Harness
 from tests.integration.scheduler.kill_points import Mortal
 
 LANES = 4
-"""So many worlds at once: a kill is followed by waiting for the most part."""
+"""Harnesses at once: most of the time is the wait after a kill."""
 
 LEASE = 0.5
 PATIENCE = 10.0
-"""Seconds in which all goes on after a kill, on a slow machine too."""
+"""Seconds until all goes on after a kill, on a slow machine too."""
 
 TAKEN_OVER = 3.0
-"""Seconds after which it is all over in most cases."""
+"""Seconds until recovery, in most cases."""
 
 SETTINGS = {"lease": LEASE, "pool": 2, "tick_every": 0.1, "slot_patience": 3600}
-"""After a kill all goes on within the lease, the ack wait of 1 s, and half a second after which a lease that is locked
-by a dead transaction is noticed. What would help later comes too late to be taken for that: asking after slots begins
-in an hour, a request is repeated after a minute, and MongoDB ends a dead transaction then."""
+"""Recovery takes the lease, the ack wait of 1 s, and half a second until a lease that a dead transaction locks is
+noticed. Later remedies come too late to be mistaken for it: slots are reconciled after an hour, a request is published
+again after a minute, and MongoDB ends a dead transaction then."""
 
 HOURLY = {"mode": "interval", "every": "1h"}
 SURVIVORS = 3
-"""When so many runs have come to their end with fewer writes than were to kill them, there are no more writes."""
+"""Once so many runs had fewer writes than the one to be killed at, there are no more writes."""
 
 STEPS = {
     "insert queue",  # due by the clock
@@ -56,17 +56,17 @@ STEPS = {
     "publish execution.requested",
     "publish trigger.admitted",
     "publish trigger.rejected",
-    "update queue",  # what the clock has put there is told
+    "update queue",  # a clock's trigger is marked as published
     "update plans",  # the robot's next cycle has begun
     "ack scheduler-trigger-received",
     "ack scheduler-execution-started",
     "ack scheduler-execution-finished",
 }
-"""Which write is the n-th differs from run to run: each of these is killed at, at least once."""
+"""The n-th write differs from run to run: each of these must be killed at, at least once."""
 
 
 class Lane(Harness):
-    """A bus and a database of its own; two schedulers, of which one is to die; work that an executor does at once."""
+    """A bus and a database of its own, two schedulers, one of them killed, and an executor that ends runs at once."""
 
     def __init__(self, nats_url: str, mongo_url: str, prefix: str, folder: Path, *, after: bool) -> None:
         super().__init__(nats_url, mongo_url, prefix)
@@ -92,19 +92,19 @@ class Lane(Harness):
         return Mortal(self._urls | SETTINGS, self._folder, after=self._after)
 
     async def _on_requested(self, event: Event[ExecutionRequestedV1]) -> None:
-        """Told again under the same ids, should it be requested again."""
+        """A repeated request is reported again under the same ids."""
         trigger = event.data.trigger
         await self.started(trigger.trigger_id, member=trigger.member_id)
         await self.finished(trigger.trigger_id, member=trigger.member_id)
 
     async def kill_at(self, writes: int, *, only: str = "") -> bool:
-        """Let the dispatcher die at this write of some work; False if that has fewer."""
+        """Kill the dispatcher at this write of some work; False if the work has fewer."""
         while (died := await self._try(writes, only)) is None:
             pass
         return died
 
     async def _try(self, writes: int, only: str) -> bool | None:
-        """None if it lost its lease to the other, which then did the work: that says nothing."""
+        """None, without a result, if the other scheduler took the lease and did the work."""
         dispatcher = await self._owner()
         second = self._another()
         await second.ready()
@@ -131,7 +131,7 @@ class Lane(Harness):
         return True
 
     async def _owner(self) -> str:
-        """Who dispatches, once it is nobody who is dead."""
+        """The dispatcher, once it is a living one."""
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 found = await self._leases.find_one({"until": {"$gt": now()}, "owner": {"$nin": [None, *self._dead]}})
@@ -140,7 +140,7 @@ class Lane(Harness):
                 await asyncio.sleep(0.02)
 
     async def _robots(self, name: str) -> list[str]:
-        """Three, of which two have a clock that is stored by now."""
+        """Store three robots, two of them with a clock."""
         quota = {"quota": {"max": 1}}
         await self.keep(a_robot(member_id=f"events-{name}", config=quota))
         await self.keep(a_robot(member_id=f"clock-{name}", config=quota | {"clock": HOURLY}))
@@ -151,8 +151,8 @@ class Lane(Harness):
         return clocks
 
     async def _work(self, name: str, clocks: list[str]) -> tuple[list[str], list[str]]:
-        """The triggers of three runs, one of which waits for another's slot; and of two that are refused, since their
-        robot is paused (it has just become so: its clock wakes it once more)."""
+        """The triggers of three runs, one of which waits for another's slot; and of two that are rejected, since their
+        robot was just paused."""
         instant = now().replace(microsecond=0)
         due = {"next_run": instant, "look_at": instant}
         await self._clocks.update_many({"_id": {"$in": clocks}}, {"$set": due})
@@ -166,7 +166,7 @@ class Lane(Harness):
         return runs, refused
 
     async def _until_over(self, runs: list[str], refused: list[str]) -> float:
-        """Seconds since it was found dead. That may come later: what is killed by its last write leaves no work."""
+        """Seconds from the kill until all is over. A kill at the last write leaves no work."""
         began, died_at = monotonic(), None
         while not await self._is_over(runs, refused):
             if died_at is None and not self._first.alive:
@@ -177,7 +177,7 @@ class Lane(Harness):
         return monotonic() - died_at if died_at else 0
 
     async def _is_over(self, runs: list[str], refused: list[str]) -> bool:
-        """All has run or is refused, is told, and is acknowledged."""
+        """All has run or is rejected, is published, and is acknowledged."""
         for state, triggers in (("done", runs), ("rejected", refused)):
             found = {"_id": {"$in": [execution_id(each) for each in triggers]}, "state": state}
             if await self._queue.count_documents(found) < len(triggers):
@@ -231,7 +231,7 @@ async def kill_at_each_write(lanes: list[Lane]) -> None:
 
 
 async def kill_at_each_step(lanes: list[Lane]) -> None:
-    """Those that were missed."""
+    """The steps that no kill has hit yet."""
     steps = sorted(STEPS - {death for lane in lanes for death in lane.deaths})
 
     async def one_lane(lane: Lane) -> None:
@@ -243,6 +243,19 @@ async def kill_at_each_step(lanes: list[Lane]) -> None:
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("step", ["update clocks", "commitTransaction"])
+async def test_a_kill_before_the_commit_and_between_queue_and_clock_loses_and_doubles_nothing(
+    tmp_path: Path, mongo_url: str, mongo_prefix: str, step: str
+) -> None:  # SC-07 SC-11 SC-12
+    async with asyncio.timeout(60), AsyncExitStack() as ends:
+        lane = await a_lane(tmp_path / "lane", ends, mongo_url, mongo_prefix, after=False)
+        assert await lane.kill_at(1, only=step)
+        await lane.nothing_is_lost_or_doubled()
+        assert lane.deaths == [step]
+
+
+@pytest.mark.once
+@pytest.mark.soak
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 async def test_a_kill_at_any_write_of_an_admission_loses_and_doubles_nothing(
     tmp_path: Path, mongo_url: str, mongo_prefix: str, after: bool

@@ -1,9 +1,10 @@
-"""Eight schedulers, 10,000 attempts, a lease that wanders: nobody's quota is exceeded by one, and nothing is lost."""
+"""Many attempts on several schedulers whose lease moves: no quota is exceeded by one, and nothing is lost."""
 
 import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -28,23 +29,36 @@ from tests.integration.scheduler.harness import Harness
 from tests.integration.scheduler.lease_moves import Replicas
 from tests.integration.scheduler.queue_history import History
 
-ATTEMPTS, POOL, REPLICAS = 10_000, 25, 8
-AT_ONCE, CALM, WAVE = 200, 30, 1000
-"""Attempts under way at once; so many in calm times, when most slots are free; each lasts for half a WAVE."""
+POOL = 25
+AT_ONCE, CALM = 200, 30
+"""Attempts under way at once, and in calm times, when most slots are free; each lasts for half a wave."""
 
-OFTEN = 5
-"""The lease's holder is killed, and robbed, at least so many times."""
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """`moves`: how often the lease's holder is killed, and loses its lease while it sleeps, at least."""
+
+    attempts: int
+    wave: int
+    replicas: int
+    moves: int
+
+
+SIZES = [
+    Size(attempts=400, wave=200, replicas=3, moves=1),
+    pytest.param(Size(attempts=10_000, wave=1000, replicas=8, moves=5), marks=pytest.mark.soak),
+]
 
 LEASE = 0.6
 RUN_S = 0.06
-"""An execution takes so long at most."""
+"""The longest execution."""
 
 QUOTAS = {f"m{number}": {"max": 1 + number % 4, "queue": 2 + number % 5} for number in range(24)}
-"""60 slots by their quotas, 25 in the pool; and room for fewer than come at once, so that some are rejected."""
+"""60 slots by quota, 25 in the pool, and queues too short for all that arrive at once, so that some are rejected."""
 
 
 class Busy(Harness):
-    """Triggers robots at random, and runs what is requested; whoever runs too many at once is written down."""
+    """Triggers robots at random, runs what is requested, and records each robot that runs too many at once."""
 
     def __init__(self, nats_url: str, mongo_url: str, prefix: str, random: Random) -> None:
         super().__init__(nats_url, mongo_url, prefix)
@@ -56,14 +70,14 @@ class Busy(Harness):
         self.excesses = list[str]()
         self._work = set[asyncio.Task[None]]()
 
-    async def attempts(self, count: int, more: Callable[[], bool]) -> None:
-        """So many, and waves of them while there are to be `more`. Returns when each has come to an end."""
+    async def attempts(self, size: Size, more: Callable[[], bool]) -> None:
+        """Waves of attempts, until there are enough and no `more` are wanted. Returns when each has ended."""
         client = await nats_client.connect(self.nats_url)
         await client.subscribe(catalog.TRIGGER_REJECTED.pattern, cb=self._on_rejected)
         await barrier(client)
-        while self.made < count or more():
-            for number in range(WAVE):
-                if number == WAVE // 2:
+        while self.made < size.attempts or more():
+            for number in range(size.wave):
+                if number == size.wave // 2:
                     await self._take(AT_ONCE - CALM)
                 await self._take(1)
                 await self._attempt(f"t{self.made}")
@@ -113,7 +127,7 @@ class Busy(Harness):
         await asyncio.sleep(self._random.uniform(0, RUN_S))
         end: dict[str, Any] = {"trigger_id": run.trigger.trigger_id, "status": ExecStatus.COMPLETED}
         finished = ExecutionFinishedV1(**base, **end, finished_at=now())
-        self.running[run.member_id] -= 1  # before it is told: nobody can have given its slot away by now
+        self.running[run.member_id] -= 1  # before it is published: its slot can't be given away yet
         await self.executor.publish(catalog.EXECUTION_FINISHED, finished, caused_by=run.execution_id)
         self.ended.add(run.execution_id)
         self._give(1)
@@ -121,7 +135,7 @@ class Busy(Harness):
 
 @pytest.fixture
 def quiet() -> Iterator[None]:
-    """100,000 lines of log take as long as the work they tell of; the tracebacks of a crash, in colours, longer."""
+    """100,000 lines of log take as long as the work itself; coloured tracebacks of a crash, longer."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     yield
     structlog.reset_defaults()
@@ -129,7 +143,7 @@ def quiet() -> Iterator[None]:
 
 @pytest.fixture
 async def busy(quiet: None, nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Busy]:
-    """With an ack wait of a second: what a dead dispatcher had in hand comes again soon."""
+    """With an ack wait of a second: a killed dispatcher's messages are redelivered soon."""
     await short_ack_wait(nats.url, "scheduler")
     harness = Busy(nats.url, mongo_url, mongo_prefix, Random(8))
     async with harness.running():
@@ -139,23 +153,24 @@ async def busy(quiet: None, nats: EmbeddedServer, mongo_url: str, mongo_prefix: 
 
 
 @pytest.mark.once
-async def test_eight_schedulers_never_exceed_a_quota_by_one(
-    busy: Busy, mongo_url: str, mongo_prefix: str
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size.attempts))
+async def test_schedulers_whose_lease_moves_never_exceed_a_quota_by_one(
+    busy: Busy, mongo_url: str, mongo_prefix: str, size: Size
 ) -> None:  # SC-09 SC-10 SC-12
     mongo = Mongo(mongo_url, f"{mongo_prefix}_scheduler")
     history = History(mongo_url, f"{mongo_prefix}_scheduler")
-    replicas = Replicas(busy, mongo, Random(9), count=REPLICAS, lease=LEASE, pool=POOL)
+    replicas = Replicas(busy, mongo, Random(9), count=size.replicas, lease=LEASE, pool=POOL)
     async with asyncio.timeout(300), replicas.running():
         async with replicas.wandering(1.5):
-            await busy.attempts(ATTEMPTS, lambda: min(replicas.crashes, replicas.robberies) < OFTEN)
+            await busy.attempts(size, lambda: min(replicas.crashes, replicas.robberies) < size.moves)
         while await mongo.database["queue"].find_one({"live": True}):  # until the last report is written
             await asyncio.sleep(0.02)
     await mongo.close()
 
     assert busy.excesses == []
     await asyncio.to_thread(no_state_of_the_store_exceeds, history)
-    await each_attempt_ended_once(busy, history)
-    assert min(replicas.crashes, replicas.robberies) >= OFTEN
+    await each_attempt_ended_once(busy, history, size)
+    assert min(replicas.crashes, replicas.robberies) >= size.moves
 
 
 def no_state_of_the_store_exceeds(history: History) -> None:
@@ -168,8 +183,8 @@ def no_state_of_the_store_exceeds(history: History) -> None:
     assert most == allowed  # reached, and never exceeded
 
 
-async def each_attempt_ended_once(busy: Busy, history: History) -> None:
-    """Run and finished, or rejected for all to see; as the streams hold it, and as the store does."""
+async def each_attempt_ended_once(busy: Busy, history: History, size: Size) -> None:
+    """Run and finished, or visibly rejected; in the streams and in the store."""
     requested, admitted, rejected, finished = [
         [
             fact.trigger.trigger_id if channel is catalog.EXECUTION_REQUESTED else fact.trigger_id
@@ -189,4 +204,4 @@ async def each_attempt_ended_once(busy: Busy, history: History) -> None:
     assert busy.ended == {execution_id(name) for name in finished}
     ends = {execution_id(name): EntryState.DONE for name in finished}
     assert history.states == ends | {execution_id(name): EntryState.REJECTED for name in rejected}
-    assert min(len(finished), len(rejected)) > ATTEMPTS / 10  # both were tried
+    assert min(len(finished), len(rejected)) > size.attempts / 10  # both were tried

@@ -109,9 +109,9 @@ async def test_a_dispatcher_that_was_replaced_writes_nothing_any_more(harness: H
 async def test_a_request_that_was_lost_is_sent_again_as_the_same_fact(harness: Harness) -> None:
     async with harness.scheduler(republish_after=0.5):
         await harness.trigger("t1")
-        sent = await harness.requests.heard()
+        sent = await harness.requests.received()
         while len({(message.headers or {})["Nats-Msg-Id"] for message in sent}) < 2:
-            sent = await harness.requests.heard(len(sent) + 1)
+            sent = await harness.requests.received(len(sent) + 1)
         await harness.started("t1")
         while (await harness.read("t1")).state is not TriggerState.RUNNING:
             await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""The subscribers of `examples/subscribers`, as anybody runs them: in order, without a gap, picking up again."""
+"""The programs of `examples/subscribers`: they read in order, without a gap, and resume at their position."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ WITHIN_S = 60
 
 
 class NoCounts:
-    """Nothing has left the stream in these tests."""
+    """No message has left the stream in these tests."""
 
     async def last(self, subject: str) -> int:
         return 0
@@ -45,7 +45,7 @@ class Center:
     made: int = 0
 
     async def deliver(self, team: str, count: int) -> None:
-        """So many deliveries of two robots by turns, `completed` and `settled`."""
+        """`count` deliveries of two robots in turn, each `completed` and `settled`."""
         for _ in range(count):
             self.made += 1
             for name, file in (("delivery.completed", "lead"), ("delivery.settled", "all_reached")):
@@ -65,11 +65,11 @@ async def bus(tmp_path: Path) -> AsyncIterator[IsolatedNats]:
 async def center(bus: IsolatedNats) -> Center:
     connected = await bus.service("delivery-center")
     publish = Publish(connected, source="delivery-center", clock=now)
-    return Center(Feed(connected, publish, NoCounts(), clock=now))
+    return Center(Feed(connected, publish, counts=NoCounts(), clock=now))
 
 
 async def lines(*command: str, folder: Path, environ: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """What a program that ends by itself has printed."""
+    """The output of a program that ends by itself."""
     process = await asyncio.create_subprocess_exec(
         *command, cwd=folder, env=os.environ | (environ or {}), stdout=asyncio.subprocess.PIPE
     )
@@ -80,7 +80,7 @@ async def lines(*command: str, folder: Path, environ: Mapping[str, str] | None =
 
 
 def counts(read: list[dict[str, Any]]) -> dict[str, list[int]]:
-    """Subject → the counts, as they came."""
+    """Subject → the counts, in their order."""
     found: dict[str, list[int]] = {}
     for line in read:
         found.setdefault(line["subject"], []).append(line["count"])
@@ -93,7 +93,7 @@ def as_published(first: int, last: int) -> dict[str, list[int]]:
 
 
 async def check(program: list[str], bus: IsolatedNats, center: Center, folder: Path) -> None:
-    """Twice the same program, with deliveries while it was away; its own team's alone."""
+    """Run the program twice, with deliveries in between; it reads only its own team's."""
     given = ["--url", bus.url, "--team", TEAM, "--name", NAME, "--key", str(bus.key(TEAM, NAME))]
     command = [*program, *given, "--idle", "1.5", "--until-idle"]
     await center.deliver(TEAM, 20)
@@ -136,7 +136,7 @@ async def test_with_faststream(bus: IsolatedNats, center: Center, tmp_path: Path
 
 
 async def running(environ: Mapping[str, str], folder: Path, *, count: int) -> list[dict[str, Any]]:
-    """The first lines of a program that goes on until it is told to end."""
+    """The first lines of a program that runs until SIGTERM."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(EXAMPLES / "with_faststream.py")),
         cwd=folder,

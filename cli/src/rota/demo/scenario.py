@@ -12,7 +12,7 @@ from typing import Any
 
 from rota.applying import apply_one
 from rota.client import Api
-from rota.demo import checks
+from rota.demo import expectations
 from rota.demo.external_systems import Fact, Hook, Inbox, feed, mailbox, webhook_receiver
 from rota.demo.follower import Follower, following
 from rota.demo.robot import EXAMPLE, WEBHOOK_SECRET, demo_robot
@@ -69,11 +69,11 @@ async def play(folder: Path, screen: Screen, *, connector: str, environ: Mapping
         second = await _lead(parties, screen, SECOND_LEAD)
         screen.heading("4. What the external systems received")
         results = [
-            checks.check_sender(parties.accepted),
-            checks.check_receiver(parties.receiver.received, [first, second]),
-            checks.check_mailbox(parties.mails.received, parties.sender),
-            checks.check_feed_client(parties.facts.received, [first, second]),
-            checks.check_memory(first, second, must_mention=connector == REHEARSAL),
+            expectations.check_sender(parties.accepted),
+            expectations.check_receiver(parties.receiver.received, [first, second]),
+            expectations.check_mailbox(parties.mails.received, parties.sender),
+            expectations.check_feed_client(parties.facts.received, [first, second]),
+            expectations.check_memory(first, second, must_mention=connector == REHEARSAL),
         ]
         for one in results:
             screen.party(one.party, ok=one.ok, lines=one.lines)

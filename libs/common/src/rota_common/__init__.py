@@ -1,1 +1,1 @@
-"""What every service shares: the bus, the failure policy, logs, metrics, health."""
+"""The library of all services: the bus, the failure policy, logs, metrics, health."""

@@ -1,4 +1,4 @@
-"""The runs that this process works on just now, and a way to interrupt what it is doing for one of them."""
+"""The runs that this process is working on, and the cancellation of their current step."""
 
 import asyncio
 import contextlib
@@ -11,38 +11,38 @@ END: Any = object()
 
 
 class StepCancelled(Exception):
-    """Somebody wants the step to end at once."""
+    """The current step is to end at once."""
 
 
 class StepScope:
-    """A worker with a run. It can be interrupted inside `with hand:`, as `asyncio.timeout` does it: its task is
-    cancelled, and that is taken back. No further task is needed for each step."""
+    """A worker's scope for the steps of one run. Inside `with scope:` it can be cancelled as `asyncio.timeout` does
+    it: the task is cancelled, and the cancellation taken back. No further task is needed for each step."""
 
     def __init__(self) -> None:
-        self.wanted = False
+        self.requested = False
         self._task: asyncio.Task[Any] | None = None
 
-    def interrupt(self) -> None:
-        """Now, or as soon as the worker can be interrupted."""
-        if not self.wanted and self._task is not None:
+    def cancel_step(self) -> None:
+        """Now, or as soon as the worker enters its next step."""
+        if not self.requested and self._task is not None:
             self._task.cancel()
-        self.wanted = True
+        self.requested = True
 
     def __enter__(self) -> None:
-        if self.wanted:
-            self.wanted = False
+        if self.requested:
+            self.requested = False
             raise StepCancelled
         self._task = asyncio.current_task()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         task, self._task = self._task, None
-        if self.wanted and task is not None and kind is asyncio.CancelledError:
-            self.wanted = False
-            if task.uncancel() == 0:  # otherwise somebody else ends the worker as well
+        if self.requested and task is not None and kind is asyncio.CancelledError:
+            self.requested = False
+            if task.uncancel() == 0:  # otherwise the worker itself is cancelled as well
                 raise StepCancelled
 
     async def take_back(self) -> None:
-        """The interruption came together with what was waited for: that is kept, and the next step interrupted."""
+        """The cancellation came together with the awaited item: keep the item, and cancel the next step instead."""
         task = asyncio.current_task()
         try:
             await asyncio.sleep(0)
@@ -53,34 +53,34 @@ class StepScope:
 
 class ActiveRuns:
     def __init__(self) -> None:
-        self._held: dict[str, list[StepScope]] = {}
+        self._scopes: dict[str, list[StepScope]] = {}
 
     @contextlib.contextmanager
     def holding(self, run_id: str) -> Iterator[None]:
         """A process that has slept through its own claim may hold a run twice for a while."""
-        hand = StepScope()
-        self._held.setdefault(run_id, []).append(hand)
+        scope = StepScope()
+        self._scopes.setdefault(run_id, []).append(scope)
         try:
             yield
         finally:
-            self._held[run_id].remove(hand)
-            if not self._held[run_id]:
-                del self._held[run_id]
+            self._scopes[run_id].remove(scope)
+            if not self._scopes[run_id]:
+                del self._scopes[run_id]
 
-    def interrupt(self, run_id: str) -> None:
-        """End the step in hand; nothing if this process doesn't hold the run."""
-        for hand in self._held.get(run_id, ()):
-            hand.interrupt()
+    def cancel_step(self, run_id: str) -> None:
+        """Cancel the run's current step; nothing if this process doesn't hold the run."""
+        for scope in self._scopes.get(run_id, ()):
+            scope.cancel_step()
 
-    async def interruptible(self, run_id: str, source: AsyncIterator[T]) -> AsyncIterator[T]:
-        """The items of `source` as they come. Raises Interrupted in place of the next one when somebody interrupts;
-        what was being done for it is cancelled."""
-        hand = self._held[run_id][-1]
+    async def cancellable(self, run_id: str, source: AsyncIterator[T]) -> AsyncIterator[T]:
+        """The items of `source` as they come. Raises StepCancelled in place of the next one when the step is
+        cancelled; the work for that item is cancelled too."""
+        scope = self._scopes[run_id][-1]
         while True:
-            with hand:
+            with scope:
                 item = await anext(source, END)
-            if hand.wanted:
-                await hand.take_back()
+            if scope.requested:
+                await scope.take_back()
             if item is END:
                 return
             yield item

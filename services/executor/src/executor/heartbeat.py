@@ -1,36 +1,35 @@
-"""Saying again and again that this executor is alive, and how much it can take: the scheduler counts on it."""
+"""The executor's heartbeat: it is alive, and has so much capacity. The scheduler sums them up."""
 
-import asyncio
+from dataclasses import dataclass, field
 
 from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
 from rota_contracts import catalog
-from rota_contracts.messages.executor_capacity import REPORT_S, ExecutorReportedV1
+from rota_contracts.messages.executor_capacity import ExecutorReportedV1
 from rota_contracts.model import ALL
 
 
+@dataclass(kw_only=True)
 class Heartbeat:
-    """A report that is lost does no harm: the next one comes in a second, and one missing is noticed after five."""
+    """A lost one does no harm: the next follows within a second, and an executor is missed after five."""
 
-    def __init__(self, publish: Publish, clock: Clock, *, executor_id: str, capacity: int) -> None:
-        self._publish, self._clock = publish, clock
-        self._id, self._capacity = executor_id, capacity
-        self._told = False
+    publish: Publish
+    clock: Clock
+    executor_id: str
+    capacity: int
+    _published: bool = field(init=False, default=False)
 
-    async def run(self) -> None:
-        """For ever, beginning now."""
-        while True:
-            await self._tell(self._capacity)
-            self._told = True
-            await asyncio.sleep(REPORT_S)
+    async def __call__(self) -> None:
+        await self._report(self.capacity)
+        self._published = True
 
     async def stop(self) -> None:
-        """It takes nothing from now on."""
-        if self._told:
-            await self._tell(0)
+        """Report that this executor takes nothing from now on."""
+        if self._published:
+            await self._report(0)
 
-    async def _tell(self, capacity: int) -> None:
+    async def _report(self, capacity: int) -> None:
         report = ExecutorReportedV1(
-            team_id=ALL, member_id=ALL, executor_id=self._id, capacity=capacity, at=self._clock()
+            team_id=ALL, member_id=ALL, executor_id=self.executor_id, capacity=capacity, at=self.clock()
         )
-        await self._publish.observe(catalog.EXECUTOR_REPORTED, report)
+        await self.publish.observe(catalog.EXECUTOR_REPORTED, report)

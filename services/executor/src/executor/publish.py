@@ -1,12 +1,15 @@
-"""What the executor tells the others: requests, facts, and progress for people to watch.
+"""Published events of a run: facts, requests to other services, and activity to watch.
 
-Every id derives from the execution, not from the message at hand, so a sweeper's repeat is the same fact.
+Every event id derives from the execution, not from the message being handled, so a repeat by the sweeper is the same
+event.
 """
 
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 from executor.domain.outcomes import LookedUp, Outcome, StepDelayed, StepFailed, TaskAnswered, Unusable, Used
 from executor.domain.run import Run, Signal
+from executor.domain.situation.wording import about
 from executor.domain.steps import (
     AskAgent,
     MakeCalls,
@@ -18,30 +21,35 @@ from executor.domain.steps import (
     RunTurn,
     Work,
 )
-from executor.requests import delivery_request, validation_request
-from executor.summary import run_summary
+from executor.domain.tasks.tasks import result_of
+from executor.ports import Blobs, Scope
 from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
-from rota_common.stores.blobs import Blobs
 from rota_contracts import catalog
 from rota_contracts.messages.activity import ActivityKind, ActivityV1
 from rota_contracts.messages.control import ControlGivenV1, ExecutionIntervenedV1
-from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, excerpt
-from rota_contracts.messages.learning import LearningRequestedV1
+from rota_contracts.messages.delivery import DeliveryContext, DeliveryRequestedV1
+from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStartedV1, Task, TaskStatus, excerpt
+from rota_contracts.messages.learning import LearningRequestedV1, RunSummary, TaskSummary
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
+from rota_contracts.messages.validation import ValidationRequestedV1
 from rota_contracts.model import ALL, Payload
 
+OUTPUT_LIMIT = 2000
+LOG = logger(service="executor")
 
+
+@dataclass(frozen=True, kw_only=True)
 class EventPublisher:
-    def __init__(self, publish: Publish, blobs: Blobs, clock: Clock) -> None:
-        self._publish, self._blobs, self._clock = publish, blobs, clock
-        self._log = logger(service="executor")
+    publish: Publish
+    blobs: Blobs
+    clock: Clock
 
     async def started(self, run: Run, *, grant: int = 0) -> None:
         execution = run.execution
         fact = ExecutionStartedV1(**_owner(run), started_at=execution.started_at or execution.created_at, grant=grant)
-        await self._tell(run, catalog.EXECUTION_STARTED, fact, step=str(grant) if grant else "")
+        await self._publish(run, catalog.EXECUTION_STARTED, fact, step=str(grant) if grant else "")
 
     async def finished(self, run: Run) -> None:
         execution = run.execution
@@ -52,61 +60,66 @@ class EventPublisher:
             error=execution.error,
             finished_at=execution.finished_at or execution.created_at,
         )
-        await self._tell(run, catalog.EXECUTION_FINISHED, fact)
+        await self._publish(run, catalog.EXECUTION_FINISHED, fact)
 
     async def parked(self, run: Run) -> None:
         execution = run.execution
-        reason = run.holds_for
+        reason = run.parked_for
         fact = ExecutionParkedV1(
             **_owner(run),
             status=execution.status,
             reason=excerpt(reason),
             parks=run.parks,
-            parked_at=self._clock(),
+            parked_at=self.clock(),
         )
-        await self._tell(run, catalog.EXECUTION_PARKED, fact, step=str(run.parks))
+        await self._publish(run, catalog.EXECUTION_PARKED, fact, step=str(run.parks))
         kind = ActivityKind.WAITING if execution.question or run.promised else ActivityKind.PAUSED
         await self._observe(run, kind, text=reason)
 
-    async def intervened(self, run: Run, word: Signal) -> None:
-        """A word lies in a run's inbox."""
+    async def intervened(self, run: Run, signal: Signal) -> None:
+        """A signal is in a run's inbox."""
         fact = ExecutionIntervenedV1(
-            **_owner(run), intervention_id=word.id, action=word.action, text=excerpt(word.text(), 2000), at=word.at
+            **_owner(run),
+            intervention_id=signal.id,
+            action=signal.action,
+            text=excerpt(signal.text(), 2000),
+            at=signal.at,
         )
-        await self._tell(run, catalog.EXECUTION_INTERVENED, fact, step=word.id)
+        await self._publish(run, catalog.EXECUTION_INTERVENED, fact, step=signal.id)
 
-    async def control(self, team: str, member: str | None, action: str, run_ids: list[str], reason: str) -> None:
-        """To every executor and delivery-center, whoever has these runs in hand. Losing it does no harm: each also
-        reads the runs' inboxes."""
+    async def control(self, scope: Scope, signal: Signal, run_ids: list[str]) -> None:
+        """Broadcast to every executor and delivery-center. Losing it does no harm: they also read the inbox."""
         given = ControlGivenV1(
-            team_id=team,
-            member_id=member or ALL,
-            action=action,
+            team_id=scope.team,
+            member_id=scope.member or ALL,
+            action=signal.action,
             execution_ids=run_ids,
-            reason=reason,
-            at=self._clock(),
+            reason=signal.reason,
+            at=self.clock(),
         )
-        await self._publish.observe(catalog.CONTROL_GIVEN, given)
+        await self.publish.observe(catalog.CONTROL_GIVEN, given)
 
-    async def ask(self, run: Run, question: Question) -> None:
-        """Send a request; from the second time on past the stream's memory of ids, because the first may be lost."""
+    async def request(self, run: Run, question: Question) -> None:
+        """Send a request; a repeat gets a new id, because the first may be lost."""
         again = max(run.asks - 1, 0)
         match question:
             case RequestVerdict():
                 request = validation_request(run, question)
-                await self._tell(run, catalog.VALIDATION_REQUESTED, request, step=question.validation_id, again=again)
+                await self._publish(
+                    run, catalog.VALIDATION_REQUESTED, request, step=question.validation_id, again=again
+                )
             case RequestDelivery(request_id):
-                await self._tell(run, catalog.DELIVERY_REQUESTED, delivery_request(run, request_id), again=again)
+                await self._publish(run, catalog.DELIVERY_REQUESTED, delivery_request(run, request_id), again=again)
             case RequestLearning():
-                await self._tell(run, catalog.LEARNING_REQUESTED, await self._learning(run), again=again)
+                request_learning = await self._learning_request(run)
+                await self._publish(run, catalog.LEARNING_REQUESTED, request_learning, again=again)
             case RequestSlot(parks):
-                wish = ExecutionResumableV1(**_owner(run), parks=parks, resumable_at=self._clock())
-                await self._tell(run, catalog.EXECUTION_RESUMABLE, wish, step=str(parks), again=again)
+                slot = ExecutionResumableV1(**_owner(run), parks=parks, resumable_at=self.clock())
+                await self._publish(run, catalog.EXECUTION_RESUMABLE, slot, step=str(parks), again=again)
             case never:
                 assert_never(never)
 
-    async def beginning(self, run: Run, step: Work) -> None:
-        """Tell whoever watches, and the log (EX-30)."""
+    async def step_started(self, run: Run, step: Work) -> None:
         match step:
             case AskAgent(phase):
                 await self._observe(run, ActivityKind.PHASE_STARTED, text=run.robot.phase_agent(phase))
@@ -118,7 +131,7 @@ class EventPublisher:
                 for use in uses:
                     await self._observe(run, ActivityKind.TOOL_STARTED, task_id=task.id, text=use.name)
 
-    async def happened(self, run: Run, outcome: Outcome) -> None:
+    async def step_finished(self, run: Run, outcome: Outcome) -> None:
         match outcome:
             case TaskAnswered(task_id, output):
                 text = output.inline or f"{output.ref.size if output.ref else 0} bytes"
@@ -132,32 +145,32 @@ class EventPublisher:
                 await self._observe(run, ActivityKind.PHASE_FINISHED, text=reason)
             case StepFailed(reason) | StepDelayed(reason):
                 phase, again = run.execution.phase, isinstance(outcome, StepDelayed)
-                self._log.warning("step failed", execution_id=run.id, phase=phase, again=again, reason=excerpt(reason))
+                LOG.warning("step failed", execution_id=run.id, phase=phase, again=again, reason=excerpt(reason))
                 await self._observe(run, ActivityKind.PHASE_FINISHED, text=reason)
 
-    async def _tell(
+    async def _publish(
         self, run: Run, channel: catalog.Channel[Any], fact: Payload, *, step: str = "", again: int = 0
     ) -> None:
-        await self._publish(channel, fact, caused_by=run.id, step=step, again=again, trace=run.traceparent)
+        await self.publish(channel, fact, caused_by=run.id, step=step, again=again, trace=run.traceparent)
 
     async def _observe(self, run: Run, kind: ActivityKind, *, text: str, task_id: str | None = None) -> None:
         execution = run.execution
-        self._log.info("step", execution_id=run.id, phase=execution.phase, step=kind, task_id=task_id)
+        LOG.info("step", execution_id=run.id, phase=execution.phase, step=kind, task_id=task_id)
         activity = ActivityV1(
             **_owner(run),
             kind=kind,
             phase=execution.phase,
             task_id=task_id,
             text=excerpt(text, 500),
-            at=self._clock(),
+            at=self.clock(),
         )
-        await self._publish.observe(catalog.ACTIVITY, activity)
+        await self.publish.observe(catalog.ACTIVITY, activity)
 
-    async def _learning(self, run: Run) -> LearningRequestedV1:
+    async def _learning_request(self, run: Run) -> LearningRequestedV1:
         learn = run.robot.robot_config.learn
         return LearningRequestedV1(
             **_owner(run),
-            summary=await run_summary(run, self._blobs),
+            summary=await run_summary(run, self.blobs),
             types=learn.types,
             keep_days=learn.keep,
             agent=run.robot.phase_agent("learning"),
@@ -165,5 +178,84 @@ class EventPublisher:
 
 
 def _owner(run: Run) -> dict[str, str]:
-    """Which execution a fact is about, and whose it is."""
     return {"execution_id": run.id, "team_id": run.execution.team_id, "member_id": run.execution.member_id}
+
+
+def validation_request(run: Run, question: RequestVerdict) -> ValidationRequestedV1:
+    if run.checked is None:
+        raise AssertionError("the meaning of an output is asked for once its rules are checked")
+    execution, task = run.execution, question.task
+    return ValidationRequestedV1(
+        validation_id=question.validation_id,
+        execution_id=run.id,
+        team_id=execution.team_id,
+        member_id=execution.member_id,
+        task_id=task.id,
+        description=task.description,
+        expected_output=task.expected_output,
+        rules=run.checked.open_rules,
+        rules_verdict=run.checked.verdict,
+        output=question.output,
+        agent=run.robot.phase_agent("validation"),
+        threshold=run.robot.robot_config.executor.validation_threshold,
+        conversation=question.conversation,
+    )
+
+
+def delivery_request(run: Run, request_id: str) -> DeliveryRequestedV1:
+    execution = run.execution
+    if execution.content is None:
+        raise AssertionError("a delivery is requested once its content is written")
+    return DeliveryRequestedV1(
+        request_id=request_id,
+        team_id=execution.team_id,
+        member_id=execution.member_id,
+        content=execution.content,
+        context=DeliveryContext(
+            member_id=execution.member_id,
+            execution_id=run.id,
+            trigger_type=execution.trigger.type,
+            team_id=execution.team_id,
+            score=_lowest_score(run),
+        ),
+        executor_mode=execution.executor_mode,
+    )
+
+
+def _lowest_score(run: Run) -> float | None:
+    """The lowest score of the results that the delivery is made of; None if none was validated."""
+    scores = [
+        result.validation.score
+        for result in run.execution.results
+        if result.status is TaskStatus.COMPLETED and result.validation is not None
+    ]
+    return min(scores, default=None)
+
+
+async def run_summary(run: Run, blobs: Blobs) -> RunSummary:
+    """A run in short, for the learner; failed runs too, which teach the most."""
+    execution = run.execution
+    status = "failed" if execution.error else "completed"
+    if execution.skipped and not execution.error:
+        status = f"nothing to do: {execution.skipped}"
+    return RunSummary(
+        role=run.robot.robot_config.identity.role,
+        trigger=about(execution.trigger),
+        status=status,
+        error=execution.error,
+        goals=execution.goals.content if execution.goals else "",
+        tasks=[await _task_summary(run, task, blobs) for task in execution.tasks or []],
+        delivered=execution.content.summary if execution.content and execution.delivery else "",
+    )
+
+
+async def _task_summary(run: Run, task: Task, blobs: Blobs) -> TaskSummary:
+    result = result_of(run, task.id)
+    if result is None:
+        return TaskSummary(description=task.description, status="pending")
+    output = await blobs.read(result.output) if result.output else ""
+    issues = result.validation.issues if result.validation else []
+    issues = [*issues, result.error] if result.error and result.error not in issues else issues
+    return TaskSummary(
+        description=task.description, status=result.status, output=excerpt(output, OUTPUT_LIMIT), issues=issues
+    )

@@ -1,5 +1,6 @@
-"""Running a stored execution again, against the answers that were recorded: nothing leaves, nothing changes (F24)."""
+"""The replay of a stored execution against its recorded answers; nothing leaves, nothing changes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,30 +14,29 @@ from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.signals import control
 from executor.domain.steps import AskAgent, RunTurn, describe
 from executor.domain.tasks import tasks
-from executor.ports import Runs
-from rota_common.stores.blobs import Blobs
+from executor.ports import Blobs, RunQueries
 from rota_contracts.messages.execution import ExecStatus, Execution
 from rota_contracts.messages.replay import Decision, ReplayExecution, ReplayReply
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Replay:
-    """The recorded words of models are understood anew; the recorded answers of all others are taken as they came."""
+    """Recorded replies of models are interpreted again; all other recorded answers are taken as they are."""
 
-    runs: Runs
+    runs: RunQueries
     blobs: Blobs
 
-    async def __call__(self, asked: ReplayExecution) -> ReplayReply:
-        stored = await self.runs.find(asked.execution_id)
-        if stored is None or stored.execution.team_id != asked.team_id:
+    async def __call__(self, request: ReplayExecution) -> ReplayReply:
+        stored = await self.runs.find(request.execution_id)
+        if stored is None or stored.execution.team_id != request.team_id:
             return ReplayReply(found=False)
-        trail = await self.runs.trail(asked.execution_id)
-        said = [await self.blobs.read(entry.said) if entry.said else "" for entry in trail]
-        return replayed(stored, trail, said)
+        entries = await self.runs.journal(request.execution_id)
+        replies = [await self.blobs.read(entry.said) if entry.said else "" for entry in entries]
+        return replay(stored, entries, replies)
 
 
-def replayed(stored: Run, trail: list[JournalEntry], said: list[str]) -> ReplayReply:
-    """`said`: for each entry of the trail the whole of the model's answer, or nothing."""
+def replay(stored: Run, entries: Sequence[JournalEntry], replies: Sequence[str]) -> ReplayReply:
+    """`replies`: for each entry the model's reply in full, or nothing."""
     execution = stored.execution
     run = phases.begin(
         execution.execution_id,
@@ -46,11 +46,11 @@ def replayed(stored: Run, trail: list[JournalEntry], said: list[str]) -> ReplayR
         traceparent=stored.traceparent,
     )
     decisions: list[Decision] = []
-    for entry, words in zip(trail, said, strict=True):
+    for entry, reply in zip(entries, replies, strict=True):
         step, kind = describe(lifecycle.next_step(run)), entry.kind
         try:
-            run, kind = _repeated(run, entry, words)
-        except Exception as error:  # whatever it is, the replay tells where it came to
+            run, kind = _apply(run, entry, reply)
+        except Exception as error:  # whatever it is, it is the difference
             return _differs(decisions, entry, f"{step}: {type(error).__name__}: {error}")
         if (step, kind) != (entry.step, entry.kind):
             return _differs(decisions, entry, f"{step}: {kind}")
@@ -66,8 +66,8 @@ def _differs(decisions: list[Decision], entry: JournalEntry, replayed: str) -> R
     return ReplayReply(difference=text, decisions=[*decisions, decided])
 
 
-def _repeated(run: Run, entry: JournalEntry, words: str) -> tuple[Run, str]:
-    """The run after the same thing has happened to it again, and what it was that happened."""
+def _apply(run: Run, entry: JournalEntry, reply: str) -> tuple[Run, str]:
+    """The run after an entry is applied again, and the kind of entry that this makes."""
     match entry.kind:
         case journal.SIGNAL:
             return control.apply_signal(run, Signal.model_validate(entry.data), now=entry.at), entry.kind
@@ -81,13 +81,13 @@ def _repeated(run: Run, entry: JournalEntry, words: str) -> tuple[Run, str]:
             return control.expire(run, now=entry.at), entry.kind
         case journal.FINISHED:
             return lifecycle.finish(run, ExecStatus(entry.data), now=entry.at), entry.kind
-    outcome = _outcome(run, entry, words)
+    outcome = _outcome(run, entry, reply)
     after = lifecycle.apply(run, outcome, now=entry.at, began=entry.began, retry_after=entry.retry_after)
-    size = len(words) if entry.said is not None else 0
+    size = len(reply) if entry.said is not None else 0
     return after.model_copy(update={"said_bytes": run.said_bytes + size}), type(outcome).__name__
 
 
-def _outcome(run: Run, entry: JournalEntry, words: str) -> Outcome:
+def _outcome(run: Run, entry: JournalEntry, reply: str) -> Outcome:
     if entry.said is None:
         made: Any = TypeAdapter(OUTCOMES[entry.kind]).validate_python(entry.data)
         outcome: Outcome = made
@@ -96,15 +96,15 @@ def _outcome(run: Run, entry: JournalEntry, words: str) -> Outcome:
     if not isinstance(step, AskAgent | RunTurn):
         raise ValueError(f"a model's answer was recorded where the next step is {describe(step)}")
     tools = [Tool(name=name, server=server, tool=tool, idempotent=same) for name, server, tool, same in entry.tools]
-    return interpret(run, step, ModelReply.model_validate_json(words), tools, LargeTexts())
+    return interpret(run, step, ModelReply.model_validate_json(reply), tools, LargeTexts())
 
 
-def first_difference(stored: Execution, again: Execution) -> str:
-    """The first field in which two executions differ as JSON; nothing if they are equal, byte by byte."""
-    if stored.model_dump_json() == again.model_dump_json():
+def first_difference(stored: Execution, replayed: Execution) -> str:
+    """The first field in which two executions differ as JSON; empty if they are equal, byte by byte."""
+    if stored.model_dump_json() == replayed.model_dump_json():
         return ""
     for name in Execution.model_fields:
-        one, other = (each.model_dump_json(include={name}) for each in (stored, again))
+        one, other = (each.model_dump_json(include={name}) for each in (stored, replayed))
         if one != other:
             return f"{name}: stored {one[:500]}, replayed {other[:500]}"
     return "the executions differ"

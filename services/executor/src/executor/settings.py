@@ -9,7 +9,7 @@ from rota_common.runtime.settings import ServiceSettings
 
 class Settings(ServiceSettings):
     """`connector` is the model behind every agent that doesn't name its own; times in seconds. `capacity`: executions
-    that this executor takes at once; the scheduler gives out no more slots than all that are alive take together."""
+    that this executor takes at once; the scheduler grants no more slots than the live executors have together."""
 
     connector: str = ""
     connectors_dir: Path | None = None

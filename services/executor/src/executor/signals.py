@@ -1,109 +1,220 @@
-"""Saying something to runs under way: into their documents first, then to whoever has them in hand (TG-16, F11)."""
+"""Signals to runs: control, interventions, callback results and deleted robots.
+
+A signal is stored in the run's inbox first; then the worker that holds the run is notified.
+"""
 
 import asyncio
+import contextlib
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from executor.domain.planning.interpret import unstorable
-from executor.domain.run import DEADLINE, Run, Signal, deadline_id
-from executor.ports import Runs, Scope
+from executor.domain.planning.interpret import room, unstorable
+from executor.domain.run import CALLBACK, DEADLINE, Run, Signal, deadline_id
+from executor.ports import Blobs, Runs, Scope, SignalResult
 from executor.publish import EventPublisher
 from executor.worker import RunWorker
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
-from rota_contracts.messages.control import Control, ControlAction, ControlReply, Intervene, InterveneReply
+from rota_contracts.envelope import Event
+from rota_contracts.ids import derived_id
+from rota_contracts.messages.callback import CallBack, CallbackReply
+from rota_contracts.messages.control import (
+    Control,
+    ControlAction,
+    ControlGivenV1,
+    ControlReply,
+    Intervene,
+    InterveneReply,
+)
+from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.messages.text import Text
 
-AT_ONCE = 16
-"""Runs that are gone on with at once, after a word to many."""
+RESUMED_AT_ONCE = 16
+CANDIDATES_LIMIT = 20
+"""Executions that an intervention's reply names when the request didn't say which one it means."""
 
-MANY = 20
-"""Candidates that are named where an intervention doesn't say which run it means."""
+STOP_AGAIN_S = 1.0
+CANCELS_STEP = (ControlAction.STOP, DEADLINE)
+"""Signals that cancel the current step; all others wait until it is done."""
 
-CUTS_SHORT = (ControlAction.STOP, DEADLINE)
-"""Words that end the step in hand; for all others it is finished first (DEC-16)."""
+LOG = logger(service="executor")
 
 
+@dataclass(frozen=True, kw_only=True)
 class SendSignal:
-    """`cut_short` also serves the broadcast of other replicas."""
+    """Sends signals, and resumes the runs that no worker holds."""
 
-    def __init__(self, runs: Runs, drive: RunWorker, announce: EventPublisher, clock: Clock) -> None:
-        self._runs, self._drive, self._announce, self._clock = runs, drive, announce, clock
-        self._free = asyncio.Semaphore(AT_ONCE)
-        self._going: set[asyncio.Task[None]] = set()
-        self._log = logger(service="executor")
+    runs: Runs
+    worker: RunWorker
+    publisher: EventPublisher
+    clock: Clock
+    _free: asyncio.Semaphore = field(init=False, default_factory=lambda: asyncio.Semaphore(RESUMED_AT_ONCE))
+    _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
 
-    async def control(self, asked: Control) -> ControlReply:
-        """Pause, resume or stop. Asked twice with one request id, it is said once."""
-        scope = Scope(asked.team_id, asked.member_id, asked.execution_id)
-        word = Signal(id=asked.request_id, action=asked.action, reason=asked.reason, at=self._clock())
-        told = await self(scope, word)
-        if asked.execution_id is None or told:
-            return ControlReply(execution_ids=[run.id for run in told])
-        run = await self._runs.find(asked.execution_id)
-        if run is None or run.execution.team_id != asked.team_id:
+    async def control(self, request: Control) -> ControlReply:
+        """Pause, resume or stop. The same request id twice is one signal."""
+        scope = Scope(request.team_id, request.member_id, request.execution_id)
+        signal = Signal(id=request.request_id, action=request.action, reason=request.reason, at=self.clock())
+        signalled = await self(scope, signal)
+        if request.execution_id is None or signalled:
+            return ControlReply(execution_ids=[run.id for run in signalled])
+        run = await self.runs.find(request.execution_id)
+        if run is None or run.execution.team_id != request.team_id:
             return ControlReply(execution_ids=[], unknown=True)
         return ControlReply(execution_ids=[], over=run.execution.status)
 
-    async def intervene(self, asked: Intervene) -> InterveneReply:
-        """Into the run that is named, or the robot's only one (DEC-35). Permanent: it can't be kept."""
-        if problem := unstorable(asked.model_dump(mode="json")):
+    async def intervene(self, request: Intervene) -> InterveneReply:
+        """Intervene in the named execution, or in the robot's only one. Permanent: it can't be stored."""
+        if problem := unstorable(request.model_dump(mode="json")):
             raise Permanent(problem)
-        run_id = asked.execution_id
+        run_id = request.execution_id
         if run_id is None:
-            candidates = await self._runs.under_way(asked.team_id, asked.member_id, limit=MANY)
+            candidates = await self.runs.under_way(request.team_id, request.member_id, limit=CANDIDATES_LIMIT)
             if len(candidates) != 1:
-                return InterveneReply(candidates=candidates)
+                return InterveneReply(candidates=list(candidates))
             run_id = candidates[0]
-        word = Signal(
-            id=asked.intervention_id,
-            action=asked.action,
-            messages=asked.messages,
-            task=asked.task,
-            goal=asked.goal,
-            at=self._clock(),
+        signal = Signal(
+            id=request.intervention_id,
+            action=request.action,
+            messages=request.messages,
+            task=request.task,
+            goal=request.goal,
+            at=self.clock(),
         )
-        if await self(Scope(asked.team_id, asked.member_id, run_id), word):
+        owner = (request.team_id, request.member_id)
+        if await self(Scope(*owner, run_id), signal):
             return InterveneReply(execution_id=run_id)
-        run = await self._runs.find(run_id)
-        mine = run is not None and (run.execution.team_id, run.execution.member_id) == (asked.team_id, asked.member_id)
+        run = await self.runs.find(run_id)
+        mine = run is not None and (run.execution.team_id, run.execution.member_id) == owner
         return InterveneReply(over=run.execution.status if run is not None and mine else None)
 
-    async def __call__(self, scope: Scope, word: Signal) -> list[Run]:
-        """The runs that the word was given to."""
-        told = await self._runs.send_signal(scope, word)
-        for run in told:
-            await self._announce.intervened(run, word)
-        ids = [run.id for run in told]
+    async def __call__(self, scope: Scope, signal: Signal) -> Sequence[Run]:
+        """Signal all runs in scope; returns those that have the signal."""
+        signalled = await self.runs.send_signal(scope, signal)
+        for run in signalled:
+            await self.publisher.intervened(run, signal)
+        ids = [run.id for run in signalled]
         if ids:
-            await self._announce.control(scope.team, scope.member, word.action, ids, word.reason)
-        self.cut_short(word.action, ids)
-        self.go_on(ids)
-        return told
+            await self.publisher.control(scope, signal, ids)
+        self.cancel_steps(signal.action, ids)
+        self.resume(ids)
+        return signalled
 
-    def go_on(self, run_ids: Sequence[str]) -> None:
-        """Go on with these runs, to whom something was said, without waiting for it."""
-        for run_id in run_ids:
-            going = asyncio.create_task(self._go_on(run_id))
-            self._going.add(going)
-            going.add_done_callback(self._going.discard)
+    def on_control_given(self, event: Event[ControlGivenV1]) -> None:
+        """Another replica has signalled runs that this one may hold. A missed event costs nothing but time: the
+        inbox is read with the run's next write."""
+        self.cancel_steps(event.data.action, event.data.execution_ids)
 
-    def cut_short(self, action: str, run_ids: list[str]) -> None:
-        """End the step in hand of those of these runs that this process works on."""
-        if action in CUTS_SHORT:
+    def cancel_steps(self, action: str, run_ids: Sequence[str]) -> None:
+        """Cancel the current step of those runs that this process holds, if the signal calls for it."""
+        if action in CANCELS_STEP:
             for run_id in run_ids:
-                self._drive.active_runs.interrupt(run_id)
+                self.worker.active_runs.cancel_step(run_id)
 
-    async def _go_on(self, run_id: str) -> None:
-        """Whoever has the run in hand hears the word with its next write; a run that waits is gone on with here."""
+    def resume(self, run_ids: Sequence[str]) -> None:
+        """Resume these runs in the background."""
+        for run_id in run_ids:
+            task = asyncio.create_task(self._resume(run_id))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def idle(self) -> None:
+        """Return once no run is being resumed."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _resume(self, run_id: str) -> None:
         async with self._free:
             try:
-                await self._drive.resume(run_id)
-            except Transient:
+                await self.worker.resume(run_id)
+            except Transient:  # a worker holds it, and reads the inbox with its next write
                 return
-            except Exception as error:  # it stays as it is: its claim ends, and the sweeper comes by
-                self._log.exception("could not go on", execution_id=run_id, reason=repr(error))
+            except Exception as error:  # the run is unchanged: its claim ends, and the sweeper takes it up
+                LOG.exception("could not go on", execution_id=run_id, reason=repr(error))
 
 
-def deadline_word(run: Run, clock: Clock) -> Signal:
-    """What is said to a run that works for too long."""
+@dataclass(frozen=True, kw_only=True)
+class TakeResult:
+    """Takes a promised result. It is stored with its run before the reply, so no crash loses it."""
+
+    runs: Runs
+    blobs: Blobs
+    send: SendSignal
+    clock: Clock
+
+    async def __call__(self, request: CallBack) -> CallbackReply:
+        """The first result counts; it may come before the process's own answer."""
+        run = await self.runs.by_callback(request.callback_id)
+        if run is None:
+            return CallbackReply()
+        found = CallbackReply(team_id=run.execution.team_id, execution_id=run.id)
+        if run.over:  # the output isn't needed, but a repeated result must be answered as such
+            return await self._deliver(found, Signal(id=_signal_id(request), action=CALLBACK, at=self.clock()))
+        output = None if request.error is not None else await self._text(request, room(run))
+        signal = Signal(
+            id=_signal_id(request),
+            action=CALLBACK,
+            callback=request.callback_id,
+            output=output,
+            error=request.error,
+            at=self.clock(),
+        )
+        return await self._deliver(found, signal)
+
+    async def _deliver(self, found: CallbackReply, signal: Signal) -> CallbackReply:
+        run_id = found.execution_id or ""
+        match await self.runs.deliver_signal(run_id, signal):
+            case SignalResult.DUPLICATE:
+                return found.model_copy(update={"repeated": True})
+            case SignalResult.FINISHED:
+                run = await self.runs.find(run_id)
+                return found.model_copy(update={"over": run.execution.status if run else None})
+            case SignalResult.ACCEPTED:
+                self.send.resume([run_id])
+                return found
+
+    async def _text(self, request: CallBack, inline_limit: int) -> Text:
+        output = request.output
+        text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+        return await self.blobs.keep(text, inline_limit=inline_limit)
+
+
+def _signal_id(request: CallBack) -> str:
+    """Signal ids are public once they are applied; a callback's own id is a secret."""
+    return derived_id("callback", request.callback_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopRobot:
+    """Stops the executions of a deleted robot."""
+
+    runs: Runs
+    worker: RunWorker
+    send: SendSignal
+    clock: Clock
+
+    async def __call__(self, event: Event[RobotDeletedV1]) -> None:
+        """Waiting executions end at once, the others in the middle of their step. Raises Transient until all have
+        ended and their ends are published."""
+        deleted = event.data
+        signal = Signal(
+            id=derived_id("deleted", deleted.team_id, deleted.member_id, deleted.rev),
+            action=ControlAction.STOP,
+            reason="the robot was deleted",
+            at=self.clock(),
+        )
+        left = 0
+        for signalled in await self.send(Scope(deleted.team_id, deleted.member_id), signal):
+            with contextlib.suppress(Transient):  # a worker holds it, and applies the signal with its next write
+                await self.worker.resume(signalled.id)
+            run = await self.runs.find(signalled.id)
+            left += run is not None and not run.over
+        if left:
+            raise Transient(f"{left} executions of the robot are still at a step", after=STOP_AGAIN_S)
+
+
+def deadline_signal(run: Run, clock: Clock) -> Signal:
+    """The signal that a run's working time is over."""
     return Signal(id=deadline_id(run.parks), action=DEADLINE, at=clock())

@@ -1,8 +1,8 @@
-"""Taking an execution from where it is to where it must wait: the loop around `next_step` and `apply`."""
+"""The worker: takes a run from where it is to where it must wait, around `next_step` and `apply`."""
 
 import asyncio
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
 from typing import cast
@@ -34,214 +34,213 @@ from rota_common.retries import backoff
 from rota_contracts.messages.trigger import ExecutorMode
 
 BUSY_S = 1.0
-"""How soon to come back to a run that another worker holds."""
+"""Delay before a message comes back to a run that another worker holds."""
 
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Times in seconds: how long a claim holds, and how long to wait for another service before asking again."""
+    """In seconds. `lease`: a claim without renewal; `patience`: for another service's answer before a repeat."""
 
     lease: float
     patience: float
 
 
+@dataclass(frozen=True, kw_only=True)
 class RunWorker:
-    """One worker's way with executions. `owner` names the process; `hands` are the runs that it works on now."""
+    """`owner` names the process in its claims."""
 
-    def __init__(
-        self,
-        runs: Runs,
-        perform: StepRunner,
-        announce: EventPublisher,
-        *,
-        owner: str,
-        pace: Timeouts,
-        clock: Clock,
-        random: Random,
-    ) -> None:
-        self._runs, self._perform, self._announce = runs, perform, announce
-        self._owner, self._pace, self._clock, self._random = owner, pace, clock, random
-        self.active_runs = ActiveRuns()
+    runs: Runs
+    run_step: StepRunner
+    publisher: EventPublisher
+    owner: str
+    timeouts: Timeouts
+    clock: Clock
+    random: Random
+    active_runs: ActiveRuns = field(init=False, default_factory=ActiveRuns)
 
     async def start(self, run: Run) -> None:
-        """Begin a new run, or go on with it if it has been begun before.
+        """Start a new run, or resume it if it has been started before.
 
-        A first step that only asks what the memory knows needn't wait until the run is stored.
+        A first step that only asks the memory doesn't wait until the run is stored.
         """
         epoch, outcome = await asyncio.gather(
-            self._runs.create(run, owner=self._owner, until=self._until()), self._first(run)
+            self.runs.create(run, owner=self.owner, until=self._until()), self._first_outcome(run)
         )
         if epoch is None:
-            await self._announce.started(await self._runs.find(run.id) or run)
+            await self.publisher.started(await self.runs.find(run.id) or run)
             await self.resume(run.id)
             return
         run = run.model_copy(update={"stored": run})
         if outcome is not None:
-            run = journal.record_outcome(run, outcome, now=self._clock())
-        holding = self._hold(journal.record_signals(run, now=self._clock()), epoch, from_sweeper=False)
-        told, done = await asyncio.gather(self._announce.started(run), holding, return_exceptions=True)
-        if failure := done or told:
+            run = journal.record_outcome(run, outcome, now=self.clock())
+        working = self._hold(journal.record_signals(run, now=self.clock()), epoch, from_sweeper=False)
+        published, worked = await asyncio.gather(self.publisher.started(run), working, return_exceptions=True)
+        if failure := worked or published:
             raise failure
 
     async def resume(
         self, run_id: str, answer: Progressed | None = None, *, grant: int = 0, from_sweeper: bool = False
     ) -> None:
-        """Apply an `answer` the run waits for, or the slot it asked for, and go on.
+        """Apply an `answer` that the run waits for, or the slot it requested, and go on.
 
-        `from_sweeper`: no message stands behind it that would come again. While another worker holds the run it is that
-        worker's to go on with, or the sweeper's once the claim has ended; an answer must not be lost meanwhile, so it
-        raises Transient.
+        `from_sweeper`: there is no message behind it that would be redelivered. While another worker holds the run it
+        is left to that worker, or to the sweeper once the claim has ended; an answer must not be lost meanwhile, so
+        then Transient is raised.
         """
         if answer is not None and await self._pass_on(run_id, answer):
             return
-        claimed = await self._runs.claim(run_id, owner=self._owner, until=self._until(), now=self._clock())
+        claimed = await self.runs.claim(run_id, owner=self.owner, until=self._until(), now=self.clock())
         if claimed is None:
             await self._unclaimed(run_id, must_claim=answer is not None or grant > 0, from_sweeper=from_sweeper)
             return
         run, epoch = claimed
-        if not run.recalled:  # it had hardly begun: whoever began it may not have told
-            await self._announce.started(run)
-        now = self._clock()
-        run = journal.record_expired(journal.record_signals(journal.record_taken_over(run, now=now), now=now), now=now)
-        run = journal.record_granted(run, grant, now=now)
+        if not run.recalled:  # its first worker may have died before it published the start
+            await self.publisher.started(run)
+        now = self.clock()
+        run = journal.record_signals(journal.record_taken_over(run, now=now), now=now)
+        run = journal.record_granted(journal.record_expired(run, now=now), grant, now=now)
         if grant:
-            await self._announce.started(run, grant=grant)
+            await self.publisher.started(run, grant=grant)
         if answer is not None:
             run = journal.record_outcome(run, answer, now=now)
         await self._hold(run, epoch, from_sweeper=from_sweeper)
 
-    async def _first(self, run: Run) -> Outcome | None:
-        """What comes of a new run's first step, if that is one which may be done twice without a difference."""
+    async def _first_outcome(self, run: Run) -> Outcome | None:
+        """The outcome of a new run's first step, if repeating that step makes no difference."""
         step = lifecycle.next_step(run)
-        if not isinstance(step, RecallLessons) or step.look_around:
+        if not isinstance(step, RecallLessons) or step.with_situation:
             return None
-        async for heard in self._perform(run, step):
-            return heard.outcome
+        async for result in self.run_step(run, step):
+            return result.outcome
         raise AssertionError("every step has an outcome")
 
     async def _pass_on(self, run_id: str, answer: Progressed) -> bool:
-        """After most answers the run only asks the next service: one compare-and-set does then, without a claim."""
-        free = await self._runs.read_free(run_id)
+        """After most answers the run only requests something of the next service: then one compare-and-set does,
+        without a claim."""
+        free = await self.runs.read_free(run_id)
         if free is None:
             return False
         run, epoch = free
-        run = journal.record_outcome(journal.record_signals(run, now=self._clock()), answer, now=self._clock())
+        run = journal.record_outcome(journal.record_signals(run, now=self.clock()), answer, now=self.clock())
         try:
-            left = await self._leave(run, epoch, lifecycle.next_step(run), from_sweeper=False)
+            released = await self._release(run, epoch, lifecycle.next_step(run), from_sweeper=False)
         except Fenced:
             return False
-        if left is not None and left.inbox:  # said while it was let go
+        if released is not None and released.inbox:  # signalled while it was released
             await self.resume(run_id)
-        return left is not None
+        return released is not None
 
     async def _unclaimed(self, run_id: str, *, must_claim: bool, from_sweeper: bool) -> None:
-        run = await self._runs.find(run_id)
+        run = await self.runs.find(run_id)
         if run is None:
             raise Transient(f"execution {run_id} isn't there yet", after=BUSY_S)
         if run.over:
-            await self._tell_end(run, from_sweeper=from_sweeper)
+            await self._publish_end(run, from_sweeper=from_sweeper)
         elif must_claim:
             raise Transient(f"execution {run_id} is being worked on", after=BUSY_S)
 
-    async def _tell_end(self, run: Run, *, from_sweeper: bool) -> None:
-        await self._announce.finished(run)
+    async def _publish_end(self, run: Run, *, from_sweeper: bool) -> None:
+        await self.publisher.finished(run)
         if from_sweeper:
-            await self._runs.mark_announced(run.id)
+            await self.runs.mark_announced(run.id)
 
     async def _hold(self, run: Run, epoch: int, *, from_sweeper: bool) -> None:
-        """Go on with a claimed run while its claim is renewed."""
+        """Work on a claimed run while its claim is renewed."""
         renewing = asyncio.create_task(self._renew(run.id, epoch))
         try:
             with self.active_runs.holding(run.id):
-                left = await self._go_on(run, epoch, from_sweeper=from_sweeper)
+                released = await self._work_until_released(run, epoch, from_sweeper=from_sweeper)
         except Fenced as error:
             raise Transient(str(error), after=BUSY_S) from error
         finally:
             renewing.cancel()
-        if left.inbox:  # said while it was let go
+        if released.inbox:  # signalled while it was released
             await self.resume(run.id, from_sweeper=from_sweeper)
 
-    async def _go_on(self, run: Run, epoch: int, *, from_sweeper: bool) -> Run:
+    async def _work_until_released(self, run: Run, epoch: int, *, from_sweeper: bool) -> Run:
         step = lifecycle.next_step(run)
-        while (left := await self._leave(run, epoch, step, from_sweeper=from_sweeper)) is None:
+        while (released := await self._release(run, epoch, step, from_sweeper=from_sweeper)) is None:
             run = await self._work(run, epoch, cast(Work, step))
             if run.retry_at is not None:
-                return await self._runs.release(run, epoch, check_at=run.retry_at)
+                return await self.runs.release(run, epoch, check_at=run.retry_at)
             step = lifecycle.next_step(run)
-        return left
+        return released
 
     async def _work(self, run: Run, epoch: int, step: Work) -> Run:
-        """The run after one step, stored where that matters; a stop interrupts the step, and is heard at once."""
-        await self._announce.beginning(run, step)
-        began = self._clock()
-        current = "" if isinstance(step, MakeCalls) else describe(step)
+        """The run after one step, saved where that matters; a stop cancels the step and is applied at once."""
+        await self.publisher.step_started(run, step)
+        began = self.clock()
+        name = "" if isinstance(step, MakeCalls) else describe(step)
         try:
-            async for heard in self.active_runs.interruptible(run.id, self._perform(run, step)):
+            async for result in self.active_runs.cancellable(run.id, self.run_step(run, step)):
                 run = journal.record_outcome(
                     run,
-                    heard.outcome,
-                    now=self._clock(),
-                    step=current,
+                    result.outcome,
+                    now=self.clock(),
+                    step=name,
                     began=began,
-                    retry_after=backoff(run.failures + 1, random=self._random),
-                    said=heard.said,
-                    tools=heard.tools,
+                    retry_after=backoff(run.failures + 1, random=self.random),
+                    said=result.reply,
+                    tools=result.tools,
                 )
-                await self._announce.happened(run, heard.outcome)
-                if _worth_saving(run, heard.outcome):
-                    run = await self._runs.save(run, epoch)
+                await self.publisher.step_finished(run, result.outcome)
+                if _worth_saving(run, result.outcome):
+                    run = await self.runs.save(run, epoch)
         except StepCancelled:
-            run = await self._runs.save(run, epoch)
-        return journal.record_signals(run, now=self._clock()) if run.inbox else run
+            run = await self.runs.save(run, epoch)
+        return journal.record_signals(run, now=self.clock()) if run.inbox else run
 
-    async def _leave(self, run: Run, epoch: int, step: Step, *, from_sweeper: bool) -> Run | None:
-        """Let go of a run that is over, parked or another service's: saved first, told then. None if there is work.
+    async def _release(self, run: Run, epoch: int, step: Step, *, from_sweeper: bool) -> Run | None:
+        """Release a run that is over, parked or waits for another service; None if there is work to do.
 
-        If the telling fails, the message or the sweeper brings us back here, and the same is told again.
+        It is saved first and published then. If publishing fails, the message or the sweeper brings the run back here,
+        and the same is published again.
         """
-        now, patience = self._clock(), timedelta(seconds=self._pace.patience)
+        now, patience = self.clock(), timedelta(seconds=self.timeouts.patience)
         match step:
             case Finish(status):
                 over = journal.record_finished(run, status, now=now)
-                left = await self._runs.finish(over, epoch, check_at=now + patience if from_sweeper else None)
-                if left is None:  # it was told something: it hears that first
-                    return await self._runs.release(run, epoch, check_at=now)
-                await self._tell_end(left, from_sweeper=from_sweeper)
-                return left
+                released = await self.runs.finish(over, epoch, check_at=now + patience if from_sweeper else None)
+                if released is None:  # there is a signal, which is applied first
+                    return await self.runs.release(run, epoch, check_at=now)
+                await self._publish_end(released, from_sweeper=from_sweeper)
+                return released
             case Done():
-                await self._announce.finished(run)
+                await self.publisher.finished(run)
                 return run
             case Park():
-                left = await self._runs.release(journal.record_parked(run, now=now), epoch, check_at=now + patience)
-                if not left.inbox:
-                    await self._announce.parked(left)
-                    await self._runs.mark_announced(run.id)
-                return left
+                parked = journal.record_parked(run, now=now)
+                released = await self.runs.release(parked, epoch, check_at=now + patience)
+                if not released.inbox:
+                    await self.publisher.parked(released)
+                    await self.runs.mark_announced(run.id)
+                return released
             case RequestVerdict() | RequestDelivery() | RequestLearning() | RequestSlot():
                 waiting = lifecycle.wait_for_answer(run, step, now=now, patience=patience)
-                left = await self._runs.release(waiting, epoch, check_at=waiting.next_look(patience))
-                if not left.inbox:
-                    await self._announce.ask(waiting, step)
-                return left
+                released = await self.runs.release(waiting, epoch, check_at=waiting.next_check(patience))
+                if not released.inbox:
+                    await self.publisher.request(waiting, step)
+                return released
             case _:
                 return None
 
     async def _renew(self, run_id: str, epoch: int) -> None:
-        """Until it is cancelled: what keeps one renewal from working may be over at the next."""
+        """Renew the claim until cancelled."""
         while True:
-            await asyncio.sleep(self._pace.lease / 3)
-            with contextlib.suppress(Exception):  # if the run is lost, the next write will find out
-                await self._runs.renew(run_id, epoch, until=self._until())
+            await asyncio.sleep(self.timeouts.lease / 3)
+            with contextlib.suppress(Exception):  # the next renewal may work; a lost run shows at the next write
+                await self.runs.renew(run_id, epoch, until=self._until())
 
     def _until(self) -> datetime:
-        return self._clock() + timedelta(seconds=self._pace.lease)
+        return self.clock() + timedelta(seconds=self.timeouts.lease)
 
 
 def _worth_saving(run: Run, outcome: Outcome) -> bool:
-    """What costs nothing to do again is saved with the next step: questions, and all inside a dry run; but not what
-    would be answered otherwise when a report is made again. What is given back after this step is written with that."""
-    asked = isinstance(outcome, RulesAnswered) or (isinstance(outcome, Recalled) and outcome.surroundings is None)
-    if asked or run.execution.executor_mode is not ExecutorMode.STANDARD:
+    """Steps that cost nothing to repeat are saved with the next one: questions, and all inside a dry run; but not a
+    situation, which would be another one when it is gathered again. A delayed step is saved when its run is
+    released."""
+    repeatable = isinstance(outcome, RulesAnswered) or (isinstance(outcome, Recalled) and outcome.surroundings is None)
+    if repeatable or run.execution.executor_mode is not ExecutorMode.STANDARD:
         return False
-    given_back = run.retry_at is not None and not isinstance(outcome, Used)
-    return not given_back and isinstance(lifecycle.next_step(run), Work)
+    delayed = run.retry_at is not None and not isinstance(outcome, Used)
+    return not delayed and isinstance(lifecycle.next_step(run), Work)

@@ -1,4 +1,4 @@
-"""What a request can be refused for. The HTTP side gives each its status; nothing else knows about HTTP."""
+"""Problems: the reasons for which a request is refused. Their HTTP statuses are in `http.errors`."""
 
 import re
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ _HIDDEN = (
     r"\b(?:bearer|basic)\s+[\w.~+/=-]{6,}",
     r"[\"']?\b[\w-]*(?:key|token|secret|password|passwd|pwd|authorization|credentials?)[\"']?\s*[:=]\s*"
     r"(?:\"[^\"]*\"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s\"',;]+)",
-    r"\b(?:sk|pk|rk|ghp|gho|xox[a-z]|whsec|rota)[-_][\w-]{6,}",  # as those who make keys begin them
+    r"\b(?:sk|pk|rk|ghp|gho|xox[a-z]|whsec|rota)[-_][\w-]{6,}",  # prefixes of API keys
     r"\b[a-z]:\\\S+",
     r"(?<![\w.])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~-]*)*",
-    r"(?<![\w-])[\w+/=-]{32,}(?![\w-])",  # nothing that people write is as long as a key
+    r"(?<![\w-])[\w+/=-]{32,}(?![\w-])",  # no word of a language is as long as a key
 )
 _PATTERN = re.compile("|".join(_HIDDEN), re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class FieldProblem:
-    """What is wrong with one field, named by its path: `robot_config.clock.times.0`."""
+    """A problem of one field, named by its path: `robot_config.clock.times.0`."""
 
     field: str
     message: str
@@ -33,9 +33,10 @@ class FieldProblem:
 class Problem(Exception):
     """`code` is for programs, `message` for people; neither may hold a path, an address or a secret."""
 
-    def __init__(self, code: str, message: str, fields: Sequence[FieldProblem] = ()) -> None:
+    def __init__(self, code: str, message: str, *, fields: Sequence[FieldProblem] = ()) -> None:
         super().__init__(message)
-        self.code, self.message, self.fields = code, message, tuple(fields)
+        self.code, self.message = code, message
+        self.fields = tuple(fields)
 
 
 class Malformed(Problem):
@@ -43,27 +44,27 @@ class Malformed(Problem):
 
 
 class Unauthenticated(Problem):
-    """Nobody knows who asks."""
+    """The caller is unknown."""
 
 
 class Forbidden(Problem):
-    """It is known who asks, and that one may not; or a signature is wrong."""
+    """The caller may not do this, or a signature is wrong."""
 
 
 class NotFound(Problem):
-    """There is none."""
+    """It does not exist."""
 
 
 class Conflict(Problem):
-    """It contradicts what is already there."""
+    """It contradicts the current state."""
 
 
 class Invalid(Problem):
-    """The body can be read, but makes no sense; `fields` say where."""
+    """The body can be read but is not valid; `fields` say where."""
 
 
 class TooMany(Problem):
-    """More than a limit allows came within a minute; the next begins `after` so many seconds."""
+    """A rate limit is used up; the next minute begins `after` so many seconds."""
 
     def __init__(self, code: str, message: str, *, after: int) -> None:
         super().__init__(code, message)
@@ -71,11 +72,11 @@ class TooMany(Problem):
 
 
 class Failed(Problem):
-    """What was asked for can't be done, by no fault of whoever asks."""
+    """The request can't be fulfilled, and the caller is not at fault."""
 
 
 class StoredNotApplied(Problem):
-    """The change is saved and will be applied without further ado, but the rest of the system doesn't know it yet."""
+    """The change is stored and will be applied, but other services have not seen it yet."""
 
 
 def no_robot(team: str, member: str) -> NotFound:
@@ -87,9 +88,9 @@ def no_source(team: str, name: str) -> NotFound:
 
 
 def invalid(code: str, message: str, error: ValidationError) -> Invalid:
-    """Pydantic's errors as ours."""
+    """Pydantic's errors as a Problem."""
     fields = [FieldProblem(".".join(str(part) for part in e["loc"]), plain(e["msg"])) for e in error.errors()]
-    return Invalid(code, message, fields)
+    return Invalid(code, message, fields=fields)
 
 
 def plain(message: str) -> str:
@@ -98,6 +99,6 @@ def plain(message: str) -> str:
 
 
 def redacted(text: str) -> str:
-    """One line, at most 300 characters, in which what nobody outside should read is `[REDACTED]`."""
+    """One line, at most 300 characters, with paths, addresses and credentials as `[REDACTED]`."""
     shown = _PATTERN.sub(REDACTED, " ".join(text.split()))
     return shown if len(shown) <= LIMIT else shown[: LIMIT - 1] + "…"

@@ -7,10 +7,10 @@ from rota_contracts.streams import MIB
 
 
 class Settings(ServiceSettings):
-    """`admin_key` opens the administrator's routes; without it they are closed. Times in seconds.
+    """`admin_key` enables the administrator's routes; without it they are closed. Times in seconds.
 
-    `secrets_key` encrypts the secrets that sources are given as text: one key, or several with commas between, of which
-    the first one encrypts. Without it sources can only refer to secrets.
+    `secrets_key` encrypts the secrets that are given as text: one key, or several with commas between, of which the
+    first one encrypts. Without it sources can only refer to secrets.
     """
 
     admin_key: SecretStr | None = None
@@ -18,7 +18,7 @@ class Settings(ServiceSettings):
     sweep_interval: float = 2.0
     heartbeat: float = 15.0
     trusted_proxies: str = Field(
-        default="", description="networks whose X-Forwarded-For is believed, as CIDRs with commas between"
+        default="", description="networks whose X-Forwarded-For is trusted, as CIDRs with commas between"
     )
     rate_per_address: int = Field(
         default=3000, ge=0, description="webhooks and callbacks a minute from one address; 0: no limit"
@@ -26,11 +26,11 @@ class Settings(ServiceSettings):
     rate_per_source: int = Field(
         default=6000, ge=0, description="events a minute of a source that has no rate_limit; 0: no limit"
     )
-    webhooks_at_once: int = Field(default=1000, ge=1, description="in hand at the same time; those beyond get a 503")
+    webhooks_at_once: int = Field(default=1000, ge=1, description="handled at the same time; others get a 503")
     reading_lease: float = Field(
-        default=10.0, gt=0, description="after so long another replica reads the databases of one that died"
+        default=10.0, gt=0, description="seconds after which another replica takes over the databases of a dead one"
     )
-    attachment_limit: int = Field(default=25 * MIB, gt=0, description="bytes of one file that goes with a result")
+    attachment_limit: int = Field(default=25 * MIB, gt=0, description="bytes of one attachment")
 
 
 def own_variables() -> frozenset[str]:

@@ -26,8 +26,10 @@ def names() -> dict[tuple[str, str], str]:
 async def routes_of(gateway: Gateway) -> list[tuple[str, str]]:
     """Method and path of every route of a team, as the API itself documents them."""
     paths = (await gateway.http.get("/openapi.json")).json()["paths"]
-    mine = {path: told for path, told in paths.items() if "{team}" in path and not path.startswith("/v1/hooks/")}
-    return [(method.upper(), path) for path, told in mine.items() for method in told]
+    mine = {
+        path: documented for path, documented in paths.items() if "{team}" in path and not path.startswith("/v1/hooks/")
+    }
+    return [(method.upper(), path) for path, methods in mine.items() for method in methods]
 
 
 def filled(path: str) -> str:

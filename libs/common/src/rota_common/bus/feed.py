@@ -74,9 +74,10 @@ class Feed:
     """Publishes a service's facts of the feed. Caches the newest `remembered` subjects."""
 
     def __init__(
-        self, bus: Bus, publish: Publish, counts: Counts, *, clock: Clock, remembered: int = REMEMBERED
+        self, bus: Bus, publish: Publish, *, counts: Counts, clock: Clock, remembered: int = REMEMBERED
     ) -> None:
-        self._bus, self._publish, self._counts, self._clock = bus, publish, counts, clock
+        self._bus, self._publish = bus, publish
+        self._counts, self._clock = counts, clock
         self._log, self._remembered = SubjectLog(bus, FEED), remembered
         self._known: OrderedDict[str, _Subject] = OrderedDict()
         self._unsaved: dict[str, int] = {}

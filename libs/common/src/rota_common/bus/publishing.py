@@ -31,7 +31,8 @@ class Publish:
     """`await publish(CHANNEL, payload, caused_by=event)`, for one service."""
 
     def __init__(self, bus: Bus, *, source: str, clock: Clock) -> None:
-        self._bus, self._source, self._clock = bus, source, clock
+        self._bus = bus
+        self._source, self._clock = source, clock
 
     async def __call__(
         self,

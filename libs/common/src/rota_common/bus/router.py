@@ -27,18 +27,6 @@ class Router:
         """Consume `channel`: `handler` takes each event. The settings are those of `ChannelHandler`."""
         self.handlers.append(ChannelHandler(channel, handler, slots, gate, when_buried))
 
-    def consume(self, channel: Channel[Any], **settings: Any) -> Any:  # goes with its last use
-        def register(handler: Handler) -> Handler:
-            self.on(channel, handler, **settings)
-            return handler
-
-        return register
-
-    def answer(self, question: Question[Any, Any], handler: RequestHandler | None = None, *, workers: int = 64) -> Any:
+    def answer(self, question: Question[Any, Any], handler: RequestHandler, *, workers: int = 64) -> None:
         """Respond to `question`: `handler` takes the request and returns the reply."""
-
-        def register(handler: RequestHandler) -> RequestHandler:  # goes with its last use
-            self.responders.append(Responder(question, handler, workers))
-            return handler
-
-        return register if handler is None else register(handler)
+        self.responders.append(Responder(question, handler, workers))

@@ -25,7 +25,7 @@ SYSTEM_USER = "sys"
 USERS = (*SERVICES, TOPOLOGY, OPERATOR, SYSTEM_USER)
 """The users with a key, besides the teams' feed clients."""
 
-HEADER = "# Written by `rota nats-config` and `rota subscribers`: they write it anew, so change nothing here.\n"
+HEADER = "# Written by `rota nats-config` and `rota feed-clients`: they write it anew, so change nothing here.\n"
 PublicKey = Annotated[str, Field(pattern="^U[A-Z2-7]{55}$")]
 
 

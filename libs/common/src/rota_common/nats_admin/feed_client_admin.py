@@ -118,7 +118,7 @@ class FeedClients:
     def _with(self, team: str, name: str) -> Accounts:
         accounts = self.folder.accounts()
         if name not in accounts.teams.get(team, {}):
-            raise FeedClientError(f"team {team} has no feed client {name}: see `rota subscribers list`")
+            raise FeedClientError(f"team {team} has no feed client {name}: see `rota feed-clients list`")
         return accounts
 
     async def _connect(self, user: str) -> Client:

@@ -80,7 +80,8 @@ class EmbeddedServer:
     def __init__(
         self, name: str, command: Sequence[str], *, folder: Path, url: str, ready: Callable[[], Awaitable[None]]
     ) -> None:
-        self.name, self.folder, self.url = name, folder, url
+        self.name = name
+        self.folder, self.url = folder, url
         self._command, self._ready = list(command), ready
         self._process: asyncio.subprocess.Process | None = None
 

@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from rota_common.runtime.embedded_servers import free_port
 from rota_contracts.catalog import SERVICES
@@ -74,6 +75,13 @@ class Processes:
             await asyncio.sleep(0.1)
         raise RuntimeError(f"{service} isn't ready: {reason}")
 
+    async def create(self, *bodies: tuple[str, dict[str, Any]]) -> None:
+        """Post each body to its path of the gateway, in order. Raises RuntimeError for any answer but 201."""
+        for path, body in bodies:
+            status, text = await asyncio.to_thread(self._post, path, body)
+            if status != 201:
+                raise RuntimeError(f"expected 201 from {path}, got {status}: {text}")
+
     async def kill(self, service: str) -> None:
         """SIGKILL."""
         process = self.running.pop(service)
@@ -95,6 +103,16 @@ class Processes:
 
     def log(self, service: str) -> str:
         return (self._folder / f"{service}.log").read_text(errors="replace")
+
+    def _post(self, path: str, body: dict[str, Any]) -> tuple[int, str]:
+        headers = {"authorization": f"Bearer {self._settings['ROTA_ADMIN_KEY']}", "content-type": "application/json"}
+        data = json.dumps(body).encode()
+        request = urllib.request.Request(self.gateway + path, data, headers)  # noqa: S310  # on loopback
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  # on loopback
+                return answer.status, ""
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
 
     def _health(self, service: str) -> tuple[int, str]:
         url = f"http://127.0.0.1:{self.ports[service]}/health/ready"

@@ -75,8 +75,8 @@ class AiosmtplibEmail:
         self,
         server: MailServer | None,
         composer: Composer,
-        suppressions: Suppressions,
         *,
+        suppressions: Suppressions,
         timeout: float,
         files_timeout: float,
     ) -> None:

@@ -13,7 +13,7 @@ from rota_contracts.messages.delivery import DeliveryType
 
 
 def over_bus(settings: Settings, service: Service, adapters: Adapters) -> Messaging:
-    feed = Feed(service.bus, service.publish, adapters.feed_counts, clock=service.runtime.clock)
+    feed = Feed(service.bus, service.publish, counts=adapters.feed_counts, clock=service.runtime.clock)
     service.background("feed", feed.keep_counts)
     return Messaging(
         executions=NatsExecutions(service.ask),

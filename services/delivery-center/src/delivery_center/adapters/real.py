@@ -78,7 +78,7 @@ def email_channel(
     return AiosmtplibEmail(
         mail_server(settings.smtp_url, environ),
         compose,
-        suppressions,
+        suppressions=suppressions,
         timeout=settings.attempt_timeout,
         files_timeout=settings.mail_timeout,
     )

@@ -70,8 +70,8 @@ class LitellmModel:
 
 
 def _causes(error: BaseException) -> list[str]:
-    """The kinds of what lies behind it, and not its words, which may hold addresses and keys: for litellm whatever it
-    doesn't know is a connection that failed, a mistake of its own, too."""
+    """The kinds of its causes, without their texts, which may contain addresses and keys. litellm reports whatever it
+    doesn't know as a failed connection, its own mistakes too."""
     found = list[str]()
     cause = error.__cause__ or error.__context__
     while cause is not None and len(found) < 8:
@@ -81,7 +81,7 @@ def _causes(error: BaseException) -> list[str]:
 
 
 def _options(prompt: Prompt) -> dict[str, Any]:
-    """The agent's options go before the connector's; a model without tool calls gets no tools (CL-16)."""
+    """The agent's options go before the connector's; a model without tool calls gets no tools."""
     options = {**prompt.connector.parameters, **prompt.options}
     options["extra_headers"] = {**options.get("extra_headers", {}), STEP_HEADER: prompt.step_id}
     if prompt.tools and prompt.connector.can("tool_calls"):
@@ -121,7 +121,7 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _call(call: Any, number: int) -> ToolCall:
-    """What isn't a JSON object is kept as it came, so that the model can be told."""
+    """Arguments that aren't a JSON object are kept as they came, as feedback for the model."""
     given = call.function.arguments
     try:
         arguments = parse_json(whole_characters(given)) if isinstance(given, str) and given.strip() else given or {}

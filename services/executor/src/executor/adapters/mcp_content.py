@@ -1,4 +1,4 @@
-"""What an MCP tool answered, as text for a model."""
+"""The answer of an MCP tool, as text for a model."""
 
 import json
 
@@ -11,20 +11,20 @@ ERROR_LIMIT = 4000
 
 
 def text_of(result: types.CallToolResult) -> str:
-    """Its texts, and in words what else it holds; of structured content without any text, the JSON. Cut if long."""
-    parts = [_words(part) for part in result.content]
+    """Its texts, and descriptions of other content; the JSON of structured content without any text. Cut if long."""
+    parts = [_describe(part) for part in result.content]
     if result.structuredContent is not None and not any(_is_text(part) for part in result.content):
         parts.insert(0, json.dumps(result.structuredContent, ensure_ascii=False))
     return bounded("\n".join(parts), LIMIT)
 
 
 def error_of(result: types.CallToolResult) -> str:
-    """Why it failed, in the tool's words."""
+    """The tool's error."""
     return bounded(text_of(result), ERROR_LIMIT) or "the tool failed and doesn't say why"
 
 
 def bounded(text: str, limit: int) -> str:
-    """At most `limit` bytes of it, and a word on how much is missing."""
+    """At most `limit` bytes of it, and a note on how much is missing."""
     raw = text.encode()
     if len(raw) <= limit:
         return text
@@ -35,7 +35,7 @@ def _is_text(part: types.ContentBlock) -> bool:
     return isinstance(part, types.TextContent) and part.text.strip() != ""
 
 
-def _words(part: types.ContentBlock) -> str:
+def _describe(part: types.ContentBlock) -> str:
     match part:
         case types.TextContent():
             return part.text

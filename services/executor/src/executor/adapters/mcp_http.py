@@ -15,7 +15,7 @@ import httpx
 from mcp.types import ErrorData
 
 MARK = uuid4().hex
-"""Tells our own errors from those of servers, which can't know it."""
+"""Marks our own errors; servers can't know it."""
 
 CODE = -32000
 CONNECT_S = 10.0
@@ -110,7 +110,7 @@ def _error(request_id: Any, fault: Fault, reason: str) -> bytes:
 
 
 class _Events(httpx.AsyncByteStream):
-    """The events of an answer. Who reads to their end had no answer by then, and is told so; unless the server numbers
+    """The events of an answer. A stream that ends without an answer gets an error appended; unless the server numbers
     its events, which means that the SDK may ask for those that follow."""
 
     def __init__(self, stream: httpx.AsyncByteStream, request_id: Any) -> None:

@@ -1,4 +1,4 @@
-"""The way to one MCP server: a session that is opened when it is needed and again when it broke, and its tools."""
+"""The link to one MCP server: a session, opened when needed and again when it broke, and its tools."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class Link:
         self._listed: tuple[float, list[types.Tool]] | None = None
 
     async def tools(self) -> list[types.Tool]:
-        """Asked for anew every five minutes. Raises Transient, or Permanent when the server isn't set up rightly."""
+        """Listed again every five minutes. Raises Transient, or Permanent when the server is misconfigured."""
         if self._server.problem:
             raise Permanent(f"MCP server {self._server.id} can't be used: {self._server.problem}")
         async with self._listing:
@@ -44,7 +44,7 @@ class Link:
         return await session.tools(timeout)
 
     async def call(self, use: ToolUse, timeout: float | None) -> str:
-        """A session that turns out to be gone is opened anew, once. Raises NotBegun or ToolFailed."""
+        """A session that turns out to be gone is opened again, once. Raises NotBegun or ToolFailed."""
         if self._server.problem:
             raise ToolFailed(f"MCP server {self._server.id} can't be used: {self._server.problem}")
         if not isinstance(use.arguments, dict):

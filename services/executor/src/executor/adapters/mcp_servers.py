@@ -1,4 +1,4 @@
-"""MCP servers: where tools come from. YAML files that the operator writes; secrets only as `$ENV.NAME`."""
+"""MCP servers, from the operator's YAML files; secrets only as `$ENV.NAME`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ _FILE: TypeAdapter[_StdioFile | _HttpFile] = TypeAdapter(
 
 @dataclass(frozen=True)
 class Stdio:
-    """A program that we start; it is spoken to through its standard input and output."""
+    """A program that we start, with MCP on its standard input and output."""
 
     command: str
     args: tuple[str, ...] = field(default=(), repr=False)
@@ -62,9 +62,9 @@ class Http:
 
 @dataclass(frozen=True)
 class Server:
-    """Resolved: ready to be used, or with the `problem` that keeps it from being. `timeout` in seconds.
+    """Resolved: ready for use, or with the `problem` that prevents it. `timeout` in seconds.
 
-    `idempotent`: what the operator says of its tools: all (True), none (False), these; None leaves it to the server.
+    `idempotent`: the operator's declaration for its tools: all (True), none (False), or these; None = the server's own.
     """
 
     id: str
@@ -75,7 +75,7 @@ class Server:
     problem: str = ""
 
     def repeatable(self, tool: str, *, hinted: bool) -> bool:
-        """May this tool be called again with its step id? `hinted` is what the server itself says of it."""
+        """May this tool be called again with its step id? `hinted`: the server's own declaration."""
         if isinstance(self.idempotent, frozenset):
             return tool in self.idempotent or hinted
         return hinted if self.idempotent is None else self.idempotent
@@ -94,7 +94,7 @@ def _server(path: Path, environ: Mapping[str, str]) -> Server:
     file, problem = _read(path), ""
     try:
         transport = _transport(file, environ)
-    except MissingSecret as error:  # the others work all the same: it is said when this one is used
+    except MissingSecret as error:  # the others work all the same: the error comes when this one is used
         transport, problem = Stdio(command=""), str(error)
     declared = frozenset(file.idempotent) if isinstance(file.idempotent, list) else file.idempotent
     return Server(path.stem, file.label, transport, file.timeout, declared, problem)
@@ -140,6 +140,6 @@ def _resolved(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str
 
 
 def _where(error: Exception) -> str:
-    """The place of a mistake, without the line that holds it: it may hold a secret."""
+    """The place of a mistake, without its line, which may contain a secret."""
     mark = getattr(error, "problem_mark", None)
     return f"{getattr(error, 'problem', None) or 'can not be read'}, line {mark.line + 1}" if mark else str(error)

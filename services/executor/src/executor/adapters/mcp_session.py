@@ -36,7 +36,7 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its tracebacks name addre
 class Session:
     """Lives in a task of its own, because the SDK's contexts must be left by the task that entered them.
 
-    So callers come and go as they like: who stops waiting gives up its own call only.
+    So a caller that stops waiting gives up its own call only.
     """
 
     def __init__(self, server: Server) -> None:
@@ -184,7 +184,7 @@ class Session:
 
 
 class _Ended(Exception):
-    """The session ended while somebody waited for an answer."""
+    """The session ended before the answer."""
 
 
 @asynccontextmanager
@@ -219,7 +219,7 @@ async def _all_tools(client: ClientSession) -> list[types.Tool]:
 
 
 def _seen(task: asyncio.Task[Any]) -> None:
-    """Whoever waits for it learns how it ended; if nobody does any more, nobody needs to."""
+    """Retrieve its exception: callers that wait have it, and without callers it doesn't matter."""
     if not task.cancelled():
         task.exception()
 
@@ -234,7 +234,7 @@ def _reason(task: asyncio.Task[None]) -> str:
             return str(error)
         case OSError(strerror=str(text)):
             return text
-        case anyio.BrokenResourceError() | anyio.ClosedResourceError():  # it was gone before our first word got to it
+        case anyio.BrokenResourceError() | anyio.ClosedResourceError():  # it was gone before our first message
             return CLOSED[1]
         case None:
             return "the session was closed"

@@ -1,15 +1,17 @@
-"""Tools of MCP servers: which of them a robot may use, and calling them."""
+"""The tools of MCP servers: listed for a robot, named for models, and called."""
 
 import asyncio
+import hashlib
 import importlib
+import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from executor.adapters.mcp_servers import Server
 from executor.domain.conversation.chat import Tool
 from executor.ports import ToolFailed
-from executor.tool_names import model_names
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.robots.robot import Robot
 
@@ -19,11 +21,14 @@ if TYPE_CHECKING:
     from executor.adapters.mcp_link import Link
 
 CLOSE_S = 6.0
-"""A program that doesn't end by itself is ended by the SDK after four seconds."""
+"""The SDK kills a program that doesn't end by itself after four seconds."""
+
+NAME_LIMIT = 64
+UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class McpTools:
-    """One session per server, opened at its first use. The SDK is imported then, too: it takes 10 MB and 0.3 s."""
+    """One session per server, opened at its first use. The SDK is imported then: it takes 10 MB and 0.3 s."""
 
     def __init__(self, servers: Mapping[str, Server], *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._servers, self._monotonic = servers, monotonic
@@ -72,3 +77,20 @@ def _tool(name: str, server: Server, tool: "types.Tool") -> Tool:
         parameters=tool.inputSchema,
         idempotent=server.repeatable(tool.name, hinted=hinted),
     )
+
+
+def model_names(tools: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """(server, tool) → its name for models, `<server>__<tool>`: letters, digits, _ and -, at most 64, unique.
+
+    A name that would be too long or ambiguous ends in a hash of server and tool, so it is the same in every listing.
+    """
+    plain = {key: UNSAFE.sub("_", f"{key[0]}__{key[1]}") for key in tools}
+    count = Counter(plain.values())
+    return {
+        key: name if len(name) <= NAME_LIMIT and count[name] == 1 else _hashed(key, name) for key, name in plain.items()
+    }
+
+
+def _hashed(key: tuple[str, str], name: str) -> str:
+    ending = hashlib.sha256("\0".join(key).encode()).hexdigest()[:8]
+    return f"{name[: NAME_LIMIT - len(ending) - 1]}_{ending}"

@@ -35,7 +35,7 @@ class MongoCalls:
         await self._calls.delete_one({"_id": call_id, "owner": owner, "answer": None})
 
     async def remember(self, call_id: str, answer: AgentReply, *, at: datetime) -> AgentReply:
-        # $literal: an answer may hold words that MongoDB would take for fields.
+        # $literal: an answer may contain what MongoDB would take for fields.
         first = {"$ifNull": ["$answer", {"$literal": answer.model_dump(mode="json")}]}
         document = await self._calls.find_one_and_update(
             {"_id": call_id},

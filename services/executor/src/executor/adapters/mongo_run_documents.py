@@ -60,13 +60,15 @@ def _differences(before: BaseModel, after: BaseModel, names: tuple[str, ...], at
 
 
 def read(document: Document) -> Run:
-    """The run of a document, with the words that it hasn't heard yet."""
+    """The run of a document, with the signals that it hasn't applied yet."""
     run = Run.model_validate(document["run"])
     return as_stored(run, document)
 
 
 def as_stored(run: Run, document: Document) -> Run:
-    """A run that is in the store just so; `document` has its inbox."""
+    """A run as it is stored; `document` has its inbox."""
     run = run.model_copy(update={"unsaved": [], "inbox": [], "stored": None})
-    words = [] if run.over else [Signal.model_validate(word) for word in (document.get("inbox") or [])[run.heard :]]
-    return run.model_copy(update={"inbox": words, "stored": run})
+    signals = (
+        [] if run.over else [Signal.model_validate(signal) for signal in (document.get("inbox") or [])[run.heard :]]
+    )
+    return run.model_copy(update={"inbox": signals, "stored": run})

@@ -1,4 +1,4 @@
-"""What MongoDB is asked about runs beside a run's own document: its words, its goals' takers, the slots it holds."""
+"""MongoDB queries and projections of runs: signals, merge targets, recent runs, slots."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -30,7 +30,7 @@ SUMMARY = {
     "run.execution.content.summary": 1,
 }
 SLOT = {"status": 1, "run.execution.error": 1, "run.parks": 1, "run.granted": 1}
-GLIMPSE = {
+EXCERPT = {
     "run.execution.execution_id": 1,
     "run.execution.trigger": 1,
     "run.execution.status": 1,
@@ -45,10 +45,10 @@ GLIMPSE = {
 }
 BY_CLOCK = {"run.execution.trigger.type": TriggerType.CLOCK}
 FINISHED_AT = "run.execution.finished_at"
-TAKER = {"status": 1, "run.execution.goals.content": 1, "run.execution.trigger": 1}
+MERGE_TARGET = {"status": 1, "run.execution.goals.content": 1, "run.execution.trigger": 1}
 
 
-def takers_of(run: Run) -> Document:
+def merge_targets_of(run: Run) -> Document:
     """`preparing.accepts_goals`, of the same robot, and begun before this run."""
     execution = run.execution
     begun = execution.created_at
@@ -91,16 +91,16 @@ def ended_since(run: Run, since: datetime) -> Document:
     return {**others_of(run), FINISHED_AT: {"$gte": second, "$type": "string"}}
 
 
-def put(word: Signal) -> list[Document]:
-    """An update that adds a word to the inbox; if nobody holds the run, it is to be looked at now."""
-    due_at: dict[str, Any] = {"$cond": [{"$eq": ["$owner", None]}, word.at, "$due_at"]}
-    # $literal: a word may hold what MongoDB would take for fields.
-    inbox = {"$concatArrays": ["$inbox", [{"$literal": word.model_dump(mode="json")}]]}
+def put(signal: Signal) -> list[Document]:
+    """An update that adds a signal to the inbox; an unclaimed run is checked now."""
+    due_at: dict[str, Any] = {"$cond": [{"$eq": ["$owner", None]}, signal.at, "$due_at"]}
+    # $literal: a signal may contain what MongoDB would take for fields.
+    inbox = {"$concatArrays": ["$inbox", [{"$literal": signal.model_dump(mode="json")}]]}
     return [{"$set": {"inbox": inbox, "due_at": due_at}}]
 
 
 def reached(now: datetime) -> Document:
-    """An instant that is over. The type is said again: without it no index of dates alone is used."""
+    """An instant that is over. The type is repeated, because the partial indexes need it."""
     return {"$lte": now, "$type": "date"}
 
 
@@ -108,18 +108,18 @@ def overdue(now: datetime) -> Document:
     return {"due_at": reached(now)}
 
 
-def given_up(now: datetime) -> Document:
-    """Runs that nobody holds, whose promised results have been waited for long enough."""
+def expired(now: datetime) -> Document:
+    """Unclaimed runs whose promised results have expired."""
     return {"expires_at": reached(now), "owner": None}
 
 
-def late(now: datetime) -> Document:
-    """Runs whose deadline is over, and to whom nobody has said so."""
-    word = {"$concat": [deadline_id(""), {"$toString": "$run.parks"}]}
+def past_deadline(now: datetime) -> Document:
+    """Runs whose deadline is over, without the signal for it."""
+    signal = {"$concat": [deadline_id(""), {"$toString": "$run.parks"}]}
     return {
         "deadline_at": reached(now),
         "status": {"$nin": OVER},
-        "$expr": {"$not": [{"$in": [word, "$inbox.id"]}]},
+        "$expr": {"$not": [{"$in": [signal, "$inbox.id"]}]},
     }
 
 
@@ -136,7 +136,7 @@ def slot(run_id: str, document: Document | None) -> SlotState:
     )
 
 
-def taker(document: Document) -> UnderWay:
+def merge_target(document: Document) -> UnderWay:
     execution = document["run"]["execution"]
     goals = (execution.get("goals") or {}).get("content", "")
     return UnderWay(

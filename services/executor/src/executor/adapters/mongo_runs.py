@@ -17,23 +17,23 @@ from pymongo.errors import DuplicateKeyError
 from executor.adapters.mongo_run_documents import as_stored, change, read, whole
 from executor.adapters.mongo_run_queries import (
     BY_CLOCK,
+    EXCERPT,
     FINISHED_AT,
-    GLIMPSE,
+    MERGE_TARGET,
     OVER,
     SLOT,
     SUMMARY,
-    TAKER,
     UNDER_WAY,
     ended_since,
-    given_up,
-    late,
+    expired,
+    merge_target,
+    merge_targets_of,
     overdue,
+    past_deadline,
     put,
     reports_before,
     slot,
     summary,
-    taker,
-    takers_of,
     under_way_beside,
 )
 from executor.domain.run import JournalEntry, Run, Signal
@@ -45,12 +45,12 @@ from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
 
 INBOX = {"inbox": 1}
-HOLD_OUT_S, AGAIN_S = 30.0, 0.2
-"""How long a write holds out while the server is away, and how long it waits between two tries."""
+RETRY_FOR_S, RETRY_EVERY_S = 30.0, 0.2
+"""Seconds that a write is retried while the server is away, and between two tries."""
 
 CALLBACK_ID = "run.callbacks.id"
 STATE = {"trail": 0}
-"""The trail grows with every step, and is read for a replay alone."""
+"""Without the journal, which grows with every step, and is read for a replay alone."""
 
 
 class MongoRuns:
@@ -77,7 +77,7 @@ class MongoRuns:
         epoch = 1
         execution = run.execution
         keys = {"_id": run.id, "team_id": execution.team_id, "member_id": execution.member_id}
-        inbox = [word.model_dump(mode="json") for word in run.inbox]
+        inbox = [signal.model_dump(mode="json") for signal in run.inbox]
         state = {"owner": owner, "due_at": until, "epoch": epoch, "inbox": inbox, "trail": []}
         try:
             await self._runs.insert_one({**keys, **state, "created_at": execution.created_at, **whole(run)})
@@ -109,10 +109,10 @@ class MongoRuns:
         return await self._write(run, epoch, {"owner": None, "due_at": check_at}, ends=1)
 
     async def finish(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run | None:
-        heard_all = {"$expr": {"$lte": [{"$size": "$inbox"}, run.heard]}}
+        all_applied = {"$expr": {"$lte": [{"$size": "$inbox"}, run.heard]}}
         state = {"owner": None, "due_at": check_at}
         try:
-            return await self._write(run, epoch, state, ends=1, only_if=heard_all)
+            return await self._write(run, epoch, state, ends=1, only_if=all_applied)
         except Fenced:
             if await self._runs.find_one({"_id": run.id, "epoch": epoch}, {"_id": 1}) is None:
                 raise
@@ -123,66 +123,68 @@ class MongoRuns:
             {"_id": run_id, "epoch": epoch, "owner": {"$ne": None}}, {"$set": {"due_at": until}}
         )
         if found.matched_count == 0:
-            raise Fenced(f"execution {run_id} is somebody else's by now")
+            raise Fenced(f"execution {run_id} is another worker's by now")
 
     async def overdue(self, now: datetime, *, limit: int) -> AsyncIterator[str]:
-        for query, instant in ((overdue(now), "due_at"), (given_up(now), "expires_at")):
+        for query, instant in ((overdue(now), "due_at"), (expired(now), "expires_at")):
             async for document in self._runs.find(query, {"_id": 1}).sort(instant, ASCENDING).limit(limit):
                 yield str(document["_id"])
 
     async def past_deadline(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
-        async for document in self._runs.find(late(now), STATE).sort("deadline_at", ASCENDING).limit(limit):
+        async for document in self._runs.find(past_deadline(now), STATE).sort("deadline_at", ASCENDING).limit(limit):
             yield read(document)
 
     async def mark_announced(self, run_id: str) -> None:
-        heard_all = {"$lte": [{"$size": "$inbox"}, "$run.heard"]}
-        quiet = {"status": {"$in": [ExecStatus.WAITING, ExecStatus.PAUSED]}, "$expr": heard_all}
+        all_applied = {"$lte": [{"$size": "$inbox"}, "$run.heard"]}
+        quiet = {"status": {"$in": [ExecStatus.WAITING, ExecStatus.PAUSED]}, "$expr": all_applied}
         known = {"_id": run_id, "owner": None, "$or": [{"status": {"$in": OVER}}, quiet]}
         await self._runs.update_one(known, {"$set": {"due_at": None}})
 
-    async def send_signal(self, scope: Scope, word: Signal) -> list[Run]:
+    async def send_signal(self, scope: Scope, signal: Signal) -> list[Run]:
         wanted: Document = {"team_id": scope.team}
         if scope.member is not None:
             wanted["member_id"] = scope.member
         if scope.execution_id is not None:
             wanted["_id"] = scope.execution_id
-        plain = word.model_dump(mode="json")
+        plain = signal.model_dump(mode="json")
         await self._runs.update_many(
-            {**wanted, "status": {"$nin": OVER}, "inbox.id": {"$ne": word.id}}, {"$push": {"inbox": plain}}
+            {**wanted, "status": {"$nin": OVER}, "inbox.id": {"$ne": signal.id}}, {"$push": {"inbox": plain}}
         )
-        told = {**wanted, "inbox.id": word.id}
+        signalled = {**wanted, "inbox.id": signal.id}
         await self._runs.update_many(
-            {**told, "status": {"$nin": OVER}, "owner": None, "due_at": None}, {"$set": {"due_at": word.at}}
+            {**signalled, "status": {"$nin": OVER}, "owner": None, "due_at": None}, {"$set": {"due_at": signal.at}}
         )
-        return [read(document) async for document in self._runs.find(told, STATE)]
+        return [read(document) async for document in self._runs.find(signalled, STATE)]
 
-    async def deliver_signal(self, run_id: str, word: Signal) -> SignalResult:
-        if await self._put(word, {"_id": run_id, "status": {"$nin": OVER}}):
+    async def deliver_signal(self, run_id: str, signal: Signal) -> SignalResult:
+        if await self._put(signal, {"_id": run_id, "status": {"$nin": OVER}}):
             return SignalResult.ACCEPTED
-        return SignalResult.DUPLICATE if await self._has(run_id, word) else SignalResult.FINISHED
+        return SignalResult.DUPLICATE if await self._has(run_id, signal) else SignalResult.FINISHED
 
     async def by_callback(self, callback_id: str) -> Run | None:
         document = await self._runs.find_one({CALLBACK_ID: callback_id}, STATE)
         return None if document is None else read(document)
 
     async def merge_targets(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
-        found = self._runs.find(takers_of(run), TAKER).sort([("created_at", DESCENDING), ("_id", DESCENDING)])
-        return [taker(document) async for document in found.limit(limit)]
+        found = self._runs.find(merge_targets_of(run), MERGE_TARGET).sort(
+            [("created_at", DESCENDING), ("_id", DESCENDING)]
+        )
+        return [merge_target(document) async for document in found.limit(limit)]
 
-    async def merge(self, run_id: str, word: Signal, *, giver: Run) -> bool:
-        return await self._put(word, {"_id": run_id, **takers_of(giver)}) or await self._has(run_id, word)
+    async def merge(self, run_id: str, signal: Signal, *, giver: Run) -> bool:
+        return await self._put(signal, {"_id": run_id, **merge_targets_of(giver)}) or await self._has(run_id, signal)
 
     async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotState]:
         found = self._runs.find({"_id": {"$in": [*run_ids]}}, SLOT)
         known = {document["_id"]: document async for document in found}
         return [slot(run_id, known.get(run_id)) for run_id in run_ids]
 
-    async def _put(self, word: Signal, where: Document) -> bool:
-        done = await self._runs.update_one({**where, "inbox.id": {"$ne": word.id}}, put(word))
+    async def _put(self, signal: Signal, where: Document) -> bool:
+        done = await self._runs.update_one({**where, "inbox.id": {"$ne": signal.id}}, put(signal))
         return bool(done.modified_count)
 
-    async def _has(self, run_id: str, word: Signal) -> bool:
-        return await self._runs.find_one({"_id": run_id, "inbox.id": word.id}, {"_id": 1}) is not None
+    async def _has(self, run_id: str, signal: Signal) -> bool:
+        return await self._runs.find_one({"_id": run_id, "inbox.id": signal.id}, {"_id": 1}) is not None
 
     async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
         wanted = {"team_id": team, "member_id": member, "status": {"$in": UNDER_WAY}}
@@ -193,12 +195,12 @@ class MongoRuns:
         newest = [("created_at", DESCENDING)]
         last = await self._runs.find_one(reports_before(run, earliest), {"run.execution.created_at": 1}, sort=newest)
         since = datetime.fromisoformat(last["run"]["execution"]["created_at"]) if last else earliest
-        under_way = self._runs.find(under_way_beside(run), GLIMPSE).sort("created_at", ASCENDING)
-        ended = self._runs.find(ended_since(run, since), GLIMPSE).sort(FINISHED_AT, DESCENDING)
-        begun, over = await asyncio.gather(_glimpses(under_way.limit(limit)), _glimpses(ended.limit(limit)))
+        under_way = self._runs.find(under_way_beside(run), EXCERPT).sort("created_at", ASCENDING)
+        ended = self._runs.find(ended_since(run, since), EXCERPT).sort(FINISHED_AT, DESCENDING)
+        begun, over = await asyncio.gather(_excerpts(under_way.limit(limit)), _excerpts(ended.limit(limit)))
         return RecentRuns(since, begun, [each for each in over if each.finished_at and each.finished_at > since])
 
-    async def trail(self, run_id: str) -> list[JournalEntry]:
+    async def journal(self, run_id: str) -> list[JournalEntry]:
         document = await self._runs.find_one({"_id": run_id}, {"trail": 1})
         return [JournalEntry.model_validate(entry) for entry in (document or {}).get("trail") or []]
 
@@ -220,19 +222,19 @@ class MongoRuns:
     async def _write(
         self, run: Run, epoch: int, state: Document, *, ends: int = 0, only_if: Document | None = None
     ) -> Run:
-        """Write within the claim's epoch; the answer holds the inbox, which isn't written."""
+        """Write within the claim's epoch; returns the run with the inbox, which isn't written."""
         update, token = change(run), uuid4().hex
         update["$set"] |= {**state, "write": token}
         where = {"_id": run.id, "epoch": epoch, **(only_if or {})}
         document = await self._written(where, {**update, "$inc": {"epoch": ends}}, token)
         if document is None:
-            raise Fenced(f"execution {run.id} is somebody else's by now")
+            raise Fenced(f"execution {run.id} is another worker's by now")
         return as_stored(run, document)
 
     async def _written(self, where: Document, update: Document, token: str) -> Document | None:
-        """What was written, or None. A step that is done isn't thrown away because the server is away for a moment:
-        it is tried again, unless `token` shows that only the answer was lost."""
-        until, again = monotonic() + HOLD_OUT_S, False
+        """The written document, or None. A short outage doesn't cost a finished step: the write is tried again, unless
+        `token` shows that only the answer was lost."""
+        until, again = monotonic() + RETRY_FOR_S, False
         while True:
             try:
                 if again and (done := await self._runs.find_one({"_id": where["_id"], "write": token}, INBOX)):
@@ -244,8 +246,8 @@ class MongoRuns:
                 if monotonic() > until:
                     raise
                 again = True
-                await asyncio.sleep(AGAIN_S)
+                await asyncio.sleep(RETRY_EVERY_S)
 
 
-async def _glimpses(found: AsyncIterator[Document]) -> list[RunExcerpt]:
+async def _excerpts(found: AsyncIterator[Document]) -> list[RunExcerpt]:
     return [RunExcerpt.model_validate(document["run"]["execution"]) async for document in found]

@@ -25,7 +25,7 @@ class NatsProcesses:
         self._bus = bus
 
     async def call(self, name: str, call: ProcessCall, *, timeout: float) -> str | None:
-        if not self._bus.connected:  # nats-py would keep the request, and send it when nobody waits for it any more
+        if not self._bus.connected:  # nats-py would keep the request, and send it after the caller has given up
             raise NotBegun(f"can't call process {name}: not connected to NATS")
         try:
             reply = await self._bus.client.request(

@@ -1,17 +1,17 @@
-"""What stands for tools and processes outside of standard mode: a call is written down and nobody is contacted."""
+"""Stand-ins for tools and processes outside of standard mode: a call is recorded and reaches nothing."""
 
 import json
 from collections.abc import Container, Sequence
 
+from executor.adapters.mcp_tools import model_names
 from executor.domain.conversation.chat import Tool
-from executor.tool_names import model_names
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.robots.robot import Robot
 
 
 class RecordingTools:
-    """Knows of the tools that a robot's definition names on `servers`; what else they have, only they know."""
+    """Lists the tools that a robot's definition names on `servers`; others are unknown without asking them."""
 
     def __init__(self, servers: Container[str]) -> None:
         self._servers = servers

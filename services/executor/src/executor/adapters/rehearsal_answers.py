@@ -1,4 +1,4 @@
-"""What a rehearsed model says to what: a pure function of the facts of a prompt."""
+"""Rehearsed answers: a pure function of a prompt's facts."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A model's stand-in: the same prompt gets the same answer, in the form asked for. Nothing else is pretended."""
+"""The rehearsal model: the same prompt gets the same answer, in the form asked for."""
 
 import asyncio
 from typing import Any
@@ -16,7 +16,7 @@ class RehearsalModel:
     """Answers for every agent; the answers depend on the prompt's facts alone.
 
     A connector's parameter `seconds` makes each answer take as long as a model's may. With a `host`, that address is
-    asked for the answers, so that somebody outside can count and delay them.
+    asked for the answers, so that a program outside can count and delay them.
     """
 
     async def complete(self, prompt: Prompt) -> ModelReply:

@@ -1,4 +1,4 @@
-"""Connectors: which model answers, where, with which key. YAML files; keys only as `$ENV.NAME` (CL-10, CL-11)."""
+"""Connectors: a model, its address and its key. YAML files; keys only as `$ENV.NAME`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class ConnectorFile(BaseModel):
 
 @dataclass(frozen=True)
 class Connector:
-    """Resolved: ready to be called, or with the `problem` that keeps it from being."""
+    """Resolved: ready for calls, or with the `problem` that prevents them."""
 
     id: str
     label: str
@@ -55,12 +55,12 @@ class Connector:
     capabilities: dict[str, bool | str] = field(default_factory=dict)
 
     def can(self, capability: str) -> bool:
-        """What its file doesn't speak of, it can."""
+        """Capabilities that its file doesn't mention are there."""
         return self.capabilities.get(capability, True) is not False
 
 
 class Connectors:
-    """All connectors by id: the file's name without `.yaml`. Those of `folder` come before the built-in ones."""
+    """All connectors by id: the file's name without `.yaml`. Those of `folder` override the built-in ones."""
 
     def __init__(self, default: str, *, environ: Mapping[str, str], folder: Path | None = None) -> None:
         self._default = default
@@ -69,7 +69,7 @@ class Connectors:
             self._all |= _load(folder, environ)
 
     def choose(self, *wanted: str) -> Connector:
-        """The first one named, else the default (CL-10: the call's, then the agent's). Raises Permanent."""
+        """The first one named (the call's, then the agent's), else the default. Raises Permanent."""
         connector_id = next((name for name in (*wanted, self._default) if name), "")
         if not connector_id:
             raise Permanent(f"no connector is configured: set ROTA_CONNECTOR to one of {', '.join(sorted(self._all))}")

@@ -1,4 +1,4 @@
-"""What a prompt says, as data: for the rehearsal model, which answers from facts and not from prose."""
+"""The facts of a prompt as data, for the rehearsal model, which doesn't read prose."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -54,7 +54,7 @@ class Agents:
         return self._agents.get(agent_id)
 
     def assistant(self, agent_id: str) -> Agent:
-        """An assistant for a task: its own file, or the general one, which is told its name."""
+        """An assistant for a task: its own file, or the general one under its name."""
         return self._agents.get(agent_id) or self._agents["rota.run"]
 
 

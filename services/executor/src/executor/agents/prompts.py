@@ -10,9 +10,9 @@ from executor.domain.run import Run
 from executor.domain.situation.wording import (
     clock_text,
     given_input,
+    interventions_text,
     known_text,
     lessons_text,
-    people_said,
     previous_results,
     surroundings_text,
 )
@@ -27,7 +27,7 @@ DEFAULT_LOCALE = "en-US"
 def system(
     agent: Agent, agent_id: str, robot: Robot, *, locale: str, clock: str = "", tools: Sequence[Tool] = ()
 ) -> Message:
-    """EX-28: the identity's role, duties and rules are in every prompt."""
+    """The system message: the identity's role, duties and rules are in every prompt."""
     identity = robot.robot_config.identity
     rules = "\n".join(f"- {rule}" for rule in identity.rules)
     values = {
@@ -59,7 +59,7 @@ def for_phase(
     *,
     closing: int | None = None,
 ) -> list[Message]:
-    """What the phase's agent is asked. `tools`: what a plan may use. `closing`: as in `for_task`."""
+    """The messages to a phase's agent. `tools`: what a plan may use. `closing`: as in `for_task`."""
     trigger = run.execution.trigger
     locale = locale_of(trigger, run.robot)
     messages = [system(agent, agent_id, run.robot, locale=locale, clock=clock_text(trigger), tools=tools)]
@@ -70,7 +70,7 @@ def for_phase(
 
 
 def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int | None = None) -> list[Message]:
-    """A task, with the results of those before it (EX-22), and all that was said about it since (EX-23).
+    """A task, the results of those before it, and the conversation about it since.
 
     `closing`: the number of tool iterations after which it is asked for a last time.
     """
@@ -83,7 +83,7 @@ def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int |
     parts += [f"## What it is about\n{given_input(run.execution.trigger)}"]
     if known := known_text(run):
         parts.append(f"## Known to the team\n{known}")
-    if said := people_said(run):
+    if said := interventions_text(run):
         parts.append(f"## Said by people meanwhile\n{said}")
     parts += [f"## Results so far\n{previous_results(run, texts)}"]
     result = result_of(run, task.id)
@@ -113,16 +113,16 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _process(name: str) -> str:
-    """`models.user.*` with what it means, because a plan must name one method."""
+    """`models.user.*` with its meaning, because a plan must name one method."""
     whole = name.removesuffix("*")
     return name if whole == name else f"{name}: any method of this model, such as {whole}Find or {whole}Get"
 
 
 def _question(run: Run, phase: Phase, texts: Texts) -> str:
-    """The phase's question; what the team knows and what people have said comes before its last line, which says what
-    to do."""
+    """The phase's question. The team's knowledge and people's interventions come before its last line, which is the
+    instruction."""
     asked, _, wish = _asked(run, phase, texts).rpartition("\n\n")
-    known, said = known_text(run), people_said(run)
+    known, said = known_text(run), interventions_text(run)
     parts = [asked, *([f"## Known to the team\n{known}"] if known else [])]
     return "\n\n".join([*parts, *([f"## Said by people meanwhile\n{said}"] if said else []), wish])
 

@@ -1,6 +1,6 @@
-"""The heart of the executor: `next_step` says what must happen now, `apply` makes the execution one fact richer.
+"""The lifecycle of a run: `next_step` decides what happens now, `apply` adds one outcome.
 
-Both are pure. Whatever is killed, the stored run and `next_step` say how to go on; a finished step never runs again.
+Both are pure. After any crash the stored run and `next_step` say how to go on; a finished step never runs again.
 """
 
 from datetime import datetime, timedelta
@@ -57,10 +57,10 @@ from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.robots.robot import Phase
 
 MAX_ATTEMPTS = 3
-"""Answers of one step that may be unusable before the step fails."""
+"""Unusable answers of one step before it fails."""
 
 MAX_FAILURES = 20
-"""Calls of one step that may fail for passing reasons before the step fails: an hour or so, as the delays grow."""
+"""Temporary failures of one step before it fails: about an hour, as the delays grow."""
 
 PHASES_OF: dict[type[object], tuple[Phase, ...]] = {
     Inspired: (Phase.INSPIRATION,),
@@ -70,7 +70,7 @@ PHASES_OF: dict[type[object], tuple[Phase, ...]] = {
     NothingToDo: (Phase.GOALS, Phase.TASKS),
     Written: (Phase.DELIVERY,),
 }
-"""In which phase an answer of a phase's agent is waited for."""
+"""The phases in which an outcome of a phase's agent is waited for."""
 
 WAITS = {
     RequestVerdict: Waiting.VALIDATION,
@@ -81,7 +81,7 @@ WAITS = {
 
 
 def next_step(run: Run) -> Step:
-    """What must happen now."""
+    """The step to take now."""
     execution = run.execution
     if execution.status.over:
         return Done()
@@ -92,7 +92,7 @@ def next_step(run: Run) -> Step:
     if run.parks > run.granted:
         return RequestSlot(run.parks)
     if not run.recalled:
-        return RecallLessons(about(execution.trigger), look_around=execution.phase is Phase.INSPIRATION)
+        return RecallLessons(about(execution.trigger), with_situation=execution.phase is Phase.INSPIRATION)
     return _of_phase(run, execution)
 
 
@@ -117,7 +117,7 @@ def _of_phase(run: Run, execution: Execution) -> Step:
 
 
 def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None = None, retry_after: float = 0.0) -> Run:
-    """The same run, one fact richer. An answer that isn't waited for (any more) changes nothing.
+    """The run after an outcome. One that isn't waited for (any more) changes nothing.
 
     `began`: when its step began. `retry_after`: seconds until a delayed step is tried again, if the other side asked
     for no delay of its own.
@@ -132,7 +132,7 @@ def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None =
         case StepFailed(reason):
             changed = fail(run, reason, now)
         case progressed:
-            if not _awaited(run, progressed):
+            if not _expected(run, progressed):
                 return run
             changed = _advance(run, progressed, now, began or now)
             if isinstance(progressed, NotCalled):
@@ -144,8 +144,8 @@ def apply(run: Run, outcome: Outcome, *, now: datetime, began: datetime | None =
 def wait_for_answer(run: Run, question: Question, *, now: datetime, patience: timedelta) -> Run:
     """The run while it waits for another service's answer.
 
-    Asking again within `patience` is the same request, which the stream recognises and drops; after it the request may
-    have been lost, and is counted as a new one.
+    A repeat within `patience` is the same request, which the stream drops as a duplicate; later the request may have
+    been lost, and a repeat is a new one.
     """
     waiting = WAITS[type(question)]
     if run.waiting is waiting and run.asked_at is not None and now < run.asked_at + patience:
@@ -155,7 +155,7 @@ def wait_for_answer(run: Run, question: Question, *, now: datetime, patience: ti
 
 
 def finish(run: Run, status: ExecStatus, *, now: datetime) -> Run:
-    """The run, over."""
+    """The run with its final status."""
     execution = run.execution
     if status is ExecStatus.CANCELLED:
         error = execution.error or run.cancelled
@@ -169,9 +169,9 @@ def finish(run: Run, status: ExecStatus, *, now: datetime) -> Run:
 
 
 def fail(run: Run, reason: str, now: datetime) -> Run:
-    """Nothing unvalidated is delivered: a run that failed goes on to learning (DEC-33).
+    """Nothing unvalidated is delivered: a run that failed goes on to learning.
 
-    In P3 it is the task in hand that has failed, which may not be the end of the run.
+    In the run phase the current task has failed, which may not be the end of the run.
     """
     run = run.step_reset()
     if run.execution.phase is Phase.RUN:
@@ -180,14 +180,14 @@ def fail(run: Run, reason: str, now: datetime) -> Run:
 
 
 def learns_nothing(run: Run) -> str | None:
-    """Why the learner isn't even asked (LE-03)."""
+    """Why the learner isn't asked; None if it is."""
     if run.execution.executor_mode is not ExecutorMode.STANDARD:
         return "dry run"
     return None if run.robot.robot_config.learn.on else "learning is switched off"
 
 
 def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> Run:
-    run = _without_what_failed(run, outcome)
+    run = _reset_failures(run, outcome)
     match outcome:
         case Inspired(report):
             return run.with_execution(inspiration=report, phase=Phase.GOALS)
@@ -200,15 +200,15 @@ def _advance(run: Run, outcome: Progressed, now: datetime, began: datetime) -> R
         case Learnt(result):
             return run.with_execution(learning=result)
         case NeedsInput(question):
-            return _asks_a_person(run, question, now)
+            return _ask_person(run, question, now)
         case Recalled() | LookedUp() | Planned() | GoalsCompared() | GoalsGiven() | NothingToDo():
             return prepare.apply(run, outcome)
         case about_task:
             return tasks.apply(run, about_task, now=now, began=began)
 
 
-def _without_what_failed(run: Run, outcome: Progressed) -> Run:
-    """A step that is done leaves nothing of its failures; those of a call are counted on until it is made."""
+def _reset_failures(run: Run, outcome: Progressed) -> Run:
+    """A finished step resets its failures; those of a call are kept until all calls are made."""
     match outcome:
         case NotCalled():
             return run
@@ -220,8 +220,8 @@ def _without_what_failed(run: Run, outcome: Progressed) -> Run:
             return run.step_reset()
 
 
-def _asks_a_person(run: Run, question: str, now: datetime) -> Run:
-    """In a task the question is what its assistant said in this turn; the answer is what it is told in the next."""
+def _ask_person(run: Run, question: str, now: datetime) -> Run:
+    """In a task the question is its assistant's output of this turn; the answer begins the next."""
     step = next_step(run)
     asked = PendingQuestion(question=question, asked_at=now)
     if isinstance(step, RunTurn):
@@ -230,8 +230,8 @@ def _asks_a_person(run: Run, question: str, now: datetime) -> Run:
     return run.with_execution(question=asked, status=ExecStatus.WAITING)
 
 
-def _awaited(run: Run, outcome: Progressed) -> bool:
-    """Is this what the run's next step brings, and not something from before?"""
+def _expected(run: Run, outcome: Progressed) -> bool:
+    """Is this an outcome of the run's next step, and not of an earlier one?"""
     phase = run.execution.phase
     match outcome:
         case Recalled():

@@ -1,4 +1,4 @@
-"""What can come of a step of an execution. Plain data."""
+"""Outcomes of an execution's steps. Plain data."""
 
 from dataclasses import dataclass, field
 from typing import get_args
@@ -15,8 +15,8 @@ from rota_contracts.messages.validation import RulesReply, ValidationResult
 
 @dataclass(frozen=True)
 class Recalled:
-    """`note` says why there are none, if the memory couldn't be asked: a run goes on without them. `surroundings` are
-    what a report is made from; other runs have none."""
+    """`note`: why there are none, if the memory didn't answer; the run goes on without. `surroundings`: the situation,
+    for runs that make a report."""
 
     lessons: list[Lesson]
     note: str = ""
@@ -31,7 +31,7 @@ class Inspired:
 
 @dataclass(frozen=True)
 class LookedUp:
-    """The inspiration agent has used tools, and goes on with what they answered."""
+    """The inspiration agent has used tools, and goes on with their answers."""
 
     round: Round
 
@@ -51,7 +51,7 @@ class GoalsCompared:
 
 @dataclass(frozen=True)
 class GoalsGiven:
-    """Has the run `into` taken on this one's goals? It hasn't if it was over, or about to be."""
+    """`done`: the run `into` has taken this one's goals. Not if it was over, or about to be."""
 
     into: str
     done: bool
@@ -65,7 +65,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class NothingToDo:
-    """The agent found that nothing is worth doing (EX-29)."""
+    """The agent found that nothing is worth doing."""
 
     reason: str
 
@@ -79,7 +79,7 @@ class NeedsInput:
 
 @dataclass(frozen=True)
 class Written:
-    """P4's content."""
+    """The delivery's content."""
 
     content: DeliveryContent
 
@@ -104,7 +104,7 @@ class CallsBegun:
 
 @dataclass(frozen=True)
 class Used:
-    """What came of one call; `error` when it failed."""
+    """The result of one call; `error` if it failed."""
 
     task_id: str
     step_id: str
@@ -114,7 +114,7 @@ class Used:
 
 @dataclass(frozen=True)
 class NotCalled:
-    """A call that surely didn't reach the other side; `after` in seconds, if the other side asked for a delay."""
+    """A call that certainly didn't reach the other side; `after` in seconds, if the other side asked for a delay."""
 
     task_id: str
     step_id: str
@@ -164,7 +164,7 @@ class Learnt:
 
 @dataclass(frozen=True)
 class Unusable:
-    """The agent answered, but not what was asked for; it is told why and asked again."""
+    """The agent's answer isn't in the form asked for; it gets the reason as feedback and is asked again."""
 
     reason: str
 
@@ -178,14 +178,14 @@ class StepFailed:
 
 @dataclass(frozen=True)
 class StepDelayed:
-    """The step failed for a reason that passes; `after` is the delay in seconds the other side asked for."""
+    """The step failed for a temporary reason; `after` is the delay in seconds the other side asked for."""
 
     reason: str
     after: float | None
 
 
 TaskOutcome = Thought | CallsBegun | Used | Promised | NotCalled | TaskAnswered | RulesAnswered | VerdictGiven
-"""What concerns the task in hand."""
+"""Outcomes of steps of the current task."""
 
 Progressed = (
     Recalled
@@ -207,4 +207,4 @@ Progressed = (
 Outcome = Progressed | Unusable | StepFailed | StepDelayed
 
 OUTCOMES: dict[str, type[object]] = {kind.__name__: kind for kind in get_args(Outcome)}
-"""Every outcome by its name, as the decision trail writes it."""
+"""Every outcome by its name, as the journal writes it."""

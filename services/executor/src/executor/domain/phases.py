@@ -1,4 +1,4 @@
-"""How an execution begins, and when it is in which phase (EX-01, EX-02)."""
+"""The beginning of an execution, its time limit and its phase times."""
 
 from datetime import datetime, timedelta
 
@@ -11,7 +11,7 @@ from rota_contracts.robots.robot import Phase, Robot
 
 
 def begin(execution_id: str, trigger: TriggerReceivedV1, robot: Robot, *, now: datetime, traceparent: str) -> Run:
-    """A new run: a clock starts at P0, a person and an event at P1 (EX-01)."""
+    """A new run: of a clock it begins with inspiration, of a person or an event with goals."""
     mode = trigger.executor_mode or robot.robot_config.executor.mode
     notes = []
     if mode is ExecutorMode.SANDBOX:
@@ -36,7 +36,7 @@ def begin(execution_id: str, trigger: TriggerReceivedV1, robot: Robot, *, now: d
 
 
 def time_limit(robot: Robot) -> tuple[timedelta, str]:
-    """How long a run may work, and which setting says so: the smaller of both (DEC-34)."""
+    """The working time of a run, and the setting that limits it: the smaller of both."""
     config = robot.robot_config
     limits = [(duration(config.executor.max_duration), f"max_duration {config.executor.max_duration}")]
     if config.clock is not None and config.clock.timeout is not None:

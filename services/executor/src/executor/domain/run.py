@@ -1,4 +1,4 @@
-"""The ledger of one execution: what everybody may see, and what the executor needs to go on with it."""
+"""A run: an execution, which is public, and the executor's own state to go on with it."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -18,13 +18,13 @@ DEADLINE, CALLBACK = "deadline", "callback"
 
 
 def deadline_id(parks: int | str) -> str:
-    """The id of the word that the working time is over, said once for each time it has its slot: a run that was parked
-    meanwhile doesn't heed it, and is told again when it goes on."""
+    """The id of the deadline's signal, one for each time the run has its slot: a parked run ignores it, and gets
+    another when it goes on."""
     return f"{DEADLINE}-{parks}"
 
 
 class Waiting(StrEnum):
-    """Whose answer the execution waits for; meanwhile no worker holds it."""
+    """The answer that the execution waits for, without a worker."""
 
     NOTHING = ""
     VALIDATION = "validation"
@@ -34,7 +34,7 @@ class Waiting(StrEnum):
 
 
 class Signal(Part):
-    """What somebody says to a run while it is under way; it lies in the run's inbox until it is heard.
+    """A signal to a run under way; it stays in the run's inbox until it is applied.
 
     `action`: pause, resume, stop, deadline, callback, or an intervention's. `merged`: the run whose goals these are.
     `callback`: the call whose result this is, its `output` or its `error`.
@@ -58,7 +58,7 @@ class Signal(Part):
 
 class Callback(Part):
     """A call of a process, and the id under which its result may be sent later. `until`: how long that is waited for,
-    since the process has promised it; None = nothing is waited for."""
+    since the process has promised it; None = no result is waited for."""
 
     id: str
     step_id: str
@@ -85,7 +85,7 @@ class JournalEntry(Part):
 
 
 class Merge(Part):
-    """What a run gives away: these goals, to another run, for a reason. `queued`: that one waits for its first slot."""
+    """Goals that a run gives to another, for a reason. `queued`: that one waits for its first slot."""
 
     into: str
     goals: str
@@ -94,8 +94,8 @@ class Merge(Part):
 
 
 class Situation(Part):
-    """What a clock run was told of its robot, in lines: what is `pending`, and what `happened` since it last looked.
-    `missing`: why something isn't known."""
+    """A robot's situation, in lines: what is `pending`, and what `happened` since its last report. `missing`: why
+    something isn't known."""
 
     pending: str = ""
     since: Instant
@@ -104,28 +104,28 @@ class Situation(Part):
 
 
 class Run(Part):
-    """`robot` is pinned: what changes later doesn't touch a run that has begun.
+    """`robot` is pinned: later changes don't affect a run that has begun.
 
-    `parks` counts how often it gave its slot back, `granted` how often it got one again. `inbox` is what was said and
-    not heard yet, `unsaved` what was decided and not stored yet: neither is part of what a worker writes as its own.
+    `parks` counts how often it gave its slot back, `granted` how often it got one again. `inbox` holds
+    the signals to apply, `unsaved` the journal entries to store; neither is part of the stored run itself.
     """
 
     execution: Execution
     robot: Robot
     traceparent: str = ""
     recalled: bool = Field(default=False, description="the memory has been asked")
-    surroundings: Situation | None = Field(default=None, description="what the inspiration agent is told")
+    surroundings: Situation | None = Field(default=None, description="the inspiration agent's situation")
     looked_up: list[Round] = Field(default=[], description="tools that the inspiration agent has used")
     checked: RulesReply | None = Field(default=None, description="of the current turn: verdict of the rules")
-    goals_checked: bool = Field(default=False, description="the learner has been asked about the goals")
-    merging: Merge | None = Field(default=None, description="its goals are about to be another run's")
+    goals_checked: bool = Field(default=False, description="the learner has compared the goals")
+    merging: Merge | None = Field(default=None, description="its goals are about to be given to another run")
     callbacks: list[Callback] = Field(default=[], description="of all calls of processes so far")
     feedback: str = Field(default="", description="why the agent's last answer couldn't be used")
     attempts: int = Field(default=0, description="answers of this step that couldn't be used")
     failures: int = Field(default=0, description="times this step's call failed for a reason that passes")
-    again: int = Field(default=0, description="times a phase was asked anew: after a person's answer, for a new plan")
-    replan: bool = Field(default=False, description="the goals have changed: a new plan once the task in hand is done")
-    added: list[str] = Field(default=[], description="ids of the tasks that people have added: no new plan drops them")
+    again: int = Field(default=0, description="times a phase was repeated: after a person's answer, for a new plan")
+    replan: bool = Field(default=False, description="the goals have changed: a new plan once the current task is done")
+    added: list[str] = Field(default=[], description="ids of tasks added by people: no new plan drops them")
     waiting: Waiting = Waiting.NOTHING
     asked_at: Instant | None = None
     asks: int = Field(default=0, description="times the request was sent")
@@ -136,7 +136,7 @@ class Run(Part):
     granted: int = 0
     time_left: float | None = Field(default=None, description="seconds of working time, while it is parked")
     said_bytes: int = Field(default=0, description="size of all model answers so far")
-    heard: int = Field(default=0, description="words of the inbox that were heeded")
+    heard: int = Field(default=0, description="signals of the inbox that were applied")
     inbox: list[Signal] = Field(default=[], exclude=True)
     unsaved: list[JournalEntry] = Field(default=[], exclude=True)
     stored: "Run | None" = Field(default=None, exclude=True, repr=False, description="as it was read or last written")
@@ -161,28 +161,28 @@ class Run(Part):
 
     @property
     def expires_at(self) -> Instant | None:
-        """When a result that was promised is given up."""
+        """When a promised result expires."""
         return min((callback.until for callback in self.promised if callback.until is not None), default=None)
 
     @property
-    def holds_for(self) -> str:
-        """What it waits for while it can't go on, in words."""
+    def parked_for(self) -> str:
+        """Why it can't go on, as a text."""
         if self.execution.question is not None:
             return self.execution.question.question
         names = ", ".join(callback.process for callback in self.promised)
         return f"waits for the result of process {names}" if names else "paused"
 
     def step_reset(self) -> "Run":
-        """The same run with nothing asked, tried or waited for."""
+        """The same run with its step's attempts, failures and requests reset."""
         fresh = {"feedback": "", "attempts": 0, "failures": 0, "retry_at": None}
         return self.model_copy(update={**fresh, "waiting": Waiting.NOTHING, "asked_at": None, "asks": 0})
 
     def with_execution(self, **changes: object) -> "Run":
-        """The same run with changes in what everybody sees."""
+        """The same run with changes in its public execution."""
         return self.model_copy(update={"execution": self.execution.model_copy(update=changes)})
 
-    def next_look(self, patience: timedelta) -> Instant | None:
-        """When somebody must look at it again if nothing happens before; None when it is over."""
+    def next_check(self, patience: timedelta) -> Instant | None:
+        """When a sweeper must check it if nothing happens before; None when it is over."""
         if self.over:
             return None
         if self.retry_at is not None:

@@ -1,4 +1,4 @@
-"""What can happen next in an execution. Plain data; what can come of it is in `outcomes`."""
+"""Steps of an execution. Plain data; their outcomes are in `outcomes`."""
 
 from dataclasses import dataclass
 
@@ -12,16 +12,16 @@ from rota_contracts.robots.robot import Phase
 
 @dataclass(frozen=True)
 class RecallLessons:
-    """Ask the memory what earlier runs taught; before a report, `look_around` as well."""
+    """Ask the memory for lessons; before a report, also gather the situation."""
 
     query: str
-    look_around: bool = False
+    with_situation: bool = False
 
 
 @dataclass(frozen=True)
 class AskAgent:
-    """Let the phase's agent answer; `step_id` is the same each time this very step is tried. `iteration`: how often it
-    has used tools."""
+    """Ask the phase's agent; `step_id` is the same whenever this very step is repeated. `iteration`: rounds of tools
+    so far."""
 
     phase: Phase
     step_id: str
@@ -30,7 +30,7 @@ class AskAgent:
 
 @dataclass(frozen=True)
 class CompareGoals:
-    """Ask the learner whether these goals were reached before."""
+    """Ask the learner whether earlier runs reached these goals."""
 
     goals: Goals
 
@@ -54,7 +54,7 @@ class RunTurn:
 
 @dataclass(frozen=True)
 class BeginCalls:
-    """Save that these calls are about to be made."""
+    """Record that these calls are about to be made."""
 
     task: Task
     uses: tuple[ToolUse, ...]
@@ -80,7 +80,7 @@ class CheckRules:
 
 @dataclass(frozen=True)
 class RequestVerdict:
-    """Ask the validator's semantic layer; the answer is an event."""
+    """Request a verdict from the validator's semantic layer; the answer is an event."""
 
     task: Task
     output: Text
@@ -100,14 +100,14 @@ class RequestLearning:
 
 @dataclass(frozen=True)
 class RequestSlot:
-    """It was parked and can go on: ask the scheduler for a slot."""
+    """It was parked and can go on: request a slot from the scheduler."""
 
     parks: int
 
 
 @dataclass(frozen=True)
 class Park:
-    """It waits for a person or a promised result, or is paused: let go of its worker and its slot."""
+    """It waits for a person or a promised result, or is paused: release its worker and its slot."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +117,11 @@ class Finish:
 
 @dataclass(frozen=True)
 class Done:
-    """It is over: nothing to do but say so again to whoever asks."""
+    """It is over: at most its end is published again."""
 
 
 Question = RequestVerdict | RequestDelivery | RequestLearning | RequestSlot
-"""Steps that are another service's work: the run lets go of its worker and waits for the event."""
+"""Steps that are another service's work: the run is released and waits for the event."""
 
 Work = RecallLessons | AskAgent | CompareGoals | GiveGoals | RunTurn | BeginCalls | MakeCalls | CheckRules
 """Steps that the worker carries out itself."""
@@ -130,7 +130,7 @@ Step = Work | Question | Park | Finish | Done
 
 
 def describe(step: Step) -> str:
-    """A step in one line, as the decision trail names it; the same step always reads the same."""
+    """A step in one line, as the journal names it; the same step always reads the same."""
     match step:
         case AskAgent(phase, step_id):
             return f"ask {phase} ({step_id[:8]})"

@@ -1,4 +1,4 @@
-"""What a clock run is told of its robot before it sets goals: what is pending, and what came of it lately (EX-11)."""
+"""The situation of a clock run's robot, gathered before it sets goals: what is pending, and what its runs achieved."""
 
 import asyncio
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from executor.domain.run import Run, Situation
-from executor.domain.situation.recent import happened, pending, zone_of
+from executor.domain.situation.recent import pending_lines, recent_lines, zone_of
 from executor.ports import Runs
 from rota_common.bus.rpc import Ask
 from rota_common.errors import Permanent, Transient
@@ -16,11 +16,11 @@ from rota_contracts.messages.goal_merge import ListWaiting, WaitingPage
 from rota_contracts.messages.plan import ListPlans, PlanPage
 from rota_contracts.model import Part
 
-MOST = 20
+LIMIT = 20
 """Of each kind: plans, executions that wait, executions under way, executions that ended."""
 
-LONGEST = timedelta(days=7)
-"""How far back it looks if there was no report meanwhile."""
+LOOK_BACK = timedelta(days=7)
+"""At most, if there was no report meanwhile."""
 
 ASK_TIMEOUT_S = 2
 
@@ -28,9 +28,9 @@ Q = TypeVar("Q", bound=Part)
 A = TypeVar("A", bound=Part)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GatherSituation:
-    """What the scheduler doesn't say is left out, with a word on it: a run goes on without."""
+    """What the scheduler doesn't answer is left out and listed as `missing`: the run goes on without."""
 
     runs: Runs
     ask: Ask
@@ -38,20 +38,21 @@ class GatherSituation:
     async def __call__(self, run: Run) -> Situation:
         execution, missing = run.execution, list[str]()
         mine = {"team_id": execution.team_id, "member_id": execution.member_id}
-        plans, waiting, lately = await asyncio.gather(
-            self._asked(catalog.LIST_PLANS, ListPlans(**mine, limit=MOST), missing),
-            self._asked(catalog.LIST_WAITING, ListWaiting(**mine, limit=MOST), missing),
-            self.runs.recent(run, earliest=execution.created_at - LONGEST, limit=MOST),
+        plans, waiting, recent = await asyncio.gather(
+            self._answer(catalog.LIST_PLANS, ListPlans(**mine, limit=LIMIT), missing),
+            self._answer(catalog.LIST_WAITING, ListWaiting(**mine, limit=LIMIT), missing),
+            self.runs.recent(run, earliest=execution.created_at - LOOK_BACK, limit=LIMIT),
         )
         zone = zone_of(run)
+        plans, waiting = plans or PlanPage(), waiting or WaitingPage()
         return Situation(
-            pending=pending((plans or PlanPage()).items, (waiting or WaitingPage()).waiting, lately.under_way, zone),
-            since=lately.since.astimezone(zone),
-            happened=happened(lately.ended, zone),
+            pending=pending_lines(plans.items, waiting.waiting, recent.under_way, zone),
+            since=recent.since.astimezone(zone),
+            happened=recent_lines(recent.ended, zone),
             missing=sorted(missing),
         )
 
-    async def _asked(self, question: Question[Q, A], request: Q, missing: list[str]) -> A | None:
+    async def _answer(self, question: Question[Q, A], request: Q, missing: list[str]) -> A | None:
         try:
             return await self.ask(question, request, timeout=ASK_TIMEOUT_S)
         except (Transient, Permanent) as error:

@@ -1,7 +1,6 @@
-"""The tools of the inspiration agent: what is new outside, for its report (EX-11).
+"""The tools of the inspiration agent, which look up what is new for its report.
 
-They are called within its step, which is made again as a whole after a crash. So it gets only those of the robot's
-tools that may be called again.
+They are called within its step, which is repeated as a whole after a crash. So only idempotent tools are offered.
 """
 
 import asyncio
@@ -22,30 +21,30 @@ from rota_contracts.messages.text import Text
 from rota_contracts.robots.robot import Robot
 
 ROUNDS = 5
-"""How often it may use tools, unless its file says another number."""
+"""Times it may use tools, unless its file sets another number."""
 
 OUTPUT_LIMIT = 8_000
-"""Characters of an answer, its own or a tool's, that it is shown and that are kept."""
+"""Characters of a reply, its own or a tool's, that are kept and shown to it."""
 
 
 async def tools_to_look_up(tools: Tools, robot: Robot, agent: Agent) -> Sequence[Tool]:
     return [tool for tool in await tools.list(robot) if tool.idempotent and agent.may_use(tool)]
 
 
-async def look_up(tools: Tools, said: ModelReply, offered: Sequence[Tool], *, step_id: str) -> Outcome:
-    """Make all calls of an answer at once; one that failed is told to the agent, like any other answer."""
-    uses = uses_of(said, offered, step_id=step_id)
+async def look_up(tools: Tools, reply: ModelReply, offered: Sequence[Tool], *, step_id: str) -> Outcome:
+    """Make all calls of a reply at once; a failure is shown to the agent like any other answer."""
+    uses = uses_of(reply, offered, step_id=step_id)
     try:
         problem = unstorable([to_jsonable_python(use.arguments) for use in uses])
     except ValueError:
         problem = TOO_DEEP
     if problem:
         return Unusable(problem)
-    made = await asyncio.gather(*(_used(tools, use) for use in uses))
-    return LookedUp(Round(text=excerpt(said.text, OUTPUT_LIMIT), uses=list(made)))
+    made = await asyncio.gather(*(_call(tools, use) for use in uses))
+    return LookedUp(Round(text=excerpt(reply.text, OUTPUT_LIMIT), uses=list(made)))
 
 
-async def _used(tools: Tools, use: ToolUse) -> ToolUse:
+async def _call(tools: Tools, use: ToolUse) -> ToolUse:
     if use.status is not ToolStatus.PENDING:
         return use
     try:

@@ -1,4 +1,4 @@
-"""What a worker asks other services while it has a run in hand, and what their answers mean for it."""
+"""Questions of a worker to other services, and the outcomes that their answers make."""
 
 import re
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from rota_contracts.robots.robot import SharedKB
 RECALL_TIMEOUT_S = 5
 RECALL_LIMIT = 5
 MAX_COLLECTIONS = 50
-"""Shared collections that one question may look into; the memory refuses more."""
+"""Shared collections in one question; the memory refuses more."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """Raises Transient when nobody answers, and Permanent for a refusal, unless a run goes on without the answer."""
+    """Raises Transient without an answer, and Permanent for a refusal, unless the run goes on without the answer."""
 
     ask: Ask
 
@@ -74,6 +74,6 @@ class Questions:
 
 
 def _limit(kb: SharedKB | None) -> int:
-    """How many pieces of shared knowledge the robot wants: `kb.options.limit`, 1 to 100."""
+    """The number of shared entries that the robot wants: `kb.options.limit`, 1 to 100."""
     wanted = kb.options.get("limit") if kb else None
     return wanted if isinstance(wanted, int) and 1 <= wanted <= 100 else RECALL_LIMIT

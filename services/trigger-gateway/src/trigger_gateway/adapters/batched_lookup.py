@@ -1,4 +1,4 @@
-"""Looks documents up by their ids for many requests at once: one question for all who ask while another is out."""
+"""Batched look-ups of documents by their ids: one query for all requests that arrive while another query runs."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,7 @@ from rota_common.stores.mongo import OUTAGES, Document
 
 PATIENCE_S = 3
 BUSY, PAUSE_S = 4, 0.01
-"""Where so many asked at once, the next question waits so long for more of them; alone nobody waits."""
+"""After so many in one query, the next one waits so long for more; a single request never waits."""
 
 
 class BatchedLookup:
@@ -32,7 +32,7 @@ class BatchedLookup:
             wanted, self._wanted = self._wanted, []
             result = await self._outcome([key for key, _ in wanted])
             for key, future in wanted:
-                if future.done():  # who asked has given up
+                if future.done():  # its caller was cancelled
                     continue
                 if isinstance(result, Exception):
                     future.set_exception(result)
@@ -43,10 +43,10 @@ class BatchedLookup:
         self._reading = None
 
     async def _outcome(self, keys: list[str]) -> dict[Any, Document] | Exception:
-        """Never raises: whatever went wrong, those who wait must hear of it."""
+        """Never raises: every failure is a result, for those that wait."""
         collection = self._collection
         # A command, because a cursor for it would take a fifth of the time more.
-        question = {
+        query = {
             "find": collection.name,
             "filter": {"_id": {"$in": keys}},
             "batchSize": len(keys),
@@ -54,7 +54,7 @@ class BatchedLookup:
         }
         try:
             async with asyncio.timeout(PATIENCE_S):
-                answer = await collection.database.command(question, codec_options=collection.codec_options)
+                answer = await collection.database.command(query, codec_options=collection.codec_options)
             return {each["_id"]: each for each in answer["cursor"]["firstBatch"]}
         except TimeoutError as error:
             return Transient(f"MongoDB: {type(error).__name__}")

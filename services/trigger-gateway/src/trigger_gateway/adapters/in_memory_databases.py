@@ -1,4 +1,4 @@
-"""Databases and their readings in memory, held to the same tests as the real ones."""
+"""Databases and stream leases in memory, held to the same tests as the real ones."""
 
 import asyncio
 import contextlib
@@ -21,13 +21,15 @@ from trigger_gateway.databases.change_streams import (
 )
 from trigger_gateway.sources.source import DatabaseSettings, Source
 
+UNREAD = "no replica reads it"
+
 
 @dataclass(frozen=True)
 class _Kept:
     source: Source
     lease: Lease
     until: datetime
-    place: ResumePoint
+    point: ResumePoint
     state: ReadingState = ReadingState.WAITING
     reason: str = "it is being opened"
     state_since: datetime | None = None
@@ -40,7 +42,8 @@ class InMemoryStreamLeases:
     """`clock` judges the leases."""
 
     def __init__(self, clock: Clock, *, lease: float = 10.0, kept: float = 60.0) -> None:
-        self._clock, self._lease, self._keep = clock, timedelta(seconds=lease), timedelta(seconds=kept)
+        self._clock = clock
+        self._lease, self._keep = timedelta(seconds=lease), timedelta(seconds=kept)
         self._kept: dict[str, _Kept] = {}
 
     async def unleased(self, sources: Sequence[Source]) -> list[Source]:
@@ -77,7 +80,7 @@ class InMemoryStreamLeases:
         self._kept = {key: each for key, each in self._kept.items() if key in keys or each.until >= long_ago}
 
     async def resume_point(self, lease: Lease) -> ResumePoint:
-        return self._mine(lease).place
+        return self._mine(lease).point
 
     async def advance(
         self, lease: Lease, after: str, *, changes: int = 0, last_change_at: datetime | None = None
@@ -85,7 +88,7 @@ class InMemoryStreamLeases:
         kept = self._mine(lease)
         self._kept[lease.key] = replace(
             kept,
-            place=replace(kept.place, after=after),
+            point=replace(kept.point, after=after),
             changes=kept.changes + changes,
             last_change_at=last_change_at or kept.last_change_at,
         )
@@ -96,18 +99,18 @@ class InMemoryStreamLeases:
         self._kept[lease.key] = replace(kept, state=state, reason=reason, state_since=since)
 
     async def mark_lost(self, lease: Lease, reason: str, *, after: str | None, now: datetime) -> None:
-        self._kept[lease.key] = replace(self._mine(lease), place=ResumePoint(now, after), lost=(reason, now))
+        self._kept[lease.key] = replace(self._mine(lease), point=ResumePoint(now, after), lost=(reason, now))
 
     async def status(self, team: str, name: str) -> ReadingStatus:
         kept = self._kept.get(f"{team}/{name}")
         if kept is None:
-            return ReadingStatus(ReadingState.UNREAD, "nobody reads it")
-        told = kept.state, kept.reason, kept.state_since
+            return ReadingStatus(ReadingState.UNREAD, UNREAD)
+        status = kept.state, kept.reason, kept.state_since
         if not self._held(f"{team}/{name}"):
-            told = ReadingState.UNREAD, "nobody reads it", kept.until
+            status = ReadingState.UNREAD, UNREAD, kept.until
         elif kept.state is ReadingState.READING and kept.lost is not None:
-            told = ReadingState.LOST, *kept.lost
-        return ReadingStatus(*told, kept.last_change_at, kept.changes)
+            status = ReadingState.LOST, *kept.lost
+        return ReadingStatus(*status, kept.last_change_at, kept.changes)
 
     def _held(self, key: str) -> bool:
         return key in self._kept and self._kept[key].until > self._clock()
@@ -127,42 +130,43 @@ def _what(source: Source) -> tuple[datetime, str, str, str]:
 
 
 class InMemoryDatabases:
-    """One collection, whatever it is called: `changes` in their order, by places that are numbers as text.
+    """One collection, whatever its name: `changes` in their order, with numbers as tokens.
 
-    `away`, where it is set, is raised by the next that open it; `interrupted` by who reads on.
+    `away`, where it is set, is raised when it is opened next, `broken` when it is read on.
     """
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
         self.away: Exception | None = None
-        self.interrupted: StreamBroken | None = None
+        self.broken: StreamBroken | None = None
         self.more = asyncio.Condition()
 
-    async def tell(self, *changes: Change) -> None:
+    async def append(self, *changes: Change) -> None:
         async with self.more:
             self.changes += changes
             self.more.notify_all()
 
     @contextlib.asynccontextmanager
-    async def follow(self, settings: DatabaseSettings, place: ResumePoint) -> AsyncIterator[ChangeStream]:
+    async def follow(self, settings: DatabaseSettings, start: ResumePoint) -> AsyncIterator[ChangeStream]:
         if self.away is not None:
             raise self.away
-        yield _MemoryStream(self, settings, place)
+        yield _InMemoryStream(self, settings, start=start)
 
 
-class _MemoryStream:
-    def __init__(self, told: InMemoryDatabases, settings: DatabaseSettings, place: ResumePoint) -> None:
-        self._told, self._settings, self._since = told, settings, place.since
-        places = [change.token for change in told.changes]
-        self._next = places.index(place.after) + 1 if place.after in places else 0
+class _InMemoryStream:
+    def __init__(self, source: InMemoryDatabases, settings: DatabaseSettings, *, start: ResumePoint) -> None:
+        self._source, self._settings = source, settings
+        self._since = start.since
+        tokens = [change.token for change in source.changes]
+        self._next = tokens.index(start.after) + 1 if start.after in tokens else 0
 
     async def batch(self, limit: int) -> Batch:
-        async with self._told.more:
-            await self._told.more.wait_for(lambda: self._told.interrupted or self._next < len(self._told.changes))
-        if self._told.interrupted is not None:
-            interrupted, self._told.interrupted = self._told.interrupted, None
-            raise interrupted
-        some = self._told.changes[self._next : self._next + limit]
+        async with self._source.more:
+            await self._source.more.wait_for(lambda: self._source.broken or self._next < len(self._source.changes))
+        if self._source.broken is not None:
+            broken, self._source.broken = self._source.broken, None
+            raise broken
+        some = self._source.changes[self._next : self._next + limit]
         self._next += len(some)
         wanted = [each for each in some if each.operation in self._settings.operations and each.at >= self._since]
         return Batch(wanted, some[-1].token)

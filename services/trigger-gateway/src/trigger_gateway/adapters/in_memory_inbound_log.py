@@ -1,4 +1,4 @@
-"""The inbound log and the shared limits in memory, held to the same tests as the real ones."""
+"""The inbound log and the rate limits in memory, held to the same tests as the real ones."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, LogEntry, LogLin
 
 
 class InMemoryInboundLog:
-    """`away` makes it fail; `late` is what another replica has only just noted."""
+    """`away` makes it fail; `late` are entries that another replica is just writing."""
 
     def __init__(self) -> None:
         self._noted = Batch()

@@ -1,4 +1,4 @@
-"""What waits to be written to the inbound log: as little as says it all, however often it was said."""
+"""Batches of lines for the inbound log: one line for each event and each reason, however often it occurred."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,7 @@ class Repeats:
 
 @dataclass
 class Refusals:
-    """Of one reason in one minute; `last` is named."""
+    """Refusals of one reason in one minute; `last` is shown."""
 
     count: int
     first_at: datetime
@@ -65,7 +65,7 @@ class Batch:
         self._refused(refusal_id(refusal), Refusals(1, refusal.at, refusal))
 
     def take_over(self, later: "Batch") -> None:
-        """Add what was said after this."""
+        """Add the lines of a later batch."""
         for entry in later.events.values():
             self.add(entry)
         for key, repeats in later.repeats.items():
@@ -74,7 +74,7 @@ class Batch:
             self._refused(key, refusals)
 
     def updates(self) -> list[UpdateOne]:
-        """Of the log; a repeat of an event that isn't there any more is nothing."""
+        """Updates of events; a repeat of an event that is gone has no effect."""
         keys = [*self.events, *(key for key in self.repeats if key not in self.events)]
         return [_update(key, self.events.get(key), self.repeats.get(key)) for key in keys]
 

@@ -11,7 +11,7 @@ def messaging(service: Service) -> Messaging:
     schedule = NatsSchedule(service.ask)
     return Messaging(
         triggers=NatsTriggers(service.bus, service.publish),
-        outcomes=NatsOutcomes(service.bus, service.live, service.ask),
+        outcomes=NatsOutcomes(service.bus, service.live, ask=service.ask),
         executions=NatsExecutions(service.ask),
         schedule=schedule,
         robot_states=schedule,

@@ -1,4 +1,4 @@
-"""Changes of MongoDB collections, as change streams tell them.
+"""Changes of MongoDB collections, by change streams.
 
 By PyMongo's own asyncio client, not Motor's: a stream waits most of the time, and each would hold one of the threads
 that Motor needs for the gateway's own store.
@@ -30,22 +30,22 @@ from trigger_gateway.sources.source import DatabaseSettings
 PATIENCE_MS = 5000
 WAIT_MS = 1000
 ANSWER_MS = 20_000
-"""A server that has nothing to tell says so after `WAIT_MS`: one that is silent for so long is gone."""
+"""A server without changes answers after `WAIT_MS`: one that is silent for so long is gone."""
 
 GATHER_S = 0.02
 BATCH_BYTES = 8 * 1024 * 1024
 INVALIDATE = "invalidate"
-GONE = "the collection was dropped or renamed: what happened to its documents with that isn't told"
+GONE = "the collection was dropped or renamed: the changes of its documents by that are not reported"
 OUTDATED = "the database's log doesn't reach back to what was read last: the changes between are lost"
 HISTORY_LOST = {136, 280, 286}
 """CappedPositionLost, ChangeStreamFatalError, ChangeStreamHistoryLost."""
 
-NO_PLACE = {9, 15, 260, 40649, 50811}
-"""What servers answer to a place that is none."""
+INVALID_TOKEN = {9, 15, 260, 40649, 50811}
+"""Error codes of servers for an invalid token."""
 
-NO_REPLICA_SET = "the database isn't a replica set: only those tell their changes"
+NO_REPLICA_SET = "the database isn't a replica set: only those report their changes"
 SHARDED = "isdbgrid"
-WORDS = {
+MESSAGES = {
     13: "the database's user may not read this collection's changes",
     18: "the database refuses the user or the password",
     8000: "the database refuses the user or the password",
@@ -53,7 +53,7 @@ WORDS = {
 }
 READABLE: CodecOptions[Document] = CodecOptions(
     tz_aware=True,
-    # What a text or an instant may not be in Python must not stop all that comes after it.
+    # A text or an instant that Python can't represent must not block the changes after it.
     unicode_decode_error_handler="replace",
     datetime_conversion=DatetimeConversion.DATETIME_AUTO,
 )
@@ -63,20 +63,21 @@ class MongoChanges:
     """`environ` holds the addresses that sources refer to; `forbidden` are Rota's own variables."""
 
     def __init__(self, environ: Mapping[str, str], clock: Clock, *, forbidden: frozenset[str]) -> None:
-        self._environ, self._clock, self._forbidden = environ, clock, forbidden
+        self._environ, self._clock = environ, clock
+        self._forbidden = forbidden
 
     @contextlib.asynccontextmanager
-    async def follow(self, settings: DatabaseSettings, place: ResumePoint) -> AsyncIterator[ChangeStream]:
+    async def follow(self, settings: DatabaseSettings, start: ResumePoint) -> AsyncIterator[ChangeStream]:
         client = self._client(settings)
         try:
-            with _in_words(resuming=place.after is not None):
-                stream = _Stream(await self._open(client, settings, place))
+            with _translated(resuming=start.after is not None):
+                stream = _Stream(await self._open(client, settings, start))
             try:
                 yield stream
             finally:
-                await _to_its_end(stream.close())
+                await _shielded(stream.close())
         finally:
-            await _to_its_end(client.close())
+            await _shielded(client.close())
 
     def _client(self, settings: DatabaseSettings) -> AsyncMongoClient[Document]:
         if settings.url.removeprefix(PREFIX) in self._forbidden:
@@ -96,25 +97,25 @@ class MongoChanges:
             raise Transient(f"{settings.url} doesn't hold the address of a MongoDB") from None
 
     async def _open(
-        self, client: AsyncMongoClient[Document], settings: DatabaseSettings, place: ResumePoint
+        self, client: AsyncMongoClient[Document], settings: DatabaseSettings, start: ResumePoint
     ) -> AsyncChangeStream[Document]:
         hello = await client.admin.command("hello")
         if "operationTime" not in hello:
             raise Transient(NO_REPLICA_SET)
-        age = max(self._clock() - place.since, timedelta(0))
+        age = max(self._clock() - start.since, timedelta(0))
         collection: AsyncCollection[Document]
         collection = client[settings.database].get_collection(settings.collection, codec_options=READABLE)
         return await collection.watch(
             _pipeline(settings, None if hello.get("msg") == SHARDED else hello["localTime"] - age),
             full_document="updateLookup",
-            start_after={"_data": place.after} if place.after else None,
-            start_at_operation_time=None if place.after else _before(hello, age),
+            start_after={"_data": start.after} if start.after else None,
+            start_at_operation_time=None if start.after else _before(hello, age),
             max_await_time_ms=WAIT_MS,
         )
 
 
 class _Stream:
-    """One request is always under way; what comes close together is told together."""
+    """One request is always under way; changes close together are one batch."""
 
     def __init__(self, stream: AsyncChangeStream[Document]) -> None:
         self._stream = stream
@@ -127,7 +128,7 @@ class _Stream:
         changes, size = list[Change](), 0
         while len(changes) < limit and size < BATCH_BYTES:
             after = self._after()
-            with _in_words(resuming=True):
+            with _translated(resuming=True):
                 raw = await self._soon(wait=not changes)
             if raw is None:
                 return Batch(changes, after if changes else self._after())
@@ -147,7 +148,7 @@ class _Stream:
             await self._stream.close()
 
     async def _soon(self, *, wait: bool) -> Document | None:
-        """What comes next; None if nothing does within the server's patience, or unless `wait` within ours."""
+        """The next change; None if there is none within `WAIT_MS`, or within `GATHER_S` unless `wait`."""
         if self._next is None:
             if not self._stream.alive:
                 raise Transient("the database has ended the stream of changes")
@@ -159,13 +160,13 @@ class _Stream:
         return came.result()
 
     def _after(self) -> str | None:
-        """The place behind what was told last. It must be read before the next answer is awaited, which moves it on."""
+        """The token behind the last change. It must be read before the next answer is awaited, which advances it."""
         token = self._stream.resume_token
         return str(token["_data"]) if token else None
 
 
-async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    """Also if whoever waits for it is cancelled meanwhile: what is closed by half holds its connections."""
+async def _shielded(work: Coroutine[Any, Any, None]) -> None:
+    """Run to completion even if the caller is cancelled: a half-closed client keeps its connections."""
     task = asyncio.ensure_future(work)
     try:
         await asyncio.shield(task)
@@ -175,15 +176,15 @@ async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
 
 
 @contextlib.contextmanager
-def _in_words(*, resuming: bool) -> Iterator[None]:
-    """The driver's errors as ours, without what they may quote: addresses and documents."""
+def _translated(*, resuming: bool) -> Iterator[None]:
+    """Raise the driver's errors as ours, without the addresses and documents that they quote."""
     try:
         yield
     except OperationFailure as error:
-        if error.code in HISTORY_LOST or (resuming and error.code in NO_PLACE):
+        if error.code in HISTORY_LOST or (resuming and error.code in INVALID_TOKEN):
             raise StreamBroken(OUTDATED) from error
         name = (error.details or {}).get("codeName") or f"error {error.code}"
-        raise Transient(WORDS.get(error.code or 0, f"the database refuses: {name}")) from error
+        raise Transient(MESSAGES.get(error.code or 0, f"the database refuses: {name}")) from error
     except ConnectionFailure as error:
         raise Transient("the database doesn't answer") from error
     except PyMongoError as error:
@@ -191,10 +192,10 @@ def _in_words(*, resuming: bool) -> Iterator[None]:
 
 
 def _pipeline(settings: DatabaseSettings, began: datetime | None) -> list[Document]:
-    """What is larger than an event may be is left out by the server already. `began`: nothing from before that."""
+    """Values larger than an event are left out by the server. `began`: no change from before that."""
     wanted: Document = {"operationType": {"$in": [*settings.operations, INVALIDATE]}}
     if began is not None:
-        wanted["wallTime"] = {"$not": {"$lt": began}}  # also true where an old server tells no such time
+        wanted["wallTime"] = {"$not": {"$lt": began}}  # also true of old servers, which send no such time
     large = {name: {"$gt": [{"$bsonSize": f"${name}"}, DATA_LIMIT]} for name in ("fullDocument", "updateDescription")}
     small = {name: {"$cond": [is_large, None, f"${name}"]} for name, is_large in large.items()}
     return [{"$match": wanted}, {"$set": {**small, "truncated": {"$or": list(large.values())}}}]
@@ -207,7 +208,7 @@ def _before(hello: Mapping[str, Any], age: timedelta) -> Timestamp:
 
 
 def _change(raw: Document) -> tuple[Change, int]:
-    """With the size that it has as JSON."""
+    """The change, and its size as JSON."""
     at = raw.get("wallTime") or raw["clusterTime"].as_datetime()
     known = {"token": str(raw["_id"]["_data"]), "operation": str(raw["operationType"]), "at": at}
     described = raw.get("updateDescription", {})
@@ -217,5 +218,5 @@ def _change(raw: Document) -> tuple[Change, int]:
     try:
         text = json_util.dumps(parts, json_options=json_util.RELAXED_JSON_OPTIONS)
         return Change(**known, **json.loads(text), truncated=bool(raw.get("truncated"))), len(text)
-    except Exception as error:  # whatever is in it, those after it must be read
+    except Exception as error:  # whatever is in it, the changes after it must be read
         return Change(**known, unreadable=f"the change can't be written as JSON: {type(error).__name__}"), 0

@@ -1,4 +1,4 @@
-"""The inbound log in MongoDB: written in batches beside the requests, and looked into by many requests at once."""
+"""The inbound log in MongoDB: written in batches in the background, read by many requests at once."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -19,11 +19,11 @@ GATHER_S = 0.05
 
 AGAIN_S = 1.0
 LOOKS_S = (0.02, 0.05, 0.1, 0.2, 0.4)
-"""Pauses between the looks for what another replica is just writing."""
+"""Pauses between look-ups of an entry that another replica is just writing."""
 
 
 class MongoInboundLog:
-    """What waits is kept and tried again while MongoDB is away, up to `WAITING_LIMIT` lines."""
+    """Lines are buffered and retried while MongoDB is away, up to `WAITING_LIMIT`."""
 
     def __init__(self, database: Database, *, service: str) -> None:
         self._inbound, self._refused = database["inbound"], database["refused"]
@@ -51,7 +51,7 @@ class MongoInboundLog:
             self._waiting.refused(refusal)
 
     async def flush(self) -> None:
-        """Return once all that was noted before is written, or could not be."""
+        """Return once all earlier lines are written, or could not be."""
         for batch in (self._written, self._waiting):
             if len(batch):
                 await batch.done.wait()
@@ -81,7 +81,7 @@ class MongoInboundLog:
         return _accepted(found) if found else None
 
     async def page(self, team: str, source: str, *, page: int, page_size: int) -> tuple[list[LogLine], bool]:
-        """The refused ones are few: they are all read, and put among those accepted that can be on this page."""
+        """The refused lines are few: all are read, and merged with the accepted ones that can be on this page."""
         await self.flush()
         mine, start = {"team": team, "source": source}, (page - 1) * page_size
         newest = self._refused.find(mine).sort("received_at", -1).limit(REFUSALS_KEPT)
@@ -96,14 +96,14 @@ class MongoInboundLog:
 
     def _has_room(self) -> bool:
         if len(self._waiting) >= WAITING_LIMIT:
-            self._log.warning("inbound log is behind: a line is missed")
+            self._log.warning("inbound log is behind: a line is dropped")
             return False
         if self._writer is None:
             self._writer = asyncio.create_task(self._write_all())
         return True
 
     async def _write_all(self) -> None:
-        """All that comes within `GATHER_S` or while the batch before is written is one batch."""
+        """All lines within `GATHER_S`, or during the write of the batch before, are one batch."""
         await asyncio.sleep(GATHER_S)
         while len(self._waiting):
             batch = self._written = self._waiting
@@ -121,7 +121,7 @@ class MongoInboundLog:
         self._writer = None
 
     async def _keep(self, batch: Batch) -> None:
-        """Try again later, with what came meanwhile."""
+        """Try again later, together with later lines."""
         again = Batch(dict(batch.events), dict(batch.repeats), dict(batch.refusals))
         again.take_over(self._waiting)
         self._waiting, again.done = again, self._waiting.done

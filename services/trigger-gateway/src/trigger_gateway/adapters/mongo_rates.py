@@ -1,4 +1,4 @@
-"""Minutes' limits, shared by all replicas: one counter for each key and minute, which is gone soon after it."""
+"""Rate limits in MongoDB, shared by all replicas: one counter per key and minute, dropped soon after it."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ KEPT_MINUTES = 2
 
 
 class MongoRateStore:
-    """What is counted beyond a limit was asked for, but given to nobody."""
+    """A counter may exceed its limit: the excess was requested and not granted."""
 
     def __init__(self, database: Database) -> None:
         self._rates = database["rates"]
@@ -33,5 +33,5 @@ class MongoRateStore:
                     counter, change, upsert=True, return_document=ReturnDocument.AFTER
                 )
         except TimeoutError as error:
-            raise Transient("the counts of requests can't be read now") from error
+            raise Transient("the rate limits can't be read now") from error
         return max(0, min(wanted, limit - (int(counted["asked"]) - wanted)))

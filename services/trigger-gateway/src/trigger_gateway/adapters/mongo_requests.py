@@ -1,4 +1,4 @@
-"""The idempotency keys that requests came with. They are forgotten after 30 days."""
+"""Idempotency keys in MongoDB, for 30 days."""
 
 from datetime import timedelta
 

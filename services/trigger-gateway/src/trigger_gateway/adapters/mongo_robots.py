@@ -1,7 +1,7 @@
 """The gateway's records of robots in MongoDB.
 
-The definition is kept as the JSON text that everybody else reads: an owner's free fields may hold names that MongoDB
-doesn't take. What robots are found by stands beside it.
+The definition is stored as the JSON text that other services read: an owner's free fields may hold names that MongoDB
+doesn't accept. The fields that robots are found by are beside it.
 """
 
 from datetime import datetime
@@ -13,7 +13,7 @@ from rota_contracts.robots.robot import Robot
 from trigger_gateway.robots.record import RobotRecord, Subscriber, database_sources, subscriber, webhook_sources
 
 FORM = 2
-"""How records are written: 2 has `databases`; the first form had no number."""
+"""Version of the document: 2 has `databases`; the first had no number."""
 
 
 class MongoRobots:
@@ -72,7 +72,7 @@ class MongoRobots:
         return [subscriber(_record(document).robot) async for document in cursor]
 
     async def _note_databases(self, team: str) -> None:
-        """Make good what records lack that were written before databases were sources."""
+        """Add `databases` to records from before databases were sources."""
         async for document in self._robots.find({"team": team, "form": None}):
             record = _record(document)
             noted = {"databases": _databases(record.robot), "form": FORM}
@@ -80,7 +80,7 @@ class MongoRobots:
 
 
 def _unchanged(record: RobotRecord) -> Document:
-    """Finds the record if nobody has changed or judged it since."""
+    """Matches the record if it is unchanged, its health too."""
     robot, health_at = record.robot, _text(record.health_at)
     return {"_id": f"{robot.team_id}/{robot.member_id}", "rev": robot.rev, "judged_at": health_at}
 

@@ -1,7 +1,7 @@
 """Teams' sources of events in MongoDB.
 
-Settings are kept as JSON text, because conditions may hold what MongoDB doesn't take. A secret in them is a reference
-or sealed.
+Settings are stored as JSON text, because conditions may hold values that MongoDB doesn't accept. A secret in them is a
+reference or encrypted.
 """
 
 from pymongo.errors import DuplicateKeyError

@@ -1,4 +1,4 @@
-"""Leases of databases that are read, and how far they are read, in MongoDB; its clock says when a lease ends."""
+"""Leases of change streams and their resume points, in MongoDB, by the clock of its server."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from trigger_gateway.sources.source import Source
 
 LEASE_S = 10.0
 KEPT_S = 60.0
-NOBODY = "no replica of the gateway reads it, yet or any more"
+UNREAD = "no replica of the gateway reads it now"
 OPENING = "it is being opened"
 NOW = "$$NOW"
 HELD = {"$gt": ["$until", NOW]}
@@ -32,9 +32,9 @@ def _transient() -> Iterator[None]:
 
 
 class MongoStreamLeases:
-    """`_id` is `<team>/<name>`. Every write of a reader names its `epoch`: one that was replaced can't write any more.
+    """`_id` is `<team>/<name>`. Every write of a reader names its `epoch`: a replaced reader can't write any more.
 
-    `what` tells whether a source of the same name is another one, or reads something else: then its place is void.
+    `what` identifies the source and its collection: with another one, the resume point is void.
     """
 
     def __init__(self, database: Database, clock: Clock, *, lease: float = LEASE_S, kept: float = KEPT_S) -> None:
@@ -54,7 +54,7 @@ class MongoStreamLeases:
     async def acquire(self, source: Source, owner: str) -> Lease | None:
         key = key_of(source)
         with _transient():
-            with contextlib.suppress(DuplicateKeyError):  # several replicas may do it at the same moment
+            with contextlib.suppress(DuplicateKeyError):  # several replicas may do it concurrently
                 await self._readings.update_one(
                     {"_id": key}, {"$setOnInsert": {"epoch": 0, "owner": None}}, upsert=True
                 )
@@ -66,15 +66,15 @@ class MongoStreamLeases:
         return Lease(key, owner, found["epoch"]) if found else None
 
     def _claiming(self, source: Source, owner: str) -> list[Document]:
-        """The place is kept if it is one of the same changes. Those of a new source count since it was made, those that
-        a source is changed to since now."""
+        """The resume point is kept for the same collection. A new source is read since its creation, a changed
+        one since now."""
         what, same = _what(source), {"$eq": ["$what", _what(source)]}
         since = {"$cond": [{"$eq": ["$made_at", source.created_at]}, self._clock(), source.created_at]}
         kept: Document = {"after": None, "lost": None, "last_change_at": None, "changes": 0, "since": since}
         fields: Document = {name: {"$cond": [same, f"${name}", other]} for name, other in kept.items()}
         fields |= {"owner": owner, "until": self._until, "epoch": {"$add": ["$epoch", 1]}}
         fields |= {"what": what, "made_at": source.created_at, "rev": source.rev}
-        # Whoever changes a source has seen what was lost.
+        # An owner who changes a source has seen what was lost.
         fields["lost"] = {"$cond": [{"$and": [same, {"$eq": ["$rev", source.rev]}]}, "$lost", None]}
         return [{"$set": fields}]
 
@@ -129,7 +129,7 @@ class MongoStreamLeases:
         with _transient():
             found = await self._readings.find_one({"_id": f"{team}/{name}"}, fields)
         if found is None or "until" not in found:  # made, but not acquired yet
-            return ReadingStatus(ReadingState.UNREAD, NOBODY)
+            return ReadingStatus(ReadingState.UNREAD, UNREAD)
         return _status(found)
 
 
@@ -145,13 +145,10 @@ def _mine(lease: Lease) -> Document:
 
 
 def _status(found: Document) -> ReadingStatus:
-    state, reason, since = (
-        ReadingState(found.get("state", "waiting")),
-        found.get("reason", OPENING),
-        found.get("state_since"),
-    )
+    progress = {"last_change_at": found["last_change_at"], "changes": found["changes"]}
+    state = ReadingState(found.get("state", "waiting"))
     if not found["held"]:
-        state, reason, since = ReadingState.UNREAD, NOBODY, found["until"]
-    elif state is ReadingState.READING and found["lost"] is not None:
-        state, reason, since = ReadingState.LOST, found["lost"]["reason"], found["lost"]["at"]
-    return ReadingStatus(state, reason, since, found["last_change_at"], found["changes"])
+        return ReadingStatus(ReadingState.UNREAD, UNREAD, found["until"], **progress)
+    if state is ReadingState.READING and (lost := found["lost"]) is not None:
+        return ReadingStatus(ReadingState.LOST, lost["reason"], lost["at"], **progress)
+    return ReadingStatus(state, found.get("reason", OPENING), found.get("state_since"), **progress)

@@ -39,7 +39,7 @@ class MongoTeams:
 
 
 class MongoKeys:
-    """`_id` is the key's id; of its secret only the SHA-256 is here. A key of the time before roles is an owner's."""
+    """`_id` is the key's id; of its secret only the SHA-256 is stored. A key from before roles has the role owner."""
 
     def __init__(self, database: Database) -> None:
         self._keys = database["keys"]

@@ -52,9 +52,9 @@ class _Listener:
 class NatsOutcomes:
     """Subscribes per request: requests to robots are rare, and webhooks don't wait for their admission."""
 
-    def __init__(self, bus: Bus, live: LiveEvents, ask: Ask) -> None:
-        self._bus, self._ask = bus, ask
-        self._live = live
+    def __init__(self, bus: Bus, live: LiveEvents, *, ask: Ask) -> None:
+        self._bus, self._live = bus, live
+        self._ask = ask
 
     @contextlib.asynccontextmanager
     async def listen(self, team: str, member: str) -> AsyncIterator[OutcomeListener]:

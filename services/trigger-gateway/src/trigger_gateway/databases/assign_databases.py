@@ -1,5 +1,4 @@
-"""Sees to it that each database is read by exactly one replica: takes those that nobody reads, gives up those that are
-gone or changed."""
+"""Assigns each database to exactly one replica: takes those without a reader, gives up changed and deleted ones."""
 
 import asyncio
 import contextlib
@@ -15,12 +14,12 @@ from trigger_gateway.databases.change_streams import Lease, StreamLeases, key_of
 from trigger_gateway.sources.ports import Sources
 from trigger_gateway.sources.source import Source
 
-LOOK_EVERY_S = 1.0
+EVERY_S = 1.0
 CANCEL_AGAIN_S = 2.0
 AT_MOST = 100
 """Databases that one replica reads: each takes connections and memory of its own."""
 
-CLAIMS_A_LOOK = 10
+LEASES_A_ROUND = 10
 """So that replicas that begin together share them."""
 
 Read = Callable[[Source, Lease], Awaitable[None]]
@@ -50,19 +49,19 @@ class AssignDatabases:
         self._log = logger(service=self.service)
 
     async def loop(self) -> None:
-        """For as long as the service runs; on its way out it releases what it has."""
+        """Run until cancelled, then release every lease."""
         try:
             while True:
                 try:
-                    await self.look()
+                    await self.assign()
                 except Transient as error:
-                    self._log.warning("can't look for databases", reason=str(error))
-                await asyncio.sleep(LOOK_EVERY_S)
+                    self._log.warning("can't assign databases", reason=str(error))
+                await asyncio.sleep(EVERY_S)
         finally:
             await self._give_up(list(self._running))
 
-    async def look(self) -> None:
-        """Once: keep what is ours, drop what isn't wanted any more, take what is free."""
+    async def assign(self) -> None:
+        """Once: renew our leases, drop those that are no longer wanted, take those that are free."""
         wanted = {key_of(source): source for source in await self.sources.databases()}
         held = await self.leases.renew(self.owner)
         await self._give_up([key for key, each in self._running.items() if not _goes_on(each, wanted, held)])
@@ -70,7 +69,7 @@ class AssignDatabases:
         others = [source for key, source in wanted.items() if key not in self._running]
         free = await self.leases.unleased(others) if others else []
         self.random.shuffle(free)
-        for source in free[: min(CLAIMS_A_LOOK, AT_MOST - len(self._running))]:
+        for source in free[: min(LEASES_A_ROUND, AT_MOST - len(self._running))]:
             await self._take(source)
         metrics.DATABASES_READ.set(len(self._running))
 
@@ -88,7 +87,7 @@ class AssignDatabases:
         await asyncio.gather(*(self._end(each) for each in given))
 
     async def _end(self, reading: _Running) -> None:
-        """Stop reading first, then release: nobody else shall begin before we have ended.
+        """Stop reading first, then release: no other replica may begin before we have ended.
 
         Cancel until it works: a driver may lose a cancellation that comes together with an answer.
         """

@@ -1,4 +1,4 @@
-"""A change of a database as an event: what a robot is told of it (TG-12)."""
+"""Changes of databases as events: their ids and their data."""
 
 import hashlib
 import json
@@ -19,10 +19,10 @@ DATA_LIMIT = 512 * 1024
 
 @dataclass(frozen=True)
 class Change:
-    """A change as its database tells it, in plain JSON.
+    """A change as its database reports it, in plain JSON.
 
-    `place` is the change's place in the database's own log: the same whoever reads it, and however often. `truncated`:
-    something of it was too large to be fetched. `unreadable`, where it is set, says why there is nothing to be read.
+    `token` is the change's resume token: the same for every reader, however often. `truncated`: a part of it was too
+    large to be fetched. `unreadable`, if set, is the reason why there is nothing to read.
     """
 
     token: str
@@ -45,7 +45,7 @@ def event_of(source: Source, change: Change, received_at: datetime) -> InboundEv
 
 
 def event_id_of(change: Change) -> str:
-    """The change's place, which grows with the document's key: one that is too long for a name has a digest."""
+    """The change's token, which grows with the document's key: the digest of one that is too long for an id."""
     token = change.token
     return token if len(token) <= EVENT_ID_LIMIT else hashlib.sha256(token.encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Who reads which database, and how far it is read: the words and ports of reading changes (TG-12, F21)."""
+"""Change streams of databases: leases, resume points, and the ports that they are read through."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -12,9 +12,9 @@ from trigger_gateway.sources.source import DatabaseSettings, Source
 
 
 class ReadingState(StrEnum):
-    """`lost`: it is read, but changes were missed, and `reason` says which; so until the source is changed.
+    """`lost`: it is read, but changes were missed, with the `reason`, until the source is changed.
 
-    `waiting`: whoever reads it can't for now, and tries again. `unread`: nobody reads it.
+    `waiting`: its reader can't read it now and tries again. `unread`: no replica reads it.
     """
 
     READING = "reading"
@@ -25,7 +25,7 @@ class ReadingState(StrEnum):
 
 @dataclass(frozen=True)
 class ReadingStatus:
-    """How the reading of a database stands, `since` when and why; `changes` counts those that became events."""
+    """The state of reading a database, `since` when and why; `changes` counts those that became events."""
 
     state: ReadingState
     reason: str = ""
@@ -36,7 +36,7 @@ class ReadingStatus:
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to read a source, for as long as nobody else has a higher `epoch`."""
+    """The right to read a source, until another replica has a higher `epoch`."""
 
     key: str
     owner: str
@@ -45,18 +45,18 @@ class Lease:
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """Where reading goes on: after what was read last, or at an instant where nothing was read yet."""
+    """Where to continue: after the last change read, or at an instant if none was read yet."""
 
     since: datetime
     after: str | None = None
 
 
 class LeaseLost(Exception):
-    """Somebody else reads it by now."""
+    """Another replica has the lease."""
 
 
 class StreamBroken(Exception):
-    """The database can't tell all changes since this place, and `reason` says why. `after`: where it goes on."""
+    """The change stream can't be resumed from this token, for this `reason`. `after`: where it continues."""
 
     def __init__(self, reason: str, after: str | None = None) -> None:
         super().__init__(reason)
@@ -64,44 +64,44 @@ class StreamBroken(Exception):
 
 
 class StreamLeases(Protocol):
-    """Leases, judged by the clock of the store, with what was read. All raise `Transient` when the store is away."""
+    """Leases, by the clock of the store, with resume points. All raise `Transient` when the store is away."""
 
     async def unleased(self, sources: Sequence[Source]) -> list[Source]:
-        """Those that nobody has a lease of."""
+        """Those without a lease."""
         ...
 
     async def acquire(self, source: Source, owner: str) -> Lease | None:
-        """None if somebody has it. A source that was made anew, or reads something else now, begins anew."""
+        """None if another replica has it. A recreated source, or one with another collection, starts afresh."""
         ...
 
     async def renew(self, owner: str) -> Mapping[str, int]:
-        """Prolong all leases of `owner` that nobody has taken; their epochs by key."""
+        """Renew all leases that `owner` still has; their epochs by key."""
         ...
 
     async def release(self, lease: Lease) -> None:
-        """Whoever comes next need not wait; nothing if it is lost."""
+        """Let the next replica have it at once; nothing if it is lost."""
         ...
 
     async def forget(self, kept: Sequence[Source]) -> None:
-        """Drop what is known of sources that aren't there any more and that nobody has read for a while."""
+        """Drop the records of sources that are gone and have not been read for a while."""
         ...
 
     async def resume_point(self, lease: Lease) -> ResumePoint:
-        """Raise ClaimLost."""
+        """Raise LeaseLost."""
         ...
 
     async def advance(
         self, lease: Lease, after: str, *, changes: int = 0, last_change_at: datetime | None = None
     ) -> None:
-        """All up to `after` is done, `changes` of it events. Raise ClaimLost."""
+        """Store that all up to `after` is done, `changes` of it events. Raise LeaseLost."""
         ...
 
     async def note(self, lease: Lease, state: ReadingState, reason: str = "") -> None:
-        """How it goes: reading or waiting. Raise ClaimLost."""
+        """Store the state: reading or waiting. Raise LeaseLost."""
         ...
 
     async def mark_lost(self, lease: Lease, reason: str, *, after: str | None, now: datetime) -> None:
-        """Changes are missed; it goes on after this, or now. Raise ClaimLost."""
+        """Store that changes were missed; it continues after this token, or now. Raise LeaseLost."""
         ...
 
     async def status(self, team: str, name: str) -> ReadingStatus: ...
@@ -109,7 +109,7 @@ class StreamLeases(Protocol):
 
 @dataclass(frozen=True)
 class Batch:
-    """`after` is the place behind all changes told so far; None while the database names none."""
+    """`after` is the token behind all changes so far; None until the database has sent one."""
 
     changes: Sequence[Change]
     after: str | None
@@ -119,16 +119,16 @@ class ChangeStream(Protocol):
     async def batch(self, limit: int) -> Batch:
         """The next changes, without any after about a second.
 
-        Raise Interrupted when the stream has ended or can't be resumed, Transient when the database is away.
+        Raise StreamBroken when the stream has ended or can't be resumed, Transient when the database is away.
         """
         ...
 
 
 class Databases(Protocol):
-    def follow(self, settings: DatabaseSettings, place: ResumePoint) -> AbstractAsyncContextManager[ChangeStream]:
-        """Raise Interrupted when there is no such place any more, Transient when the database can't be read now.
+    def follow(self, settings: DatabaseSettings, start: ResumePoint) -> AbstractAsyncContextManager[ChangeStream]:
+        """Raise StreamBroken when this point no longer exists, Transient when the database can't be read now.
 
-        Their texts hold no secret and no address.
+        Their messages hold no secret and no address.
         """
         ...
 

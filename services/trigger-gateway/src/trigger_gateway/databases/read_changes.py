@@ -1,7 +1,7 @@
-"""Reads one database for as long as it is ours: each change becomes the triggers of the robots that want it.
+"""Reads the changes of one database while this replica has its lease: each becomes the triggers of its subscribers.
 
-The triggers are stored first, the place in the database's log after them: whoever comes after a crash makes the same
-triggers again, with the same ids.
+The triggers are stored first, the resume token after them: after a crash the next reader makes the same triggers again,
+with the same ids.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ AT_ONCE = 64
 
 BATCH = 200
 SAVE_IDLE_S = 10.0
-"""So often the place of a quiet stream is saved: else the database's log might end behind it."""
+"""How often the token of a quiet stream is saved: else it could fall out of the database's log."""
 
 RETRY_BASE_S, RETRY_CAP_S = 0.5, 30.0
 BUG = "an error inside Rota: see the gateway's log"
@@ -68,7 +68,7 @@ class ReadChanges:
         self._log = logger(service=self.service)
 
     async def __call__(self, source: Source, lease: Lease) -> None:
-        """Return when somebody else reads it; else go on until cancelled."""
+        """Return when another replica has the lease; else continue until cancelled."""
         reading = _Reading(lease)
         while True:
             try:
@@ -76,13 +76,13 @@ class ReadChanges:
             except LeaseLost:
                 self._log.warning("reading lost to another replica", team=source.team, source=source.name)
                 return
-            except self._away as error:  # our own store is away: nothing can be noted
+            except self._away as error:  # our own store is away: no state can be stored
                 self._log.warning("reading waits", team=source.team, source=source.name, reason=str(error))
             reading.failures += 1
             await asyncio.sleep(backoff(reading.failures, random=self.random, base=RETRY_BASE_S, cap=RETRY_CAP_S))
 
     async def _attempt(self, source: Source, reading: "_Reading") -> None:
-        """Read until something is in the way, and note what."""
+        """Read until something fails, and store the reason."""
         try:
             await self._follow(source, reading)
         except StreamBroken as lost:
@@ -104,9 +104,9 @@ class ReadChanges:
     async def _follow(self, source: Source, reading: "_Reading") -> None:
         if source.database is None:
             raise TypeError(f"expected {source.team}/{source.name} to be a database: it is a webhook")
-        place = await self.leases.resume_point(reading.lease)
-        reading.saved(place.after)
-        async with self.databases.follow(source.database, place) as stream:
+        start = await self.leases.resume_point(reading.lease)
+        reading.saved(start.after)
+        async with self.databases.follow(source.database, start) as stream:
             await self.leases.note(reading.lease, ReadingState.READING)
             while True:
                 await self._next(source, reading, stream)
@@ -114,15 +114,15 @@ class ReadChanges:
 
     async def _next(self, source: Source, reading: "_Reading", stream: ChangeStream) -> None:
         batch = await stream.batch(BATCH)
-        count = await self._take(source, batch) if batch.changes else 0
+        count = await self._publish_changes(source, batch) if batch.changes else 0
         if batch.after is None or batch.after == reading.after or not (batch.changes or reading.is_old):
             return
         last = batch.changes[-1].at if count else None
         await self.leases.advance(reading.lease, batch.after, changes=count, last_change_at=last)
         reading.saved(batch.after)
 
-    async def _take(self, source: Source, batch: Batch) -> int:
-        """Publish what the changes become, and log them; how many were events."""
+    async def _publish_changes(self, source: Source, batch: Batch) -> int:
+        """Publish the triggers of the changes, and log them; how many changes were events."""
         events = [event for change in batch.changes if (event := self._event(source, change)) is not None]
         route = await self.routes.find(source.team, source.name)
         matched = [(event, triggers_of(event, route.subscribers if route else ())) for event in events]
@@ -136,7 +136,7 @@ class ReadChanges:
         return len(events)
 
     def _event(self, source: Source, change: Change) -> InboundEvent | None:
-        """None if the source doesn't want it, or if it can't be an event: that is noted, and holds up nobody."""
+        """None if the source doesn't want it, or if it can't be an event, which is logged and blocks no other."""
         at = self.clock()
         try:
             event = event_of(source, change, at)
@@ -167,7 +167,7 @@ class ReadChanges:
 
 
 class _Reading:
-    """How far this replica is with it."""
+    """The progress of this replica."""
 
     def __init__(self, lease: Lease) -> None:
         self.lease = lease
@@ -180,7 +180,7 @@ class _Reading:
 
     @property
     def is_old(self) -> bool:
-        """Would it be worth saving a place though nothing has changed?"""
+        """Should the token be saved although nothing has changed?"""
         return self.after is None or monotonic() - self._saved_at >= SAVE_IDLE_S
 
 

@@ -1,4 +1,4 @@
-"""The whole HTTP application: its routes, its errors, its limits."""
+"""The HTTP application: its routes, errors and limits."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -55,7 +55,7 @@ def build_api(
 ) -> FastAPI:
     app = FastAPI(
         title="Rota: trigger-gateway",
-        description="The way in: robots and teams, webhooks, interventions, executions, live events.",
+        description="The entry point: robots and teams, webhooks, interventions, executions, live events.",
         version="1",
         lifespan=lifespan,
         separate_input_output_schemas=False,

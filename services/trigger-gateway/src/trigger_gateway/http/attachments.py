@@ -1,4 +1,4 @@
-"""Files that go with results: put here, named in a result, and given out again (DC-04, DC-05)."""
+"""Attachments: files that are uploaded, named in a result, and downloaded."""
 
 import re
 from typing import Annotated, Any, Self
@@ -23,7 +23,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9._ -]")
 
 BINARY = {"schema": {"type": "string", "format": "binary"}}
 CONTENT = {"requestBody": {"required": True, "content": {DEFAULT_TYPE: BINARY}}}
-GIVEN_OUT: dict[int | str, dict[str, Any]] = {200: {"description": "the file", "content": {DEFAULT_TYPE: BINARY}}}
+FILE: dict[int | str, dict[str, Any]] = {200: {"description": "the file", "content": {DEFAULT_TYPE: BINARY}}}
 
 
 def _file_name(name: str) -> str:
@@ -55,38 +55,36 @@ class AttachmentView(BaseModel):
         return cls(file=stored.file, **stored.model_dump(include=set(cls.model_fields)))
 
 
-@router.post("/attachments", status_code=201, summary="Keep a file: its content is the body", openapi_extra=CONTENT)
+@router.post("/attachments", status_code=201, summary="Upload a file: its content is the body", openapi_extra=CONTENT)
 async def put_attachment(team: Name, name: FileName, request: Request, use: UseCasesDep) -> AttachmentView:
-    """Each time it is a new file, kept for 90 days. The size of the body is limited (413)."""
+    """Each upload is a new file, stored for 90 days. The size of the body is limited (413)."""
     content_type = request.headers.get("content-type") or DEFAULT_TYPE
     if not _TYPE.fullmatch(content_type) or len(content_type) > 200:
         problem = FieldProblem("Content-Type", "expected a type like text/csv, of at most 200 characters")
-        raise Invalid("invalid_request", "the request is not valid", [problem])
+        raise Invalid("invalid_request", "the request is not valid", fields=[problem])
     stored = await use.attachments.put(team, name, content_type, request.stream(), at=use.clock())
     return AttachmentView.of(stored)
 
 
-@router.get(
-    "/attachments/{file_id}", summary="The content of a file", response_class=StreamingResponse, responses=GIVEN_OUT
-)
+@router.get("/attachments/{file_id}", summary="Download a file", response_class=StreamingResponse, responses=FILE)
 async def get_attachment(team: Name, file_id: FileId, use: UseCasesDep) -> StreamingResponse:
-    """Its ETag is the SHA-256 of the content. An answer that breaks off was found to be damaged."""
+    """The ETag is the SHA-256 of the content. A response that is cut off means that the file is damaged."""
     stored = await use.attachments.find(team, file_id)
     if stored is None:
-        text = f"team {team} has no file {file_id}: it was never there, or it is too old"
+        text = f"team {team} has no file {file_id}: it never existed, or has expired"
         raise NotFound("attachment_not_found", text)
     headers = {
         "content-type": stored.content_type,
         "content-length": str(stored.size),
         "content-disposition": _disposition(stored.name),
         "etag": f'"{stored.sha256}"',
-        "x-content-type-options": "nosniff",  # a browser saves it as what it is said to be, and runs nothing
+        "x-content-type-options": "nosniff",  # a browser saves it as its declared type and runs nothing
     }
     return StreamingResponse(use.attachments.read(stored), headers=headers)
 
 
 def _disposition(name: str) -> str:
-    """To be saved, under its name: for old programs in plain ASCII, for the others as it is (RFC 6266)."""
+    """A download under its name: in ASCII for old clients, exact for others (RFC 6266)."""
     plain = "".join(character if _PLAIN.match(character) else "_" for character in name)
     exactly = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
     return f'attachment; filename="{plain}"{exactly}'

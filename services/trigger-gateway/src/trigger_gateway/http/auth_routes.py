@@ -1,4 +1,4 @@
-"""Routes that know who asks before they look at the body (DEC-7), and that read JSON strictly."""
+"""Routes that authenticate before they read the body, and that parse JSON strictly."""
 
 import json
 from collections.abc import Awaitable, Callable, Coroutine
@@ -16,7 +16,7 @@ from trigger_gateway.teams.authenticate import Caller
 from trigger_gateway.teams.roles import needed
 
 BEARER = Depends(HTTPBearer(auto_error=False, description="a team's key, or the administrator's"))
-"""For the documentation alone: the routes below do the checking."""
+"""For the documentation only: the routes below authenticate."""
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Guard = Callable[[Request], Awaitable[None]]
@@ -24,7 +24,7 @@ Guard = Callable[[Request], Awaitable[None]]
 
 class StrictJson(Request):
     async def json(self) -> Any:
-        """Refuses what the bus's JSON can't carry: NaN, lone surrogates, absurd nesting."""
+        """Refuses values that JSON on the bus can't hold: NaN, lone surrogates, extreme nesting."""
         body = await self.body()
         try:
             return from_json(body, allow_inf_nan=False)
@@ -36,7 +36,7 @@ async def admin_only(request: Request) -> None:
     await use_cases_of(request).authenticate.admin(_bearer(request))
 
 
-async def everybody(request: Request) -> None: ...
+async def anyone(request: Request) -> None: ...
 
 
 class AdminRoute(APIRoute):
@@ -45,7 +45,7 @@ class AdminRoute(APIRoute):
 
 
 class TeamRoute(APIRoute):
-    """The path has a `{team}`. Which role it takes stands in the table of `trigger_gateway.teams.roles`."""
+    """The path has a `{team}`. Its role is in the table of `trigger_gateway.teams.roles`."""
 
     def get_route_handler(self) -> Handler:
         role = needed(self.name)
@@ -57,27 +57,27 @@ class TeamRoute(APIRoute):
         return _guarded(own_team_only, super().get_route_handler())
 
 
-async def counted(request: Request) -> None:
+async def within_limit(request: Request) -> None:
     use = use_cases_of(request)
     await use.rates.by_address(client_ip(request, use.trusted_proxies))
 
 
 class CountedRoute(APIRoute):
-    """Takes no key, but no more from one address than its limit."""
+    """No key, but a rate limit per address."""
 
     def get_route_handler(self) -> Handler:
-        return _guarded(counted, super().get_route_handler())
+        return _guarded(within_limit, super().get_route_handler())
 
 
 class OpenRoute(APIRoute):
-    """Takes no key."""
+    """No key."""
 
     def get_route_handler(self) -> Handler:
-        return _guarded(everybody, super().get_route_handler())
+        return _guarded(anyone, super().get_route_handler())
 
 
 def caller_of(request: Request) -> Caller:
-    """Who asks, on a team's route."""
+    """The caller of a team's route."""
     caller: Caller = request.state.caller
     return caller
 

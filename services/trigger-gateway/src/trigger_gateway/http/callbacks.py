@@ -1,4 +1,4 @@
-"""Callbacks in (TG-01): a promised result comes from outside. Its sender has no key; its id can't be guessed."""
+"""Callbacks: results that were promised for later. Their senders have no key; the id can't be guessed."""
 
 from typing import Annotated, Any
 
@@ -19,16 +19,16 @@ ID_LIMIT = 200
 
 
 class Result(Strict):
-    """Exactly one of both."""
+    """Exactly one of the two."""
 
-    output: Any = Field(default=None, description="any JSON: what the process has returned")
+    output: Any = Field(default=None, description="any JSON: the result of the call")
     error: Annotated[str, Field(min_length=1, max_length=4000)] | None = Field(
         default=None, description="why there is no output"
     )
 
 
-class CallbackTaken(BaseModel):
-    """What waits for the result goes on. 202 the first time, 200 for each later one, which is dropped."""
+class CallbackAccepted(BaseModel):
+    """The execution continues with the result. 202 for the first result, 200 for later ones, which are dropped."""
 
     execution_id: str
     status_url: str
@@ -39,11 +39,11 @@ class CallbackTaken(BaseModel):
     "/callbacks/{callback_id}",
     status_code=202,
     summary="Send the result of a call that was promised for later",
-    responses=repeated(CallbackTaken),
+    responses=repeated(CallbackAccepted),
 )
 async def call_back(
     callback_id: Annotated[str, Path(description="from the call")], body: Result, response: Response, use: UseCasesDep
-) -> CallbackTaken:
+) -> CallbackAccepted:
     if len(callback_id) > ID_LIMIT:
         raise _unknown()
     output, error = _checked(body)
@@ -51,14 +51,14 @@ async def call_back(
     if answer.execution_id is None:
         raise _unknown()
     if answer.over is not None and not answer.repeated:
-        text = f"the execution {answer.execution_id} is {answer.over}: it doesn't wait for this any more"
+        text = f"the execution {answer.execution_id} is {answer.over}: it no longer waits for this result"
         raise Conflict("execution_over", text)
     if answer.repeated:
         response.status_code = 200
-    return CallbackTaken(
+    return CallbackAccepted(
         execution_id=answer.execution_id,
         status_url=f"/v1/teams/{answer.team_id}/executions/{answer.execution_id}",
-        message="a result was here before: this one is dropped" if answer.repeated else "taken: the execution goes on",
+        message="dropped: there is a result already" if answer.repeated else "accepted: the execution continues",
     )
 
 
@@ -67,10 +67,10 @@ def _checked(body: Result) -> tuple[Any, str | None]:
     if len(given) == 1 and (body.error is not None or "output" in given):
         return body.output, body.error
     text = 'expected either output or error, for example {"output": {"invoice": 7}} or {"error": "no such customer"}'
-    raise Invalid("invalid_request", "the result is not valid", [FieldProblem("output", text)])
+    raise Invalid("invalid_request", "the result is not valid", fields=[FieldProblem("output", text)])
 
 
 def _unknown() -> NotFound:
     return NotFound(
-        "callback_not_found", "nothing waits for a result under this id: it was never given, or is long gone"
+        "callback_not_found", "no execution waits for a result under this id: it never existed, or has expired"
     )

@@ -1,4 +1,4 @@
-"""Whose request it is: the peer's address, or the one that a trusted proxy names."""
+"""Clients' addresses: the peer's, or the one that a trusted proxy forwards."""
 
 import ipaddress
 from functools import lru_cache
@@ -8,13 +8,13 @@ from starlette.requests import Request
 from rota_common.urls import Network
 
 SUBSCRIBER_BITS = 64
-"""Of an IPv6 address: who has one has all that begin like it, so they are counted as one."""
+"""Of an IPv6 address: a client has the whole prefix, so its addresses are counted as one."""
 
 UNKNOWN = "unknown"
 
 
 def client_ip(request: Request, trusted: tuple[Network, ...]) -> str:
-    """The address that limits are counted by."""
+    """The address that rate limits count."""
     peer = request.client.host if request.client else ""
     if not trusted:
         return _counted(peer)
@@ -22,7 +22,7 @@ def client_ip(request: Request, trusted: tuple[Network, ...]) -> str:
 
 
 def _first_untrusted(hops: list[str], trusted: tuple[Network, ...]) -> str:
-    """From the near end, because everything before the first hop that isn't trusted may be invented."""
+    """From the near end, because everything before the first untrusted hop may be forged."""
     known = ""
     for hop in reversed(hops):
         address = _address(hop)

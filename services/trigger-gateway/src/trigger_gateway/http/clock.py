@@ -1,4 +1,4 @@
-"""A dry check of a clock, before a robot gets it."""
+"""Checking a clock before a robot gets it."""
 
 from typing import Annotated, Any
 
@@ -17,17 +17,17 @@ router = team_router("clock")
 class ClockChecked(BaseModel):
     words: str
     upcoming: list[Instant] = Field(description="the next five; none for a daemon, whose runs follow one another")
-    anchor: Instant = Field(description="now: an interval would be counted from here")
+    anchor: Instant = Field(description="now: intervals are counted from here")
 
 
 def _takes() -> dict[str, Any]:
-    """As for robots: it is read strictly, by the contract itself."""
+    """As for robots: the contract itself parses it strictly."""
     schema = Clock.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs")
     return {"requestBody": {"content": {"application/json": {"schema": schema}}}}
 
 
-@router.post("/clock/check", summary="Say when a clock would run; nothing is changed", openapi_extra=_takes())
+@router.post("/clock/check", summary="Check a clock and list its next runs; nothing is changed", openapi_extra=_takes())
 async def check_clock(team: Name, body: Annotated[dict[str, Any], Body()], use: UseCasesDep) -> ClockChecked:
     now = use.clock()
     found = checked(body, now)

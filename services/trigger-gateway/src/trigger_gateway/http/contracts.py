@@ -1,4 +1,4 @@
-"""The contracts for programs outside: what travels on the bus, and its schemas. They hold no secret, so take no key."""
+"""The contracts for clients: the channels of the bus and the schemas of their messages. Public: they hold no secret."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -19,10 +19,10 @@ router = open_router("contracts", prefix="")
 
 PACKAGE = "rota-contracts"
 FRESH_S = 300
-"""They change when another version is rolled out, and never otherwise."""
+"""Seconds; they change only with the version."""
 
 JSON, ASYNCAPI, SCHEMA = "application/json", "application/vnd.aai.asyncapi+json", "application/schema+json"
-UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "It is still what If-None-Match names"}}
+UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Unchanged since If-None-Match"}}
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class SchemaIndex(BaseModel):
 
 @router.get(
     "/asyncapi",
-    summary="Read the AsyncAPI 3.0 document of the bus: every channel, how long it is kept, what a message holds",
+    summary="Read the AsyncAPI 3.0 document of the bus: channels, retention, messages",
     response_class=Response,
     responses=UNCHANGED | {200: {"content": {ASYNCAPI: {"schema": {"type": "object"}}}}},
 )

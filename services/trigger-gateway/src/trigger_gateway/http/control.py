@@ -1,4 +1,4 @@
-"""Pausing, resuming and stopping: an execution, a robot, a whole team (TG-16, F11)."""
+"""Pausing, resuming and stopping: an execution, a robot, a team."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated
@@ -10,7 +10,7 @@ from rota_contracts.messages.control import ControlAction
 from rota_contracts.model import Name
 from trigger_gateway.http.auth_routes import team_router
 from trigger_gateway.http.dependencies import Strict, UseCasesDep
-from trigger_gateway.runs.control_executions import Told
+from trigger_gateway.runs.control_executions import ControlOutcome
 
 router = team_router("control")
 
@@ -18,55 +18,58 @@ Endpoint = Callable[..., Awaitable["ControlResult"]]
 
 SUMMARIES = {
     "execution": {
-        ControlAction.PAUSE: "Pause an execution: it finishes its current step, then holds",
+        ControlAction.PAUSE: "Pause an execution after its current step",
         ControlAction.RESUME: "Resume a paused execution",
-        ControlAction.STOP: "Stop an execution: it is cancelled, nothing of it is delivered any more",
+        ControlAction.STOP: "Stop an execution: it is cancelled, and nothing more of it is delivered",
     },
     "robot": {
-        ControlAction.PAUSE: "Pause a robot: its status becomes paused, nothing new begins, its executions hold",
-        ControlAction.RESUME: "Resume a robot: its status becomes idle, its paused executions go on",
-        ControlAction.STOP: "Stop all executions of a robot, also those that wait for a slot; its status stays",
+        ControlAction.PAUSE: "Pause a robot: its status becomes paused, nothing new starts, its executions pause",
+        ControlAction.RESUME: "Resume a robot: its status becomes idle, its paused executions continue",
+        ControlAction.STOP: "Stop all executions of a robot, queued ones too; its status is unchanged",
     },
     "team": {
-        ControlAction.PAUSE: "Pause a team: its idle robots become paused, nothing new begins, its executions hold",
-        ControlAction.RESUME: "Resume a team: the robots that its pause has paused become idle, its executions go on",
-        ControlAction.STOP: "Stop all executions of a team, also those that wait for a slot; its robots stay",
+        ControlAction.PAUSE: "Pause a team: its idle robots become paused, nothing new starts, its executions pause",
+        ControlAction.RESUME: "Resume a team: the robots paused by its pause become idle, its executions continue",
+        ControlAction.STOP: "Stop all executions of a team, queued ones too; its robots are unchanged",
     },
 }
 
 
-class Why(Strict):
-    reason: str = Field(default="", max_length=500, description="kept with each execution")
+PROGRESSIVE = {ControlAction.PAUSE: "pausing", ControlAction.RESUME: "resuming", ControlAction.STOP: "stopping"}
 
 
-Because = Annotated[Why | None, Body()]
+class ControlRequest(Strict):
+    reason: str = Field(default="", max_length=500, description="stored with each execution")
+
+
+OptionalReason = Annotated[ControlRequest | None, Body()]
 
 
 class ControlResult(BaseModel):
-    """The executions that the word was given to; each heeds it at its next step."""
+    """The executions that were signalled. The signal takes effect at each execution's next step."""
 
     execution_ids: list[str]
-    withdrawn: list[str] = Field(description="of these, the ones that had waited for a slot and will not start")
-    robots: list[str] = Field(description="the robots whose status was set")
+    withdrawn: list[str] = Field(description="those of them that were queued and will not start")
+    robots: list[str] = Field(description="robots whose status was set")
     message: str
 
 
 def of_execution(action: ControlAction) -> Endpoint:
-    async def control(team: Name, execution_id: str, use: UseCasesDep, body: Because = None) -> ControlResult:
+    async def control(team: Name, execution_id: str, use: UseCasesDep, body: OptionalReason = None) -> ControlResult:
         return _result(action, await use.control.one(team, execution_id, action, _reason(body)))
 
     return control
 
 
 def of_robot(action: ControlAction) -> Endpoint:
-    async def control(team: Name, member: Name, use: UseCasesDep, body: Because = None) -> ControlResult:
+    async def control(team: Name, member: Name, use: UseCasesDep, body: OptionalReason = None) -> ControlResult:
         return _result(action, await use.control_robots.robot(team, member, action, _reason(body)))
 
     return control
 
 
 def of_team(action: ControlAction) -> Endpoint:
-    async def control(team: Name, use: UseCasesDep, body: Because = None) -> ControlResult:
+    async def control(team: Name, use: UseCasesDep, body: OptionalReason = None) -> ControlResult:
         return _result(action, await use.control_robots.team(team, action, _reason(body)))
 
     return control
@@ -90,24 +93,22 @@ for scope, (path, endpoint) in ENDPOINTS.items():
         )
 
 
-def _reason(body: Why | None) -> str:
+def _reason(body: ControlRequest | None) -> str:
     return body.reason if body else ""
 
 
-def _result(action: ControlAction, told: Told) -> ControlResult:
+def _result(action: ControlAction, outcome: ControlOutcome) -> ControlResult:
     return ControlResult(
-        execution_ids=list(told.execution_ids),
-        withdrawn=list(told.withdrawn),
-        robots=list(told.robots),
-        message=_message(action, told),
+        execution_ids=list(outcome.execution_ids),
+        withdrawn=list(outcome.withdrawn),
+        robots=list(outcome.robots),
+        message=_message(action, outcome),
     )
 
 
-def _message(action: ControlAction, told: Told) -> str:
-    count = len(told.execution_ids)
-    runs = (
-        "no execution was under way" if not count else f"{count} execution{'s' if count > 1 else ''} told to {action}"
-    )
-    waited = f", {len(told.withdrawn)} of them still in the queue" if told.withdrawn else ""
-    robots = f"; {len(told.robots)} robot{'s' if len(told.robots) > 1 else ''} set" if told.robots else ""
-    return f"{runs}{waited}{robots}"
+def _message(action: ControlAction, outcome: ControlOutcome) -> str:
+    count = len(outcome.execution_ids)
+    runs = f"{PROGRESSIVE[action]} {count} execution{'s' if count > 1 else ''}" if count else "no execution was running"
+    queued = f", {len(outcome.withdrawn)} of them queued" if outcome.withdrawn else ""
+    robots = f"; {len(outcome.robots)} robot{'s' if len(outcome.robots) > 1 else ''} set" if outcome.robots else ""
+    return f"{runs}{queued}{robots}"

@@ -20,7 +20,7 @@ class DeadLetters(BaseModel):
     dead: list[DeadLetter]
 
 
-@router.get("/dead", summary="List dead letters, the oldest first")
+@router.get("/dead", summary="List dead letters, oldest first")
 async def list_dead(use: UseCasesDep, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> DeadLetters:
     return DeadLetters(dead=await dead_letters.listed(jetstream_of(use), limit=limit))
 
@@ -30,12 +30,12 @@ async def read_dead(seq: Seq, use: UseCasesDep) -> DeadLetter:
     return _found(await dead_letters.find(jetstream_of(use), seq), seq)
 
 
-@router.post("/dead/{seq}/redrive", summary="Send a dead letter back to where it came from")
+@router.post("/dead/{seq}/redrive", summary="Redrive a dead letter to its stream")
 async def redrive_dead(seq: Seq, use: UseCasesDep) -> DeadLetter:
     return _found(await dead_letters.redrive(jetstream_of(use), seq), seq)
 
 
 def _found(letter: DeadLetter | None, seq: int) -> DeadLetter:
     if letter is None:
-        raise NotFound("dead_letter_not_found", f"there is no dead letter {seq}: it may have been sent back already")
+        raise NotFound("dead_letter_not_found", f"there is no dead letter {seq}: it may have been redriven already")
     return letter

@@ -1,4 +1,4 @@
-"""The ledger of deliveries (F5): what went where, try by try, and sending it once more on purpose."""
+"""The log of deliveries: every attempt at every target, and replays."""
 
 from datetime import UTC
 from typing import Annotated, Literal
@@ -42,21 +42,21 @@ Id = Annotated[str, Field(min_length=1, max_length=ID_LIMIT)]
 RequestId = Annotated[str, Path(min_length=1, max_length=ID_LIMIT, description="as in the list of deliveries")]
 Sent = Annotated[
     Literal["failed", "all"],
-    Field(description="only where it was given up, or wherever nothing more is tried; never where it still is"),
+    Field(description="failed: targets that were given up; all: every final target. Never a pending one"),
 ]
-DryRun = Annotated[bool, Field(description="only say what would be sent")]
-ReplayId = Annotated[Id | None, Field(description="same as the header Idempotency-Key; made up when missing")]
+DryRun = Annotated[bool, Field(description="only list what would be sent")]
+ReplayId = Annotated[Id | None, Field(description="same as the header Idempotency-Key; generated when missing")]
 
 
-class Which(Strict):
-    """What isn't given doesn't count."""
+class DeliveryFilter(Strict):
+    """All given conditions must hold."""
 
     member_id: Name | None = None
     execution_id: Id | None = None
     target_id: Id | None = None
-    since: Moment | None = Field(default=None, description="asked for at this instant or later")
-    until: Moment | None = Field(default=None, description="asked for before this instant")
-    after: str = Field(default="", max_length=500, description="the `next` of the answer before")
+    since: Moment | None = Field(default=None, description="requested at this instant or later")
+    until: Moment | None = Field(default=None, description="requested before this instant")
+    after: str = Field(default="", max_length=500, description="`next` of the previous page")
 
     @field_validator("until")
     @classmethod
@@ -67,19 +67,19 @@ class Which(Strict):
         return until
 
 
-class Wanted(Which):
+class DeliveryQuery(DeliveryFilter):
     state: DeliveryState | None = None
     limit: Limit = 50
 
 
-class Range(Which):
+class ReplayRange(DeliveryFilter):
     targets: Sent = "failed"
     dry_run: DryRun = False
     limit: Limit = 100
     replay_id: ReplayId = None
 
 
-class Again(Strict):
+class ReplayRequest(Strict):
     targets: Sent = "failed"
     dry_run: DryRun = False
     replay_id: ReplayId = None
@@ -88,17 +88,17 @@ class Again(Strict):
 class ReplayedView(ReplayedDelivery):
     """A replay is a delivery of its own."""
 
-    status_url: str | None = Field(description="none of a dry run: there is nothing to read")
+    status_url: str | None = Field(description="null for a dry run")
 
 
 class ReplayedOne(ReplayedView):
-    """With the same `replay_id` it is sent once, however often it is asked for."""
+    """A repeat with the same `replay_id` sends nothing again."""
 
     replay_id: str
 
 
 class ReplayedPage(BaseModel):
-    """Ask on with `after` = `next` and the same `replay_id`, until `next` is empty."""
+    """Continue with `after` = `next` and the same `replay_id`, until `next` is empty."""
 
     replay_id: str
     replayed: list[ReplayedView]
@@ -106,24 +106,24 @@ class ReplayedPage(BaseModel):
     next: str
 
 
-@router.get("/deliveries", summary="List the deliveries, the newest first")
-async def list_deliveries(team: Name, use: UseCasesDep, wanted: Annotated[Wanted, Query()]) -> DeliveryPage:
+@router.get("/deliveries", summary="List the deliveries, newest first")
+async def list_deliveries(team: Name, use: UseCasesDep, wanted: Annotated[DeliveryQuery, Query()]) -> DeliveryPage:
     return await rpc.call(
         use.ask, LIST_DELIVERIES, ListDeliveries(team_id=team, **wanted.model_dump()), show_reason=True
     )
 
 
-@router.get("/deliveries/{request_id}", summary="Read a delivery: each target, and every attempt at it")
+@router.get("/deliveries/{request_id}", summary="Read a delivery: its targets and every attempt")
 async def read_delivery_request(team: Name, request_id: RequestId, use: UseCasesDep) -> DeliveryReply:
     return await _read(use, team, request_id)
 
 
-@router.post("/deliveries/replay", status_code=202, summary="Send a range of deliveries once more, page by page")
-async def replay_deliveries(team: Name, body: Range, request: Request, use: UseCasesDep) -> ReplayedPage:
-    """The oldest first. Each page takes one call: go on with `next` until it is empty."""
+@router.post("/deliveries/replay", status_code=202, summary="Replay a range of deliveries, page by page")
+async def replay_deliveries(team: Name, body: ReplayRange, request: Request, use: UseCasesDep) -> ReplayedPage:
+    """Oldest first, one page per call: continue with `next` until it is empty."""
     if not any(getattr(body, name) for name in NARROWER):
-        text = f"expected at least one of {', '.join(NARROWER)}: everything there ever was is too much"
-        raise Invalid("invalid_request", "the request is not valid", [FieldProblem("since", text)])
+        text = f"expected at least one of {', '.join(NARROWER)}: a replay of all deliveries is refused"
+        raise Invalid("invalid_request", "the request is not valid", fields=[FieldProblem("since", text)])
     replay_id = _replay_id(request, body.replay_id)
     question = ReplayDeliveries(team_id=team, **body.model_dump() | {"replay_id": replay_id})
     answer = await rpc.call(use.ask, REPLAY_DELIVERIES, question, show_reason=True)
@@ -131,15 +131,15 @@ async def replay_deliveries(team: Name, body: Range, request: Request, use: UseC
     return ReplayedPage(replay_id=replay_id, replayed=sent, count=len(sent), next=answer.next)
 
 
-@router.post("/deliveries/{request_id}/replay", status_code=202, summary="Send one delivery once more")
+@router.post("/deliveries/{request_id}/replay", status_code=202, summary="Replay a delivery")
 async def replay_delivery(
     team: Name,
     request_id: RequestId,
     request: Request,
     use: UseCasesDep,
-    body: Annotated[Again | None, Body()] = None,
+    body: Annotated[ReplayRequest | None, Body()] = None,
 ) -> ReplayedOne:
-    wanted, read = body or Again(), await _read(use, team, request_id)
+    wanted, read = body or ReplayRequest(), await _read(use, team, request_id)
     replay_id = _replay_id(request, wanted.replay_id)
     given = wanted.model_dump() | {"replay_id": replay_id}
     question = ReplayDeliveries(team_id=team, request_id=request_id, **given)
@@ -153,7 +153,7 @@ async def replay_delivery(
 async def _read(use: UseCases, team: str, request_id: str) -> DeliveryReply:
     read = await rpc.call(use.ask, READ_DELIVERY, ReadDelivery(team_id=team, request_id=request_id))
     if read.request_id is None:
-        text = f"team {team} has no delivery {request_id}: it never was, or it is no longer kept"
+        text = f"team {team} has no delivery {request_id}: it never existed, or has expired"
         raise NotFound("delivery_not_found", text)
     return read
 
@@ -169,9 +169,9 @@ def _view(team: str, each: ReplayedDelivery, *, dry_run: bool) -> ReplayedView:
 
 def _why_nothing(read: DeliveryReply) -> str:
     if not read.targets:
-        return "this delivery had nowhere to go: the robot had no delivery preferences"
+        return "this delivery has no targets: the robot had no delivery preferences"
     if not read.settled:
-        return "this delivery is still being tried, and nothing of it was given up: read it to see when it goes on"
+        return "this delivery is still pending and no target was given up: read it for the next attempt"
     if not all(target.result.success for target in read.targets):
-        return "another replay of this delivery has reached its targets, or is still at it"
-    return "every target of this delivery was reached: ask for all targets to send it there once more"
+        return "another replay of this delivery has reached its targets, or is still pending"
+    return "every target of this delivery was reached: replay all targets to send it again"

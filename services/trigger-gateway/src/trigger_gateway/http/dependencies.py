@@ -47,4 +47,4 @@ def idempotency_key(headers: Mapping[str, str], in_body: str | None = None, *, l
 
 
 def _invalid_key(message: str) -> Invalid:
-    return Invalid("invalid_request", "the request is not valid", [FieldProblem("Idempotency-Key", message)])
+    return Invalid("invalid_request", "the request is not valid", fields=[FieldProblem("Idempotency-Key", message)])

@@ -1,4 +1,4 @@
-"""Every error as `{"error": {"code", "message", "fields"}}` with its status; none tells a path, address or secret."""
+"""Every error as `{"error": {"code", "message", "fields"}}` with its status, without paths, addresses and secrets."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -48,30 +48,30 @@ class ErrorAnswer(BaseModel):
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    "4XX": {"model": ErrorAnswer, "description": "Refused: the error says why"},
-    503: {"model": ErrorAnswer, "description": "A part of Rota is away: send it again"},
+    "4XX": {"model": ErrorAnswer, "description": "Refused, with the reason"},
+    503: {"model": ErrorAnswer, "description": "A part of Rota is unavailable: send it again"},
 }
 """For the documentation."""
 
 TOO_MANY: dict[int | str, dict[str, Any]] = {
     429: {
         "model": ErrorAnswer,
-        "description": "more requests within a minute than the limit allows",
+        "description": "The rate limit of the minute is used up",
         "headers": {"Retry-After": {"description": "seconds", "schema": {"type": "integer"}}},
     }
 }
 """For the documentation."""
 
 FRAMEWORK_ERRORS = {
-    404: ("not_found", "there is nothing at this path: see /docs"),
-    405: ("method_not_allowed", "this path doesn't take this method: see /docs"),
-    413: ("too_large", "the body is larger than this path takes"),
+    404: ("not_found", "this path does not exist: see /docs"),
+    405: ("method_not_allowed", "this path doesn't accept this method: see /docs"),
+    413: ("too_large", "the body is larger than this path accepts"),
 }
 
 
 def repeated(answer: Any) -> dict[int | str, dict[str, Any]]:
     """For the documentation of a route whose first answer has another status."""
-    return {200: {"model": answer, "description": "It was asked for before: nothing is done again"}}
+    return {200: {"model": answer, "description": "A repeat: nothing is done again"}}
 
 
 def error_response(
@@ -84,7 +84,7 @@ def error_response(
     if status == 503:
         headers["retry-after"] = str(RETRY_AFTER_S)
     if status == 413:
-        headers["connection"] = "close"  # or the rest of the body would still be read, only to be thrown away
+        headers["connection"] = "close"  # or the rest of the body would still be read and discarded
     if status == 401:
         headers["www-authenticate"] = "Bearer"
     return JSONResponse({"error": error}, status_code=status, headers=headers)
@@ -97,7 +97,7 @@ async def on_problem(_: Request, error: Exception) -> JSONResponse:
 
 
 async def on_transient(_: Request, error: Exception) -> JSONResponse:
-    """Whoever raises it in this service words it for the caller."""
+    """Its message is worded for callers where it is raised."""
     return error_response(503, "unavailable", str(error))
 
 
@@ -119,7 +119,7 @@ async def on_invalid_request(_: Request, error: Exception) -> JSONResponse:
 
 
 async def on_http_exception(_: Request, error: Exception) -> JSONResponse:
-    """What the framework itself refuses."""
+    """Refusals of the framework itself."""
     assert isinstance(error, HTTPException)
     return framework_error(error.status_code, dict(error.headers or {}))
 

@@ -1,4 +1,4 @@
-"""What came in from a source, and what became of it."""
+"""Events of sources, and the triggers that they became."""
 
 import asyncio
 from typing import Annotated
@@ -27,7 +27,7 @@ class EventTrigger(StartedRunView):
 
 
 class EventView(BaseModel):
-    """`repeats` came after the first, with the same body, and started nothing."""
+    """`repeats` counts later posts of the same event, which started nothing."""
 
     event_id: str
     source: str
@@ -40,18 +40,20 @@ class EventView(BaseModel):
 
 
 class LogLineView(BaseModel):
-    """An accepted event with its repeats; or all posts of a minute that were refused for one reason."""
+    """An accepted event with its repeats, or all posts of a minute that were refused for one reason."""
 
     status: Status
-    at: Instant = Field(description="when the first of them came")
-    count: int = Field(description="how many posts it stands for")
+    at: Instant = Field(description="the instant of the first post")
+    count: int = Field(description="the number of posts")
     last_at: Instant
-    event_id: str | None = Field(description="as its sender names it; of refused posts the last, unproved")
+    event_id: str | None = Field(
+        description="the sender's id of the event; of refused posts that of the last one, unverified"
+    )
     type: str | None
     triggers: list[StartedRunView]
-    status_url: str | None = Field(description="of an accepted event: what became of it")
-    reason: str | None = Field(description="why it was refused, as the code of the answer says it, or unwanted_type")
-    request_id: str | None = Field(description="of the last refused post: the header x-request-id of its answer")
+    status_url: str | None = Field(description="null for refused posts")
+    reason: str | None = Field(description="the error code of the refusal, or unwanted_type")
+    request_id: str | None = Field(description="the x-request-id of the last refused post")
 
 
 class SourceLog(BaseModel):
@@ -63,7 +65,7 @@ class SourceLog(BaseModel):
     lines: list[LogLineView]
 
 
-@router.get("/sources/{name}/log", summary="List what came in from a source: accepted, repeated, refused and why")
+@router.get("/sources/{name}/log", summary="List the posts of a source: accepted, repeated, and refused with reasons")
 async def read_source_log(
     team: Name,
     name: Name,
@@ -77,11 +79,11 @@ async def read_source_log(
     return SourceLog(page=page, page_size=page_size, more=more, lines=[_line(team, line) for line in lines])
 
 
-@router.get("/events/{source}/{event_id:path}", summary="What has become of an event of a source")
+@router.get("/events/{source}/{event_id:path}", summary="Read an event of a source and its triggers")
 async def read_event(team: Name, source: Name, event_id: str, use: UseCasesDep) -> EventView:
     line = await use.inbound.find(team, source, event_id)
     if line is None:
-        text = f"no event {event_id} of source {source} is on record: it is noted a moment after it was accepted"
+        text = f"no event {event_id} of source {source} is on record: it is logged a moment after it is accepted"
         raise NotFound("event_not_found", text)
     states = await _states(use, team, [run.trigger_id for run in line.runs])
     return EventView(

@@ -1,4 +1,4 @@
-"""Reading executions (TG-21): whoever keeps what is asked."""
+"""Executions, read from the services that store them."""
 
 from typing import Annotated
 
@@ -30,30 +30,30 @@ async def list_executions(
     return await rpc.call(use.ask, LIST_EXECUTIONS, question)
 
 
-@router.get("/executions/{execution_id}", summary="Read all that is kept of an execution")
+@router.get("/executions/{execution_id}", summary="Read an execution")
 async def read_execution(team: Name, execution_id: str, use: UseCasesDep) -> Execution:
     read = await rpc.call(use.ask, READ_EXECUTION, ReadExecution(team_id=team, execution_id=execution_id))
     if read.execution is None:
-        text = f"team {team} has no execution {execution_id}: it may not have been given its slot yet"
+        text = f"team {team} has no execution {execution_id}: it may still be queued"
         raise NotFound("execution_not_found", text)
     return read.execution
 
 
-@router.get("/executions/{execution_id}/delivery", summary="Read how an execution's delivery has fared, try by try")
+@router.get("/executions/{execution_id}/delivery", summary="Read an execution's delivery: targets and attempts")
 async def read_delivery(team: Name, execution_id: str, use: UseCasesDep) -> DeliveryReply:
     read = await rpc.call(use.ask, READ_DELIVERY, ReadDelivery(team_id=team, execution_id=execution_id))
     if read.request_id is None:
-        text = f"team {team} has no delivery of execution {execution_id}: it may not have come so far yet"
+        text = f"team {team} has no delivery of execution {execution_id}: it may not have been requested yet"
         raise NotFound("delivery_not_found", text)
     return read
 
 
 @router.post(
     "/executions/{execution_id}/replay",
-    summary="Run an execution again on the answers that were recorded: nothing leaves, nothing is changed (F24)",
+    summary="Replay an execution on its recorded results; nothing is sent or changed",
 )
 async def replay_execution(team: Name, execution_id: str, use: UseCasesDep) -> ReplayReply:
     replayed = await rpc.call(use.ask, REPLAY, ReplayExecution(team_id=team, execution_id=execution_id))
     if not replayed.found:
-        raise NotFound("execution_not_found", f"team {team} has no execution {execution_id} that could be replayed")
+        raise NotFound("execution_not_found", f"team {team} has no execution {execution_id} that can be replayed")
     return replayed

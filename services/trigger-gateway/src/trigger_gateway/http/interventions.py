@@ -1,4 +1,4 @@
-"""People's interventions: in what runs, in what is planned, or as a run of its own (TG-06 to TG-10)."""
+"""Interventions of people: in a running execution, in the plan, or as a run of its own."""
 
 from typing import Annotated
 
@@ -17,35 +17,35 @@ from trigger_gateway.http.dependencies import Strict, UseCasesDep, idempotency_k
 from trigger_gateway.http.errors import repeated
 from trigger_gateway.http.runs import ExecutionResult, run_result
 from trigger_gateway.http.webhooks import TRACEPARENT
-from trigger_gateway.runs.intervene_robot import PlanChanged, SignalSent
+from trigger_gateway.runs.intervene_robot import PlanUpdated, SignalSent
 from trigger_gateway.runs.interventions import Intervention
 
 router = team_router("interventions")
 
 
 class StrictTask(TaskChange):
-    """What is said of a task; a field that isn't known is an error."""
+    """A change of a task; an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class InterveneRequest(Strict):
-    """TG-06. Without `execution_id` it is for the robot's only execution that is under way (DEC-35)."""
+    """Without `execution_id` it goes to the robot's only running execution."""
 
     action: InterventionAction
     messages: list[Message] = []
-    task: StrictTask | None = Field(default=None, description="task.add, task.update, task.cancel: which, and what")
-    goal: str | None = Field(default=None, description='goal.…: which, as the plan names it, for example "Goal 2"')
+    task: StrictTask | None = Field(default=None, description="task.add, task.update, task.cancel: the change")
+    goal: str | None = Field(default=None, description='goal.…: the goal, as in the plan, for example "Goal 2"')
     execution_id: str | None = Field(default=None, description="not for plan.…")
     plan_id: str | None = Field(default=None, description="plan.update, plan.remove")
-    plan_time: Instant | None = Field(default=None, description="plan.add, plan.update; none = at the next cycle")
-    executor_mode: ExecutorMode | None = Field(default=None, description="of a run that this starts or plans")
-    locale: str | None = Field(default=None, description="of a run that this starts or plans")
+    plan_time: Instant | None = Field(default=None, description="plan.add, plan.update; null: at the next cycle")
+    executor_mode: ExecutorMode | None = Field(default=None, description="of a run that it starts or plans")
+    locale: str | None = Field(default=None, description="of a run that it starts or plans")
     request_id: str | None = Field(default=None, description="same as the header Idempotency-Key")
 
 
 class InterventionResult(BaseModel):
-    """An execution under way has it in its inbox. 202, or 200 for a repeat with the same idempotency key."""
+    """The execution has it in its inbox. 202, or 200 for a repeat with the same idempotency key."""
 
     execution_id: str
     intervention_id: str
@@ -67,13 +67,13 @@ class PlanResult(BaseModel):
 @router.post(
     "/robots/{member}/intervene",
     status_code=202,
-    summary="Tell a robot what to do: in the execution that is under way, in its plan, or as a run of its own",
+    summary="Intervene in a robot's work: in a running execution, in its plan, or by a new run",
     responses=repeated(InterventionResult | PlanResult | ExecutionResult),
 )
 async def intervene(
     team: Name, member: Name, body: InterveneRequest, request: Request, response: Response, use: UseCasesDep
 ) -> InterventionResult | PlanResult | ExecutionResult:
-    """`task.add`, `goal.add` and `instruct` start a run when none is under way; several under way are a 409."""
+    """`task.add`, `goal.add` and `instruct` start a run if none is running; several running executions are a 409."""
     wanted = Intervention(
         action=body.action,
         messages=body.messages,
@@ -91,32 +91,32 @@ async def intervene(
         response.status_code = 200
     match done:
         case SignalSent():
-            return _given(team, done)
-        case PlanChanged():
+            return _signalled(team, done)
+        case PlanUpdated():
             return _planned(team, member, done)
         case _:
             return run_result(team, done)
 
 
-@router.get("/plans", summary="List what is planned, for the team or for one robot, the soonest first")
+@router.get("/plans", summary="List the plans of the team or of one robot, soonest first")
 async def list_plans(
     team: Name, use: UseCasesDep, member_id: Name | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> PlanPage:
     return await rpc.call(use.ask, LIST_PLANS, ListPlans(team_id=team, member_id=member_id, limit=limit))
 
 
-def _given(team: str, done: SignalSent) -> InterventionResult:
+def _signalled(team: str, done: SignalSent) -> InterventionResult:
     when = "when it is resumed" if done.status is ExecStatus.PAUSED else "at its next step"
     return InterventionResult(
         execution_id=done.execution_id,
         intervention_id=done.intervention_id,
         status=done.status,
-        message="this request was made before" if done.repeated else f"given to the execution, which heeds it {when}",
+        message="this request was made before" if done.repeated else f"accepted; the execution applies it {when}",
         status_url=f"/v1/teams/{team}/executions/{done.execution_id}",
     )
 
 
-def _planned(team: str, member: str, done: PlanChanged) -> PlanResult:
+def _planned(team: str, member: str, done: PlanUpdated) -> PlanResult:
     return PlanResult(
         plan_id=done.item.plan_id,
         state=done.item.state,

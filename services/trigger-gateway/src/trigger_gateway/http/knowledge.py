@@ -1,4 +1,4 @@
-"""A team's shared knowledge: collections of texts that its robots are given (EX-27)."""
+"""A team's shared knowledge: collections of texts that its robots receive."""
 
 from typing import Annotated
 
@@ -44,22 +44,24 @@ class Bulk(Strict):
     entries: list[NamedKnowledge] = Field(min_length=1, max_length=AT_ONCE)
 
 
-@router.put("/kb/{collection}/{entry_id:path}", summary="Keep an entry; one of this id is replaced")
+@router.put("/kb/{collection}/{entry_id:path}", summary="Store an entry; an existing one of this id is replaced")
 async def put_entry(team: Name, collection: Name, entry_id: EntryId, body: Knowledge, use: UseCasesDep) -> ShareReply:
     return await _share(use, team, collection, [NamedKnowledge(id=entry_id, title=body.title, content=body.content)])
 
 
-@router.post("/kb/{collection}", summary=f"Keep up to {AT_ONCE} entries; those of the same ids are replaced")
+@router.post("/kb/{collection}", summary=f"Store up to {AT_ONCE} entries; existing ones of the same ids are replaced")
 async def put_entries(team: Name, collection: Name, body: Bulk, use: UseCasesDep) -> ShareReply:
     ids = [entry.id for entry in body.entries]
     twice = [number for number, one in enumerate(ids) if one in ids[:number]]
     if twice:
-        fields = [FieldProblem(f"entries.{number}.id", f"{ids[number]!r} is there before") for number in twice]
-        raise Invalid("duplicate_ids", "expected each id once: the later entry would replace the earlier one", fields)
+        fields = [FieldProblem(f"entries.{number}.id", f"{ids[number]!r} occurs before") for number in twice]
+        raise Invalid(
+            "duplicate_ids", "expected each id once: the later entry would replace the earlier one", fields=fields
+        )
     return await _share(use, team, collection, body.entries)
 
 
-@router.delete("/kb/{collection}/{entry_id:path}", summary="Remove an entry, or the parts that it was kept in")
+@router.delete("/kb/{collection}/{entry_id:path}", summary="Remove an entry, or the parts that it was stored in")
 async def remove_entry(
     team: Name,
     collection: Name,
@@ -87,7 +89,7 @@ async def remove_collection(team: Name, collection: Name, use: UseCasesDep) -> F
     return removed
 
 
-@router.get("/kb", summary="Search all collections, or one, by meaning; the best first")
+@router.get("/kb", summary="Search all collections, or one, by meaning, best match first")
 async def search(
     team: Name,
     use: UseCasesDep,

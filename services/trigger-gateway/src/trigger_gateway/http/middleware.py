@@ -16,11 +16,11 @@ HEADER = b"x-request-id"
 CALLBACKS = callback_path("")
 
 OPEN = ("/v1/hooks/", "/v1/callbacks/")
-"""Paths that take no key."""
+"""Paths without authentication."""
 
 OPEN_LIMIT = 65_536
 LIMIT = 768 * 1024
-"""A message of the bus holds 1 MB, and JSON may grow a little on its way."""
+"""A message of the bus holds 1 MB, and JSON may grow a little when it is encoded."""
 
 _ATTACHMENTS = re.compile(r"/v1/teams/[^/]+/attachments")
 
@@ -28,7 +28,7 @@ _GIVEN = re.compile(rb"^[A-Za-z0-9._-]{1,64}$")
 
 
 class RequestLog:
-    """Answers 500 to what nobody foresaw: the caller gets the request's id, the log gets the rest."""
+    """Logs every request. An unexpected error is a 500: the caller gets the request's id, the log the error."""
 
     def __init__(self, app: ASGIApp, *, service: str) -> None:
         self._app, self._log = app, logger(service=service)
@@ -51,21 +51,21 @@ class RequestLog:
             await self._app(scope, receive, tagged)
         except Exception:
             self._log.exception("request failed", **facts)
-            if "status" in facts:  # the answer has begun: all that is left is to break it off
+            if "status" in facts:  # the response has begun: it can only be cut off
                 raise
-            text = f"something unforeseen went wrong; the log has it under request {request_id}"
+            text = f"an unexpected error; the log has it under request {request_id}"
             await error_response(500, "internal_error", text)(scope, receive, tagged)
         self._log.info("request", seconds=round(perf_counter() - started, 4), **facts)
 
 
 def _path(scope: Scope) -> str:
-    """Whoever knows a callback's id may answer it, and logs are read by many."""
+    """The path without a callback's id: the id is enough to answer it, and logs have many readers."""
     path = str(scope["path"])
     return f"{CALLBACKS}…" if path.startswith(CALLBACKS) else path
 
 
 def _request_id(scope: Scope) -> str:
-    """The caller's own, if it gave one that can stand in a log."""
+    """The caller's own, if it is safe to log."""
     given = next((value for name, value in scope["headers"] if name == HEADER), b"")
     return given.decode() if _GIVEN.match(given) else str(uuid4())
 
@@ -105,6 +105,6 @@ class BodyLimit:
 
 
 def _announced(scope: Scope) -> int:
-    """What the sender says its body has; 0 when it doesn't say, or when it isn't a number."""
+    """The Content-Length of the request; 0 without a valid one."""
     length = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
     return int(length[:18]) if length.isdigit() else 0

@@ -1,4 +1,4 @@
-"""The life of robots: create, read, replace, change, delete (TG-17), and how they stand (TG-22)."""
+"""Robots: create, read, replace, change, delete, and their states."""
 
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ class RobotPage(BaseModel):
     """`total` counts all pages."""
 
     robots: list[RobotView]
-    states: list[RobotState] = Field(description="how these robots stand; empty while the scheduler doesn't answer")
+    states: list[RobotState] = Field(description="states of these robots; empty if the scheduler did not answer")
     total: int
     page: int
     page_size: int
@@ -29,12 +29,12 @@ class RobotPage(BaseModel):
 
 class NextRuns(BaseModel):
     member_id: str
-    clock: str = Field(description="the robot's clock in words; empty for none")
-    upcoming: list[Instant] = Field(description="none without a clock, while nothing may start, and for a daemon")
+    clock: str = Field(description="the robot's clock in words; empty if it has none")
+    upcoming: list[Instant] = Field(description="empty without a clock, while nothing may start, and for a daemon")
 
 
 def _takes(*, required: bool) -> dict[str, Any]:
-    """How such a body is documented; it is read strictly, by the contract itself, which FastAPI wouldn't do."""
+    """The documentation of such a body, which the contract itself parses strictly; FastAPI wouldn't."""
     schema = RobotDefinition.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs")
     if not required:
@@ -61,18 +61,18 @@ async def list_robots(
 
 @router.get("/robots/{member}", summary="Read a robot")
 async def read_robot(team: Name, member: Name, use: UseCasesDep) -> RobotView:
-    """Its `robot_status` is derived: error, else working, else what its owner has set."""
+    """`robot_status` is derived: error, else working, else the status that its owner has set."""
     return await use.view_robots.one(team, member)
 
 
-@router.get("/robots/{member}/status", summary="Read how a robot stands: what runs, what waits, when it is due")
+@router.get("/robots/{member}/status", summary="Read a robot's state: running and queued executions, next runs")
 async def read_robot_status(
     team: Name, member: Name, use: UseCasesDep, upcoming: Annotated[int, Query(ge=0, le=100)] = 5
 ) -> RobotState:
     return await use.view_robots.state(team, member, upcoming=upcoming)
 
 
-@router.get("/robots/{member}/next", summary="Read when a robot's clock is due next")
+@router.get("/robots/{member}/next", summary="Read the next runs of a robot's clock")
 async def read_next_runs(
     team: Name, member: Name, use: UseCasesDep, count: Annotated[int, Query(ge=1, le=100)] = 5
 ) -> NextRuns:

@@ -1,4 +1,4 @@
-"""Triggers by hand (TG-13), and what became of a trigger."""
+"""Triggers by hand, and the states of triggers."""
 
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ router = team_router("runs")
 
 
 class ManualTrigger(Strict):
-    """A trigger by hand: what a clock, a person or an event would have been."""
+    """A trigger by hand, in place of a clock, a person or an event."""
 
     type: Literal[TriggerType.CLOCK, TriggerType.HUMAN, TriggerType.EVENT]
     messages: list[Message] = []
@@ -34,7 +34,7 @@ class ManualTrigger(Strict):
 
 
 class ExecutionResult(BaseModel):
-    """TG-15. 202 the first time, 200 for a repeat with the same idempotency key."""
+    """202 the first time, 200 for a repeat with the same idempotency key."""
 
     execution_id: str
     trigger_id: str
@@ -52,10 +52,10 @@ class TriggeringEvent(BaseModel):
 
 
 class TriggerView(TriggerReply):
-    """`state` is `unknown` until the scheduler has seen the trigger, and for one that never was."""
+    """`state` is `unknown` until the scheduler has received the trigger, and for one that never existed."""
 
     execution_url: str | None = None
-    event: TriggeringEvent | None = Field(default=None, description="of a source, that it came from")
+    event: TriggeringEvent | None = Field(default=None, description="the event of a source that it came from")
 
 
 @router.post(
@@ -83,7 +83,7 @@ async def trigger(
     return run_result(team, answer)
 
 
-@router.get("/triggers/{trigger_id}", summary="What has become of a trigger")
+@router.get("/triggers/{trigger_id}", summary="Read a trigger")
 async def read_trigger(team: Name, trigger_id: str, use: UseCasesDep) -> TriggerView:
     line = await use.inbound.by_trigger(team, trigger_id)
     read = await rpc.call(use.ask, READ_TRIGGER, ReadTrigger(team_id=team, trigger_id=trigger_id))

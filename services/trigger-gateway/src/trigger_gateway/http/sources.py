@@ -1,4 +1,4 @@
-"""Where a team's events come from: webhooks, and changes of databases."""
+"""Sources of a team's events: webhooks, and changes of databases."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -25,7 +25,7 @@ STORED = "stored"
 
 
 def like(example: str, instead: str = "") -> WrapValidator:
-    """A refusal of the field shows one that is right. `instead` stands for what pydantic says."""
+    """Errors of the field show a correct value. `instead` replaces pydantic's message."""
 
     def check(given: Any, validate: Callable[[Any], Any]) -> Any:
         try:
@@ -34,9 +34,9 @@ def like(example: str, instead: str = "") -> WrapValidator:
             [first, *_] = error.errors()
             if first["loc"] and not instead:
                 raise
-            said = instead or plain(first["msg"])
+            message = instead or plain(first["msg"])
             raise PydanticCustomError(
-                "wrong", "{said}: for example {example}", {"said": said, "example": example}
+                "wrong", "{message}: for example {example}", {"message": message, "example": example}
             ) from None
 
     return WrapValidator(check)
@@ -54,26 +54,26 @@ Pattern = Annotated[str, Field(min_length=1, max_length=200), like("issues.*")]
 
 
 class WebhookFields(Strict):
-    """What may be said of a webhook, when it is made and later."""
+    """Settings of a webhook, for a new one and for a change."""
 
     secret: Secret | None = Field(
-        default=None, description="$ENV.NAME, the secret itself (it is kept encrypted), or {generate: true}"
+        default=None, description="$ENV.NAME, the secret itself (stored encrypted), or {generate: true}"
     )
-    secrets: Secrets | None = Field(default=None, description="in place of `secret`: both are valid, the newest first")
+    secrets: Secrets | None = Field(default=None, description="in place of `secret`: both are valid, newest first")
     signing_secret: Secret | None = Field(
         default=None, description="bearer: with it, `header` must also hold the body's HMAC-SHA256"
     )
     header: Annotated[str, like("X-Webhook-Signature")] | None = Field(
-        default=None, description="hmac: where the signature is, X-Webhook-Signature unless given"
+        default=None, description="hmac: the header of the signature, by default X-Webhook-Signature"
     )
     event_type_field: Annotated[str, like("event")] | None = Field(
-        default=None, description="the body's field that holds the event's type, for senders without `type` and `data`"
+        default=None, description="the body's field with the event's type, for senders without `type` and `data`"
     )
     id_field: Annotated[str, like("id")] | None = Field(
-        default=None, description="hmac, bearer: the body's field that holds the event's id; else X-Idempotency-Key"
+        default=None, description="hmac, bearer: the body's field with the event's id; by default X-Idempotency-Key"
     )
     event_types: Annotated[list[Pattern], Field(max_length=100), like('["issues.*"]')] | None = Field(
-        default=None, description="others are not taken; exact or with * and ?; empty = every type"
+        default=None, description="other types are refused; exact or with * and ?; empty: every type"
     )
     rate_limit: Annotated[int, Field(ge=1), like("600")] | None = Field(default=None, description="events a minute")
     robot: Annotated[Name, like("assistant")] | None = Field(
@@ -82,18 +82,18 @@ class WebhookFields(Strict):
 
 
 class DatabaseFields(Strict):
-    """What may be said of a database, when it is made and later."""
+    """Settings of a database, for a new one and for a change."""
 
     url: Annotated[str, like("$ENV.CRM_MONGO_URL")] | None = Field(
-        default=None, description="names the gateway's environment variable that holds the MongoDB address"
+        default=None, description="the gateway's environment variable with the MongoDB address"
     )
     database: Annotated[str, like("crm")] | None = None
     collection: Annotated[str, like("leads")] | None = None
     operations: Annotated[list[Operation], Field(min_length=1), like('["insert", "update"]')] | None = Field(
-        default=None, description="the changes that are events; each of them unless given"
+        default=None, description="the changes that are events; by default all"
     )
     conditions: Annotated[Conditions, like('[{"path": "document.score", "op": "gt", "value": 50}]')] | None = Field(
-        default=None, description="what must hold of an event's data"
+        default=None, description="conditions on an event's data"
     )
 
 
@@ -104,16 +104,16 @@ class NewSource(WebhookFields, DatabaseFields):
 
 
 class SourceChange(WebhookFields, DatabaseFields):
-    """What isn't named stays; null takes a setting back to what it is unless given."""
+    """Omitted settings are unchanged; null resets a setting to its default."""
 
     new_secret: Secret | None = Field(
-        default=None, description="goes in front; the newest one there was stays valid until forget_old_secret"
+        default=None, description="becomes the newest; the previous newest stays valid until forget_old_secret"
     )
-    forget_old_secret: bool = Field(default=False, description="only the newest secret stays")
+    forget_old_secret: bool = Field(default=False, description="keep only the newest secret")
 
 
 class WebhookView(BaseModel):
-    """`hook_url` is where its sender posts to. Of a secret that is kept here only `stored` is shown."""
+    """Its sender posts to `hook_url`. A stored secret is shown as `stored`."""
 
     type: Literal["webhook"] = "webhook"
     name: str
@@ -143,14 +143,14 @@ class DatabaseView(BaseModel):
 
 
 class WebhookSaved(WebhookView):
-    """`generated_secrets` are shown here and never again, in the order in which they were asked for."""
+    """`generated_secrets` are shown here and never again, in the order of the request."""
 
     generated_secrets: list[str]
 
 
 class ReadingView(BaseModel):
-    """How the reading of a database stands, `since` when, and why. `lost`: it is read, but changes were missed; this is
-    said until the source is changed. `changes` is how many changes became events."""
+    """The state of reading a database, `since` when, and why. `lost`: it is read, but changes were missed; shown until
+    the source is changed. `changes` counts the changes that became events."""
 
     state: ReadingState
     reason: str
@@ -194,18 +194,18 @@ async def read_source(team: Name, name: Name, use: UseCasesDep) -> ReadView:
 
 @router.patch("/sources/{name}", summary="Change a source, or its secrets")
 async def change_source(team: Name, name: Name, body: SourceChange, use: UseCasesDep) -> SavedView:
-    """To change a secret without losing an event: `new_secret`, then tell the sender, then `forget_old_secret`."""
+    """To rotate a secret without losing an event: `new_secret`, then update the sender, then `forget_old_secret`."""
     return _saved(await use.sources.change(team, name, body.model_dump(exclude_unset=True) | _secrets(body)))
 
 
-@router.delete("/sources/{name}", status_code=204, summary="Delete a source: its events are refused from now on")
+@router.delete("/sources/{name}", status_code=204, summary="Delete a source; its events are refused from then on")
 async def delete_source(team: Name, name: Name, use: UseCasesDep) -> Response:
     await use.sources.remove(team, name)
     return Response(status_code=204)
 
 
 def _secrets(body: WebhookFields) -> dict[str, Any]:
-    """As they were given: a dump would take `generate` apart."""
+    """The secrets as given: a dump would flatten `generate`."""
     return {field: getattr(body, field) for field in SECRET_FIELDS if field in body.model_fields_set}
 
 

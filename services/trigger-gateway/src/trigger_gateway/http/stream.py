@@ -34,8 +34,8 @@ _SHOWN = {
 async def follow(
     team: Name, use: UseCasesDep, execution_id: str | None = None, member_id: Name | None = None
 ) -> EventSourceResponse:
-    """Whoever reads too slowly loses the oldest of 256 waiting events and is told so: event `rota.dropped`."""
-    jetstream_of(use)  # before the answer begins: afterwards there is no status to say it with
+    """A slow reader loses the oldest of 256 buffered events and receives `rota.dropped`."""
+    jetstream_of(use)  # before the response begins: afterwards its status can't change
     return EventSourceResponse(_events(use, team, execution_id, member_id or "*"), ping=use.heartbeat)
 
 
@@ -51,13 +51,13 @@ async def _events(use: UseCases, team: str, execution_id: str | None, member: st
 
 
 def shown_channels() -> list[Channel[Any]]:
-    """Triggers, plans, executions, notifications, robots' errors, targets switched off and on, and how validation,
-    delivery and learning went; no requests between services."""
+    """Triggers, plans, executions, notifications, robots' errors, disabled and enabled targets, and the results of
+    validation, delivery and learning; no requests between services."""
     return [c for name, c in CHANNELS.items() if name in _SHOWN or name.startswith(("trigger.", "execution."))]
 
 
 def execution_of(payload: Payload) -> str | None:
-    """The execution that a fact is about; a trigger is about the one that it will start."""
+    """The execution of an event; of a trigger, the execution that it will start."""
     for owner in (payload, getattr(payload, "context", None)):
         if (found := getattr(owner, "execution_id", None)) is not None:
             return str(found)
@@ -66,7 +66,7 @@ def execution_of(payload: Payload) -> str | None:
 
 
 def as_cloud_event(event: Event[Any]) -> dict[str, Any]:
-    """The fact as a CloudEvent in JSON."""
+    """The event as a CloudEvent in JSON."""
     return {
         "specversion": "1.0",
         "id": event.id,

@@ -1,4 +1,4 @@
-"""Who wants the notifications of a channel (DEC-12); the delivery-center keeps it."""
+"""Subscriptions to the notifications of a channel; the delivery-center stores them."""
 
 from typing import Annotated
 
@@ -32,14 +32,14 @@ class NewSubscription(Strict):
 
 
 class SubscriptionList(BaseModel):
-    """After a change: all of the channel."""
+    """After a change: all subscriptions of the channel."""
 
     subscriptions: list[Subscription]
 
 
-@router.post("/subscriptions", status_code=201, summary="Subscribe to a channel; doing so again changes nothing")
+@router.post("/subscriptions", status_code=201, summary="Subscribe to a channel; a repeat changes nothing")
 async def subscribe(team: Name, body: NewSubscription, use: UseCasesDep, caller: CallerDep) -> SubscriptionList:
-    """A member subscribes under the name of its key; for others it takes an admin."""
+    """A member subscribes under the name of its key; other names require an admin."""
     _check(caller, body.subscriber)
     wanted = Subscribe(team_id=team, channel=body.channel, subscriber=body.subscriber)
     return _changed(await rpc.call(use.ask, SUBSCRIBE, wanted))
@@ -53,7 +53,7 @@ async def list_subscriptions(
     return SubscriptionList(subscriptions=answer.subscriptions)
 
 
-@router.delete("/subscriptions", status_code=204, summary="End a subscription; one that isn't there is none to end")
+@router.delete("/subscriptions", status_code=204, summary="Remove a subscription; succeeds if there is none")
 async def unsubscribe(
     team: Name,
     channel: Annotated[str, Query(min_length=1, max_length=LIMIT)],

@@ -1,4 +1,4 @@
-"""The addresses that get no mail of a team any more (F23); the delivery-center keeps them."""
+"""Mail suppressions of a team; the delivery-center stores them."""
 
 from typing import Annotated
 
@@ -26,43 +26,43 @@ class NewSuppression(Strict):
 
 
 class SuppressionList(BaseModel):
-    """By address; `next` is empty when there are no more. After a change: what it made."""
+    """By address; `next` is empty on the last page. After a change: the changed entries."""
 
     suppressions: list[Suppression]
     next: str = ""
 
 
-@router.get("/suppressions", summary="List the addresses that get no mail, and why")
+@router.get("/suppressions", summary="List the suppressed mail addresses and their reasons")
 async def list_suppressions(
     team: Name,
     use: UseCasesDep,
-    after: Annotated[str, Query(max_length=LONGEST, description="the `next` of the answer before")] = "",
+    after: Annotated[str, Query(max_length=LONGEST, description="`next` of the previous page")] = "",
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> SuppressionList:
-    return _told(await rpc.call(use.ask, LIST_SUPPRESSIONS, ListSuppressions(team_id=team, after=after, limit=limit)))
+    return _list(await rpc.call(use.ask, LIST_SUPPRESSIONS, ListSuppressions(team_id=team, after=after, limit=limit)))
 
 
-@router.post("/suppressions", status_code=201, summary="Send no more mail to an address; again changes nothing")
+@router.post("/suppressions", status_code=201, summary="Suppress mail to an address; a repeat changes nothing")
 async def suppress(team: Name, body: NewSuppression, use: UseCasesDep, caller: CallerDep) -> SuppressionList:
-    wanted = Suppress(team_id=team, address=body.address, reason=body.reason, by=_who(caller))
-    return _told(await rpc.call(use.ask, SUPPRESS, wanted))
+    wanted = Suppress(team_id=team, address=body.address, reason=body.reason, by=_author(caller))
+    return _list(await rpc.call(use.ask, SUPPRESS, wanted))
 
 
-@router.delete("/suppressions/{address:path}", status_code=204, summary="Let an address get mail again")
+@router.delete("/suppressions/{address:path}", status_code=204, summary="Remove a suppression")
 async def unsuppress(
     team: Name, address: Annotated[str, Path(min_length=SHORTEST, max_length=LONGEST)], use: UseCasesDep
 ) -> Response:
-    """One that isn't suppressed is none to change."""
-    _told(await rpc.call(use.ask, UNSUPPRESS, Unsuppress(team_id=team, address=address)))
+    """Succeeds if there is none."""
+    _list(await rpc.call(use.ask, UNSUPPRESS, Unsuppress(team_id=team, address=address)))
     return Response(status_code=204)
 
 
-def _told(answer: SuppressionPage) -> SuppressionList:
+def _list(answer: SuppressionPage) -> SuppressionList:
     if answer.refused:
         fields = [FieldProblem("address", answer.refused)]
-        raise Invalid("invalid_request", "the request is not valid", fields)
+        raise Invalid("invalid_request", "the request is not valid", fields=fields)
     return SuppressionList(suppressions=answer.suppressions, next=answer.next)
 
 
-def _who(caller: Caller) -> str:
+def _author(caller: Caller) -> str:
     return ADMINISTRATOR if caller.team is None else caller.name or NAMELESS

@@ -1,4 +1,4 @@
-"""The places that a team's results go to: which are unwell, and switching them off and on."""
+"""Delivery targets of a team: those that are failing, and disabling and enabling them."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated
@@ -19,22 +19,22 @@ router = team_router("targets")
 TargetId = Annotated[str, Path(min_length=1, max_length=200, description="as in a delivery, or in the list of targets")]
 
 SUMMARIES = {
-    "enable": "Send to a place again: what it missed meanwhile can be replayed",
-    "disable": "Send nothing to a place any more: its deliveries fail at once",
+    "enable": "Enable a target: deliveries that it missed can be replayed",
+    "disable": "Disable a target: deliveries to it fail at once",
 }
 
 
 class SwitchReason(Strict):
-    reason: str = Field(default="", max_length=500, description="told to whoever looks why")
+    reason: str = Field(default="", max_length=500, description="shown with the target")
 
 
 class TargetList(BaseModel):
-    """A place that is well isn't kept, so it isn't here."""
+    """Failing and disabled targets; healthy ones are not listed."""
 
     targets: list[TargetHealth]
 
 
-@router.get("/targets", summary="List the places that are failing or disabled")
+@router.get("/targets", summary="List the targets that are failing or disabled")
 async def list_targets(team: Name, use: UseCasesDep) -> TargetList:
     return TargetList(targets=(await rpc.call(use.ask, LIST_TARGETS, ListTargets(team_id=team))).targets)
 
@@ -43,8 +43,10 @@ def switching(*, enabled: bool) -> Callable[..., Awaitable[TargetList]]:
     async def switch(
         team: Name, target_id: TargetId, use: UseCasesDep, body: Annotated[SwitchReason | None, Body()] = None
     ) -> TargetList:
-        word = SwitchTarget(team_id=team, target_id=target_id, enabled=enabled, reason=(body or SwitchReason()).reason)
-        answer = await rpc.call(use.ask, SWITCH_TARGET, word)
+        request = SwitchTarget(
+            team_id=team, target_id=target_id, enabled=enabled, reason=(body or SwitchReason()).reason
+        )
+        answer = await rpc.call(use.ask, SWITCH_TARGET, request)
         if answer.refused:
             raise NotFound("target_not_found", answer.refused)
         return TargetList(targets=[each for each in answer.targets if each.target_id == target_id])

@@ -15,7 +15,7 @@ team_keys = team_router("keys")
 
 
 class NewTeam(Strict):
-    team_id: Name | None = Field(default=None, description="made up when missing")
+    team_id: Name | None = Field(default=None, description="generated when missing")
     name: str = Field(default="", max_length=200)
 
 
@@ -28,8 +28,8 @@ class TeamCreated(BaseModel):
 
 
 class NewKey(Strict):
-    role: Role = Field(default=Role.MEMBER, description="not above that of the key that makes it")
-    name: str = Field(default="", max_length=100, description="whose it is; its holder subscribes under this name")
+    role: Role = Field(default=Role.MEMBER, description="at most that of the key that creates it")
+    name: str = Field(default="", max_length=100, description="of its holder, who subscribes under this name")
 
 
 class KeyCreated(BaseModel):
@@ -58,7 +58,7 @@ async def create_team(body: NewTeam, use: UseCasesDep) -> TeamCreated:
     return TeamCreated(team_id=new.key.team, key_id=new.key.key_id, api_key=new.text)
 
 
-@team_keys.post("/keys", status_code=201, summary="Make another key")
+@team_keys.post("/keys", status_code=201, summary="Create a key")
 async def create_key(
     team: Name, use: UseCasesDep, caller: CallerDep, body: Annotated[NewKey | None, Body()] = None
 ) -> KeyCreated:
@@ -77,7 +77,7 @@ async def list_keys(team: Name, use: UseCasesDep) -> KeyList:
     )
 
 
-@team_keys.delete("/keys/{key_id}", status_code=204, summary="Delete a key: it stops working at once")
+@team_keys.delete("/keys/{key_id}", status_code=204, summary="Delete a key; it stops working at once")
 async def delete_key(team: Name, key_id: str, use: UseCasesDep) -> Response:
     await use.teams.remove_key(team, key_id)
     return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""Says when a clock would run before any robot has it, and what is wrong with one that can't."""
+"""Previews a clock before any robot has it: its next runs, or the problems of its fields."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

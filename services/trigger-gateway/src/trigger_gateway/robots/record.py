@@ -1,4 +1,4 @@
-"""What the gateway knows of robots, and the decisions about them: no I/O, no clock."""
+"""Robots' records, and the decisions about them: no I/O, no clock."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,19 +21,19 @@ from rota_contracts.sources import OPERATIONS
 from trigger_gateway.problems import FieldProblem, Invalid, invalid
 
 SETTABLE = (RobotStatus.IDLE, RobotStatus.PAUSED, RobotStatus.MAINTENANCE)
-"""What an owner may set; `working` is derived and `error` comes from a run."""
+"""Statuses that an owner may set; `working` is derived and `error` comes from a run."""
 
 DEFINITION_LIMIT = 512 * 1024
-"""Bytes of JSON, with every default written out: everybody reads robots as messages, and those hold 1 MB."""
+"""Bytes of JSON, with every default written out: other services read robots as messages, which hold 1 MB."""
 
 
 @dataclass(frozen=True)
 class RobotRecord:
-    """A robot as the gateway keeps it.
+    """A robot as the gateway stores it.
 
-    `synced`: everybody else has been told of this `rev`. `announced`: they have been told of its creation.
-    `confirmed`: whoever created it has been told that it worked; until then a repeat of the creation is welcome.
-    `health_at`: when it was last said whether it is in error, by a run or by its owner; what was said earlier is void.
+    `synced`: this `rev` is published. `announced`: its creation is published. `confirmed`: its creator got the answer;
+    until then the creation may be repeated. `health_at`: the instant of the newest health report, by a run or by its
+    owner; older reports are ignored.
     """
 
     robot: Robot
@@ -44,12 +44,12 @@ class RobotRecord:
     health_at: datetime | None = None
 
     def health_known_at(self, at: datetime) -> bool:
-        """Has this been said, or something later?"""
+        """Is there a health report of this instant or later?"""
         return self.health_at is not None and self.health_at >= at
 
 
 class RobotView(RobotDefinition):
-    """A robot as people see it: what is kept of it, but for its status, which is derived (TG-18)."""
+    """A robot as the API shows it: its record, with a derived status."""
 
     member_id: Name
     team_id: Name
@@ -72,7 +72,7 @@ class Subscriber:
 
 
 def webhook_sources(robot: Robot) -> list[str]:
-    """The names of the sources that a robot subscribes to: what its record is found by."""
+    """The webhooks that a robot subscribes to, by which its record is found."""
     found = {s.source.removeprefix("/webhook/") for s in robot.robot_config.events if s.type == "webhook"}
     return sorted(found)
 
@@ -87,7 +87,7 @@ def subscriber(robot: Robot) -> Subscriber:
 
 
 def definition(raw: Mapping[str, Any]) -> RobotDefinition:
-    """An owner's definition; raises Invalid, which names every field that is wrong."""
+    """Parse an owner's definition; raises Invalid, which names every wrong field."""
     try:
         parsed = parse_definition(raw)
     except ValidationError as error:
@@ -95,12 +95,12 @@ def definition(raw: Mapping[str, Any]) -> RobotDefinition:
     if (size := len(parsed.model_dump_json().encode())) > DEFINITION_LIMIT:
         raise Invalid("too_large", f"expected a definition of at most {DEFINITION_LIMIT} bytes, not {size}")
     if wrong := _wrong_changes(parsed):
-        raise Invalid("invalid_robot", "the robot's definition is not valid", wrong)
+        raise Invalid("invalid_robot", "the robot's definition is not valid", fields=wrong)
     return parsed
 
 
 def owners_part(robot: Robot) -> RobotDefinition:
-    """What its owner wrote of a robot."""
+    """The part of a robot that its owner writes."""
     return RobotDefinition.model_validate(robot.model_dump(include=set(RobotDefinition.model_fields)))
 
 
@@ -114,30 +114,30 @@ def replaced(robot: Robot, new: RobotDefinition) -> Robot:
 
 
 def changed(robot: Robot, patch: Mapping[str, Any]) -> Robot:
-    """The robot with the given top-level fields replaced. `robot_status` may be one of SETTABLE (TG-17), and setting it
-    ends an error (DEC-15)."""
+    """The robot with the given top-level fields replaced. `robot_status` may be one of SETTABLE, and setting it ends
+    an error."""
     fields = dict(patch)
-    said = {"robot_status": _status(fields.pop("robot_status")), "error": None} if "robot_status" in fields else {}
+    status = {"robot_status": _status(fields.pop("robot_status")), "error": None} if "robot_status" in fields else {}
     written = owners_part(robot)
     new = definition({**written.model_dump(mode="json"), **fields}) if fields else written
-    return replaced(robot, new).model_copy(update=said)
+    return replaced(robot, new).model_copy(update=status)
 
 
-def with_health(record: RobotRecord, error: RunFailure | None, *, said_at: datetime, now: datetime) -> RobotRecord:
-    """The record after a run has failed or completed: the same `rev` if that changes nothing that others read."""
+def with_health(record: RobotRecord, error: RunFailure | None, *, reported_at: datetime, now: datetime) -> RobotRecord:
+    """The record after a run has failed or completed: the same `rev` if nothing changes for readers."""
     if record.robot.error == error:
-        return replace(record, health_at=said_at)
+        return replace(record, health_at=reported_at)
     robot = record.robot.model_copy(update={"error": error, "rev": record.robot.rev + 1})
-    return next_record(record, robot, now, health_at=said_at)
+    return next_record(record, robot, now, health_at=reported_at)
 
 
 def recorded_status(robot: Robot) -> RobotStatus:
-    """Its status as far as its record knows it."""
+    """Its status by its record alone."""
     return RobotStatus.ERROR if robot.error is not None else robot.robot_status
 
 
 def as_read(robot: Robot, state: RobotState | None = None) -> RobotView:
-    """`state` is how it stands; None where nobody could say."""
+    """The robot as the API shows it. `state` is None if the scheduler did not answer."""
     status = recorded_status(robot)
     if status is not RobotStatus.ERROR and state is not None and state.running > 0:
         status = RobotStatus.WORKING
@@ -145,7 +145,7 @@ def as_read(robot: Robot, state: RobotState | None = None) -> RobotView:
 
 
 def same(left: Robot, right: Robot) -> bool:
-    """Do they differ in their revision alone?"""
+    """True if they differ in their revision at most."""
     return left.model_copy(update={"rev": right.rev}) == right
 
 
@@ -155,7 +155,7 @@ def next_record(record: RobotRecord, robot: Robot, at: datetime, *, health_at: d
 
 
 def _wrong_changes(parsed: RobotDefinition) -> list[FieldProblem]:
-    """Subscriptions that would wait for a change that no database makes (TG-12)."""
+    """Subscriptions to an operation that databases don't have."""
     return [
         FieldProblem(
             f"robot_config.events.{number}.filter.trigger",
@@ -173,4 +173,4 @@ def _status(raw: Any) -> RobotStatus:
 
 
 def _misplaced(field: str, message: str) -> Invalid:
-    return Invalid("invalid_robot", "the change of the robot is not valid", [FieldProblem(field, message)])
+    return Invalid("invalid_robot", "the change of the robot is not valid", fields=[FieldProblem(field, message)])

@@ -1,9 +1,9 @@
-"""Who gets the events of a source: the webhook's hot path, so the answer is kept in memory for a moment.
+"""Routes from sources to the robots that subscribe: the webhook's hot path, so they are cached for a moment.
 
-A kept answer is at most `KEPT_FOR` old. It is dropped at once when this replica changes a robot or a source of the
-team, and when it hears that another replica has changed a robot. A source nobody knows is never kept, so a new one
-works at once everywhere. What a late answer can do: a source just removed on another replica is accepted for 2 s more,
-and a robot just deleted there gets a trigger, which the scheduler refuses visibly.
+A cached route is at most `KEPT_FOR` old. It is dropped at once when this replica changes a robot or a source of the
+team, and on the event that another replica has changed a robot. An unknown source is never cached, so a new one works
+at once everywhere. The effect of a stale route: a source just removed on another replica is accepted for 2 s more, and
+a robot just deleted there gets a trigger, which the scheduler refuses visibly.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class _Kept:
 
 @dataclass(kw_only=True)
 class Routes:
-    """Asks the store once for all requests that come meanwhile."""
+    """Concurrent requests for a route share one look-up."""
 
     sources: Sources
     robots: RobotRecords
@@ -50,7 +50,7 @@ class Routes:
             kept = _Kept(self.clock() + KEPT_FOR, asyncio.create_task(self._load(team, source)))
             routes[source] = kept
         try:
-            # One request that is given up must not take the answer from the others.
+            # The cancellation of one request must not end the look-up of the others.
             route = await asyncio.shield(kept.loading)
         except Exception:
             self._drop(team, source, kept)
@@ -60,7 +60,7 @@ class Routes:
         return route
 
     def forget(self, team: str) -> None:
-        """A robot or a source of the team has changed. An answer under way is dropped too: it may be the old one."""
+        """Drop the team's routes, because a robot or a source has changed. A look-up under way may be stale: it too."""
         self._kept.pop(team, None)
 
     def _of_team(self, team: str) -> dict[str, _Kept]:
@@ -74,7 +74,7 @@ class Routes:
         routes = self._kept.get(team, {})
         if routes.get(source) is kept:
             del routes[source]
-            if not routes:  # or the names that somebody guesses would crowd out the real ones
+            if not routes:  # or guessed names would crowd out the real ones
                 del self._kept[team]
 
     async def _load(self, team: str, source: str) -> Route | None:

@@ -1,8 +1,8 @@
-"""Creates and changes robots (TG-17, TG-19).
+"""Creates, changes and deletes robots.
 
-Order: MongoDB with the next `rev` and `synced: false` → the bucket everybody reads → `robot.changed` → `synced: true`.
+Order: MongoDB with the next `rev` and `synced: false` → the bucket of robots → `robot.changed` → `synced: true`.
 When NATS is known to be away nothing is saved and the answer is 503. When it fails after the save, the answer is 503 as
-well and says that the change is stored: the sweeper tells everybody as soon as it can, and a repeat of the request is
+well and says that the change is stored: the sweep publishes it as soon as possible, and a repeat of the request is
 harmless, because a creation whose success was never reported may be repeated, and a change that changes nothing makes
 no new `rev`.
 """
@@ -22,7 +22,7 @@ from trigger_gateway.robots.routes import Routes
 from trigger_gateway.robots.sync_robots import SyncRobots
 
 TRIES = 5
-"""How often to try again when somebody else changes the robot at the same moment."""
+"""Attempts while others change the robot concurrently."""
 
 Edit = Callable[[Robot], Robot]
 
@@ -36,7 +36,7 @@ class SaveRobot:
     new_id: Callable[[], str]
 
     async def create(self, team: str, raw: Mapping[str, Any], *, key: str | None = None) -> Robot:
-        """`key` is the sender's own name of the request: it makes a generated member_id the same for a repeat.
+        """`key` is the request's idempotency key: a repeat gets the same generated member_id.
 
         Raises Invalid for a wrong definition, Conflict when there is such a robot.
         """
@@ -66,8 +66,8 @@ class SaveRobot:
 
     async def change(self, team: str, member: str, patch: Mapping[str, Any]) -> Robot:
         """Only the given top-level fields."""
-        judging = "robot_status" in patch
-        return await self._edit(team, member, lambda robot: changed(robot, patch), judging=judging)
+        sets_health = "robot_status" in patch
+        return await self._edit(team, member, lambda robot: changed(robot, patch), sets_health=sets_health)
 
     async def set_status(self, team: str, member: str, status: RobotStatus, *, of: Collection[RobotStatus]) -> Robot:
         """Of a robot that has one of the statuses `of`; any other stays as it is."""
@@ -75,25 +75,25 @@ class SaveRobot:
         def edit(robot: Robot) -> Robot:
             return changed(robot, {"robot_status": status}) if robot.robot_status in of else robot
 
-        return await self._edit(team, member, edit, judging=True)
+        return await self._edit(team, member, edit, sets_health=True)
 
     async def delete(self, team: str, member: str) -> None:
-        """From any state (DEC-16). The record stays as deleted (TG-20); everybody else is told and cleans up."""
+        """From any state. The record stays, marked as deleted; other services receive the event and clean up."""
         record = await self.records.find(team, member)
         if record is not None and record.robot.deleted and not record.synced:
-            await self._apply(record)  # a repeat, after the first could not be told to everybody
+            await self._apply(record)  # a repeat, after the first could not be published
             return
         await self._edit(team, member, lambda robot: robot.model_copy(update={"deleted": True, "rev": robot.rev + 1}))
 
-    async def _edit(self, team: str, member: str, edit: Edit, *, judging: bool = False) -> Robot:
-        """`judging`: the owner sets the status, so that what runs have said of it before is void."""
+    async def _edit(self, team: str, member: str, edit: Edit, *, sets_health: bool = False) -> Robot:
+        """`sets_health`: the owner sets the status, so earlier reports of runs are ignored."""
         self.sync.check()
         for _ in range(TRIES):
             record = await self.records.find(team, member)
             if record is None or record.robot.deleted:
                 raise no_robot(team, member)
             robot, now = edit(record.robot), self.clock()
-            health_at = now if judging and not record.health_known_at(now) else record.health_at
+            health_at = now if sets_health and not record.health_known_at(now) else record.health_at
             if same(robot, record.robot):
                 if health_at in (None, record.health_at) or await self.records.note_health(record, health_at):
                     return await self._apply(record)
@@ -104,14 +104,14 @@ class SaveRobot:
         raise _contended(member)
 
     async def _create_again(self, old: RobotRecord, robot: Robot) -> RobotRecord | None:
-        """A robot under the name of a deleted one. Its end is told first, or nobody would hear of it any more."""
+        """A robot under the name of a deleted one, whose deletion is published first, or it never would be."""
         if not old.synced:
             await self.sync(old, confirmed=False)
         record = self._first(robot.model_copy(update={"rev": old.robot.rev + 1}))
         return record if await self.records.replace(record, expected=old) else None
 
     def _first(self, robot: Robot) -> RobotRecord:
-        """Of a new robot. What runs of a deleted one of its name say of them is void."""
+        """The record of a new robot. Reports of runs of a deleted one of its name are ignored."""
         now = self.clock()
         return RobotRecord(robot, now, health_at=now)
 

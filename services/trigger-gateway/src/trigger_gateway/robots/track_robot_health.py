@@ -1,7 +1,7 @@
-"""Keeps whether a robot is in error, as its runs say (TG-18, DEC-15).
+"""Maintains a robot's error status from the outcomes of its runs.
 
-What they say comes in any order, late and more than once: the newest instant counts, and that of the owner's last word
-among them, so that an old failure neither comes back nor undoes what its owner has set since.
+Reports arrive in any order, late and more than once. The newest instant wins, and a status set by the owner counts as
+a report, so an old failure neither comes back nor undoes the owner's change.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from trigger_gateway.robots.record import with_health
 from trigger_gateway.robots.sync_robots import SyncRobots
 
 TRIES = 5
-"""How often to try again when somebody else changes the robot at the same moment."""
+"""Attempts while others change the robot concurrently."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,16 +36,16 @@ class TrackRobotHealth:
         await self._track(fact.team_id, fact.member_id, None, fact.at)
 
     async def _track(self, team: str, member: str, error: RunFailure | None, at: datetime) -> None:
-        """Raise Transient when others change the robot all the time. What is saved and can't be told now is swept."""
+        """Raise Transient when others keep changing the robot. A saved change that can't be published now is swept."""
         for _ in range(TRIES):
             record = await self.records.find(team, member)
             if record is None or record.robot.deleted or record.health_known_at(at):
                 return
-            after = with_health(record, error, said_at=at, now=self.clock())
+            after = with_health(record, error, reported_at=at, now=self.clock())
             if after.robot.rev == record.robot.rev:
                 if await self.records.note_health(record, at):
                     return
             elif await self.records.replace(after, expected=record):
                 await self.sync(after, confirmed=False)
                 return
-        raise Transient(f"robot {member} of team {team} is changed by others all the time")
+        raise Transient(f"robot {member} of team {team} is being changed by others all the time")

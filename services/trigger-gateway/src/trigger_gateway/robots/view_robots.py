@@ -1,4 +1,4 @@
-"""Robots as people see them: what is kept of them, and how they stand by the scheduler's word (TG-18, TG-22)."""
+"""Robots as the API shows them: their records, and their states from the scheduler."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from trigger_gateway.robots.ports import RobotRecords, RobotStates
 from trigger_gateway.robots.record import RobotView, as_read
 
 PATIENCE_S = 1.0
-"""How long reading a robot waits for the scheduler; without its word nobody is shown as working."""
+"""Timeout of the scheduler's answer when robots are read; without it none is shown as working."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ViewRobots:
         return as_read(robot, next(iter(await self._states(team, [member])), None))
 
     async def state(self, team: str, member: str, *, upcoming: int) -> RobotState:
-        """Raise NotFound if there is no such robot, Transient when the scheduler can't say how it stands."""
+        """Raise NotFound if there is no such robot, Transient when the scheduler doesn't answer."""
         await self._find(team, member)
         states = await self.robot_states.states(team, [member], upcoming=upcoming)
         if not states:

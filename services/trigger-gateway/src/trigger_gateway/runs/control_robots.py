@@ -1,7 +1,7 @@
-"""Pauses, resumes and stops all that a robot or a team does: the robots first, so that nothing new begins meanwhile.
+"""Pauses, resumes and stops everything of a robot or a team: the robots first, so that nothing new begins.
 
-A team's pause remembers which robots it has paused, because its resume must not wake those that were paused by a word
-of their own.
+A team's pause records which robots it has paused, because its resume must not resume robots that were paused on their
+own.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from rota_contracts.robots.robot import RobotStatus
 from trigger_gateway.problems import NotFound, no_robot
 from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.save_robot import SaveRobot
-from trigger_gateway.runs.control_executions import ControlExecutions, Told
+from trigger_gateway.runs.control_executions import ControlExecutions, ControlOutcome
 from trigger_gateway.teams.ports import Teams
 
 PAGE = 100
@@ -23,8 +23,8 @@ CHANGES: dict[ControlAction, tuple[RobotStatus, Collection[RobotStatus]]] = {
     ControlAction.PAUSE: (RobotStatus.PAUSED, (RobotStatus.IDLE, RobotStatus.PAUSED)),
     ControlAction.RESUME: (RobotStatus.IDLE, (RobotStatus.IDLE, RobotStatus.PAUSED)),
 }
-"""The status that a word to one robot sets, and of which it does so: setting it also ends an error (DEC-15). A
-robot in maintenance stays there (TG-18)."""
+"""The status that an action on one robot sets, and the statuses that it replaces. Setting it also ends an error; a
+robot in maintenance stays there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class ControlRobots:
     save: SaveRobot
     executions: ControlExecutions
 
-    async def robot(self, team: str, member: str, action: ControlAction, reason: str) -> Told:
+    async def robot(self, team: str, member: str, action: ControlAction, reason: str) -> ControlOutcome:
         """Raise NotFound if there is no such robot. Stopping leaves its status as it is."""
         record = await self.robots.find(team, member)
         if record is None or record.robot.deleted:
@@ -47,7 +47,7 @@ class ControlRobots:
             touched = (member,) if robot.robot_status is status else ()
         return replace(await self.executions.every(team, member, action, reason), robots=touched)
 
-    async def team(self, team: str, action: ControlAction, reason: str) -> Told:
+    async def team(self, team: str, action: ControlAction, reason: str) -> ControlOutcome:
         """Every robot of the team. Stopping leaves their status as it is."""
         match action:
             case ControlAction.PAUSE:
@@ -59,19 +59,19 @@ class ControlRobots:
         return replace(await self.executions.every(team, None, action, reason), robots=tuple(robots))
 
     async def forget(self, team: str, member: str) -> None:
-        """The robot's status has been set by a word of its own: the team's resume leaves it alone."""
+        """Record that the robot's status was set on its own: the team's resume leaves it alone."""
         await self.teams.forget_paused(team, [member])
 
     async def _pause(self, team: str) -> list[str]:
         idle = await self._idle(team)
-        await self.teams.note_paused(team, idle)  # first: one that is paused and not noted would never be woken
+        await self.teams.note_paused(team, idle)  # first: one that is paused and not recorded would never be resumed
         return await self._set(team, idle, RobotStatus.PAUSED, of=RobotStatus.IDLE)
 
     async def _resume(self, team: str) -> list[str]:
         paused = await self.teams.paused(team)
-        woken = await self._set(team, paused, RobotStatus.IDLE, of=RobotStatus.PAUSED)
+        resumed = await self._set(team, paused, RobotStatus.IDLE, of=RobotStatus.PAUSED)
         await self.teams.forget_paused(team, paused)
-        return woken
+        return resumed
 
     async def _idle(self, team: str) -> list[str]:
         found: list[str] = []
@@ -89,7 +89,7 @@ class ControlRobots:
             async with turns:
                 try:
                     robot = await self.save.set_status(team, member, status, of=[of])
-                except NotFound:  # deleted meanwhile
+                except NotFound:  # deleted concurrently
                     return False
                 return robot.robot_status is status
 

@@ -1,4 +1,4 @@
-"""Recognises requests that were made before, by the key that their sender gave them (DEC-6)."""
+"""Idempotency keys: a repeat of a request is found by the key of its sender."""
 
 import hashlib
 from typing import Any
@@ -10,7 +10,7 @@ from trigger_gateway.runs.ports import EarlierRequest, Requests
 
 
 async def find_repeat(requests: Requests, request_id: str, request: Any) -> EarlierRequest | None:
-    """What is known of the same request from before; None the first time. Conflict for another one of this id."""
+    """The first request under this id; None if this is the first. Conflict if the requests differ."""
     digest = hashlib.sha256(to_json(request)).hexdigest()
     first = await requests.remember(request_id, digest)
     if first is not None and first.digest != digest:

@@ -1,7 +1,7 @@
-"""Carries out a person's intervention (TG-06): in the execution that is under way, in the plan, or as a run of its own.
+"""Carries out a person's intervention: in a running execution, in the plan, or as a run of its own.
 
-An intervention with a key is carried out once. Whether it was given to an execution or started one is noted before its
-answer is sent, because a repeat must never be given to the run that the first one has started.
+An intervention with a key is carried out once. Whether it signalled an execution or started one is recorded before the
+answer is sent, because a repeat must never signal the run that the first one has started.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from trigger_gateway.runs.request_run import RequestRun, RunAnswer, RunRequest
 
 
 class SignalSent(Part):
-    """An execution has it in its inbox. `status` is the execution's."""
+    """The execution has it in its inbox. `status` is the execution's."""
 
     kind: Literal["given"] = "given"
     execution_id: str
@@ -40,26 +40,26 @@ class SignalSent(Part):
     repeated: bool = False
 
 
-class PlanChanged(Part):
-    """The plan is as it was asked for."""
+class PlanUpdated(Part):
+    """The plan is changed."""
 
     kind: Literal["planned"] = "planned"
     item: PlanItem
     repeated: bool = False
 
 
-class Started(Part):
-    """Nothing was under way: a run of its own was asked for."""
+class RunRequested(Part):
+    """No execution was running: a run was requested."""
 
     kind: Literal["started"] = "started"
 
 
-Noted: TypeAdapter[SignalSent | PlanChanged | Started] = TypeAdapter(
-    Annotated[SignalSent | PlanChanged | Started, Field(discriminator="kind")]
+RECORDED: TypeAdapter[SignalSent | PlanUpdated | RunRequested] = TypeAdapter(
+    Annotated[SignalSent | PlanUpdated | RunRequested, Field(discriminator="kind")]
 )
 
 
-Outcome = TypeVar("Outcome", SignalSent, PlanChanged, Started)
+Outcome = TypeVar("Outcome", SignalSent, PlanUpdated, RunRequested)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,41 +73,41 @@ class InterveneRobot:
 
     async def __call__(
         self, team: str, member: str, wanted: Intervention, *, trace: str = ""
-    ) -> SignalSent | PlanChanged | RunAnswer:
-        """Raise Invalid, NotFound or Conflict when it can't be done; nothing has been changed then."""
+    ) -> SignalSent | PlanUpdated | RunAnswer:
+        """Raise Invalid, NotFound or Conflict when it can't be done; then nothing is changed."""
         validate_intervention(wanted)
         record = await self.robots.find(team, member)
         if record is None or record.robot.deleted:
             raise no_robot(team, member)
         check_allowed(record.robot, wanted.action)
         request_id, noted = await self._identify(team, member, wanted)
-        if isinstance(noted, SignalSent | PlanChanged):
+        if isinstance(noted, SignalSent | PlanUpdated):
             return noted.model_copy(update={"repeated": True})
         if wanted.action in PLANNING:
             return await self._note(request_id, wanted, await self._plan(team, member, wanted, request_id))
-        if noted is None and (given := await self._give(team, member, wanted, request_id)) is not None:
-            return await self._note(request_id, wanted, given)
-        await self._note(request_id, wanted, Started())
+        if noted is None and (sent := await self._signal(team, member, wanted, request_id)) is not None:
+            return await self._note(request_id, wanted, sent)
+        await self._note(request_id, wanted, RunRequested())
         return await self.request_run(team, member, run_request(wanted), trace=trace)
 
     async def _identify(
         self, team: str, member: str, wanted: Intervention
-    ) -> tuple[str, SignalSent | PlanChanged | Started | None]:
-        """The intervention's id, and what was noted of it when it came before."""
+    ) -> tuple[str, SignalSent | PlanUpdated | RunRequested | None]:
+        """The intervention's id, and the recorded outcome if this is a repeat."""
         if wanted.key is None:
             return self.new_id(), None
         request_id = derived_id("intervention", team, member, wanted.key)
         earlier = await find_repeat(self.requests, request_id, wanted)
-        return request_id, Noted.validate_json(earlier.answer) if earlier and earlier.answer else None
+        return request_id, RECORDED.validate_json(earlier.answer) if earlier and earlier.answer else None
 
     async def _note(self, request_id: str, wanted: Intervention, outcome: Outcome) -> Outcome:
         if wanted.key is not None:
             await self.requests.note(request_id, outcome.model_dump_json())
         return outcome
 
-    async def _give(self, team: str, member: str, wanted: Intervention, intervention_id: str) -> SignalSent | None:
-        """None: nothing is under way, and the intervention may start a run."""
-        word = Intervene(
+    async def _signal(self, team: str, member: str, wanted: Intervention, intervention_id: str) -> SignalSent | None:
+        """None if no execution is running and the intervention may start a run."""
+        intervention = Intervene(
             intervention_id=intervention_id,
             team_id=team,
             member_id=member,
@@ -117,13 +117,13 @@ class InterveneRobot:
             task=wanted.task,
             goal=wanted.goal,
         )
-        execution_id = target_execution(wanted, await self.executions.intervene(word))
+        execution_id = target_execution(wanted, await self.executions.intervene(intervention))
         if execution_id is None:
             return None
         status = await self.executions.status(team, execution_id) or ExecStatus.RUNNING
         return SignalSent(execution_id=execution_id, intervention_id=intervention_id, status=status)
 
-    async def _plan(self, team: str, member: str, wanted: Intervention, request_id: str) -> PlanChanged:
+    async def _plan(self, team: str, member: str, wanted: Intervention, request_id: str) -> PlanUpdated:
         change = ChangePlan(
             team_id=team,
             member_id=member,
@@ -140,15 +140,15 @@ class InterveneRobot:
         if done.item is None:
             text = f"robot {member} has no plan {change.plan_id}: GET /v1/teams/{team}/plans lists what is planned"
             raise NotFound("plan_not_found", text)
-        return PlanChanged(item=done.item)
+        return PlanUpdated(item=done.item)
 
 
 def run_request(wanted: Intervention) -> RunRequest:
-    """The run that an intervention starts when none is under way."""
+    """The run that an intervention starts when none is running."""
     return RunRequest(
         type=TriggerType.HUMAN,
         action=wanted.action,
-        messages=wanted.words,
+        messages=wanted.input_messages,
         executor_mode=wanted.executor_mode,
         locale=wanted.locale,
         key=wanted.key,

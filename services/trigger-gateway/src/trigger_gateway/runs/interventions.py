@@ -1,4 +1,4 @@
-"""What a person may ask of a robot, and when it makes sense (TG-06 to TG-10, DEC-35): no I/O, no clock."""
+"""Interventions of people in a robot's work, and their rules: no I/O, no clock."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ BELONGS: dict[str, tuple[Action, ...]] = {
     "task": TASKS,
     "goal": GOALS,
 }
-"""The fields that not every action takes."""
+"""The fields that only some actions take."""
 
 
 @dataclass(frozen=True)
 class Intervention:
-    """What a person asks for. `key` is the sender's own name of the request: repeats are one request.
+    """A person's request to a robot. `key` is its idempotency key.
 
-    `executor_mode` and `locale` are those of a run that it starts or plans.
+    `executor_mode` and `locale` apply to a run that it starts or plans.
     """
 
     action: InterventionAction
@@ -47,27 +47,27 @@ class Intervention:
     key: str | None = None
 
     @property
-    def words(self) -> list[Message]:
-        """What is said, for a run that starts with it: a task's description is said too."""
+    def input_messages(self) -> list[Message]:
+        """The messages of a run that starts with it; a task's description is one of them."""
         described = self.task.description if self.task else None
         return [*self.messages, *([Message(content=described)] if described else [])]
 
 
 def validate_intervention(wanted: Intervention) -> None:
-    """Raise Invalid for an intervention that makes no sense, whatever runs; each wrong field is named (TG-10)."""
+    """Raise Invalid, which names each wrong field, for an intervention that is wrong whatever runs."""
     problems = [
         FieldProblem(field, f"expected with {', '.join(actions)} only, not with {wanted.action}: leave it out")
         for field, actions in BELONGS.items()
         if getattr(wanted, field) is not None and wanted.action not in actions
     ]
-    if (lack := _lack(wanted)) is not None:
-        problems.append(lack)
+    if (problem := _missing(wanted)) is not None:
+        problems.append(problem)
     if problems:
-        raise Invalid("invalid_request", "the intervention is not valid", problems)
+        raise Invalid("invalid_request", "the intervention is not valid", fields=problems)
 
 
 def check_allowed(robot: Robot, action: InterventionAction) -> None:
-    """Raise Conflict unless the robot lets itself be told this (TG-03, TG-04), with the scheduler's words for it."""
+    """Raise Conflict unless the robot allows the action, with the scheduler's reasons for it."""
     switch = robot.robot_config.triggers.intervene
     if not switch.enabled:
         text = f"{TriggerType.HUMAN} triggers are switched off for this robot"
@@ -77,35 +77,35 @@ def check_allowed(robot: Robot, action: InterventionAction) -> None:
         raise Conflict(RejectReason.ACTION_NOT_ALLOWED, text)
 
 
-def target_execution(wanted: Intervention, told: InterveneReply) -> str | None:
-    """The execution that has it now; None when a run of its own shall start. Raises NotFound or Conflict otherwise."""
-    if told.execution_id is not None:
-        return told.execution_id
+def target_execution(wanted: Intervention, reply: InterveneReply) -> str | None:
+    """The execution that received it; None if a run must be started. Raises NotFound or Conflict otherwise."""
+    if reply.execution_id is not None:
+        return reply.execution_id
     named = wanted.execution_id
-    if named is not None and told.over is not None:
-        text = f"expected an execution that is under way: {named} is {told.over}; leave execution_id out to start anew"
+    if named is not None and reply.over is not None:
+        text = f"expected a running execution: {named} is {reply.over}; leave execution_id out to start a new one"
         raise Conflict("execution_over", text)
     if named is not None:
-        text = f"this robot has no execution {named}, or it still waits for its slot: see GET …/executions"
+        text = f"this robot has no execution {named}, or it is still queued: see GET …/executions"
         raise NotFound("execution_not_found", text)
-    if told.candidates:
-        which = ", ".join(told.candidates)
-        text = f"{len(told.candidates)} executions of this robot are under way: say which one, as execution_id: {which}"
-        raise Conflict("several_executions", text, [FieldProblem("execution_id", f"expected one of {which}")])
+    if reply.candidates:
+        which = ", ".join(reply.candidates)
+        text = f"{len(reply.candidates)} executions of this robot are running: choose one as execution_id: {which}"
+        raise Conflict("several_executions", text, fields=[FieldProblem("execution_id", f"expected one of {which}")])
     if wanted.action in STARTING:
         return None
-    text = f"no execution of this robot is under way, so {wanted.action} has nothing to change; "
+    text = f"no execution of this robot is running, so {wanted.action} has nothing to change; "
     raise Conflict("nothing_under_way", f"{text}{', '.join(STARTING)} start one")
 
 
-def _lack(wanted: Intervention) -> FieldProblem | None:
+def _missing(wanted: Intervention) -> FieldProblem | None:
     if wanted.action in PLANNING:
-        return _lack_of_plan(wanted)
+        return _missing_of_plan(wanted)
     text = missing(wanted.action, list(wanted.messages), wanted.task, wanted.goal)
-    return FieldProblem(_lacking_field(wanted), text) if text else None
+    return FieldProblem(_missing_field(wanted), text) if text else None
 
 
-def _lacking_field(wanted: Intervention) -> str:
+def _missing_field(wanted: Intervention) -> str:
     match wanted.action:
         case Action.TASK_CANCEL | Action.TASK_UPDATE if wanted.task is None or not wanted.task.id:
             return "task.id"
@@ -117,15 +117,15 @@ def _lacking_field(wanted: Intervention) -> str:
             return "messages"
 
 
-def _lack_of_plan(wanted: Intervention) -> FieldProblem | None:
-    words = has_content(list(wanted.messages))
+def _missing_of_plan(wanted: Intervention) -> FieldProblem | None:
+    has_text = has_content(list(wanted.messages))
     if wanted.action is Action.PLAN_ADD:
-        text = "plan.add needs a message that says what is to be done"
-        return None if words else FieldProblem("messages", text)
+        text = "plan.add needs a message with what to do"
+        return None if has_text else FieldProblem("messages", text)
     if not wanted.plan_id:
-        text = f"{wanted.action} needs plan_id: the id that plan.add was answered with (GET …/plans lists them)"
+        text = f"{wanted.action} needs plan_id: the id that plan.add returned (GET …/plans lists them)"
         return FieldProblem("plan_id", text)
-    changes = words or wanted.plan_time or wanted.executor_mode or wanted.locale
+    changes = has_text or wanted.plan_time or wanted.executor_mode or wanted.locale
     if wanted.action is Action.PLAN_UPDATE and not changes:
         return FieldProblem("messages", "plan.update needs messages, plan_time, executor_mode or locale to change")
     return None

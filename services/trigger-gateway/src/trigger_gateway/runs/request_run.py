@@ -1,4 +1,4 @@
-"""Asks the scheduler for a run on a person's word, and waits a moment for what it says."""
+"""Requests a run from the scheduler by hand, and waits a moment for its decision."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ from trigger_gateway.runs.idempotency import find_repeat
 from trigger_gateway.runs.ports import Outcome, Outcomes, Requests, Triggers
 
 PATIENCE_S = 0.8
-"""How long to wait for the scheduler's word, so that the answer is there within a second."""
+"""Timeout of the scheduler's decision, so that the answer takes at most a second."""
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """A run that somebody asks for. `key` is the sender's own name of the request: repeats are one request."""
+    """A run requested by hand. `key` is the idempotency key of the request."""
 
     type: TriggerType
     messages: Sequence[Message] = ()
@@ -46,7 +46,7 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class RunAnswer:
-    """TG-15. `repeated`: this request was made before, and this is what has become of it."""
+    """The run that was requested. `repeated`: the request was made before, and this is its current state."""
 
     execution_id: str
     trigger_id: str
@@ -93,8 +93,8 @@ def check(request: RunRequest) -> None:
     if request.type is TriggerType.HUMAN and not any(message.content for message in request.messages):
         raise Invalid(
             "invalid_request",
-            "a person's request needs words",
-            [FieldProblem("messages", "expected at least one message with content")],
+            "a request of a person needs a message",
+            fields=[FieldProblem("messages", "expected at least one message with content")],
         )
 
 
@@ -122,9 +122,9 @@ def trigger_of(request: RunRequest, record: RobotRecord, trigger_id: str, at: da
 
 
 def answer(trigger_id: str, outcome: Outcome | None) -> RunAnswer:
-    """The answer to a first request; raises Conflict when the scheduler said no."""
+    """The answer to a first request; raises Conflict when the scheduler rejects it."""
     if outcome is None:
-        text = "stored; the scheduler has not taken it up yet"
+        text = "stored; the scheduler has not decided yet"
         return RunAnswer(execution_id(trigger_id), trigger_id, ExecStatus.PENDING, text)
     if isinstance(outcome, TriggerAdmittedV1):
         return RunAnswer(outcome.execution_id, trigger_id, ExecStatus.PENDING, "queued")
@@ -132,7 +132,7 @@ def answer(trigger_id: str, outcome: Outcome | None) -> RunAnswer:
 
 
 def answer_again(trigger_id: str, read: TriggerReply) -> RunAnswer:
-    """The answer to a repeat, from what the scheduler knows; raises Conflict when it had said no."""
+    """The answer to a repeat, by the state of its trigger; raises Conflict when it was rejected."""
     if read.state is TriggerState.REJECTED:
         raise Conflict("rejected", read.message)
     running = ExecStatus.RUNNING if read.state is TriggerState.RUNNING else ExecStatus.PENDING

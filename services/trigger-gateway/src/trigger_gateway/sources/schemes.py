@@ -1,4 +1,4 @@
-"""How senders prove who they are: each scheme over the bytes as they came in, in constant time (DEC-5)."""
+"""Signature schemes of senders: each is checked over the bytes as received, in constant time."""
 
 import base64
 import binascii
@@ -34,7 +34,7 @@ Headers = Mapping[str, str]
 
 @dataclass(frozen=True)
 class SignedContent:
-    """What a request says of itself: the bytes it has signed, with which results, and when, where it says so."""
+    """The signed bytes of a request, its signatures, and its timestamp if the scheme has one."""
 
     content: bytes
     signatures: Sequence[str]
@@ -128,7 +128,7 @@ def _any_equal(right: Sequence[bytes], given: Sequence[str]) -> bool:
 
 
 def _recent(timestamp: str | None, now: datetime) -> bool:
-    """None is a scheme that says no time."""
+    """None is a scheme without a timestamp."""
     if timestamp is None:
         return True
     if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= TIMESTAMP_DIGITS):

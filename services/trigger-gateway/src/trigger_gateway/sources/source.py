@@ -1,4 +1,4 @@
-"""Where a team's events come from: what an owner sets up for a source, and what is kept of it."""
+"""Sources of a team's events, and their settings."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +20,7 @@ class EncryptedSecret(Part):
 
 FieldName = Annotated[str, Field(min_length=1, max_length=100)]
 StoredSecret = SecretRef | EncryptedSecret
-"""A reference like `$ENV.GITHUB_SECRET`, or a secret that Rota keeps encrypted."""
+"""A reference like `$ENV.GITHUB_SECRET`, or a secret stored encrypted."""
 
 
 class WebhookSettings(Part):
@@ -29,7 +29,7 @@ class WebhookSettings(Part):
     scheme: Scheme = Scheme.STANDARD
     secrets: list[StoredSecret] = Field(min_length=1, max_length=2)
     signing_secret: StoredSecret | None = Field(
-        default=None, description="bearer: with it, `header` must also hold the body's HMAC-SHA256 (TG-30)"
+        default=None, description="bearer: with it, `header` must also hold the body's HMAC-SHA256"
     )
     header: str = Field(
         default=SIGNATURE_HEADER, pattern=r"^[A-Za-z0-9-]{1,100}$", description="hmac: where the signature is"
@@ -42,12 +42,12 @@ class WebhookSettings(Part):
     rate_limit: int | None = Field(default=None, ge=1, description="events a minute; none: the gateway's own limit")
     robot: Name | None = Field(
         default=None,
-        description="this robot answers at once: the body is {message}, the answer {response, model} (TG-34)",
+        description="this robot answers at once: the body is {message}, the answer {response, model}",
     )
 
 
 class DatabaseSettings(Part):
-    """A MongoDB collection whose changes are events (TG-12, F21). The event's type is the operation."""
+    """A MongoDB collection whose changes are events. The event's type is the operation."""
 
     url: SecretRef = Field(description="names the gateway's environment variable that holds the address")
     database: str = Field(pattern=r'^[^/\\. "$*<>:|?\x00]{1,63}$')
@@ -76,7 +76,7 @@ class Source:
         return SourceKind.WEBHOOK if self.webhook is not None else SourceKind.DATABASE
 
     def need_webhook(self) -> WebhookSettings:
-        """Its settings, where it is known that it is one."""
+        """The settings of a source that must be a webhook."""
         if self.webhook is None:
             raise TypeError(f"expected {self.team}/{self.name} to be a webhook: it is a database")
         return self.webhook

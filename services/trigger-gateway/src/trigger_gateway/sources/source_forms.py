@@ -1,4 +1,4 @@
-"""What an owner writes of a source, checked field by field: each refusal says how it would be right."""
+"""Settings of sources as owners write them, checked field by field: each problem shows a correct value."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -85,7 +85,7 @@ def secret_problem(scheme: Scheme, text: str) -> str | None:
 
 
 def refused(wrong: list[FieldProblem]) -> Invalid:
-    return Invalid("invalid_source", "the source is not valid", wrong)
+    return Invalid("invalid_source", "the source is not valid", fields=wrong)
 
 
 def _settings(model: type[M], given: Mapping[str, Any], wrong: list[FieldProblem], *, of: str) -> M:

@@ -1,4 +1,4 @@
-"""Who has sent a webhook: looks up the source's secrets, and checks them by its scheme."""
+"""Verifies the sender of a webhook: resolves the source's secrets and checks the signature by its scheme."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

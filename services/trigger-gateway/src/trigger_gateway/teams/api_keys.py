@@ -1,4 +1,4 @@
-"""API keys: `rota_<key id>_<secret>`. Only the SHA-256 of the secret is kept; the key itself is shown once."""
+"""API keys: `rota_<key id>_<secret>`. Only the SHA-256 of the secret is stored; the key itself is shown once."""
 
 import hashlib
 import hmac
@@ -16,7 +16,7 @@ Token = Callable[[], str]
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key as it is kept. `name` says whose it is, for people."""
+    """A key as it is stored. `name` says whose it is."""
 
     key_id: str
     team: str
@@ -28,7 +28,7 @@ class ApiKey:
 
 @dataclass(frozen=True)
 class PresentedKey:
-    """A key as somebody presents it."""
+    """A key as a request presents it."""
 
     key_id: str
     secret: str
@@ -43,7 +43,7 @@ class NewKey:
 
 
 def digest(secret: str) -> str:
-    """A fast hash is enough: the secret is long and random, so nobody can guess it from its hash."""
+    """A fast hash is enough: the secret is long and random, so it can't be guessed from its hash."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Decides who asks: the administrator, or a team by one of its keys; and what that one may do (TG-23, TG-24)."""
+"""Authentication: the caller is the administrator, or a team by one of its keys, with the role of that key."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class Caller:
     name: str = ""
 
     def check(self, needed: Role, what: str = "this") -> None:
-        """Raise Forbidden unless the caller's role is `needed` or above. `what` needs it, for people."""
+        """Raise Forbidden unless the caller's role is `needed` or above. `what` names the action in the message."""
         if not self.role.covers(needed):
             text = f"{what} needs a key of the role {needed} or above: this key has the role {self.role}"
             raise Forbidden("role_too_low", text)
@@ -38,13 +38,14 @@ class Authenticate:
         presented = parse_key(bearer)
         key = await self.keys.find(presented.key_id) if presented else None
         if presented is None or key is None or not key_matches(presented, key):
-            raise Unauthenticated("unauthenticated", "this key is not known: it was never made, or it was deleted")
+            raise Unauthenticated("unauthenticated", "this key is unknown: it never existed, or it was deleted")
         return Caller(key.team, key.role, key.name)
 
     async def admin(self, bearer: str | None) -> None:
         """Raise unless it is the administrator."""
         if self.admin_key is None:
-            raise Forbidden("admin_key_not_set", "set ROTA_ADMIN_KEY for the gateway to use the administrator's routes")
+            text = "the administrator's routes are closed: set ROTA_ADMIN_KEY for the gateway"
+            raise Forbidden("admin_key_not_set", text)
         if (await self.caller(bearer)).team is not None:
             raise Forbidden("forbidden", "expected the administrator's key: this one is a team's")
 

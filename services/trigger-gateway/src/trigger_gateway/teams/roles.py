@@ -1,4 +1,4 @@
-"""What each key may do (TG-24): one table, by the names of the team's routes."""
+"""Permissions of roles: one table, by the names of the team's routes."""
 
 from collections.abc import Mapping
 
@@ -31,7 +31,7 @@ _NEEDED = {name: role for role, names in ALLOWED.items() for name in names}
 
 
 def needed(route: str) -> Role:
-    """The least role that may use a route of a team. A route that isn't in the table can't be made."""
+    """The least role that may use a route of a team. Raise ValueError for a route that isn't in the table."""
     if route not in _NEEDED:
-        raise ValueError(f"expected the route {route} in the table of what each role may do: add it to {__name__}")
+        raise ValueError(f"expected the route {route} in the table of permissions: add it to {__name__}")
     return _NEEDED[route]

@@ -1,4 +1,4 @@
-"""Answers a message at once, in the name of a robot: system prompt and message, no tools (TG-34)."""
+"""Answers a message at once as a robot: system prompt and message, no tools."""
 
 from dataclasses import dataclass
 
@@ -17,11 +17,11 @@ from trigger_gateway.webhooks.ports import Agents
 
 AGENT = "rota.message"
 WITHIN_S = 60
-"""Nobody who has posted a message waits longer for the answer."""
+"""Timeout of the agent's answer, in seconds."""
 
 
-class _Noted(BaseModel):
-    """What is kept of a message's outcome. `failed` counts the answers that were none."""
+class _StoredReply(BaseModel):
+    """The recorded outcome of a message. `failed` counts the attempts without an answer."""
 
     answered: bool = False
     response: str = ""
@@ -43,25 +43,25 @@ class AnswerMessage:
     requests: Requests
 
     async def __call__(self, event: InboundEvent, member: str, digest: str) -> MessageReply:
-        """`digest` is the body's. The same message again, known by its event's id, gets the stored answer (TG-31).
+        """`digest` is the body's. A repeat, found by its event's id, gets the stored answer.
 
         Raise Malformed for what isn't a message, Conflict for another body under the same id and for a robot that is
-        switched off, Failed when the agent can't answer, Transient when nobody answers in time.
+        switched off, Failed when the agent can't answer, Transient when there is no answer in time.
         """
-        words = event.data.get("message")
-        if not isinstance(words, str) or not words.strip():
+        text = event.data.get("message")
+        if not isinstance(text, str) or not text.strip():
             raise Malformed("malformed_message", 'expected a body like {"message": "What is due today?"}')
         robot = await self._robot(event.team, member)
         message_id = derived_id("message", event.team, event.source, event.id)
-        noted = await self._noted(message_id, digest)
-        if noted.answered:
-            return MessageReply(noted.response, noted.model, repeated=True)
+        stored = await self._stored(message_id, digest)
+        if stored.answered:
+            return MessageReply(stored.response, stored.model, repeated=True)
         # The executor keeps every answer, failures too: after one, the next try is another call.
-        answer = await self._ask(robot, derived_id("call", message_id, str(noted.failed)), words)
+        answer = await self._ask(robot, derived_id("call", message_id, str(stored.failed)), text)
         if answer.error:
-            await self.requests.note(message_id, _Noted(failed=noted.failed + 1).model_dump_json())
+            await self.requests.note(message_id, _StoredReply(failed=stored.failed + 1).model_dump_json())
             raise Failed("no_answer", f"the robot can't answer: {redacted(answer.error)}")
-        given = _Noted(answered=True, response=answer.content, model=answer.model)
+        given = _StoredReply(answered=True, response=answer.content, model=answer.model)
         await self.requests.note(message_id, given.model_dump_json())
         return MessageReply(given.response, given.model)
 
@@ -73,24 +73,24 @@ class AnswerMessage:
         if status in (RobotStatus.PAUSED, RobotStatus.MAINTENANCE):
             raise Conflict("robot_off", f"robot {member} is set to {status}: it answers when it is idle again")
         if not record.robot.autonomous_mode:
-            raise Conflict("robot_off", f"robot {member} never works by itself: its autonomous_mode is off")
+            raise Conflict("robot_off", f"robot {member} doesn't run on events: its autonomous_mode is off")
         if not record.robot.robot_config.triggers.event.enabled:
-            raise Conflict("robot_off", f"robot {member} doesn't listen to events: its triggers.event is off")
+            raise Conflict("robot_off", f"robot {member} doesn't accept events: its triggers.event is off")
         return record.robot
 
-    async def _noted(self, message_id: str, digest: str) -> _Noted:
+    async def _stored(self, message_id: str, digest: str) -> _StoredReply:
         first = await self.requests.remember(message_id, digest)
         if first is not None and first.digest != digest:
             raise Conflict("event_id_reused", "this id came with another message before: an id names one for 30 days")
-        return _Noted.model_validate_json(first.answer) if first and first.answer else _Noted()
+        return _StoredReply.model_validate_json(first.answer) if first and first.answer else _StoredReply()
 
-    async def _ask(self, robot: Robot, call_id: str, words: str) -> AgentReply:
+    async def _ask(self, robot: Robot, call_id: str, text: str) -> AgentReply:
         call = CallAgent(
             call_id=call_id,
             team_id=robot.team_id,
             member_id=robot.member_id,
             assistant_id=AGENT,
-            messages=[Message(role="user", content=words)],
+            messages=[Message(role="user", content=text)],
             timeout=WITHIN_S,
         )
         try:

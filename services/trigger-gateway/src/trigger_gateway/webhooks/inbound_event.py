@@ -1,4 +1,4 @@
-"""What comes in as an event: its sender's id, its type and its data, as each scheme writes them; no I/O, no clock."""
+"""Inbound events: the sender's id, type and data, as each scheme encodes them; no I/O, no clock."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ Headers = Mapping[str, str]
 class InboundEvent:
     """An event of a source; `id` is its sender's own, `kind` the source's.
 
-    `unwanted` says why the source doesn't take it; then nobody gets it. `challenge`, where there is one, is what its
-    sender wants to read in the answer.
+    `unwanted` is the reason why the source doesn't accept it; then it starts no run. `challenge`, if any, is what its
+    sender expects in the answer.
     """
 
     team: str
@@ -44,7 +44,7 @@ class InboundEvent:
 
 @dataclass(frozen=True)
 class StartedRun:
-    """A trigger that an event became, and the execution it will be."""
+    """A trigger that an event became, and the execution that it starts."""
 
     trigger_id: str
     member_id: str
@@ -75,13 +75,13 @@ def read_event(
         event_type,
         data,
         received_at,
-        unwanted="" if wanted else f"{'event type ' + event_type if event_type else 'no event type'} is not taken here",
+        unwanted="" if wanted else _not_accepted(event_type),
         challenge=_challenge(settings.scheme, raw),
     )
 
 
 def triggers_of(event: InboundEvent, subscribers: Iterable[Subscriber]) -> list[TriggerReceivedV1]:
-    """One trigger for each robot that wants the event, with an id that a repeat of the event has too."""
+    """One trigger for each robot that subscribes to the event, with the same id for each repeat of the event."""
     if event.unwanted or event.challenge is not None:
         return []
     given = TriggerInput(source=event.source, event_type=event.type, data=dict(event.data))
@@ -100,6 +100,10 @@ def triggers_of(event: InboundEvent, subscribers: Iterable[Subscriber]) -> list[
     ]
 
 
+def _not_accepted(event_type: str | None) -> str:
+    return f"{'event type ' + event_type if event_type else 'no event type'} is not accepted here"
+
+
 def _object(scheme: Scheme, headers: Headers, body: bytes) -> dict[str, Any]:
     form = scheme in (Scheme.SLACK, Scheme.GITHUB) and headers.get("content-type", "").startswith(FORM)
     try:
@@ -112,7 +116,7 @@ def _object(scheme: Scheme, headers: Headers, body: bytes) -> dict[str, Any]:
 
 
 def _form(body: bytes) -> Any:
-    """What GitHub and Slack send as a form: JSON in its field `payload`, or the fields themselves."""
+    """A form of GitHub or Slack: JSON in its field `payload`, or the fields themselves."""
     fields = dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=FORM_FIELDS))
     return from_json(fields["payload"], allow_inf_nan=False) if "payload" in fields else fields
 
@@ -140,7 +144,7 @@ def _type_and_data(
 def _event_id(settings: WebhookSettings, headers: Headers, raw: dict[str, Any]) -> str | None:
     """None where the sender names none: then each post is an event of its own.
 
-    The first four schemes have ids that their senders always give; a header beside them, which nobody has signed,
+    The first four schemes have ids that their senders always give; a header beside them, which is not signed,
     doesn't count: with another one the same request would count twice.
     """
     match settings.scheme:

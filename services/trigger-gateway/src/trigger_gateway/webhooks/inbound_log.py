@@ -1,4 +1,4 @@
-"""What is kept of what came in: events that were accepted, with their repeats, and why others were refused."""
+"""The inbound log: accepted events with their repeats, and refused posts with their reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from enum import StrEnum
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
 
 REFUSALS_KEPT = 100
-"""Lines about refused posts that are kept of each source, the newest; a minute's posts with one reason are one line."""
+"""Lines of refused posts stored per source, the newest; a minute's posts with one reason are one line."""
 
 
 class Status(StrEnum):
@@ -18,7 +18,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class LogEntry:
-    """An event that was accepted, and what became of it. `digest` is its body's: a repeat has the same."""
+    """An accepted event, and the runs that it started. `digest` is its body's: a repeat has the same."""
 
     event: InboundEvent
     runs: Sequence[StartedRun]
@@ -27,7 +27,7 @@ class LogEntry:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A post that was not taken. `event_id` is what its sender called it, which nobody may have proved."""
+    """A refused post. `event_id` is the sender's, possibly unverified."""
 
     team: str
     source: str
@@ -41,7 +41,7 @@ class Refusal:
 class LogLine:
     """An accepted event with its repeats; or a minute's posts that were refused for the same reason, the last by name.
 
-    `count` is how many posts it stands for, `last_at` when the last of them came.
+    `count` is the number of posts, `last_at` the instant of the last one.
     """
 
     source: str

@@ -1,7 +1,7 @@
-"""How many requests a minute are taken, from one address and for one source, by all replicas together (TG-28).
+"""Rate limits: requests a minute from one address and to one source, over all replicas.
 
-A replica leases a part of a minute's limit before it hands it out, so most requests cost no write and the limit is
-never exceeded. What it has leased and not handed out is lost with the minute.
+A replica reserves a share of a minute's limit at a time, so most requests cost no write and the limit is never
+exceeded. A reserved share that isn't used is lost with the minute.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from trigger_gateway.webhooks.ports import RateStore
 
 MINUTE_S = 60
 SHARE = 20
-"""A lease is this part of a limit, or more where more requests wait."""
+"""A reservation is this part of a limit, or more if more requests wait."""
 
 KEPT_KEYS = 10_000
 
@@ -39,26 +39,26 @@ def seconds_left(at: datetime) -> int:
 
 
 def portion(limit: int, waiting: int) -> int:
-    """How much to lease at a time."""
+    """How much to reserve at a time."""
     return min(limit, max(limit // SHARE, waiting, 1))
 
 
 @dataclass
 class _Budget:
-    """What this replica may still hand out of one key in one minute. `spent`: no replica has anything left to lease."""
+    """The requests of one key that this replica may still accept in a minute. `spent`: nothing is left to reserve."""
 
     window: int
     left: int = 0
     spent: bool = False
     waiting: int = 0
-    leasing: asyncio.Task[None] | None = None
+    reserving: asyncio.Task[None] | None = None
 
-    async def leased(self) -> None:
-        """Wait until the lease under way is here. One request that is given up must not take it from the others."""
-        assert self.leasing is not None
+    async def reserved(self) -> None:
+        """Wait for the reservation under way. The cancellation of one request must not end it for the others."""
+        assert self.reserving is not None
         self.waiting += 1
         try:
-            await asyncio.shield(self.leasing)
+            await asyncio.shield(self.reserving)
         finally:
             self.waiting -= 1
 
@@ -71,7 +71,7 @@ class RateLimiter:
     _budgets: OrderedDict[str, _Budget] = field(init=False, default_factory=OrderedDict)
 
     async def by_address(self, address: str) -> None:
-        """Count a request. Raise TooMany when the minute's limit is used up, Transient when that can't be told."""
+        """Count a request. Raise TooMany when the minute's limit is used up, Transient when the store is away."""
         await self._take(f"address {address}", self.limits.per_address, "of your address")
 
     async def by_sender(self, team: str, source: str, address: str, limit: int) -> None:
@@ -79,13 +79,13 @@ class RateLimiter:
         await self._take(f"sender {team} {source} {address}", limit, "of your address to this source")
 
     def check_source(self, team: str, source: str, limit: int | None) -> None:
-        """Raise TooMany if this replica knows that the source's limit is used up; count nothing."""
+        """Raise TooMany if the source's limit is known here to be used up; count nothing."""
         budget, most = self._budgets.get(_source_key(team, source)), self._of_source(limit)
         if most and budget and budget.window == window_of(self.clock()) and budget.spent and not budget.left:
             raise self._too_many(most, "of this source")
 
     async def by_source(self, team: str, source: str, limit: int | None) -> None:
-        """Count an event that is about to be taken. `limit` is the source's own, if it has one."""
+        """Count an event that is about to be accepted. `limit` is the source's own, if it has one."""
         await self._take(_source_key(team, source), self._of_source(limit), "of this source")
 
     async def _take(self, key: str, limit: int, whose: str) -> None:
@@ -98,17 +98,17 @@ class RateLimiter:
                 return
             if budget.spent:
                 raise self._too_many(limit, whose)
-            if budget.leasing is None:
-                budget.leasing = asyncio.create_task(self._lease(budget, key, limit))
-            await budget.leased()
+            if budget.reserving is None:
+                budget.reserving = asyncio.create_task(self._reserve(budget, key, limit))
+            await budget.reserved()
 
-    async def _lease(self, budget: _Budget, key: str, limit: int) -> None:
+    async def _reserve(self, budget: _Budget, key: str, limit: int) -> None:
         try:
             wanted = portion(limit, budget.waiting)
             got = await self.store.reserve(key, budget.window, wanted, limit)
             budget.left, budget.spent = got, got < wanted
         finally:
-            budget.leasing = None
+            budget.reserving = None
 
     def _budget(self, key: str) -> _Budget:
         window, budget = window_of(self.clock()), self._budgets.get(key)
@@ -124,7 +124,7 @@ class RateLimiter:
 
     def _too_many(self, limit: int, whose: str) -> TooMany:
         after = seconds_left(self.clock())
-        text = f"expected at most {limit} requests a minute {whose}: come back in {after} s"
+        text = f"expected at most {limit} requests a minute {whose}: try again in {after} s"
         return TooMany("rate_limited", text, after=after)
 
 

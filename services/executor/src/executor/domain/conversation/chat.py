@@ -1,4 +1,4 @@
-"""What models and tools say to each other: tools as a model sees them, its calls of them, and its answers."""
+"""Messages of a conversation with tools: tools as a model sees them, calls, and replies."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ def whole_characters(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-Words = Annotated[str, AfterValidator(whole_characters)]
+CleanText = Annotated[str, AfterValidator(whole_characters)]
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,17 @@ class Tool:
 
 
 class ToolCall(Part):
-    """A model asks for a tool. `id` is the model's own name of the call."""
+    """A model's call of a tool. `id` is the model's own name of the call."""
 
-    id: Words
-    name: Words
+    id: CleanText
+    name: CleanText
     arguments: dict[str, Json] = {}
 
 
 class ModelReply(Part):
-    """A model's answer: words, calls of tools, or both."""
+    """A model's reply: text, calls of tools, or both."""
 
-    text: Words = ""
+    text: CleanText = ""
     calls: list[ToolCall] = []
 
 

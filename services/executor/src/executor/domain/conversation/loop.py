@@ -10,13 +10,13 @@ from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Tur
 from rota_contracts.messages.text import Text
 
 CAP = 20
-"""Times that an assistant may use tools in one turn (EX-32); its file may say another number."""
+"""Times that an assistant may use tools in one turn; its file may set another number."""
 
 MAX_CALLS = 16
 """Tools that one answer may call."""
 
 UNREADABLE = "_unreadable"
-"""In place of arguments that aren't JSON: what came."""
+"""The key of arguments that aren't JSON, as they came."""
 
 OPEN = (ToolStatus.PENDING, ToolStatus.STARTED)
 
@@ -30,7 +30,7 @@ class Think:
 
 @dataclass(frozen=True)
 class Begin:
-    """Note that these calls are about to be made: whoever finds them begun after a crash knows."""
+    """Record that these calls are about to be made, which shows after a crash."""
 
     uses: tuple[ToolUse, ...]
 
@@ -56,18 +56,18 @@ def move(turn: Turn) -> Move:
 
 
 def limit_text(cap: int, text: str) -> str:
-    """What an assistant says that still wants tools when it has used up its iterations."""
+    """The output of an assistant that still calls tools when it has used up its iterations."""
     return f"{text}\n\nAgent exceeded maximum tool iterations ({cap}).".strip()
 
 
-def uses_of(said: ModelReply, tools: Sequence[Tool], *, step_id: str) -> list[ToolUse]:
-    """The calls that a model's answer asks for. One that can't be made has failed already, and the model is told why.
+def uses_of(reply: ModelReply, tools: Sequence[Tool], *, step_id: str) -> list[ToolUse]:
+    """The calls that a model's reply asks for. One that can't be made has failed already, with a reason.
 
-    The same call twice in one answer is made once (EX-50).
+    The same call twice in one answer is made once.
     """
     known = {tool.name: tool for tool in tools}
     uses: list[ToolUse] = []
-    for index, call in enumerate(said.calls):
+    for index, call in enumerate(reply.calls):
         tool = known.get(call.name)
         use = ToolUse(
             step_id=derived_id("tool", step_id, index),
@@ -99,7 +99,7 @@ def _refused(use: ToolUse, reason: str) -> ToolUse:
 
 
 def with_round(turn: Turn, text: str, uses: Sequence[ToolUse], *, at: datetime) -> Turn:
-    """The turn after an answer of its model that asks for tools."""
+    """The turn after a reply that calls tools."""
     return turn.model_copy(update={"rounds": [*turn.rounds, Round(text=text, uses=list(uses), at=at)]})
 
 
@@ -109,19 +109,19 @@ def begin(turn: Turn, *, at: datetime) -> Turn:
 
 
 def put_back(turn: Turn, step_ids: Sequence[str]) -> Turn:
-    """These calls didn't reach the other side, or may be made again: they are to be begun once more."""
+    """These calls didn't reach the other side, or are idempotent: they are made once more."""
     again = {"status": ToolStatus.PENDING, "started_at": None}
     return _with_uses(turn, ToolStatus.STARTED, again, only=step_ids)
 
 
 def mark_unknown(turn: Turn, step_ids: Sequence[str], *, at: datetime) -> Turn:
-    """Nobody can say whether these calls happened."""
+    """It is unknown whether these calls happened."""
     lost = {"status": ToolStatus.UNKNOWN, "error": "outcome unknown", "finished_at": at}
     return _with_uses(turn, ToolStatus.STARTED, lost, only=step_ids)
 
 
 def record_result(turn: Turn, step_id: str, output: Text | None, error: str | None, *, at: datetime) -> Turn:
-    """What came of a call; a failure goes back to the model, which may mend it (EX-52)."""
+    """The result of a call; a failure goes back to the model, which may correct it."""
     status = ToolStatus.FAILED if error is not None else ToolStatus.COMPLETED
     change = {"status": status, "output": output, "error": error, "finished_at": at}
     for still in OPEN:  # one that was put back has a result all the same when that comes from outside

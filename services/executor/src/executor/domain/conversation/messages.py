@@ -1,4 +1,4 @@
-"""The conversation of a task as a model reads it: turns, calls of tools and what came of them."""
+"""The conversation of a task as a model reads it: turns, calls of tools and their results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,11 +18,11 @@ CLOSING = (
 )
 
 Texts = Mapping[str, str]
-"""What is kept by reference, by the name of its object."""
+"""Texts kept by reference, by the name of their object."""
 
 
 def talk(turns: Sequence[Turn], texts: Texts) -> Iterator[Message]:
-    """All that was said in these turns after the task was given."""
+    """The messages of these turns, after the task itself."""
     for turn in turns:
         if turn.told:
             yield Message(role="user", content=turn.told)
@@ -39,14 +39,14 @@ def read(text: Text, texts: Texts) -> str:
 
 
 def references(turns: Sequence[Turn]) -> Iterator[Text]:
-    """What of these turns is kept by reference."""
+    """The texts of these turns that are kept by reference."""
     for turn in turns:
         kept = [turn.output, *(use.output for each in turn.rounds for use in each.uses)]
         yield from (text for text in kept if text is not None and text.ref is not None)
 
 
 def in_round(each: Round, texts: Texts) -> Iterator[Message]:
-    """An answer with calls of tools, and what came of them."""
+    """A reply with calls of tools, and their results."""
     calls = [ToolCall(id=use.call_id, name=use.name, arguments=_arguments(use.arguments)) for use in each.uses]
     yield ChatMessage(role="assistant", content=each.text, tool_calls=calls)
     for use in each.uses:

@@ -1,4 +1,4 @@
-"""What a model's answer means for the step that asked for it. Pure: a replay understands the same words again (F24)."""
+"""The interpretation of a model's reply as a step's outcome. Pure: a replay interprets the same reply again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from executor.domain.planning import parsing
 from executor.domain.planning.plan import nothing_to_do, plan
 from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
-from executor.domain.tasks.tasks import staying
+from executor.domain.tasks.tasks import kept_tasks
 from rota_common.json_text import extract_json
 from rota_common.stores.blobs import text_of
 from rota_contracts.messages.delivery import DeliveryContent
@@ -39,7 +39,7 @@ TOO_DEEP = f"expected JSON that is nested at most {MAX_DEPTH} levels deep"
 
 @dataclass
 class LargeTexts:
-    """Makes texts of answers; those too long for a document are left in `large`, to be stored by whoever asked."""
+    """Makes texts of outputs; those too long for a document are collected in `large`, for the caller to store."""
 
     large: list[str] = field(default_factory=list)
 
@@ -51,7 +51,7 @@ class LargeTexts:
 
 
 def interpret(run: Run, step: AskAgent | RunTurn, said: ModelReply, tools: Sequence[Tool], kept: LargeTexts) -> Outcome:
-    """The outcome of `step` whose model said this, and could call `tools`."""
+    """The outcome of `step`, whose model replied and could call `tools`."""
     try:
         match step:
             case RunTurn():
@@ -74,7 +74,7 @@ def _turn(run: Run, step: RunTurn, said: ModelReply, tools: Sequence[Tool], kept
     task, text = step.task, said.text
     if said.calls and (tools or step.iteration == 0):
         return Thought(task.id, text, loop.uses_of(said, tools, step_id=step.step_id))
-    if said.calls:  # it was asked for a summary, and given no tools
+    if said.calls:  # it was asked for a summary, without tools
         text = loop.limit_text(step.iteration, text)
     if question := parsing.needs_input(text):
         return NeedsInput(question)
@@ -94,10 +94,10 @@ def _phase(run: Run, phase: Phase, text: str, tools: Sequence[Tool], kept: Large
             reason = nothing_to_do(extract_json(text))
             return NothingToDo(reason) if reason else GoalsSet(parsing.goals(text))
         case Phase.TASKS:
-            kept_tasks = staying(run)
-            planned = plan(text, robot=run.robot, trigger=trigger.type, tools=tools, known=kept_tasks)
+            old_tasks = kept_tasks(run)
+            planned = plan(text, robot=run.robot, trigger=trigger.type, tools=tools, known=old_tasks)
             if isinstance(planned, str):
-                return Planned([], [f"plan: nothing is left to do: {planned}"]) if kept_tasks else NothingToDo(planned)
+                return Planned([], [f"plan: nothing is left to do: {planned}"]) if old_tasks else NothingToDo(planned)
             return Planned(*planned)
         case _:
             draft = parsing.draft(text)
@@ -107,8 +107,8 @@ def _phase(run: Run, phase: Phase, text: str, tools: Sequence[Tool], kept: Large
 
 
 def unstorable(value: Any, *, depth: int = 0) -> str:
-    """Why a model's JSON can't be kept: MongoDB has no integers over 64 bits, no keys with a zero byte, and at most 100
-    levels, of which a run needs some for itself."""
+    """Why a model's JSON can't be stored: MongoDB has no integers over 64 bits, no keys with a zero byte, and at most
+    100 levels, of which a run needs some for itself."""
     if depth > MAX_DEPTH:
         return TOO_DEEP
     if isinstance(value, dict):
@@ -123,7 +123,7 @@ def unstorable(value: Any, *, depth: int = 0) -> str:
 
 
 def room(run: Run) -> int:
-    """Bytes that an output may take inline: all outputs of a run together stay below two messages' halves."""
+    """Bytes that an output may take inline: all outputs of a run together stay below a message's limit."""
     outputs = [
         text
         for result in run.execution.results

@@ -1,4 +1,4 @@
-"""From an agent's words to what was asked for. An answer that can't be used says what was expected."""
+"""The parsing of agents' answers. An unusable one raises an error that says what was expected."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from rota_contracts.messages.execution import DeliveryTarget, Goals
 
 
 class UnusableAnswer(ValueError):
-    """What was expected and what came, in words that the agent can act on."""
+    """The text is feedback to the agent: expected, got."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """P4's content before its body is put where it belongs."""
+    """The delivery's content before its body is stored."""
 
     summary: str
     body: str
@@ -44,7 +44,7 @@ def needs_input(text: str) -> str | None:
 
 
 def report(text: str) -> str:
-    """P0's markdown (EX-10)."""
+    """The inspiration report, as markdown."""
     found = extract_json(text)
     if isinstance(found, dict) and isinstance(found.get("content"), str):
         text = found["content"]
@@ -73,7 +73,7 @@ def draft(text: str) -> Draft:
 
 
 def _target(raw: object) -> DeliveryTarget | None:
-    """A wish; one that can't be read is none (DEC-32: it decides nothing)."""
+    """A wish, which decides nothing; an unreadable one is dropped."""
     try:
         return DeliveryTarget.model_validate(raw) if isinstance(raw, dict) else None
     except ValidationError:

@@ -1,4 +1,4 @@
-"""P2: from the planner's answer to tasks that can run, mended against what the robot really has."""
+"""The plan: tasks from the planner's answer, repaired against the robot's resources."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,10 +22,10 @@ SOURCES = {TriggerType.HUMAN: TaskSource.HUMAN, TriggerType.EVENT: TaskSource.EV
 def plan(
     text: str, *, robot: Robot, trigger: TriggerType, tools: Sequence[Tool] = (), known: Sequence[Task] = ()
 ) -> tuple[list[Task], list[str]] | str:
-    """The tasks, in order, and what was mended; or, as a text, why there is nothing to do (EX-29).
+    """The tasks, in order, and notes on repairs; or, as a text, why there is nothing to do.
 
-    `known`: tasks of an earlier plan that stay; the new ones come after them. Raises UnusableAnswer with what was
-    expected when the plan can't be used and can't be mended.
+    `known`: tasks of an earlier plan that stay; the new ones come after them. Raises UnusableAnswer when the
+    plan can't be repaired.
     """
     found = extract_json(text)
     if reason := nothing_to_do(found):
@@ -41,19 +41,19 @@ def plan(
 
 
 def nothing_to_do(found: Any) -> str:
-    """The reason of an answer that says so: `{"nothing_to_do": why}`, or an empty plan with a `reason`."""
+    """The reason, if that is the answer: `{"nothing_to_do": why}`, or an empty plan with a `reason`."""
     if not isinstance(found, dict):
         return ""
-    said = found.get("nothing_to_do")
-    if said:
-        return said if isinstance(said, str) else str(found.get("reason") or "nothing is worth doing now")
+    reason = found.get("nothing_to_do")
+    if reason:
+        return reason if isinstance(reason, str) else str(found.get("reason") or "nothing is worth doing now")
     return str(found["reason"]) if found.get("tasks") == [] and found.get("reason") else ""
 
 
 def mended_task(
     raw: dict[str, Any], *, robot: Robot, known: Sequence[Task], order: int | None = None
 ) -> tuple[Task, list[str]]:
-    """One task that a person asks for, mended alike. Raises UnusableAnswer."""
+    """One task that a person asks for, repaired likewise. Raises UnusableAnswer."""
     if len(known) >= MAX_TASKS:
         raise UnusableAnswer(f"a plan holds at most {MAX_TASKS} tasks")
     task, notes = _task(raw, resources(robot, None), known)
@@ -101,7 +101,7 @@ def _task(raw: dict[str, Any], has: Resources, known: Sequence[Task]) -> tuple[T
 
 
 def _args(given: Any, kind: ExecutorType) -> list[Any]:
-    """A tool takes one object, a process a list; a planner that writes the one for the other is understood."""
+    """A tool takes one object, a process a list; either is accepted for the other."""
     if given is None or given == {}:
         return []
     listed = given if isinstance(given, list) else [given]

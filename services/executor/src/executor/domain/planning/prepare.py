@@ -1,4 +1,4 @@
-"""Before the tasks: lessons, a plan, or the news that none is needed because it is done already, or by another run."""
+"""The preparation of the tasks: lessons, goals compared with other runs, a plan; or the reason to do nothing."""
 
 from executor.domain.outcomes import GoalsCompared, GoalsGiven, LookedUp, NothingToDo, Planned, Recalled
 from executor.domain.run import Merge, Run
@@ -12,12 +12,12 @@ Prepared = Recalled | LookedUp | Planned | GoalsCompared | GoalsGiven | NothingT
 
 
 def needs_comparison(run: Run) -> bool:
-    """Are the goals still to be held against what was done lately?"""
+    """Must the goals still be compared with earlier runs?"""
     return run.robot.robot_config.dedup.on and not run.goals_checked
 
 
 def apply(run: Run, outcome: Prepared) -> Run:
-    """The run after one of these; each may leave notes for the owner."""
+    """The run after an outcome of the preparation; each may add notes."""
     match outcome:
         case Recalled():
             return _recalled(run, outcome)
@@ -44,7 +44,7 @@ def _recalled(run: Run, outcome: Recalled) -> Run:
 def _planned(run: Run, outcome: Planned) -> Run:
     execution = run.execution
     done = sum(1 for result in execution.results if result.status == "completed")
-    whole = [*tasks.staying(run), *outcome.tasks]
+    whole = [*tasks.kept_tasks(run), *outcome.tasks]
     run = run.with_execution(
         tasks=whole,
         notes=[*execution.notes, *outcome.notes],
@@ -55,7 +55,7 @@ def _planned(run: Run, outcome: Planned) -> Run:
 
 
 def _compared(run: Run, outcome: GoalsCompared) -> Run:
-    """SC-13: `skip` ends the run as completed, with its reason; `merge` gives the goals that aren't reached yet to
+    """`skip` ends the run as completed, with its reason; `merge` gives the goals that aren't reached yet to
     another run, or leaves them to this one."""
     answer, goals = outcome.answer, run.execution.goals
     run = run.model_copy(update={"goals_checked": True})
@@ -96,7 +96,7 @@ def _goes_on(run: Run, left: str, note: str) -> Run:
 
 
 def accepts_goals(run: Run) -> bool:
-    """Can another run of the robot still give it its goals, and be sure that it heeds them?"""
+    """Can another run of the robot give it its goals, and be sure that it plans for them?"""
     execution = run.execution
     early = execution.phase in (Phase.INSPIRATION, Phase.GOALS, Phase.TASKS, Phase.RUN)
     standing = not run.over and run.cancelled is None and run.merging is None

@@ -1,4 +1,4 @@
-"""Who was meant? From what a planner wrote to one of the robot's assistants, tools or processes."""
+"""The repair of a task's executor: the robot's assistant, tool or process that the planner meant."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -60,7 +60,7 @@ def _method(asked: str, has: Resources) -> Means | None:
 
 
 def _only(asked: str, kind: ExecutorType | None, has: Resources) -> Means | None:
-    """The only assistant does what is nobody's; a tool or a process is only guessed where no name was given."""
+    """The only assistant takes tasks without an executor; a tool or process is guessed only if no name was given."""
     of_kind = has.of(kind or ExecutorType.ASSISTANT)
     guessed = kind in (None, ExecutorType.ASSISTANT) or not asked
     return of_kind[0] if len(of_kind) == 1 and guessed else None
@@ -83,7 +83,7 @@ def _tool(server: str, tool: str, has: Resources) -> Means | None:
 
 
 def _open(asked: str, has: Resources) -> Means | None:
-    """A tool that nobody has listed, of a server of which all may be used; its id may hold dots."""
+    """An unlisted tool of a server whose tools may all be used; its id may contain dots."""
     for server in sorted(has.open_servers, key=len, reverse=True):
         if asked.startswith(f"{server}.") and len(asked) > len(server) + 1:
             return Means(ExecutorType.MCP, asked, server, asked.removeprefix(f"{server}."))

@@ -1,4 +1,4 @@
-"""What a robot's tasks may be done with: its assistants, tools and processes; nothing else (EX-26)."""
+"""The resources of a robot's tasks: its assistants, tools and processes; nothing else."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Means:
 class Resources:
     """`open_servers`: MCP servers of which every tool may be used, also one that isn't listed here.
 
-    `models`: models of the team's data of which every method may be called, as a process (EX-27).
+    `models`: models of the team's data of which every method may be called, as a process.
     """
 
     means: tuple[Means, ...]
@@ -48,7 +48,7 @@ def assistants(robot: Robot) -> list[str]:
 
 
 def resources(robot: Robot, tools: Sequence[Tool] | None) -> Resources:
-    """What the robot really has. `tools` None: nobody was asked; the tools that its definition names count then."""
+    """The robot's resources. `tools` None: the servers weren't asked, and the tools that its definition names count."""
     means = [Means(ExecutorType.ASSISTANT, name) for name in assistants(robot)]
     servers = robot.allowed_servers()
     if tools is None:

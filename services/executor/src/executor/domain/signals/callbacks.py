@@ -1,4 +1,4 @@
-"""Results that come later, from outside: taken as if they had been the answer, or given up (TG-01)."""
+"""Callback results: promised results that came, or expired."""
 
 from datetime import datetime
 
@@ -9,25 +9,25 @@ from rota_contracts.messages.text import Text
 from rota_contracts.robots.robot import Phase
 
 
-def apply_result(run: Run, word: Signal, now: datetime) -> tuple[Run, str]:
-    """The run with the result that this word brings, and what came of it."""
-    callback = next((callback for callback in run.callbacks if callback.id == word.callback), None)
+def apply_result(run: Run, signal: Signal, now: datetime) -> tuple[Run, str]:
+    """The run with the signal's result, and the effect."""
+    callback = next((callback for callback in run.callbacks if callback.id == signal.callback), None)
     if callback is None:
         return run, "refused: no call of this run waits for it"
     if not _open(run, callback):
         return run, f"too late: the call of process {callback.process} is over"
-    return _answered(run, callback, word.output, word.error, now), f"the result of process {callback.process}"
+    return _answered(run, callback, signal.output, signal.error, now), f"the result of process {callback.process}"
 
 
 def expire(run: Run, *, now: datetime) -> Run:
-    """The run without the results that have been waited for long enough: their calls have failed."""
+    """The run after promised results have expired: their calls have failed."""
     while due := [each for each in run.promised if each.until is not None and each.until <= now]:
         run = _answered(run, due[0], None, f"no result came within {promised_calls.patience(run.robot, due[0])}", now)
     return run
 
 
 def _open(run: Run, callback: Callback) -> bool:
-    """Has its call no outcome yet? It may have been put back to be made again: it doesn't have to be, now."""
+    """Has its call no outcome yet? One that was to be repeated needn't be, now."""
     if run.execution.phase is not Phase.RUN or tasks.final(run, callback.task_id):
         return False
     result = tasks.result_of(run, callback.task_id)

@@ -1,6 +1,6 @@
-"""What people, clocks and processes say to a run under way: pause, deadline, results, interventions (TG-07).
+"""The application of signals to a run: control, deadline, callback results, interventions.
 
-Pure. A word takes effect at the next step; each leaves a visible trace with what came of it.
+Pure. A signal takes effect at the next step, and leaves a public record with its effect.
 """
 
 from collections.abc import Callable
@@ -20,32 +20,32 @@ from rota_contracts.robots.robot import Phase
 TEXT_LIMIT = 4000
 
 Applied = tuple[Run, str]
-"""The run, and what came of the word."""
+"""The run, and the effect of the signal."""
 
 
 def apply_signals(run: Run, *, now: datetime) -> Run:
-    """The run with all words of its inbox heeded."""
-    for word in run.inbox:
-        run = apply_signal(run, word, now=now)
+    """The run after all signals of its inbox."""
+    for signal in run.inbox:
+        run = apply_signal(run, signal, now=now)
     return run.model_copy(update={"inbox": []})
 
 
-def apply_signal(run: Run, word: Signal, *, now: datetime) -> Run:
-    """The run after one word."""
+def apply_signal(run: Run, signal: Signal, *, now: datetime) -> Run:
+    """The run after one signal."""
     run = run.model_copy(update={"heard": run.heard + 1})
     if run.over:
         return run
-    if word.action in tuple(InterventionAction):  # somebody wants something of this very run
-        run = prepare.keep_goals(run, "it was told something itself meanwhile")
-    after, effect = EFFECTS.get(word.action, _unknown)(run, word, now)
-    text = excerpt(word.text(), TEXT_LIMIT)
-    trace = Intervention(intervention_id=word.id, action=word.action, text=text, at=word.at, effect=effect)
+    if signal.action in tuple(InterventionAction):  # this very run is wanted to do something
+        run = prepare.keep_goals(run, "it got an intervention meanwhile")
+    after, effect = EFFECTS.get(signal.action, _unknown)(run, signal, now)
+    text = excerpt(signal.text(), TEXT_LIMIT)
+    trace = Intervention(intervention_id=signal.id, action=signal.action, text=text, at=signal.at, effect=effect)
     after = after.with_execution(interventions=[*after.execution.interventions, trace])
     return timed(run, with_status(after), now)
 
 
 def with_status(run: Run) -> Run:
-    """The run with the status that it has by now; one that is over keeps its own."""
+    """The run with its current status; one that is over keeps its own."""
     if run.over:
         return run
     status = ExecStatus.RUNNING
@@ -59,7 +59,7 @@ def with_status(run: Run) -> Run:
 
 
 def park(run: Run, *, now: datetime) -> Run:
-    """The run without its slot; the working time that is left waits with it."""
+    """The run without its slot; its remaining working time is kept."""
     if run.parks > run.granted:
         return with_status(run)
     deadline = run.execution.deadline_at
@@ -69,7 +69,7 @@ def park(run: Run, *, now: datetime) -> Run:
 
 
 def grant(run: Run, number: int, *, now: datetime) -> Run:
-    """The run with the slot it asked for; a grant from before changes nothing."""
+    """The run with the slot it requested; an earlier grant changes nothing."""
     if run.over or not run.granted < number <= run.parks:
         return run
     run = run.model_copy(update={"granted": run.parks, "waiting": Waiting.NOTHING, "asked_at": None, "asks": 0})
@@ -78,27 +78,27 @@ def grant(run: Run, number: int, *, now: datetime) -> Run:
 
 
 def expire(run: Run, *, now: datetime) -> Run:
-    """The run without the promised results that were waited for long enough."""
+    """The run after promised results have expired."""
     after = callbacks.expire(run, now=now)
     return run if after is run else timed(run, with_status(after), now)
 
 
-def _pause(run: Run, word: Signal, now: datetime) -> Applied:
-    return run.model_copy(update={"paused": True}), "holds after the step in hand"
+def _pause(run: Run, signal: Signal, now: datetime) -> Applied:
+    return run.model_copy(update={"paused": True}), "pauses after the current step"
 
 
-def _resume(run: Run, word: Signal, now: datetime) -> Applied:
+def _resume(run: Run, signal: Signal, now: datetime) -> Applied:
     if not run.paused:
         return run, "nothing to do: it isn't paused"
     return run.model_copy(update={"paused": False}), "goes on"
 
 
-def _stop(run: Run, word: Signal, now: datetime) -> Applied:
-    reason = word.reason or "stopped by a person"
+def _stop(run: Run, signal: Signal, now: datetime) -> Applied:
+    reason = signal.reason or "stopped by a person"
     return run.model_copy(update={"cancelled": run.cancelled or reason}), "stops"
 
 
-def _deadline(run: Run, word: Signal, now: datetime) -> Applied:
+def _deadline(run: Run, signal: Signal, now: datetime) -> Applied:
     """A delivery that was accepted goes on by itself, and learning is not cut off: the work is done by then."""
     if run.blocked or run.execution.phase is Phase.LEARNING:
         return run, "nothing to do: it doesn't work any more"
@@ -109,8 +109,8 @@ def _deadline(run: Run, word: Signal, now: datetime) -> Applied:
     return run.with_execution(error=reason, phase=Phase.LEARNING, deadline_at=None), "fails"
 
 
-def _unknown(run: Run, word: Signal, now: datetime) -> Applied:
-    return run, f"refused: a run under way knows no {word.action}"
+def _unknown(run: Run, signal: Signal, now: datetime) -> Applied:
+    return run, f"refused: a run under way has no action {signal.action}"
 
 
 EFFECTS: dict[str, Callable[[Run, Signal, datetime], Applied]] = {
@@ -128,4 +128,4 @@ EFFECTS: dict[str, Callable[[Run, Signal, datetime], Applied]] = {
     InterventionAction.GOAL_CANCEL: interventions.end_goal,
     InterventionAction.INSTRUCT: interventions.instruct,
 }
-"""What each word does."""
+"""The effect of each signal."""

@@ -1,4 +1,4 @@
-"""What an inspiration agent is told of its robot: what is pending, and what came of it since it last looked (EX-11)."""
+"""The robot's other runs in lines: what is pending, and what ended since its last report."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -16,11 +16,11 @@ from rota_contracts.messages.trigger import InterventionAction, TriggerReceivedV
 from rota_contracts.model import Instant, Part
 
 PENDING_LIMIT, HAPPENED_LIMIT = 6_000, 14_000
-"""Characters of all that is pending, and of all that has happened."""
+"""Characters of the pending lines, and of the recent ones."""
 
 TEXT_LIMIT, DATA_LIMIT, ROOM_FOR_REST = 300, 600, 40
-MOST_WORDS = 5
-"""Interventions that are told of one run: the last ones."""
+INTERVENTIONS_LIMIT = 5
+"""Interventions of one run: the last ones."""
 
 PEOPLES = (*InterventionAction, "pause", "resume", "stop")
 
@@ -34,7 +34,7 @@ class _Delivery(Part):
 
 
 class RunExcerpt(Part):
-    """What one run is told of another: some of the fields of an `Execution`, by the same names."""
+    """Another run in short: some of the fields of an `Execution`, by the same names."""
 
     execution_id: str
     trigger: TriggerReceivedV1
@@ -59,22 +59,22 @@ class RecentRuns:
 
 
 def zone_of(run: Run) -> ZoneInfo:
-    """The robot's own, in which all instants are told."""
+    """The robot's own, for all instants."""
     given, config = run.execution.trigger.input.clock, run.robot.robot_config.clock
     return ZoneInfo(given.tz if given else config.tz if config else "UTC")
 
 
-def pending(
+def pending_lines(
     plans: Iterable[PlanItem], waiting: Iterable[Waiting], under_way: Iterable[RunExcerpt], zone: ZoneInfo
 ) -> str:
-    """What people planned, what waits for a slot and what has begun, a line each; nothing if there is nothing."""
+    """Plans, runs that wait for a slot and runs under way, a line each; empty if there is nothing."""
     lines = [_planned(item, zone) for item in plans]
     lines += [f"- waits to begin since {_at(each.queued_at, zone)}: {_short(each.about)}" for each in waiting]
     return _within([*lines, *(_begun(each, zone) for each in under_way)], PENDING_LIMIT)
 
 
-def happened(ended: Iterable[RunExcerpt], zone: ZoneInfo) -> str:
-    """What woke each run, how it ended, and what people said to it; nothing if there was none."""
+def recent_lines(ended: Iterable[RunExcerpt], zone: ZoneInfo) -> str:
+    """The trigger, the end and the interventions of each run; empty if there was none."""
     return _within([_ended(each, zone) for each in ended], HAPPENED_LIMIT)
 
 
@@ -97,13 +97,15 @@ def _begun(run: RunExcerpt, zone: ZoneInfo) -> str:
 
 def _ended(run: RunExcerpt, zone: ZoneInfo) -> str:
     lines = [f"- {_at(run.finished_at or run.created_at, zone)}, {run.status}: {_woken(run.trigger)}{_came(run)}"]
-    said = [word for word in run.interventions if word.action in PEOPLES and (word.text or word.effect)]
-    lines += [f"  - a person, {word.action}: {_short(word.text or word.effect)}" for word in said[-MOST_WORDS:]]
+    shown = [each for each in run.interventions if each.action in PEOPLES and (each.text or each.effect)]
+    lines += [
+        f"  - a person, {each.action}: {_short(each.text or each.effect)}" for each in shown[-INTERVENTIONS_LIMIT:]
+    ]
     return "\n".join(lines)
 
 
 def _woken(trigger: TriggerReceivedV1) -> str:
-    """What woke a run; of an event with its data, which is what has changed outside."""
+    """The trigger of a run; an event with its data, which is the news."""
     given = trigger.input
     if trigger.type in (TriggerType.HUMAN, TriggerType.CLOCK):
         return _short(about(trigger))
@@ -127,12 +129,12 @@ def _at(instant: datetime, zone: ZoneInfo) -> str:
 
 
 def _short(text: str, limit: int = TEXT_LIMIT) -> str:
-    """One line: what others wrote can't pass for a section of its own."""
+    """One line, so that foreign text can't pass for a section of its own."""
     return excerpt(" ".join(text.split()), limit)
 
 
 def _within(lines: Sequence[str], limit: int) -> str:
-    """As many of the first lines as there is room for, and how many were left out."""
+    """The first lines that fit, and the number of those left out."""
     kept, used = list[str](), 0
     for line in lines:
         used += len(line) + 1

@@ -1,4 +1,4 @@
-"""What woke the robot and what has happened so far, in words for agents and people."""
+"""The wording of triggers, lessons, results and interventions for agents and people."""
 
 import json
 from datetime import timedelta
@@ -18,7 +18,7 @@ SHORT = 30
 
 
 def about(trigger: TriggerReceivedV1) -> str:
-    """One line: what this run is about."""
+    """The subject of a run, in one line."""
     given = trigger.input
     match trigger.type:
         case TriggerType.HUMAN:
@@ -34,7 +34,7 @@ def about(trigger: TriggerReceivedV1) -> str:
 
 
 def given_input(trigger: TriggerReceivedV1) -> str:
-    """All that came with the trigger, for the goals agent."""
+    """The trigger's whole input, for the goals agent."""
     given = trigger.input
     lines = []
     if given.action:
@@ -50,7 +50,7 @@ def given_input(trigger: TriggerReceivedV1) -> str:
 
 
 def clock_text(trigger: TriggerReceivedV1) -> str:
-    """The clock context in one line, flags in words, and since when the run is late (EX-11)."""
+    """The clock context in one line, flags in words, and the due instant of a late run."""
     clock = trigger.input.clock
     if clock is None:
         return ""
@@ -69,7 +69,7 @@ def clock_text(trigger: TriggerReceivedV1) -> str:
 
 
 def _late(trigger: TriggerReceivedV1, clock: ClockContext) -> str:
-    """A run that was made up for is told when it should have been, in the robot's own zone."""
+    """The due instant of a run that was caught up on, in the robot's own zone."""
     due = trigger.scheduled_at
     if due is None or clock.now - due <= ON_TIME:
         return ""
@@ -77,13 +77,13 @@ def _late(trigger: TriggerReceivedV1, clock: ClockContext) -> str:
 
 
 def lessons_text(run: Run) -> str:
-    """What earlier runs taught, as a list."""
+    """Lessons of earlier runs, as a list."""
     lines = [f"- [{lesson.type}] {lesson.content}" for lesson in run.execution.recalled]
     return "\n".join(lines) or "(nothing yet)"
 
 
 def surroundings_text(run: Run) -> str:
-    """What is pending and what has happened lately, as sections; nothing for a run that wasn't told."""
+    """The situation as sections; empty for a run without one."""
     around = run.surroundings
     if around is None:
         return ""
@@ -93,13 +93,13 @@ def surroundings_text(run: Run) -> str:
 
 
 def known_text(run: Run) -> str:
-    """What the team's shared collections hold about it (EX-27); nothing if nothing was found."""
+    """Matches from the team's shared collections; empty if there are none."""
     parts = [f"### {entry.title or entry.id}\n{excerpt(entry.content, RESULT_LIMIT)}" for entry in run.execution.known]
     return "\n\n".join(parts)
 
 
 def previous_results(run: Run, texts: Texts) -> str:
-    """Results of the tasks that were completed (EX-22); failed ones don't feed later tasks."""
+    """Results of the completed tasks; failed ones don't feed later tasks."""
     tasks = {task.id: task for task in run.execution.tasks or []}
     parts = []
     for result in run.execution.results:
@@ -110,11 +110,11 @@ def previous_results(run: Run, texts: Texts) -> str:
     return "\n\n".join(parts) or "(none)"
 
 
-def people_said(run: Run) -> str:
-    """What people have said to this run while it was under way."""
+def interventions_text(run: Run) -> str:
+    """People's interventions in this run."""
     lines = [
-        f"- [{word.action}] {word.text}"
-        for word in run.execution.interventions
-        if word.text and word.action in tuple(InterventionAction)
+        f"- [{each.action}] {each.text}"
+        for each in run.execution.interventions
+        if each.text and each.action in tuple(InterventionAction)
     ]
     return "\n".join(lines)

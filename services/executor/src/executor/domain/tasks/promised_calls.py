@@ -1,4 +1,4 @@
-"""Calls of processes whose results may come later: under which id, and until when they are waited for (TG-01)."""
+"""Calls of processes that promise their results: callback ids, and how long a result is waited for."""
 
 from datetime import datetime
 
@@ -14,8 +14,7 @@ def callback_of(run: Run, step_id: str) -> Callback | None:
 
 
 def add(run: Run, outcome: CallsBegun) -> Run:
-    """The run that knows where the results of these calls may be sent. A call that is made again keeps its id: whoever
-    took it the first time may answer there."""
+    """The run with callbacks for these calls. A repeated call keeps its id: the first may still be answered."""
     names = {use.step_id: use.name for use in outcome.uses}
     made = [
         Callback(id=callback_id, step_id=step_id, task_id=outcome.task_id, process=names[step_id])
@@ -26,7 +25,7 @@ def add(run: Run, outcome: CallsBegun) -> Run:
 
 
 def promise(run: Run, outcome: Promised, *, now: datetime) -> Run:
-    """The run that waits for a result."""
+    """The run while it waits for a result."""
     changed = [
         callback.model_copy(update={"until": now + duration(patience(run.robot, callback))})
         if callback.step_id == outcome.step_id
@@ -40,7 +39,7 @@ def promise(run: Run, outcome: Promised, *, now: datetime) -> Run:
 
 
 def drop(run: Run, *, task_id: str = "", step_id: str = "") -> Run:
-    """The run that waits no more for the results of this task, or of this call."""
+    """The run, no longer waiting for the results of this task, or of this call."""
     changed = [
         callback.model_copy(update={"until": None})
         if callback.until is not None and (callback.task_id == task_id or callback.step_id == step_id)
@@ -51,12 +50,12 @@ def drop(run: Run, *, task_id: str = "", step_id: str = "") -> Run:
 
 
 def patience(robot: Robot, callback: Callback) -> str:
-    """How long a promised result is waited for, as the robot's definition says it."""
+    """How long a promised result is waited for, by the robot's definition."""
     process = robot.process(callback.process) or ProcessResource(name=callback.process)
     return process.callback_within
 
 
 def known_results(run: Run) -> list[str]:
-    """Step ids of the calls whose results lie in the run's inbox."""
-    here = {word.callback for word in run.inbox if word.callback}
+    """Step ids of the calls whose results are in the run's inbox."""
+    here = {signal.callback for signal in run.inbox if signal.callback}
     return [callback.step_id for callback in run.callbacks if callback.id in here]

@@ -1,4 +1,4 @@
-"""P3: which task's turn it is, and what a task's answers mean (EX-20 to EX-25)."""
+"""Tasks: their order, the next step of the current one, and its outcomes."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -40,7 +40,7 @@ def result_of(run: Run, task_id: str) -> TaskResult | None:
     return next((result for result in run.execution.results if result.task_id == task_id), None)
 
 
-def staying(run: Run) -> list[Task]:
+def kept_tasks(run: Run) -> list[Task]:
     """The tasks that a new plan leaves as they are: those that have begun, and those that people have added."""
     begun = {result.task_id for result in run.execution.results}
     return [task for task in run.execution.tasks or [] if task.id in begun or task.id in run.added]
@@ -58,7 +58,7 @@ def current(run: Run) -> Task | None:
 
 
 def turn_of(run: Run, task: Task) -> Turn | None:
-    """The turn in hand."""
+    """The current turn."""
     result = result_of(run, task.id)
     return result.turns[-1] if result is not None and result.turns else None
 
@@ -69,24 +69,24 @@ def step_id(run: Run, task: Task) -> str:
 
 
 def conversation(run: Run, task: Task, turn: Turn) -> Conversation:
-    """Tools and processes are called once (EX-24); an assistant is talked to for as many turns as its robot allows."""
+    """Tools and processes are called once; an assistant gets as many turns as its robot allows."""
     talks = task.executor_type is ExecutorType.ASSISTANT
     return Conversation(turn=turn.number, max_turns=run.robot.robot_config.executor.max_turns_per_task if talks else 1)
 
 
 def next_step(run: Run) -> TaskStep:
-    """Do the task, check its rules, ask for its meaning: whichever is missing."""
+    """Do the task, check its rules, request a verdict: the first that is missing."""
     task = current(run)
     if task is None:
         raise AssertionError("a run with every task done is past its run phase")
     turn = turn_of(run, task) or Turn(number=1)
     if turn.output is None:
         return _work(run, task, turn)
-    said = conversation(run, task, turn)
+    talk = conversation(run, task, turn)
     check_id = derived_id("validation", run.id, task.id, turn.number)
     if run.checked is None:
-        return CheckRules(task, turn.output, said, check_id)
-    return RequestVerdict(task, turn.output, check_id, said)
+        return CheckRules(task, turn.output, talk, check_id)
+    return RequestVerdict(task, turn.output, check_id, talk)
 
 
 def _work(run: Run, task: Task, turn: Turn) -> RunTurn | BeginCalls | MakeCalls:
@@ -104,7 +104,7 @@ def _work(run: Run, task: Task, turn: Turn) -> RunTurn | BeginCalls | MakeCalls:
 
 
 def awaited(run: Run, answer: TaskOutcome) -> bool:
-    """Is this what the current task needs next?"""
+    """Does the current task wait for this outcome?"""
     match next_step(run), answer:
         case RunTurn(task), TaskAnswered(task_id) | Thought(task_id):
             return task.id == task_id
@@ -156,14 +156,14 @@ def _on_its_way(
 
 
 def _result(run: Run, task: Task, began: datetime) -> TaskResult:
-    """The task's result so far; of one that begins now, an empty one."""
+    """The task's result so far; an empty one if it begins now."""
     return result_of(run, task.id) or TaskResult(
         task_id=task.id, step_id=step_id(run, task), status=TaskStatus.RUNNING, started_at=began
     )
 
 
 def fail_current(run: Run, reason: str, *, now: datetime) -> Run:
-    """The task in hand has failed for `reason`; what follows from that is `after_task`'s to say."""
+    """End the current task as failed; `after_task` decides what follows."""
     task = current(run)
     return run if task is None else end(run, task, TaskStatus.FAILED, reason, now=now)
 
@@ -178,14 +178,14 @@ def end(run: Run, task: Task, status: TaskStatus, reason: str | None, *, now: da
 
 
 def calls_left(run: Run, used: Used | Promised) -> bool:
-    """Are there calls without an outcome beside this one?"""
+    """Are there other calls without an outcome?"""
     result = result_of(run, used.task_id)
     turn = result.turns[-1] if result is not None and result.turns else None
     return turn is not None and any(use.step_id != used.step_id for use in turns.open_uses(turn))
 
 
 def after_task(run: Run) -> Run:
-    """What comes after a task that is over: the next one, a new plan, the delivery, or the end (EX-25)."""
+    """The run after a task is over: the next one, a new plan, the delivery, or the end."""
     failed = [result for result in run.execution.results if result.status is TaskStatus.FAILED]
     if failed and not run.robot.robot_config.executor.continue_on_failure:
         return _gives_up(run, failed[0])
@@ -266,11 +266,11 @@ def _judged(run: Run, task: Task, turn: Turn, verdict: ValidationResult, error: 
     return after_task(end(run, task, TaskStatus.FAILED, reason, now=now))
 
 
-def open_turn(run: Run, task: Task, told: str, *, now: datetime) -> Run:
-    """The talk about a task goes on: its assistant is told this. A turn without an answer ends unanswered."""
+def open_turn(run: Run, task: Task, message: str, *, now: datetime) -> Run:
+    """A new turn of a task, which begins with `message` to its assistant. A turn without an answer ends unanswered."""
     result = _result(run, task, now)
     number = len(result.turns) + 1
-    turns = [*result.turns, Turn(number=number, told=told, started_at=now)]
+    turns = [*result.turns, Turn(number=number, told=message, started_at=now)]
     update = {"turns": turns, "status": TaskStatus.RUNNING, "output": None}
     return _with_result(run, result.model_copy(update=update)).model_copy(update={"checked": None})
 
@@ -281,7 +281,7 @@ def _with_turn(run: Run, result: TaskResult, turn: Turn) -> Run:
 
 
 def _with_result(run: Run, result: TaskResult) -> Run:
-    """In its old place: what is stored is written result by result."""
+    """In its old place, because results are stored one by one."""
     before = run.execution.results
     places = [index for index, other in enumerate(before) if other.task_id == result.task_id]
     results = [*before, result] if not places else [*before[: places[0]], result, *before[places[0] + 1 :]]

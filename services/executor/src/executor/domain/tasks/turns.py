@@ -1,4 +1,4 @@
-"""What a turn holds besides an assistant's talk: single calls of tools and processes, and calls left in the middle."""
+"""The calls of a turn: single calls of tools and processes, and interrupted ones."""
 
 from collections.abc import Collection
 
@@ -10,7 +10,7 @@ from rota_contracts.robots.robot import Robot
 
 
 def single_call(task: Task, robot: Robot, step_id: str) -> ToolUse:
-    """The one call of a task of type mcp or process (EX-24)."""
+    """The one call of a task of type mcp or process."""
     key = derived_id("tool", step_id, 0)
     if task.executor_type is ExecutorType.PROCESS:
         process = robot.process(task.executor_id)
@@ -28,7 +28,7 @@ def single_call(task: Task, robot: Robot, step_id: str) -> ToolUse:
 
 
 def interrupted_calls(turn: Turn, *, already_done: Collection[str]) -> tuple[list[str], list[str]]:
-    """Step ids of the calls that were begun and not finished: those that may be made again, and those that may not."""
+    """Step ids of the calls that were started and not finished: the idempotent ones, and the others."""
     uses = turn.rounds[-1].uses if turn.rounds else []
     begun = [use for use in uses if use.status is ToolStatus.STARTED and use.step_id not in already_done]
     return [u.step_id for u in begun if u.idempotent], [u.step_id for u in begun if not u.idempotent]

@@ -1,0 +1,143 @@
+"""Adapters in memory, for tests; stores are held to the same conformance cases as the real ones."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from executor.adapters.in_memory_runs import InMemoryRuns
+from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
+from executor.adapters.rehearsal_model import RehearsalModel
+from executor.domain.conversation.chat import ModelReply, Tool
+from executor.ports import Adapters, Prompt
+from rota_common.stores.blobs import text_of
+from rota_contracts.messages.agent import AgentReply
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.process import ProcessCall
+from rota_contracts.messages.text import INLINE_LIMIT, Text
+from rota_contracts.robots.robot import Robot
+
+
+def in_memory(*robots: Robot, **given: Any) -> Adapters:
+    """Every adapter, with these robots; `given` replaces some by name. Models are rehearsed."""
+    made: dict[str, Any] = {
+        "runs": InMemoryRuns(),
+        "calls": InMemoryCalls(),
+        "blobs": InMemoryBlobs(),
+        "robots": InMemoryRobots(*robots),
+        "model": RehearsalModel(),
+        "rehearsal": RehearsalModel(),
+        "tools": ScriptedTools(),
+        "processes": ScriptedProcesses(),
+        "recording_tools": RecordingTools(()),
+        "recording_processes": RecordingProcesses(),
+    }
+    return Adapters(**(made | given))
+
+
+class InMemoryCalls:
+    def __init__(self) -> None:
+        self._answers: dict[str, AgentReply] = {}
+        self._claims: dict[str, tuple[str, datetime]] = {}
+
+    async def claim(self, call_id: str, *, owner: str, until: datetime, now: datetime) -> AgentReply | bool:
+        if call_id in self._answers:
+            return self._answers[call_id]
+        if call_id in self._claims and self._claims[call_id][1] > now:
+            return False
+        self._claims[call_id] = owner, until
+        return True
+
+    async def renew(self, call_id: str, *, owner: str, until: datetime) -> None:
+        if call_id in self._claims and self._claims[call_id][0] == owner:
+            self._claims[call_id] = owner, until
+
+    async def release(self, call_id: str, *, owner: str) -> None:
+        if call_id in self._claims and self._claims[call_id][0] == owner:
+            del self._claims[call_id]
+
+    async def remember(self, call_id: str, answer: AgentReply, *, at: datetime) -> AgentReply:
+        return self._answers.setdefault(call_id, answer)
+
+
+class InMemoryRobots:
+    def __init__(self, *robots: Robot) -> None:
+        self._robots: dict[tuple[str, str], Robot] = {}
+        for robot in robots:
+            self.put(robot)
+
+    def put(self, robot: Robot) -> None:
+        self._robots[robot.team_id, robot.member_id] = robot
+
+    async def find(self, team: str, member: str) -> Robot | None:
+        return self._robots.get((team, member))
+
+
+class InMemoryBlobs:
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    async def keep(self, text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
+        made = text_of(text, inline_limit=inline_limit)
+        if made.ref is not None:
+            self._texts[made.ref.name] = text
+        return made
+
+    async def read(self, text: Text) -> str:
+        return text.inline or "" if text.ref is None else self._texts[text.ref.name]
+
+
+class ScriptedModel:
+    """Replies in this order, then with `last`, or as `answer` says; exceptions are raised. `prompts` is what it got."""
+
+    def __init__(
+        self,
+        *replies: ModelReply | str | Exception,
+        last: ModelReply | str = "done",
+        answer: Callable[[Prompt], Awaitable[ModelReply | str | Exception]] | None = None,
+    ) -> None:
+        self._replies, self._last, self._answer = list(replies), last, answer
+        self.prompts: list[Prompt] = []
+
+    async def complete(self, prompt: Prompt) -> ModelReply:
+        self.prompts.append(prompt)
+        reply = await self._next(prompt)
+        if isinstance(reply, Exception):
+            raise reply
+        return ModelReply(text=reply) if isinstance(reply, str) else reply
+
+    async def _next(self, prompt: Prompt) -> ModelReply | str | Exception:
+        if self._answer is not None:
+            return await self._answer(prompt)
+        return self._replies.pop(0) if self._replies else self._last
+
+
+class ScriptedTools:
+    """`answer` may raise NotBegun or ToolFailed; `calls` holds every use that came."""
+
+    def __init__(
+        self, tools: Sequence[Tool] = (), *, answer: Callable[[ToolUse], Awaitable[str]] | None = None
+    ) -> None:
+        self._tools, self._answer = tools, answer
+        self.calls: list[ToolUse] = []
+
+    async def list(self, robot: Robot) -> Sequence[Tool]:
+        allowed = robot.allowed_servers()
+        mine = [tool for tool in self._tools if tool.server in allowed]
+        mine = [tool for tool in mine if not allowed[tool.server] or tool.tool in allowed[tool.server]]
+        return sorted(mine, key=lambda tool: tool.name)
+
+    async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
+        self.calls.append(use)
+        return await self._answer(use) if self._answer else f"{use.tool} answered"
+
+
+class ScriptedProcesses:
+    """As ScriptedTools, for processes; `calls` holds (name, call)."""
+
+    def __init__(self, *, answer: Callable[[str, ProcessCall], Awaitable[str | None]] | None = None) -> None:
+        self._answer = answer
+        self.calls: list[tuple[str, ProcessCall]] = []
+
+    async def call(self, name: str, call: ProcessCall, *, timeout: float) -> str | None:
+        self.calls.append((name, call))
+        return await self._answer(name, call) if self._answer else f"{name} answered"

@@ -1,0 +1,48 @@
+"""The adapters of production."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+
+from executor.adapters.litellm_model import LitellmModel
+from executor.adapters.mcp_servers import load_servers
+from executor.adapters.mcp_tools import McpTools
+from executor.adapters.mongo_calls import MongoCalls
+from executor.adapters.mongo_runs import MongoRuns
+from executor.adapters.nats_processes import NatsProcesses
+from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
+from executor.adapters.rehearsal_model import RehearsalModel
+from executor.ports import Adapters
+from executor.settings import Settings
+from rota_common.bus.robots import Robots
+from rota_common.runtime.service import Service
+from rota_common.stores.blobs import Blobs
+from rota_common.stores.mongo import Mongo
+
+
+def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | None = None) -> Adapters:
+    """MongoDB, NATS, litellm and the MCP servers, prepared and probed by `service`."""
+    mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_executor")
+    runs, calls = MongoRuns(mongo.database), MongoCalls(mongo.database)
+    servers = load_servers(settings.mcp_dir, os.environ if environ is None else environ)
+    tools = McpTools(servers)
+    service.on_start(runs.prepare)
+    service.on_start(calls.prepare)
+    service.probe("mongo", mongo.ping)
+
+    async def close() -> None:
+        await asyncio.gather(tools.close(), mongo.close(), return_exceptions=True)
+
+    return Adapters(
+        runs=runs,
+        calls=calls,
+        blobs=Blobs(service.bus),
+        robots=Robots(service.bus),
+        model=LitellmModel(),
+        rehearsal=RehearsalModel(),
+        tools=tools,
+        processes=NatsProcesses(service.bus),
+        recording_tools=RecordingTools(servers),
+        recording_processes=RecordingProcesses(),
+        close=close,
+    )

@@ -1,0 +1,54 @@
+"""Questions about executions that other services ask: one, a page, their slots, and the permission to deliver."""
+
+from dataclasses import dataclass
+
+from executor.domain.signals import control
+from executor.ports import Runs
+from rota_common.clock import Clock
+from rota_contracts.messages.delivery import DeliveryPermission, MayDeliver, Permission
+from rota_contracts.messages.execution import (
+    ExecStatus,
+    ExecutionPage,
+    ExecutionReply,
+    ListExecutions,
+    ReadExecution,
+)
+from rota_contracts.messages.executor_capacity import CheckSlots, SlotsReply
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadExecutions:
+    runs: Runs
+
+    async def one(self, request: ReadExecution) -> ExecutionReply:
+        run = await self.runs.find(request.execution_id)
+        mine = run is not None and run.execution.team_id == request.team_id
+        return ExecutionReply(execution=run.execution if run is not None and mine else None)
+
+    async def page(self, request: ListExecutions) -> ExecutionPage:
+        return await self.runs.list(request)
+
+    async def slots(self, request: CheckSlots) -> SlotsReply:
+        return SlotsReply(slots=list(await self.runs.slots(request.execution_ids)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecidePermission:
+    """Decides whether an execution's result may still be delivered; asked before every attempt."""
+
+    runs: Runs
+    clock: Clock
+
+    async def __call__(self, request: MayDeliver) -> DeliveryPermission:
+        """Signals in the inbox count already. An execution that failed has nothing to deliver."""
+        run = await self.runs.find(request.execution_id)
+        if run is None or run.execution.team_id != request.team_id:
+            return DeliveryPermission(leave=Permission.DENY, reason=f"there is no execution {request.execution_id}")
+        run = control.apply_signals(run, now=self.clock())
+        if run.cancelled is not None or run.execution.status is ExecStatus.CANCELLED:
+            return DeliveryPermission(leave=Permission.DENY, reason=run.cancelled or run.execution.error or "cancelled")
+        if run.execution.error is not None and run.execution.delivery is None:
+            return DeliveryPermission(leave=Permission.DENY, reason=f"the execution failed: {run.execution.error}")
+        if run.paused:
+            return DeliveryPermission(leave=Permission.HOLD, reason="the execution is paused")
+        return DeliveryPermission(leave=Permission.ALLOW)

@@ -1,0 +1,104 @@
+"""The calls of a task: tools and processes, all at once, each with an outcome of its own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from secrets import token_urlsafe
+
+from executor.domain.outcomes import CallsBegun, NotCalled, Outcome, Promised, Used
+from executor.domain.planning.interpret import room
+from executor.domain.run import Run
+from executor.domain.steps import MakeCalls
+from executor.domain.tasks.promised_calls import callback_of
+from executor.ports import Blobs, NotBegun, Processes, ToolFailed, Tools
+from rota_common.errors import Permanent, Transient
+from rota_contracts.messages.callback import callback_path
+from rota_contracts.messages.conversation import ToolUse
+from rota_contracts.messages.execution import Task
+from rota_contracts.messages.process import ProcessCall
+from rota_contracts.messages.trigger import ExecutorMode
+from rota_contracts.robots.clock_config import duration
+
+PROCESS_TIMEOUT_S = 60.0
+
+
+def _secret() -> str:
+    """A callback id: it authorizes a result, so it can't be guessed."""
+    return token_urlsafe(24)
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """Tools and processes."""
+
+    tools: Tools
+    processes: Processes
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallRunner:
+    """`recording` stands in for `real` in runs that aren't in standard mode."""
+
+    blobs: Blobs
+    real: Toolset
+    recording: Toolset
+    new_callback: Callable[[], str] = _secret
+
+    def toolset(self, run: Run) -> Toolset:
+        return self.real if run.execution.executor_mode is ExecutorMode.STANDARD else self.recording
+
+    def begin(self, run: Run, task: Task, uses: Sequence[ToolUse]) -> Outcome:
+        return CallsBegun(task.id, list(uses), self._callbacks(run, uses))
+
+    async def __call__(self, run: Run, step: MakeCalls) -> AsyncIterator[Outcome]:
+        """Each outcome as soon as it is there."""
+        calls = [asyncio.create_task(self._call(run, step.task, use)) for use in step.uses]
+        try:
+            for done in asyncio.as_completed(calls):
+                yield await done
+        finally:
+            for call in calls:
+                call.cancel()
+
+    def _callbacks(self, run: Run, uses: Sequence[ToolUse]) -> dict[str, str]:
+        """Callback ids of new calls of processes; a recording stand-in needs none, it answers at once."""
+        if run.execution.executor_mode is not ExecutorMode.STANDARD:
+            return {}
+        new = [use for use in uses if use.server is None and callback_of(run, use.step_id) is None]
+        return {use.step_id: self.new_callback() for use in new}
+
+    async def _call(self, run: Run, task: Task, use: ToolUse) -> Outcome:
+        toolset = self.toolset(run)
+        try:
+            if use.server is not None:
+                answer: str | None = await toolset.tools.call(use)
+            else:
+                process = run.robot.process(use.name)
+                seconds = duration(process.timeout).total_seconds() if process else PROCESS_TIMEOUT_S
+                answer = await toolset.processes.call(use.name, process_call(run, task, use), timeout=seconds)
+            if answer is None:
+                return _promised(run, task, use)
+            return Used(task.id, use.step_id, await self.blobs.keep(answer, inline_limit=room(run)))
+        except NotBegun as error:
+            return NotCalled(task.id, use.step_id, str(error), error.after)
+        except (ToolFailed, Transient, Permanent) as error:
+            return Used(task.id, use.step_id, None, str(error))
+
+
+def _promised(run: Run, task: Task, use: ToolUse) -> Outcome:
+    if callback_of(run, use.step_id) is None:
+        return Used(task.id, use.step_id, None, "it promised a result for later, but the call had no callback")
+    return Promised(task.id, use.step_id)
+
+
+def process_call(run: Run, task: Task, use: ToolUse) -> ProcessCall:
+    callback = callback_of(run, use.step_id)
+    return ProcessCall(
+        step_id=use.step_id,
+        team_id=run.execution.team_id,
+        member_id=run.execution.member_id,
+        execution_id=run.id,
+        task_id=task.id,
+        args=use.arguments if isinstance(use.arguments, list) else [use.arguments],
+        callback=callback_path(callback.id) if callback else "",
+    )

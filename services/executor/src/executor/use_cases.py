@@ -1,0 +1,100 @@
+"""The executor's use cases."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+from uuid import uuid4
+
+from executor.agents.connectors import Connectors
+from executor.agents.prompt_files import Agents
+from executor.calls import CallAgents, LeaseSettings
+from executor.heartbeat import Heartbeat
+from executor.ports import Adapters
+from executor.publish import EventPublisher
+from executor.queries import DecidePermission, ReadExecutions
+from executor.replay import Replay
+from executor.settings import Settings
+from executor.signals import SendSignal, StopRobot, TakeResult
+from executor.start_execution import StartExecution
+from executor.steps.call_runner import CallRunner, Toolset
+from executor.steps.gather_situation import GatherSituation
+from executor.steps.merge_goals import MergeGoals
+from executor.steps.models import Models
+from executor.steps.questions import Questions
+from executor.steps.step_runner import StepRunner
+from executor.sweeper import Sweeper
+from executor.worker import RunWorker, Timeouts
+from rota_common.runtime.service import Service
+
+
+@dataclass(frozen=True, kw_only=True)
+class UseCases:
+    worker: RunWorker
+    start: StartExecution
+    send: SendSignal
+    take_result: TakeResult
+    stop_robot: StopRobot
+    sweep: Sweeper
+    heartbeat: Heartbeat
+    call_agents: CallAgents
+    read: ReadExecutions
+    permission: DecidePermission
+    replay: Replay
+
+    @classmethod
+    def over(
+        cls, adapters: Adapters, settings: Settings, service: Service, *, environ: Mapping[str, str] | None = None
+    ) -> Self:
+        """`environ` holds the variables behind `$ENV.` references, in place of the process's own."""
+        owner, clock = f"{service.name}-{uuid4().hex[:8]}", service.runtime.clock
+        environ = os.environ if environ is None else environ
+        runs, publish = adapters.runs, service.publish
+        connectors = Connectors(settings.connector, environ=environ, folder=settings.connectors_dir)
+        models = Models(connectors=connectors, real=adapters.model, rehearsal=adapters.rehearsal)
+        agents = Agents(settings.agents_dir)
+        publisher = EventPublisher(publish=publish, blobs=adapters.blobs, clock=clock)
+        run_step = StepRunner(
+            models=models,
+            agents=agents,
+            blobs=adapters.blobs,
+            questions=Questions(service.ask),
+            merge_goals=MergeGoals(runs=runs, ask=service.ask, publisher=publisher, clock=clock),
+            gather_situation=GatherSituation(runs=runs, ask=service.ask),
+            calls=CallRunner(
+                blobs=adapters.blobs,
+                real=Toolset(adapters.tools, adapters.processes),
+                recording=Toolset(adapters.recording_tools, adapters.recording_processes),
+            ),
+        )
+        worker = RunWorker(
+            runs=runs,
+            run_step=run_step,
+            publisher=publisher,
+            owner=owner,
+            timeouts=Timeouts(settings.lease, settings.answer_patience),
+            clock=clock,
+            random=service.runtime.random,
+        )
+        send = SendSignal(runs=runs, worker=worker, publisher=publisher, clock=clock)
+        return cls(
+            worker=worker,
+            start=StartExecution(runs=runs, worker=worker, robots=adapters.robots, publish=publish, clock=clock),
+            send=send,
+            take_result=TakeResult(runs=runs, blobs=adapters.blobs, send=send, clock=clock),
+            stop_robot=StopRobot(runs=runs, worker=worker, send=send, clock=clock),
+            sweep=Sweeper(runs=runs, worker=worker, send=send, clock=clock),
+            heartbeat=Heartbeat(publish=publish, clock=clock, executor_id=owner, capacity=settings.capacity),
+            call_agents=CallAgents(
+                calls=adapters.calls,
+                runs=runs,
+                models=models,
+                agents=agents,
+                clock=clock,
+                lease=LeaseSettings(owner, settings.lease),
+                find_robot=adapters.robots.find,
+            ),
+            read=ReadExecutions(runs=runs),
+            permission=DecidePermission(runs=runs, clock=clock),
+            replay=Replay(runs=runs, blobs=adapters.blobs),
+        )

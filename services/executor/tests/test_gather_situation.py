@@ -1,0 +1,187 @@
+"""Looking around before a report is made: whom it asks, what it does without, and that it is done once (EX-11)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from services.executor.tests.fixtures import AROUND, at, new_run, with_outcome
+from services.executor.tests.harness import TIMEOUTS, ScriptedModel, StepHarness, WorkerHarness
+from services.executor.tests.test_prompts import asked
+from services.executor.tests.test_replay import again
+
+from executor.adapters.in_memory_runs import InMemoryRuns
+from executor.agents.facts import facts
+from executor.domain import lifecycle
+from executor.domain.outcomes import Outcome, Recalled
+from executor.domain.run import Run, Situation
+from executor.domain.steps import AskAgent, RecallLessons, Step, describe
+from executor.steps.gather_situation import ASK_TIMEOUT_S, GatherSituation
+from rota_common.bus.rpc import NoReply
+from rota_common.errors import Permanent
+from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot
+from rota_contracts import catalog
+from rota_contracts.messages.execution import ExecStatus
+from rota_contracts.messages.goal_merge import ListWaiting, Waiting, WaitingPage
+from rota_contracts.messages.plan import ListPlans, PlanItem, PlanPage
+from rota_contracts.messages.trigger import TriggerInput, TriggerType
+from rota_contracts.model import Part
+from rota_contracts.robots.clock import clock_context
+from rota_contracts.robots.robot import Phase
+
+OWNER: dict[str, Any] = {"team_id": TEAM, "member_id": MEMBER}
+PLAN = PlanItem(**OWNER, plan_id="p1", messages=[{"content": "Call Globex"}], created_at=NOON)
+QUEUED = Waiting(execution_id="q1", type=TriggerType.EVENT, about="lead.created: Initech", queued_at=NOON)
+
+
+class Scheduler:
+    """Answers both questions; `away`: it doesn't answer this one."""
+
+    def __init__(self, *away: catalog.Question[Any, Any], error: Exception | None = None) -> None:
+        self.asked = list[tuple[Part, float | None]]()
+        self._away, self._error = away, error or NoReply("scheduler isn't there")
+
+    async def __call__(self, question: Any, request: Part, *, timeout: float | None = None) -> Part:
+        self.asked.append((request, timeout))
+        if question in self._away:
+            raise self._error
+        return PlanPage(items=[PLAN]) if question is catalog.LIST_PLANS else WaitingPage(waiting=[QUEUED])
+
+
+async def looked(run: Run, *, runs: InMemoryRuns | None = None, scheduler: Scheduler | None = None) -> Situation:
+    ask: Any = scheduler or Scheduler()
+    return await GatherSituation(runs=runs or InMemoryRuns(), ask=ask)(run)
+
+
+async def test_what_is_planned_and_what_waits_is_asked_of_the_scheduler() -> None:  # EX-11
+    scheduler = Scheduler()
+    around = await looked(new_run("clock"), scheduler=scheduler)
+    assert [line.rpartition(": ")[2] for line in around.pending.splitlines()] == ["Call Globex", "Initech"]
+    assert scheduler.asked == [
+        (ListPlans(**OWNER, limit=20), ASK_TIMEOUT_S),
+        (ListWaiting(**OWNER, limit=20), ASK_TIMEOUT_S),
+    ]
+    assert (around.since, around.happened, around.missing) == (NOON - timedelta(days=7), "", [])
+
+
+async def test_what_has_begun_and_what_has_ended_is_in_the_robots_own_store() -> None:  # EX-11
+    runs = InMemoryRuns()
+    earlier = new_run("human").with_execution(execution_id="e0", created_at=NOON - timedelta(hours=1))
+    over = lifecycle.finish(
+        earlier.with_execution(execution_id="e9"), ExecStatus.COMPLETED, now=NOON - timedelta(minutes=1)
+    )
+    for run in (earlier, over):
+        assert await runs.create(run, owner="first", until=NOON) == 1
+    around = await looked(new_run("clock"), runs=runs)
+    assert around.pending.splitlines()[-1].startswith("- at work since Monday 2026-03-02 11:00: task.add")
+    assert around.happened == "- Monday 2026-03-02 11:59, completed: task.add: Look at Globex"
+
+
+@pytest.mark.parametrize("error", [NoReply("scheduler isn't there"), Permanent("scheduler isn't there")])
+async def test_what_the_scheduler_does_not_answer_is_listed_as_missing(error: Exception) -> None:  # EX-11
+    around = await looked(new_run("clock"), scheduler=Scheduler(catalog.LIST_PLANS, error=error))
+    assert ("Call Globex" in around.pending, "Initech" in around.pending) == (False, True)
+    assert around.missing == ["scheduler isn't there"]
+    run = lifecycle.apply(new_run("clock"), Recalled([], surroundings=around), now=NOON)
+    assert run.execution.notes == ["inspiration: scheduler isn't there"]
+    assert "(not known: scheduler isn't there)" in asked(run, Phase.INSPIRATION)[1]
+
+
+async def test_all_instants_are_in_the_robots_zone() -> None:  # EX-11
+    given = TriggerInput(clock=clock_context(NOON, "Asia/Tokyo"))
+    around = await looked(new_run("clock", input=given))
+    assert "waits to begin since Monday 2026-03-02 21:00" in around.pending
+    run = with_outcome(new_run("clock", input=given), Recalled([], surroundings=around))
+    again = Run.model_validate_json(run.model_dump_json())
+    assert "Since Monday 2026-02-23 21:00, newest first" in asked(again, Phase.INSPIRATION)[1]
+
+
+def test_only_a_clock_run_gathers_its_situation() -> None:  # EX-11
+    first = {type: lifecycle.next_step(new_run(type)) for type in ("clock", "human", "event")}
+    assert {type: isinstance(step, RecallLessons) and step.with_situation for type, step in first.items()} == {
+        "clock": True, "human": False, "event": False,
+    }  # fmt: skip
+    assert {describe(step) for step in first.values()} == {"RecallLessons"}  # as older trails have it
+
+
+def test_only_the_inspiration_agent_sees_the_situation() -> None:  # EX-11
+    _, question = asked(at(Phase.INSPIRATION, run=new_run("clock")), Phase.INSPIRATION)
+    assert question == (
+        "## Pending\n- paused: Globex\n\n## Since then\nSince Sunday 2026-03-01 12:00, newest first:\n- it rained\n\n"
+        "## Lessons of earlier runs\n(nothing yet)\n\nWrite the report."
+    )
+    for phase in (Phase.GOALS, Phase.TASKS):
+        assert "it rained" not in asked(at(phase, run=new_run("clock")), phase)[1]
+
+
+def test_an_empty_situation_is_shown_as_such() -> None:  # EX-11
+    run = with_outcome(new_run("clock"), Recalled([], surroundings=Situation(since=NOON)))
+    _, question = asked(run, Phase.INSPIRATION)
+    assert question.startswith(
+        "## Pending\n(nothing)\n\n## Since then\nSince Monday 2026-03-02 12:00, newest first:\n(n"
+    )
+
+
+def test_a_run_that_was_begun_before_there_were_surroundings_loads_and_goes_on() -> None:
+    run = with_outcome(new_run("clock"), Recalled([]))
+    old = run.model_dump(mode="json")
+    del old["surroundings"]
+    loaded = Run.model_validate(old)
+    assert loaded.surroundings is None
+    assert isinstance(lifecycle.next_step(loaded), AskAgent)
+    assert asked(loaded, Phase.INSPIRATION)[1].startswith("## Lessons of earlier runs")
+    assert "pending" not in facts(loaded, "inspiration")
+
+
+WORDS = ["## Summary\nquiet", "## Goals\n1. Score it", '{"nothing_to_do": "all is well"}']
+
+
+async def test_a_clock_run_replays_to_the_same_execution() -> None:  # F24 EX-11
+    run = await StepHarness(ScriptedModel(*WORDS)).over(new_run("clock"))
+    assert run.surroundings == AROUND
+    answer = again(run)
+    assert (answer.same, answer.difference) == (True, "")
+    assert [decision.outcome for decision in answer.decisions][:2] == ["Recalled", "Inspired"]
+
+
+async def test_a_trail_from_before_there_were_surroundings_replays_too() -> None:  # F24
+    run = await StepHarness(ScriptedModel(*WORDS)).over(new_run("clock"))
+    first, *rest = run.unsaved
+    assert isinstance(first.data, dict)
+    data = {name: value for name, value in first.data.items() if name != "surroundings"}
+    older = run.model_copy(update={"unsaved": [first.model_copy(update={"data": data}), *rest], "surroundings": None})
+    assert again(older).same
+
+
+def looking(harness: WorkerHarness, seen: list[Situation | None]) -> None:
+    """Each look shows something else; `seen` are those that a report was made from."""
+
+    async def step(run: Run, step: Step) -> Outcome:
+        if isinstance(step, RecallLessons):
+            return Recalled([], surroundings=AROUND.model_copy(update={"happened": f"look {len(harness.steps)}"}))
+        if isinstance(step, AskAgent) and step.phase is Phase.INSPIRATION:
+            seen.append(run.surroundings)
+            if len(seen) == 1:
+                raise ConnectionError("this worker dies")
+        return await harness.succeed(run, step)
+
+    harness.run_step = step
+
+
+async def test_what_was_seen_is_saved_before_the_report_is_made() -> None:  # EX-11 F9
+    harness, seen = WorkerHarness(), list[Situation | None]()
+    looking(harness, seen)
+    with pytest.raises(ConnectionError):
+        await harness.worker.start(new_run("clock"))
+    assert (await harness.run()).surroundings is not None
+    harness.clock.forward(TIMEOUTS.lease)
+    await harness.new_worker("second").start(new_run("clock"))
+    assert [around and around.happened for around in seen] == ["look 1"] * 2
+    assert harness.steps.count("RecallLessons") == 1
+    assert (await harness.run()).execution.inspiration is not None
+
+
+async def test_a_dry_clock_run_gathers_its_situation_too() -> None:  # EX-08 EX-11
+    dry = new_run("clock", robot=a_robot(config={"executor": {"mode": "dryrun"}}))
+    step = lifecycle.next_step(dry)
+    assert isinstance(step, RecallLessons)
+    assert step.with_situation

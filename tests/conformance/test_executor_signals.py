@@ -1,0 +1,182 @@
+"""The executor's stores in memory keep the same promises as those in MongoDB: words, deadlines, the trail."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from services.executor.tests.fixtures import a_task, new_run, outcome_of
+
+from executor.domain import journal, lifecycle
+from executor.domain.outcomes import Planned
+from executor.domain.run import DEADLINE, Run, deadline_id
+from executor.domain.signals import control
+from executor.domain.steps import Finish
+from executor.ports import Runs, Scope
+from rota_common.testing.samples import MEMBER, NOON, TEAM
+from rota_contracts.messages.execution import ExecStatus
+from tests.conformance.executor_store import LATER, SOON, a_run, a_signal, bare, created, overdue
+
+
+async def test_a_signal_to_a_robot_reaches_all_its_runs_and_no_other(runs: Runs) -> None:  # TG-20 F11
+    owners = {"e1": MEMBER, "e2": MEMBER, "over": MEMBER, "other": "bob"}
+    for run_id, member in owners.items():
+        await created(runs, a_run(run_id, member=member))
+    await created(runs, a_run("elsewhere", team="initech"))
+    await runs.release(lifecycle.finish(a_run("over"), ExecStatus.FAILED, now=NOON), 1, check_at=None)
+    for _ in range(2):  # whoever says it twice is told of the same runs
+        assert sorted(run.id for run in await runs.send_signal(Scope(TEAM, MEMBER), a_signal())) == ["e1", "e2"]
+    found = {run_id: await runs.find(run_id) for run_id in [*owners, "elsewhere"]}
+    told = {run_id: [word.reason for word in run.inbox] for run_id, run in found.items() if run is not None}
+    assert told == {"e1": ["no more"], "e2": ["no more"], "over": [], "other": [], "elsewhere": []}
+
+
+@pytest.mark.parametrize(
+    ("scope", "told"),
+    [
+        (Scope(TEAM), ["bobs", "e1", "e2"]),
+        (Scope(TEAM, MEMBER), ["e1", "e2"]),
+        (Scope(TEAM, MEMBER, "e2"), ["e2"]),
+        (Scope(TEAM, None, "bobs"), ["bobs"]),
+        (Scope(TEAM, "bob", "e2"), []),
+        (Scope("initech", None, "e2"), []),
+        (Scope(TEAM, MEMBER, "nobody"), []),
+    ],
+)
+async def test_a_signal_reaches_its_scope(runs: Runs, scope: Scope, told: list[str]) -> None:  # TG-16 TG-23
+    for run_id, member in {"e1": MEMBER, "e2": MEMBER, "bobs": "bob"}.items():
+        await created(runs, a_run(run_id, member=member))
+    assert sorted(run.id for run in await runs.send_signal(scope, a_signal("pause"))) == told
+
+
+async def test_a_repeated_signal_returns_the_same_runs(runs: Runs) -> None:  # TG-20
+    epoch = await created(runs, a_run())
+    (told,) = await runs.send_signal(Scope(TEAM, MEMBER), a_signal())
+    over = lifecycle.finish(control.apply_signals(told, now=NOON), ExecStatus.CANCELLED, now=NOON)
+    await runs.release(over, epoch, check_at=None)
+    (again,) = await runs.send_signal(Scope(TEAM, MEMBER), a_signal())
+    assert (again.id, again.execution.status, again.inbox) == ("e1", ExecStatus.CANCELLED, [])
+    assert await runs.send_signal(Scope(TEAM, MEMBER), a_signal(word_id="w2")) == []
+
+
+async def test_a_signal_sent_concurrently_is_stored_once(runs: Runs) -> None:
+    await created(runs, a_run())
+    await asyncio.gather(*(runs.send_signal(Scope(TEAM), a_signal()) for _ in range(10)))
+    assert len(bare(await runs.find("e1")).inbox) == 1
+
+
+async def test_signals_are_applied_once_in_the_order_they_were_sent(runs: Runs) -> None:
+    epoch = await created(runs, a_run())
+    await runs.send_signal(Scope(TEAM), a_signal("pause", "w1"))
+    run = await runs.save(a_run(), epoch)
+    await runs.send_signal(Scope(TEAM), a_signal("resume", "w2"))
+    run = await runs.save(journal.record_signals(run, now=NOON), epoch)
+    assert [word.id for word in run.inbox] == ["w2"]
+    run = await runs.save(journal.record_signals(run, now=NOON), epoch)
+    assert (run.inbox, run.heard) == ([], 2)
+    assert [trace.intervention_id for trace in run.execution.interventions] == ["w1", "w2"]
+
+
+async def test_a_signal_survives_every_write_and_comes_with_the_next(runs: Runs) -> None:
+    run = a_run()
+    epoch = await created(runs, run)
+    await runs.send_signal(Scope(TEAM), a_signal("stop", "w1", reason="first word"))
+    await runs.send_signal(Scope(TEAM), a_signal("stop", "w2", reason="second word"))
+    reasons = ["first word", "second word"]
+    assert [word.reason for word in (await runs.save(run, epoch)).inbox] == reasons
+    assert [word.reason for word in (await runs.release(run, epoch, check_at=LATER)).inbox] == reasons
+    claimed = await runs.claim("e1", owner="second", until=LATER, now=NOON)
+    assert claimed is not None
+    assert control.apply_signals(claimed[0], now=NOON).cancelled == "first word"
+
+
+async def test_a_parked_run_that_is_signalled_is_checked_at_once(runs: Runs) -> None:
+    parked = control.park(a_run().model_copy(update={"paused": True}), now=NOON)
+    await runs.release(parked, await created(runs, a_run()), check_at=SOON)
+    await runs.mark_announced("e1")
+    assert await overdue(runs, LATER) == []  # it may stay so for weeks
+    await runs.send_signal(Scope(TEAM), a_signal("resume"))
+    assert await overdue(runs, NOON) == ["e1"]  # whoever passed the word on may have died since
+    await runs.mark_announced("e1")  # said of the time before the word
+    assert await overdue(runs, NOON) == ["e1"]
+
+
+async def late(runs: Runs, now: Any) -> list[str]:
+    return [run.id async for run in runs.past_deadline(now, limit=10)]
+
+
+async def test_a_run_is_past_its_deadline_until_it_is_signalled(runs: Runs) -> None:  # DEC-34
+    run = a_run()
+    assert run.execution.deadline_at is not None
+    await created(runs, run)
+    assert await late(runs, run.execution.deadline_at - timedelta(seconds=1)) == []
+    assert await late(runs, run.execution.deadline_at) == ["e1"]
+    await runs.send_signal(Scope(TEAM), a_signal(DEADLINE, deadline_id(0)))
+    assert await late(runs, run.execution.deadline_at) == []
+
+
+async def test_a_run_parked_since_its_deadline_signal_is_past_its_deadline_again(runs: Runs) -> None:  # DEC-34
+    run, epoch = a_run(), await created(runs, a_run())
+    await runs.send_signal(Scope(TEAM), a_signal(DEADLINE, deadline_id(0)))
+    parked = control.park(run.model_copy(update={"paused": True}), now=NOON + timedelta(hours=1))
+    await runs.save(parked, epoch)
+    assert await late(runs, NOON + timedelta(days=30)) == []  # it waits: that isn't work
+    resumed = control.grant(parked.model_copy(update={"paused": False}), 1, now=NOON + timedelta(days=30))
+    await runs.save(resumed, epoch)
+    assert await late(runs, NOON + timedelta(days=30)) == ["e1"]
+
+
+async def test_a_run_that_is_over_is_never_late(runs: Runs) -> None:
+    run = a_run()
+    await runs.release(lifecycle.finish(run, ExecStatus.FAILED, now=NOON), await created(runs, run), check_at=None)
+    assert await late(runs, NOON + timedelta(days=30)) == []
+
+
+async def test_a_robots_runs_under_way_are_named_oldest_first(runs: Runs) -> None:  # DEC-35
+    for number, member in enumerate([MEMBER, MEMBER, "bob", MEMBER]):
+        await created(runs, a_run(f"e{number}", member=member, at=NOON - timedelta(minutes=number)))
+    await runs.release(lifecycle.finish(a_run("e1"), ExecStatus.COMPLETED, now=NOON), 1, check_at=None)
+    assert await runs.under_way(TEAM, MEMBER, limit=5) == ["e3", "e0"]
+    assert await runs.under_way(TEAM, MEMBER, limit=1) == ["e3"]
+    assert await runs.under_way("initech", MEMBER, limit=5) == []
+
+
+async def test_a_life_written_step_by_step_is_read_to_the_last_field(runs: Runs) -> None:  # EX-05
+    run = new_run("clock")
+    epoch = await created(runs, run)
+    decided = 0
+    while not isinstance(step := lifecycle.next_step(run), Finish):
+        run = await runs.save(journal.record_outcome(run, outcome_of(run, step, expected="a result"), now=NOON), epoch)
+        decided += 1
+        assert bare(await runs.find("e1")) == bare(run)
+        assert len(await runs.journal("e1")) == decided
+    run = await runs.release(journal.record_finished(run, step.status, now=NOON), epoch, check_at=None)
+    assert bare(await runs.find("e1")) == bare(run)
+    assert [entry.kind for entry in await runs.journal("e1")][-2:] == ["Learnt", "finished"]
+
+
+async def test_a_plan_that_gets_shorter_is_read_as_it_was_written(runs: Runs) -> None:
+    run, epoch = a_run(), await created(runs, a_run())
+    for count in (3, 1, 2):
+        run = await runs.save(
+            run.with_execution(tasks=[a_task(n, executor_id=f"a{count}") for n in range(count)]), epoch
+        )
+        assert bare(await runs.find("e1")) == bare(run)
+
+
+async def test_arguments_with_any_names_are_kept_as_they_are(runs: Runs) -> None:
+    odd = {"$ref": 1, "a.b": 2, "": 3, "$set": {"$inc": {"x.y": [{"$where": "1"}]}}, "ключ": None, "deep": [[[{}]]]}
+    run, epoch = a_run(), await created(runs, a_run())
+    run = await runs.save(run.with_execution(tasks=[a_task(1, args=[odd])]), epoch)
+    entry = journal.record_outcome(_at_tasks(), Planned([a_task(1, args=[odd])], []), now=NOON).unsaved[-1]
+    run = await runs.save(run.model_copy(update={"unsaved": [entry]}), epoch)
+    assert (bare(await runs.find("e1")).execution.tasks or [])[0].args == [odd]
+    (kept,) = await runs.journal("e1")
+    assert kept == entry
+
+
+def _at_tasks() -> Run:
+    run = new_run()
+    for _ in range(2):
+        run = lifecycle.apply(run, outcome_of(run, lifecycle.next_step(run)), now=NOON)
+    return run

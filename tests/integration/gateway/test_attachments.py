@@ -27,9 +27,7 @@ async def in_pieces(count: int, size: int = MIB) -> AsyncIterator[bytes]:
         yield bytes(size)
 
 
-async def test_an_upload_over_the_limit_leaves_nothing(
-    nats: EmbeddedServer, mongo_url: str, mongo_prefix: str
-) -> None:
+async def test_an_upload_over_the_limit_leaves_nothing(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> None:
     async with gateway(settings(nats.url, mongo_url, mongo_prefix, attachment_limit=3 * MIB)) as small:
         small.key = await small.make_team()
         assert (await put(small, bytes(3 * MIB))).status_code == 201

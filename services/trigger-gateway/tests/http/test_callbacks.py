@@ -30,7 +30,7 @@ async def test_a_result_is_given_to_the_waiting_execution(acme: Gateway, waiting
             {
                 "execution_id": "e1",
                 "status_url": "/v1/teams/acme/executions/e1",
-                "message": "taken: the execution goes on",
+                "message": "accepted: the execution continues",
             },
         )
         assert (waiting.results[SECRET_ID].output, waiting.results[SECRET_ID].error) == (output, None)

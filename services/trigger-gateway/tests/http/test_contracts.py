@@ -6,13 +6,8 @@ from rota_contracts.catalog import FEED
 from rota_contracts.streams import DAY
 from rota_contracts.tooling.asyncapi import asyncapi
 from rota_contracts.tooling.schemas import schemas
-<<<<<<<< HEAD:services/trigger-gateway/tests/http/test_published.py
 
 from .harness import Gateway, error_of
-========
-from tests.integration.gateway.harness import Gateway
-from tests.integration.gateway.test_webhooks import error_of
->>>>>>>> main:tests/integration/gateway/test_contracts.py
 
 PATHS = ["/asyncapi", "/schemas", "/schemas/delivery.completed.v1.json", "/schemas/rpc/memory.recall.answer.json"]
 

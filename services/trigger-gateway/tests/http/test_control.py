@@ -7,6 +7,7 @@ import pytest
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.delivery import AttemptDetail, ChannelResult, DeliveryReply, TargetDetail
 from rota_contracts.messages.execution import ExecStatus
+from trigger_gateway.http.control import PROGRESSIVE
 
 from .harness import Gateway, error_of
 from .scheduler import Scheduler
@@ -28,8 +29,8 @@ async def test_an_execution_is_paused_resumed_or_stopped(
     executor.give("e1", "e2")
     answer = await acme.call("POST", f"{E1}/{action}", json={"reason": "the offer has changed"})
     assert answer.status_code == 202
-    said = {"execution_ids": ["e1"], "withdrawn": [], "robots": [], "message": f"1 execution told to {action}"}
-    assert answer.json() == said
+    message = f"{PROGRESSIVE[action]} 1 execution"
+    assert answer.json() == {"execution_ids": ["e1"], "withdrawn": [], "robots": [], "message": message}
     [word] = executor.controls
     assert (word.team_id, word.member_id, word.execution_id) == ("acme", None, "e1")
     assert (word.action, word.reason) == (action, "the offer has changed")
@@ -75,7 +76,7 @@ async def test_a_queued_execution_can_only_be_stopped(
     scheduler.queued = ["e1"]
     answer = await acme.call("POST", f"{E1}/{action}")
     assert error_of(answer) == (409, "not_begun")
-    assert "stop takes it out of the queue" in answer.text
+    assert "stop withdraws it" in answer.text
     assert scheduler.queued == ["e1"]
 
 
@@ -105,7 +106,7 @@ async def test_a_robot_is_paused_before_its_executions_are(acme: Gateway, execut
 
 async def test_a_robot_is_paused_without_an_executor(acme: Gateway) -> None:
     assert error_of(await acme.call("POST", f"{LEADER}/pause")) == (503, "unavailable")
-    assert await status_of(acme) == "paused"  # so nothing new begins, and a repeat signals the executions
+    assert await status_of(acme) == "paused"  # so nothing new starts, and a repeat signals the executions
 
 
 @pytest.mark.parametrize("action", [ControlAction.PAUSE, ControlAction.RESUME])
@@ -126,7 +127,7 @@ async def test_stopping_a_robot_also_stops_its_queued_and_admitted_executions(
     answer = (await acme.call("POST", f"{LEADER}/stop")).json()
     assert answer["execution_ids"] == ["e1", "late", "q1", "q2"]
     assert answer["withdrawn"] == ["q1", "q2"]
-    assert answer["message"] == "4 executions told to stop, 2 of them still in the queue"
+    assert answer["message"] == "stopping 4 executions, 2 of them queued"
     assert await status_of(acme) == "idle"
 
 
@@ -224,6 +225,6 @@ async def test_every_attempt_at_a_delivery_can_be_read(acme: Gateway, empty: Gat
 async def test_the_documentation_describes_each_action(acme: Gateway) -> None:
     paths = (await acme.http.get("/openapi.json")).json()["paths"]
     summary = paths["/v1/teams/{team}/pause"]["post"]["summary"]
-    assert summary == "Pause a team: its idle robots become paused, nothing new begins, its executions hold"
+    assert summary == "Pause a team: its idle robots become paused, nothing new starts, its executions pause"
     scopes = ("/executions/{execution_id}", "/robots/{member}", "")
     assert {f"/v1/teams/{{team}}{scope}/{action}" for scope in scopes for action in ControlAction} <= set(paths)

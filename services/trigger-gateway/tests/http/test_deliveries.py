@@ -99,10 +99,10 @@ async def test_a_delivery_is_replayed_under_the_id_of_the_request(acme: Gateway,
 
 async def test_a_delivery_without_failed_targets_is_not_replayed(acme: Gateway, deliveries: DeliveryLog) -> None:
     for read, why in (
-        (delivery("d3", success=True), "was reached: ask for all targets"),
-        (delivery("d3", final=False), "is still being tried"),
+        (delivery("d3", success=True), "was reached: replay all targets"),
+        (delivery("d3", final=False), "is still pending"),
         (delivery("d3"), "another replay of this delivery"),
-        (delivery("d3", targets=0), "had nowhere to go"),
+        (delivery("d3", targets=0), "has no targets"),
     ):
         deliveries.deliveries = [read]
         answer = await acme.call("POST", f"{PATH}/d3/replay")

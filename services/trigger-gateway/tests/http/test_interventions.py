@@ -43,7 +43,7 @@ async def test_an_intervention_goes_to_the_running_execution(
         "execution_id": "e1",
         "intervention_id": word.intervention_id,
         "status": "waiting",
-        "message": "given to the execution, which heeds it at its next step",
+        "message": "accepted; the execution applies it at its next step",
         "status_url": "/v1/teams/acme/executions/e1",
     }
     sent = word.model_dump(mode="json", exclude_defaults=True, exclude={"intervention_id", "team_id", "member_id"})
@@ -85,7 +85,7 @@ async def test_changing_a_run_needs_a_running_one(acme: Gateway, executor: Execu
     for body in (each for each in COMPLETE if each["action"] in needing):
         answer = await acme.call("POST", INTERVENE, json=body)
         assert error_of(answer) == (409, "nothing_under_way"), body
-        assert "no execution of this robot is under way" in answer.text
+        assert "no execution of this robot is running" in answer.text
         assert "task.add, goal.add, instruct start one" in answer.text
     assert acme.triggers() == []
 

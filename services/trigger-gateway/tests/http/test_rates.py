@@ -152,7 +152,7 @@ async def test_more_posts_than_at_once_are_asked_to_come_back(
     done = [await post for post in posts[5:]]
     assert not any(post.done() for post in posts[:5])  # these wait for the bus
     assert {error_of(answer) for answer in done} == {(503, "unavailable")}
-    assert {"in hand" in answer.text for answer in done} == {True}
+    assert {"already" in answer.text for answer in done} == {True}
     assert {int(answer.headers["retry-after"]) > 0 for answer in done} == {True}
     answers.set()
     assert {(await post).status_code for post in posts[:5]} == {202}

@@ -9,19 +9,11 @@ from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_FAILED, ROBOT_RECOVERED,
 from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.robot import RobotStatus, RunFailure
-<<<<<<<< HEAD:services/trigger-gateway/tests/http/test_robot_states.py
 
 from .harness import TEAM, Gateway, error_of, fields_of
 from .scheduler import Scheduler
 from .stand_ins import Executor
 from .test_robots import LEADER, ROBOTS
-========
-from tests.integration.gateway.harness import Gateway, Scheduler, fields_of
-from tests.integration.gateway.stand_ins import Executor
-from tests.integration.gateway.test_control import TEAM
-from tests.integration.gateway.test_robots import LEADER, ROBOTS, published
-from tests.integration.gateway.test_webhooks import error_of
->>>>>>>> main:tests/integration/gateway/test_robot_states.py
 
 WHOSE: dict[str, Any] = {"team_id": "acme", "member_id": "leader"}
 SOON = datetime(2030, 1, 1, 9, 0, tzinfo=UTC)

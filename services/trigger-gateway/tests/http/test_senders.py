@@ -115,7 +115,7 @@ async def test_github(sender: Sender) -> None:  # TG-30, DEC-5
     assert error_of(await sender.post(body, **wrong)) == (403, "bad_signature")
     other = await sender.post(body, **headers | {"x_github_event": "star", "x_github_delivery": "3"})
     assert (other.status_code, other.json()["triggers"]) == (202, [])
-    assert "event type star.opened is not taken here" in other.json()["message"]
+    assert "event type star.opened is not accepted here" in other.json()["message"]
     assert sender.received() == [("issues.opened", json.loads(body))]
 
 

@@ -227,3 +227,14 @@ async def test_an_events_triggers_can_be_followed(acme: Gateway, scheduler: Sche
     read = (await acme.call("GET", woken["status_url"])).json()
     assert (read["state"], read["execution_id"]) == ("running", woken["execution_id"])
     assert read["execution_url"] == f"/v1/teams/acme/executions/{woken['execution_id']}"
+
+
+async def test_a_malformed_body_does_not_use_up_the_id(acme: Gateway) -> None:  # DEC-6
+    assert error_of(await acme.post(b"{")) == (400, "malformed_json")
+    assert (await acme.post()).status_code == 202
+
+
+async def test_a_repeat_of_an_event_without_subscribers_is_recognised(acme: Gateway) -> None:
+    first, again = await acme.post({"type": "other"}), await acme.post({"type": "other"})
+    assert (first.status_code, again.status_code) == (202, 200)
+    assert again.text == first.text

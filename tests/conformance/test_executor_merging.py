@@ -201,8 +201,8 @@ async def test_no_question_that_is_asked_again_and_again_reads_all_runs(mongo_ur
     mine = {"team_id": TEAM, "member_id": MEMBER}
     questions: list[tuple[Any, str | None]] = [
         (mongo_run_queries.overdue(NOON), "due_at"),
-        (mongo_run_queries.given_up(NOON), "expires_at"),
-        (mongo_run_queries.late(NOON), "deadline_at"),
+        (mongo_run_queries.expired(NOON), "expires_at"),
+        (mongo_run_queries.past_deadline(NOON), "deadline_at"),
         (mongo_run_queries.merge_targets_of(a_run()), "created_at"),
         ({**mine, "status": {"$in": mongo_run_queries.UNDER_WAY}}, "created_at"),
         ({"run.callbacks.id": "cb"}, None),

@@ -20,6 +20,9 @@ from rota_contracts.messages.execution import ExecStatus
 from tests.integration.executor.harness import Harness, kind, kinds, scripted
 from tests.integration.executor.test_models import ANSWERS
 
+# litellm makes the coroutine of a call in a thread: cancelled at that moment, it is never awaited.
+pytestmark = pytest.mark.filterwarnings("ignore:coroutine 'OpenAIChatCompletion.acompletion' was never:RuntimeWarning")
+
 QUICK = {"lease": 0.5, "answer_patience": 0.5}
 
 

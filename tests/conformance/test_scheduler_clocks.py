@@ -151,7 +151,7 @@ async def test_a_clock_that_is_put_to_sleep_is_not_due_any_more(clocks: Clocks) 
 async def test_due_clocks_and_unpublished_facts_are_found_by_an_index(
     mongo_clocks: MongoClocks, mongo: Mongo
 ) -> None:  # SC-14
-    await clocks.write([Change(None, a_state(f"m{number}")) for number in range(50)])
+    await mongo_clocks.write([Change(None, a_state(f"m{number}")) for number in range(50)])
     questions = ({"look_at": {"$lte": NOON}}, {"untold.at": {"$exists": True}})
     for question in questions:
         plan = await mongo.database["clocks"].find(question).sort("look_at", 1).limit(9).explain()

@@ -214,7 +214,7 @@ async def a_lane(folder: Path, ends: AsyncExitStack, mongo_url: str, prefix: str
     await topology.apply_to(server.url)
     await short_ack_wait(server.url, "scheduler")
     made = Lane(server.url, mongo_url, prefix, folder, after=after)
-    await ends.enter_async_context(made.running())
+    await ends.enter_async_context(made.open())
     return await ends.enter_async_context(made.living())
 
 

@@ -82,7 +82,7 @@ async def test_a_delivery_is_found_by_its_execution_and_only_by_its_team(deliver
         await deliveries.insert(each)
     assert await deliveries.find_of("acme", "e1") == without_body(made)
     assert await deliveries.find_of("acme", "e3") is None
-    assert await deliveries.find_of("nobody", "e1") is None
+    assert await deliveries.find_of("unknown", "e1") is None
 
 
 async def test_the_reason_of_a_postponed_target_is_stored(deliveries: DeliveryStore) -> None:

@@ -55,7 +55,7 @@ async def test_subscriptions_are_ordered_by_channel_and_subscriber_and_belong_to
     assert await subscriptions.of("acme") == [made[2], made[1], made[0], made[3]]
     assert await subscriptions.of("acme", "b") == [made[1], made[0]]
     assert await subscriptions.of("acme", "B") == []
-    assert await subscriptions.of("nobody") == []
+    assert await subscriptions.of("unknown") == []
 
 
 async def test_one_is_removed_and_the_others_stay(subscriptions: Subscriptions) -> None:

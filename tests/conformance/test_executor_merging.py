@@ -55,7 +55,7 @@ async def test_a_result_is_brought_once(runs: Runs) -> None:  # TG-01
     assert await overdue(runs, NOON) == ["e1"]
 
 
-async def test_what_is_brought_to_a_run_in_hand_leaves_it_there(runs: Runs) -> None:
+async def test_a_signal_to_a_held_run_leaves_its_claim(runs: Runs) -> None:
     run, epoch = calling(), await created(runs, calling())
     assert await runs.deliver_signal("e1", a_signal(CALLBACK)) is SignalResult.ACCEPTED
     assert await overdue(runs, NOON) == []
@@ -99,7 +99,7 @@ async def test_a_promised_result_that_never_came_is_seen_when_its_time_is_over(r
     assert await overdue(runs, LATER) == []
 
 
-async def test_a_run_that_was_told_something_does_not_end_before_it_hears_it(runs: Runs) -> None:
+async def test_a_run_does_not_finish_before_it_applies_a_signal(runs: Runs) -> None:
     run, epoch = a_run(), await created(runs, a_run())
     await runs.deliver_signal("e1", a_signal("instruct"))
     over = lifecycle.finish(run, ExecStatus.COMPLETED, now=NOON)
@@ -113,7 +113,7 @@ async def test_a_run_that_was_told_something_does_not_end_before_it_hears_it(run
     assert await runs.claim("e1", owner="second", until=LATER, now=LATER) is None
 
 
-async def test_whoever_lost_a_run_does_not_end_it(runs: Runs) -> None:
+async def test_a_worker_that_lost_its_claim_does_not_finish_the_run(runs: Runs) -> None:
     old = await created(runs, a_run())
     assert await runs.claim("e1", owner="second", until=LATER, now=SOON) is not None
     with pytest.raises(Fenced):
@@ -152,7 +152,7 @@ def not_targets() -> dict[str, Run]:
 
 
 @pytest.mark.parametrize("why", not_targets())
-async def test_a_run_that_could_not_heed_goals_is_given_none(runs: Runs, why: str) -> None:  # SC-13
+async def test_a_run_that_does_not_accept_goals_is_given_none(runs: Runs, why: str) -> None:  # SC-13
     giver, other = at_work("e5"), at_work("e1", minutes=5)
     epoch = await created(runs, other)
     assert await merge_targets(runs, giver) == ["e1"]
@@ -175,7 +175,7 @@ async def test_goals_are_given_once(runs: Runs) -> None:  # SC-13
     assert not await runs.merge("e1", a_signal("goal.add", "w2"), giver=giver)
 
 
-async def test_what_has_become_of_many_runs_is_said_at_once(runs: Runs) -> None:  # SC-10
+async def test_the_slots_of_many_runs_are_read_at_once(runs: Runs) -> None:  # SC-10
     parked = control.park(a_run("e2").model_copy(update={"paused": True}), now=NOON)
     for run in (
         a_run("e1"),

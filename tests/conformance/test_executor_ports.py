@@ -74,7 +74,7 @@ async def test_a_run_that_is_over_is_never_claimed_and_never_overdue(runs: Runs)
     assert bare(await runs.find("e1")) == run
 
 
-async def test_whoever_lost_a_run_writes_nothing_any_more(runs: Runs) -> None:
+async def test_a_worker_that_lost_its_claim_writes_nothing(runs: Runs) -> None:
     run = a_run()
     old = await created(runs, run)
     claimed = await runs.claim("e1", owner="second", until=LATER, now=SOON)
@@ -92,7 +92,7 @@ async def test_whoever_lost_a_run_writes_nothing_any_more(runs: Runs) -> None:
     )
 
 
-async def test_whoever_gave_a_run_back_writes_nothing_any_more(runs: Runs) -> None:
+async def test_a_worker_that_released_a_run_writes_nothing(runs: Runs) -> None:
     run = a_run()
     epoch = await created(runs, run)
     await runs.release(run, epoch, check_at=LATER)
@@ -103,7 +103,7 @@ async def test_whoever_gave_a_run_back_writes_nothing_any_more(runs: Runs) -> No
     assert bare(await runs.find("e1")) == run
 
 
-async def test_a_run_that_nobody_holds_can_be_written_once_by_whoever_saw_it_so(runs: Runs) -> None:
+async def test_a_free_run_can_be_written_once_under_the_epoch_it_was_read_with(runs: Runs) -> None:
     run = a_run()
     assert await runs.read_free("nobody") is None
     epoch = await created(runs, run)
@@ -161,7 +161,7 @@ async def test_what_is_overdue_comes_in_the_order_of_its_waiting(runs: Runs) -> 
     assert await overdue(runs, NOON) == []
 
 
-async def test_an_end_is_looked_at_until_it_was_told(runs: Runs) -> None:
+async def test_an_end_is_checked_until_it_is_announced(runs: Runs) -> None:
     over = lifecycle.finish(a_run(), ExecStatus.CANCELLED, now=NOON)
     await runs.release(over, await created(runs, a_run()), check_at=SOON)
     assert await overdue(runs, SOON) == ["e1"]
@@ -170,7 +170,7 @@ async def test_an_end_is_looked_at_until_it_was_told(runs: Runs) -> None:
     await runs.mark_announced("nobody")
 
 
-async def test_a_run_that_is_not_over_is_looked_at_whatever_was_told(runs: Runs) -> None:
+async def test_a_run_that_is_not_over_is_checked_whatever_was_announced(runs: Runs) -> None:
     await runs.release(a_run(), await created(runs, a_run()), check_at=SOON)
     await runs.mark_announced("e1")
     assert await overdue(runs, SOON) == ["e1"]
@@ -210,7 +210,7 @@ async def test_a_list_can_be_of_one_status_and_says_how_each_went(runs: Runs) ->
     assert (line.trigger_type, line.created_at, line.finished_at) == ("event", NOON, SOON)
 
 
-async def test_a_run_that_nobody_holds_can_be_written_under_the_epoch_it_was_seen_with(runs: Runs) -> None:
+async def test_an_unclaimed_run_can_be_written_under_the_epoch_it_was_read_with(runs: Runs) -> None:
     epoch = await created(runs, a_run())
     assert await runs.read_free("e1") is None  # held
     await runs.release(a_run(), epoch, check_at=LATER)
@@ -224,7 +224,7 @@ async def test_a_run_that_nobody_holds_can_be_written_under_the_epoch_it_was_see
     assert found.execution.error == "passed on"
 
 
-async def test_a_claim_fences_whoever_has_only_looked(runs: Runs) -> None:
+async def test_a_claim_fences_a_reader_of_the_free_run(runs: Runs) -> None:
     await runs.release(a_run(), await created(runs, a_run()), check_at=LATER)
     seen = await runs.read_free("e1")
     assert seen is not None

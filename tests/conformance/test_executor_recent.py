@@ -55,7 +55,7 @@ def ids(glimpses: Any) -> list[str]:
     return [glimpse.execution_id for glimpse in glimpses]
 
 
-async def test_what_ended_is_told_newest_first_and_not_from_before_the_earliest(runs: Runs) -> None:  # EX-11
+async def test_ended_runs_come_newest_first_and_not_from_before_the_earliest(runs: Runs) -> None:  # EX-11
     second = timedelta(seconds=1)
     found = await lately(
         runs,
@@ -86,7 +86,7 @@ async def test_a_report_from_before_the_earliest_instant_counts_for_nothing(runs
     assert (found.since, ids(found.under_way)) == (EARLIEST, ["old"])
 
 
-async def test_what_is_under_way_is_told_oldest_first_with_what_it_waits_for(runs: Runs) -> None:  # EX-11
+async def test_runs_under_way_come_oldest_first_with_what_they_wait_for(runs: Runs) -> None:  # EX-11
     asks = lifecycle.apply(at(RunTurn), NeedsInput("Which Globex?"), now=NOON)
     paused = control.park(signalled(at(RunTurn), "pause"), now=NOON)
     found = await lately(
@@ -98,7 +98,7 @@ async def test_what_is_under_way_is_told_oldest_first_with_what_it_waits_for(run
     assert (question and question.question, found.ended) == ("Which Globex?", [])
 
 
-async def test_of_what_ended_that_is_told_which_a_report_needs(runs: Runs) -> None:  # EX-11
+async def test_ended_runs_have_the_fields_that_a_report_needs(runs: Runs) -> None:  # EX-11
     run = signalled(at(RequestLearning, run=new_run("human")), "instruct", "be kind")
     failed = over("a", ago(hours=1), run=run.with_execution(error="no model"))
     (glimpse,) = (await lately(runs, failed)).ended
@@ -107,14 +107,16 @@ async def test_of_what_ended_that_is_told_which_a_report_needs(runs: Runs) -> No
     assert (glimpse.interventions[0].text, glimpse.trigger.input.messages[0].text()) == ("be kind", "Look at Globex")
 
 
-async def test_no_more_is_told_than_is_asked_for(runs: Runs) -> None:  # EX-11
+async def test_the_limit_holds_for_each_kind(runs: Runs) -> None:  # EX-11
     many = [over(f"o{n}", ago(hours=n)) for n in range(1, 5)] + [other(f"u{n}", hours=n) for n in range(1, 5)]
     found = await lately(runs, *many, limit=2)
     assert (ids(found.ended), ids(found.under_way)) == (["o1", "o2"], ["u4", "u3"])
 
 
 @pytest.mark.parametrize("what", ["report", "under way", "ended"])
-async def test_looking_around_reads_no_more_than_it_tells(what: str, mongo_url: str, mongo_prefix: str) -> None:
+async def test_the_queries_for_recent_runs_examine_no_more_than_they_return(
+    what: str, mongo_url: str, mongo_prefix: str
+) -> None:
     mongo = Mongo(mongo_url, f"{mongo_prefix}_executor")
     runs = MongoRuns(mongo.database)
     await runs.prepare()

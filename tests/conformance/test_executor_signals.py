@@ -18,7 +18,7 @@ from rota_contracts.messages.execution import ExecStatus
 from tests.conformance.executor_store import LATER, SOON, a_run, a_signal, bare, created, overdue
 
 
-async def test_every_run_of_a_robot_is_told_to_stop_and_no_other(runs: Runs) -> None:  # TG-20 F11
+async def test_a_signal_to_a_robot_reaches_all_its_runs_and_no_other(runs: Runs) -> None:  # TG-20 F11
     owners = {"e1": MEMBER, "e2": MEMBER, "over": MEMBER, "other": "bob"}
     for run_id, member in owners.items():
         await created(runs, a_run(run_id, member=member))
@@ -43,13 +43,13 @@ async def test_every_run_of_a_robot_is_told_to_stop_and_no_other(runs: Runs) -> 
         (Scope(TEAM, MEMBER, "nobody"), []),
     ],
 )
-async def test_a_word_reaches_whom_it_is_for(runs: Runs, scope: Scope, told: list[str]) -> None:  # TG-16 TG-23
+async def test_a_signal_reaches_its_scope(runs: Runs, scope: Scope, told: list[str]) -> None:  # TG-16 TG-23
     for run_id, member in {"e1": MEMBER, "e2": MEMBER, "bobs": "bob"}.items():
         await created(runs, a_run(run_id, member=member))
     assert sorted(run.id for run in await runs.send_signal(scope, a_signal("pause"))) == told
 
 
-async def test_what_a_word_stopped_is_named_again_when_the_word_comes_again(runs: Runs) -> None:  # TG-20
+async def test_a_repeated_signal_returns_the_same_runs(runs: Runs) -> None:  # TG-20
     epoch = await created(runs, a_run())
     (told,) = await runs.send_signal(Scope(TEAM, MEMBER), a_signal())
     over = lifecycle.finish(control.apply_signals(told, now=NOON), ExecStatus.CANCELLED, now=NOON)
@@ -59,13 +59,13 @@ async def test_what_a_word_stopped_is_named_again_when_the_word_comes_again(runs
     assert await runs.send_signal(Scope(TEAM, MEMBER), a_signal(word_id="w2")) == []
 
 
-async def test_one_word_said_many_times_at_once_is_there_once(runs: Runs) -> None:
+async def test_a_signal_sent_concurrently_is_stored_once(runs: Runs) -> None:
     await created(runs, a_run())
     await asyncio.gather(*(runs.send_signal(Scope(TEAM), a_signal()) for _ in range(10)))
     assert len(bare(await runs.find("e1")).inbox) == 1
 
 
-async def test_words_are_heard_in_the_order_they_were_said_each_once(runs: Runs) -> None:
+async def test_signals_are_applied_once_in_the_order_they_were_sent(runs: Runs) -> None:
     epoch = await created(runs, a_run())
     await runs.send_signal(Scope(TEAM), a_signal("pause", "w1"))
     run = await runs.save(a_run(), epoch)
@@ -77,7 +77,7 @@ async def test_words_are_heard_in_the_order_they_were_said_each_once(runs: Runs)
     assert [trace.intervention_id for trace in run.execution.interventions] == ["w1", "w2"]
 
 
-async def test_a_word_survives_every_write_and_is_heard_with_the_next(runs: Runs) -> None:
+async def test_a_signal_survives_every_write_and_comes_with_the_next(runs: Runs) -> None:
     run = a_run()
     epoch = await created(runs, run)
     await runs.send_signal(Scope(TEAM), a_signal("stop", "w1", reason="first word"))
@@ -90,7 +90,7 @@ async def test_a_word_survives_every_write_and_is_heard_with_the_next(runs: Runs
     assert control.apply_signals(claimed[0], now=NOON).cancelled == "first word"
 
 
-async def test_a_parked_run_that_is_told_something_is_looked_at_at_once(runs: Runs) -> None:
+async def test_a_parked_run_that_is_signalled_is_checked_at_once(runs: Runs) -> None:
     parked = control.park(a_run().model_copy(update={"paused": True}), now=NOON)
     await runs.release(parked, await created(runs, a_run()), check_at=SOON)
     await runs.mark_announced("e1")
@@ -105,7 +105,7 @@ async def late(runs: Runs, now: Any) -> list[str]:
     return [run.id async for run in runs.past_deadline(now, limit=10)]
 
 
-async def test_a_run_past_its_deadline_is_late_until_it_was_told(runs: Runs) -> None:  # DEC-34
+async def test_a_run_is_past_its_deadline_until_it_is_signalled(runs: Runs) -> None:  # DEC-34
     run = a_run()
     assert run.execution.deadline_at is not None
     await created(runs, run)
@@ -115,7 +115,7 @@ async def test_a_run_past_its_deadline_is_late_until_it_was_told(runs: Runs) -> 
     assert await late(runs, run.execution.deadline_at) == []
 
 
-async def test_a_run_that_was_parked_since_it_was_told_is_late_again(runs: Runs) -> None:  # DEC-34
+async def test_a_run_parked_since_its_deadline_signal_is_past_its_deadline_again(runs: Runs) -> None:  # DEC-34
     run, epoch = a_run(), await created(runs, a_run())
     await runs.send_signal(Scope(TEAM), a_signal(DEADLINE, deadline_id(0)))
     parked = control.park(run.model_copy(update={"paused": True}), now=NOON + timedelta(hours=1))

@@ -44,7 +44,7 @@ async def with_outcome(active: ActiveRuns, source: Source, run_id: str = "e1") -
     return found
 
 
-async def test_what_nobody_interrupts_comes_as_it_is() -> None:
+async def test_an_uncancelled_step_yields_all_its_items() -> None:
     active, source = ActiveRuns(), Source()
     source.go.set()
     with active.holding("e1"):
@@ -65,7 +65,7 @@ async def test_an_interruption_cancels_what_is_in_flight_and_keeps_what_came() -
         assert await with_outcome(active, second) == [1, 2]  # only the step in hand was meant
 
 
-async def test_an_interruption_of_another_run_is_not_heard() -> None:
+async def test_the_cancellation_of_another_runs_step_has_no_effect() -> None:
     active, source = ActiveRuns(), Source()
     with active.holding("e1"), active.holding("e2"):
         taking = asyncio.create_task(with_outcome(active, source))
@@ -110,7 +110,7 @@ async def test_an_old_claim_that_ends_leaves_the_new_one_interruptible() -> None
         assert await taking == [1, "interrupted"]
 
 
-async def test_a_stop_ends_the_step_in_hand_and_is_heard_at_once() -> None:  # F11
+async def test_a_stop_cancels_the_current_step_and_is_applied_at_once() -> None:  # F11
     harness = WorkerHarness()
     held = HeldStep(harness, RunTurn)
     working = asyncio.create_task(harness.worker.start(new_run()))
@@ -122,7 +122,7 @@ async def test_a_stop_ends_the_step_in_hand_and_is_heard_at_once() -> None:  # F
     assert harness.published.facts[-1] == "finished cancelled"
 
 
-async def test_a_pause_lets_the_step_in_hand_end_and_holds_then() -> None:  # DEC-16
+async def test_a_pause_takes_effect_after_the_current_step() -> None:  # DEC-16
     harness = WorkerHarness()
     held = HeldStep(harness, RunTurn)
     working = asyncio.create_task(harness.worker.start(new_run()))
@@ -158,7 +158,7 @@ class Interrupting(InMemoryRuns):
         return await super().release(run, epoch, check_at=check_at)
 
 
-async def test_a_word_that_comes_as_a_run_is_let_go_is_heard_before_anything_is_told() -> None:
+async def test_a_signal_during_the_release_is_applied_before_anything_is_published() -> None:
     runs = Interrupting()
     runs.harness = harness = WorkerHarness(runs=runs)
     await harness.worker.start(new_run())
@@ -166,7 +166,7 @@ async def test_a_word_that_comes_as_a_run_is_let_go_is_heard_before_anything_is_
     assert harness.published.facts[-1] == "finished cancelled"
 
 
-async def test_a_parked_run_is_looked_at_by_nobody_until_it_is_told_something() -> None:
+async def test_a_parked_run_is_not_swept_until_it_is_signalled() -> None:
     harness = WorkerHarness()
     held = HeldStep(harness, AskAgent)
     working = asyncio.create_task(harness.worker.start(new_run()))

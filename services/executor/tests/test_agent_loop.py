@@ -66,7 +66,7 @@ async def test_tools_that_are_wanted_together_run_at_the_same_time() -> None:  #
     assert told == ["about A", "about B", "about C"]  # in the order they were asked for
 
 
-async def test_a_tool_that_there_is_not_is_told_to_the_assistant_and_called_by_nobody() -> None:  # EX-26 EX-52
+async def test_the_assistant_sees_that_a_tool_is_unknown_and_it_is_not_called() -> None:  # EX-26 EX-52
     shop = StepHarness(ScriptedModel(calls(("shell", {"cmd": "ls"}), A), "done"))
     run = await shop.task_done(one_task())
     names = "ark_image_text2img__draw, crm__lookup, crm__note"
@@ -201,7 +201,7 @@ async def test_a_single_call_that_fails_in_whatever_way_is_not_made_again(error:
 
 @pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
 @pytest.mark.parametrize("task", [an_mcp_task(1), a_process_task(1)], ids=["mcp", "process"])
-async def test_outside_of_standard_mode_a_call_is_written_down_and_made_to_nobody(task: Any, mode: str) -> None:
+async def test_outside_of_standard_mode_calls_are_recorded_and_not_made(task: Any, mode: str) -> None:
     shop = StepHarness(ScriptedModel())  # EX-08 EX-09
     run = await shop.task_done(with_tasks(task, run=new_run(robot=EQUIPPED, executor_mode=mode)))
     assert (shop.tools.calls, shop.processes.calls) == ([], [])

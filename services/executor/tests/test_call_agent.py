@@ -145,7 +145,7 @@ async def test_a_long_answer_is_asked_for_again_and_joined(world: Replicas) -> N
     assert len(world.model.prompts) == 1
 
 
-async def test_a_call_that_failed_for_now_is_free_for_whoever_asks_next(world: Replicas) -> None:
+async def test_a_call_that_failed_temporarily_is_free_for_the_next_request(world: Replicas) -> None:
     world.model.go.set()
     world.model.fail = Transient("rate limited")
     with pytest.raises(Transient, match="rate limited"):
@@ -183,7 +183,7 @@ async def test_without_an_execution_no_placeholder_is_left(world: Replicas) -> N
     assert any("a member of the team" in text for text in prompts)
 
 
-async def test_without_an_execution_the_robots_own_words_are_in_the_prompt(world: Replicas) -> None:  # EX-28, TG-34
+async def test_without_an_execution_the_robots_identity_is_in_the_prompt(world: Replicas) -> None:  # EX-28, TG-34
     robot = a_robot(config={"identity": {"role": "Sales Help", "duties": ["Answer."]}}, system_prompt="Be brief.")
 
     async def find(team: str, member: str) -> Robot | None:
@@ -198,7 +198,7 @@ async def test_without_an_execution_the_robots_own_words_are_in_the_prompt(world
     assert answer.model == "rehearsal"
 
 
-async def test_a_rehearsed_answer_repeats_the_words_it_was_given() -> None:
+async def test_a_rehearsed_answer_quotes_the_request() -> None:
     models = Models(connectors=Connectors("rehearsal", environ={}), real=SlowModel(), rehearsal=RehearsalModel())
     call = CallAgents(
         calls=InMemoryCalls(),

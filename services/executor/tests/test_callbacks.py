@@ -106,7 +106,7 @@ def test_an_error_that_comes_later_fails_the_task_as_it_would_have_at_once() -> 
     assert run.execution.interventions[-1].text == "the account is closed"
 
 
-def test_a_result_that_never_comes_fails_the_task_in_words() -> None:
+def test_an_expired_result_fails_the_task_with_a_reason() -> None:
     run = waiting()
     assert run.expires_at is not None
     assert journal.record_expired(run, now=run.expires_at - timedelta(seconds=1)) is run

@@ -110,7 +110,7 @@ def test_the_answer_of_a_single_call_is_the_tasks_result(task: Task) -> None:  #
 
 
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
-def test_a_single_call_has_nobody_to_reply_to(task: Task) -> None:  # EX-24 VA-14
+def test_a_single_call_gets_no_reply(task: Task) -> None:  # EX-24 VA-14
     run = advance(new_run(task)[0])
     step = lifecycle.next_step(run)
     assert isinstance(step, CheckRules)
@@ -131,7 +131,7 @@ def test_a_single_call_that_failed_is_never_made_again(task: Task, error: str) -
 
 
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
-def test_a_call_that_reached_nobody_is_made_later_under_the_same_id(task: Task) -> None:  # EX-24
+def test_an_undelivered_call_is_repeated_under_the_same_id(task: Task) -> None:  # EX-24
     run, step = new_run(task)
     run = lifecycle.apply(run, NotCalled("task-1", step.uses[0].step_id, "nobody answers it", 7), now=NOON)
     assert (run.retry_at, run.failures) == (NOON + timedelta(seconds=7), 1)
@@ -144,7 +144,7 @@ def test_a_call_that_reached_nobody_is_made_later_under_the_same_id(task: Task) 
 
 
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
-def test_a_call_that_reaches_nobody_for_too_long_fails_its_task(task: Task) -> None:
+def test_a_call_that_stays_undelivered_fails_its_task(task: Task) -> None:
     run = with_tasks(task, a_task(2), robot=GOING_ON)
     for number in range(1, lifecycle.MAX_FAILURES + 1):
         run = advance(run)
@@ -184,7 +184,7 @@ def test_a_failed_tool_goes_back_to_the_assistant_and_fails_no_task() -> None:  
 
 
 @pytest.mark.parametrize("first", [used("b"), used("b", "404")], ids=["done", "failed"])
-def test_an_answer_beside_a_call_that_reached_nobody_is_not_lost(first: Used) -> None:
+def test_an_answer_beside_an_undelivered_call_is_not_lost(first: Used) -> None:
     run = lifecycle.apply(thinking("a", "b"), NotCalled("task-1", "s-a", "away", 30), now=NOON)
     run = lifecycle.apply(run, first, now=NOON)
     assert statuses(run) == {"a": "pending", "b": "failed" if first.error else "completed"}
@@ -198,7 +198,7 @@ def test_an_answer_beside_a_call_that_reached_nobody_is_not_lost(first: Used) ->
     assert [use.name for use in step_2.uses] == ["a"]  # the other is never called twice
 
 
-def test_calls_that_all_reached_nobody_are_all_made_again() -> None:
+def test_undelivered_calls_are_all_repeated() -> None:
     run = thinking("a", "b")
     for name in "ab":
         run = lifecycle.apply(run, NotCalled("task-1", f"s-{name}", "away", 30), now=NOON)
@@ -233,7 +233,7 @@ def test_after_a_crash_an_idempotent_call_is_made_again_under_the_same_id(task: 
 
 @pytest.mark.parametrize("robot", [equipped(), GOING_ON], ids=["stops", "goes on"])
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
-def test_after_a_crash_another_call_fails_its_task_for_nobody_knows_what_became_of_it(task: Task, robot: Any) -> None:
+def test_after_a_crash_a_call_that_is_not_idempotent_fails_its_task_as_unknown(task: Task, robot: Any) -> None:
     run, _ = new_run(task, a_task(2), robot=robot)
     run = tasks.take_over(run, now=NOON)
     result = run.execution.results[0]
@@ -269,7 +269,7 @@ def test_after_a_crash_in_several_calls_one_that_is_lost_is_enough_to_fail_the_t
     assert step.task.id == "task-2"
 
 
-def test_what_a_dead_worker_says_late_is_not_heard_any_more() -> None:
+def test_a_late_outcome_of_a_dead_worker_is_dropped() -> None:
     run = tasks.take_over(thinking("a"), now=NOON)
     assert with_outcome(run, used("a")) == run
 

@@ -109,7 +109,7 @@ def test_a_run_past_its_deadline_fails_with_the_setting_and_learns(until: Any) -
 
 
 @pytest.mark.parametrize("until", [RunTurn, CheckRules, RequestVerdict])
-def test_the_deadline_fails_the_task_in_hand_also_where_others_would_go_on(until: Any) -> None:  # DEC-34
+def test_the_deadline_fails_the_current_task_even_with_continue_on_failure(until: Any) -> None:  # DEC-34
     run = at(until, run=new_run(robot=equipped(continue_on_failure=True)), expected="a result")
     run = signalled(run, "deadline", at=HOUR)
     (result,) = run.execution.results
@@ -219,7 +219,7 @@ def _fields(run: Run) -> Any:
     return step.task, step.output, step.validation_id, step.conversation
 
 
-def test_what_was_asked_before_it_was_parked_is_asked_anew_when_it_goes_on() -> None:
+def test_a_request_from_before_parking_is_repeated_after_it() -> None:
     run = lifecycle.wait_for_answer(at(RequestDelivery), RequestDelivery("r"), now=NOON, patience=timedelta(seconds=60))
     run = back(signalled(parked(signalled(run, "pause")), "resume"))
     assert (run.waiting, run.asked_at, run.asks) == (Waiting.NOTHING, None, 0)
@@ -233,26 +233,26 @@ def test_a_resume_for_a_run_that_is_not_paused_says_so() -> None:
     )
 
 
-def test_every_word_leaves_a_trace_with_what_came_of_it() -> None:
+def test_every_signal_leaves_a_record_with_its_effect() -> None:
     run = signalled(new_run(), "pause", reason="lunch")
     (trace,) = run.execution.interventions
     assert (trace.intervention_id, trace.action, trace.text, trace.at) == ("w-pause", "pause", "lunch", NOON)
     assert trace.effect == "pauses after the current step"
 
 
-def test_a_word_that_no_run_knows_is_refused_and_harms_nothing() -> None:
+def test_an_unknown_signal_is_refused_without_harm() -> None:
     run = signalled(new_run(), InterventionAction.PLAN_ADD, "tomorrow")
     assert effect(run) == "refused: a run under way has no action plan.add"
     assert lifecycle.next_step(run) == lifecycle.next_step(new_run())
 
 
 @pytest.mark.parametrize("action", ["pause", "resume", "stop", "deadline", *InterventionAction])
-def test_a_run_that_is_over_hears_nothing_more(action: str) -> None:
+def test_a_finished_run_applies_no_signal(action: str) -> None:
     over = lifecycle.finish(at(RequestLearning), ExecStatus.COMPLETED, now=NOON)
     assert signalled(over, action, "again") == over.model_copy(update={"heard": 1})
 
 
-def test_all_words_of_an_inbox_are_heard_in_order() -> None:
+def test_the_signals_of_an_inbox_are_applied_in_order() -> None:
     words = [a_signal("pause", id="w1"), a_signal("resume", id="w2"), a_signal("instruct", "Be brief.", id="w3")]
     run = control.apply_signals(new_run().model_copy(update={"inbox": words}), now=NOON)
     assert [trace.intervention_id for trace in run.execution.interventions] == ["w1", "w2", "w3"]

@@ -56,7 +56,7 @@ def test_a_clock_run_goes_through_all_six_phases() -> None:  # EX-01 EX-02
 
 
 @pytest.mark.parametrize("type", ["event", "human", "callback"])
-def test_a_run_that_somebody_wanted_begins_with_its_goals(type: str) -> None:  # EX-01
+def test_a_run_of_a_person_or_an_event_begins_with_its_goals(type: str) -> None:  # EX-01
     _, steps = advance_until(new_run(type), tasks=1)
     assert names(steps)[:2] == ["RecallLessons", "goals"]
     assert "inspiration" not in names(steps)
@@ -85,7 +85,7 @@ def test_a_result_without_open_rules_and_expectations_needs_no_semantic_verdict(
     assert "RequestVerdict" not in names(steps)
 
 
-def test_a_rule_in_words_needs_a_semantic_verdict() -> None:  # EX-21
+def test_a_semantic_rule_needs_a_verdict() -> None:  # EX-21
     run = at(CheckRules)
     run = with_outcome(run, RulesAnswered("task-1", RulesReply(verdict=GOOD, open_rules=["Be kind."])))
     assert isinstance(lifecycle.next_step(run), RequestVerdict)
@@ -147,7 +147,7 @@ def test_a_delayed_step_is_tried_again_when_the_other_side_says() -> None:
     assert (run.execution.error, names([lifecycle.next_step(run)])) == (None, ["goals"])
 
 
-def test_without_a_word_from_the_other_side_our_own_delay_holds() -> None:
+def test_without_a_requested_delay_our_own_holds() -> None:
     run = lifecycle.apply(at(Phase.GOALS), StepDelayed("down", None), now=NOON, retry_after=7)
     assert (run.retry_at, run.failures) == (NOON + timedelta(seconds=7), 1)
 

@@ -77,14 +77,14 @@ def test_a_run_none_of_whose_tasks_was_completed_fails_all_the_same() -> None:  
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_where_nobody_says_otherwise_the_first_failure_ends_the_run(number: int) -> None:  # EX-20 EX-25
+def test_by_default_the_first_failure_ends_the_run(number: int) -> None:  # EX-20 EX-25
     done = failing(three(STOPPING), number)
     assert statuses(done) == [*["completed"] * (number - 1), "failed"]
     assert (done.execution.status, done.execution.content) == (ExecStatus.FAILED, None)
     assert done.execution.error == f"task task-{number} (Step {number}): too short; no figures"
 
 
-def test_a_failed_result_is_told_to_nobody() -> None:  # EX-22 F13
+def test_later_tasks_do_not_see_a_failed_result() -> None:  # EX-22 F13
     run = three()
     while not isinstance(step := lifecycle.next_step(run), AskAgent):
         broken = isinstance(step, CheckRules) and step.task.id == "task-2"
@@ -122,7 +122,7 @@ def test_nothing_of_a_failed_task_is_left_for_the_next_one() -> None:
     assert (run.feedback, run.attempts, run.failures, run.retry_at) == ("", 0, 0, None)
 
 
-def test_a_tool_that_fails_fails_its_task_with_what_it_said() -> None:  # EX-24
+def test_a_failed_tool_fails_its_task_with_its_error() -> None:  # EX-24
     run = advance(with_tasks(an_mcp_task(1), a_task(2), robot=GOING_ON))
     step = lifecycle.next_step(run)
     assert isinstance(step, MakeCalls)

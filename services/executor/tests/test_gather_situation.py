@@ -77,7 +77,7 @@ async def test_what_has_begun_and_what_has_ended_is_in_the_robots_own_store() ->
 
 
 @pytest.mark.parametrize("error", [NoReply("scheduler isn't there"), Permanent("scheduler isn't there")])
-async def test_what_the_scheduler_does_not_say_is_left_out_and_that_is_said(error: Exception) -> None:  # EX-11
+async def test_what_the_scheduler_does_not_answer_is_listed_as_missing(error: Exception) -> None:  # EX-11
     around = await looked(new_run("clock"), scheduler=Scheduler(catalog.LIST_PLANS, error=error))
     assert ("Call Globex" in around.pending, "Initech" in around.pending) == (False, True)
     assert around.missing == ["scheduler isn't there"]
@@ -86,7 +86,7 @@ async def test_what_the_scheduler_does_not_say_is_left_out_and_that_is_said(erro
     assert "(not known: scheduler isn't there)" in asked(run, Phase.INSPIRATION)[1]
 
 
-async def test_all_instants_are_told_as_the_robots_clocks_show_them() -> None:  # EX-11
+async def test_all_instants_are_in_the_robots_zone() -> None:  # EX-11
     given = TriggerInput(clock=clock_context(NOON, "Asia/Tokyo"))
     around = await looked(new_run("clock", input=given))
     assert "waits to begin since Monday 2026-03-02 21:00" in around.pending
@@ -95,7 +95,7 @@ async def test_all_instants_are_told_as_the_robots_clocks_show_them() -> None:  
     assert "Since Monday 2026-02-23 21:00, newest first" in asked(again, Phase.INSPIRATION)[1]
 
 
-def test_only_a_clock_run_looks_around() -> None:  # EX-11
+def test_only_a_clock_run_gathers_its_situation() -> None:  # EX-11
     first = {type: lifecycle.next_step(new_run(type)) for type in ("clock", "human", "event")}
     assert {type: isinstance(step, RecallLessons) and step.with_situation for type, step in first.items()} == {
         "clock": True, "human": False, "event": False,
@@ -103,7 +103,7 @@ def test_only_a_clock_run_looks_around() -> None:  # EX-11
     assert {describe(step) for step in first.values()} == {"RecallLessons"}  # as older trails have it
 
 
-def test_the_inspiration_agent_is_told_all_of_it_and_the_others_nothing() -> None:  # EX-11
+def test_only_the_inspiration_agent_sees_the_situation() -> None:  # EX-11
     _, question = asked(at(Phase.INSPIRATION, run=new_run("clock")), Phase.INSPIRATION)
     assert question == (
         "## Pending\n- paused: Globex\n\n## Since then\nSince Sunday 2026-03-01 12:00, newest first:\n- it rained\n\n"
@@ -113,7 +113,7 @@ def test_the_inspiration_agent_is_told_all_of_it_and_the_others_nothing() -> Non
         assert "it rained" not in asked(at(phase, run=new_run("clock")), phase)[1]
 
 
-def test_where_there_is_nothing_the_agent_is_told_so() -> None:  # EX-11
+def test_an_empty_situation_is_shown_as_such() -> None:  # EX-11
     run = with_outcome(new_run("clock"), Recalled([], surroundings=Situation(since=NOON)))
     _, question = asked(run, Phase.INSPIRATION)
     assert question.startswith(
@@ -180,7 +180,7 @@ async def test_what_was_seen_is_saved_before_the_report_is_made() -> None:  # EX
     assert (await harness.run()).execution.inspiration is not None
 
 
-async def test_a_dry_clock_run_looks_around_too() -> None:  # EX-08 EX-11
+async def test_a_dry_clock_run_gathers_its_situation_too() -> None:  # EX-08 EX-11
     dry = new_run("clock", robot=a_robot(config={"executor": {"mode": "dryrun"}}))
     step = lifecycle.next_step(dry)
     assert isinstance(step, RecallLessons)

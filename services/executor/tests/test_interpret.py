@@ -91,7 +91,7 @@ def test_an_empty_answer_is_asked_for_again() -> None:
     )
 
 
-def test_words_beside_calls_are_kept_with_them() -> None:
+def test_text_beside_calls_is_kept_with_them() -> None:
     said = ModelReply(text="I'll look.", calls=[ToolCall(id="c1", name=LOOKUP.name, arguments={"name": "A"})])
     outcome = understood(with_tasks(a_task(1)), said)
     assert isinstance(outcome, Thought)
@@ -158,6 +158,6 @@ def test_new_goals_are_planned_for_as_they_are_and_compared_once() -> None:  # S
     assert CompareGoals not in [type(step) for step in steps]
 
 
-def test_without_dedup_nobody_is_asked() -> None:  # SC-13
+def test_without_dedup_the_learner_is_not_asked() -> None:  # SC-13
     _, steps = advance_until(new_run())
     assert CompareGoals not in [type(step) for step in steps]

@@ -64,7 +64,9 @@ def clock_run(until: Any) -> Run:
 
 @pytest.mark.parametrize(("action", "before"), [(row[0], row[1]) for row in TABLE])
 @pytest.mark.parametrize("until", BEFORE_ITS_PLAN)
-def test_before_there_is_a_plan_the_planner_hears_of_it(until: Phase, action: str, before: str) -> None:  # TG-07
+def test_before_there_is_a_plan_an_intervention_goes_to_the_planner(
+    until: Phase, action: str, before: str
+) -> None:  # TG-07
     run = said(clock_run(until), action)
     assert effect(run) == before
     assert lifecycle.next_step(run) == lifecycle.next_step(clock_run(until))
@@ -148,7 +150,7 @@ def test_a_task_can_be_cancelled_at_each_of_its_steps_and_the_next_begins_clean(
     assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
-def test_to_cancel_a_later_task_leaves_the_one_in_hand_as_it_is() -> None:
+def test_cancelling_a_later_task_leaves_the_current_one_as_it_is() -> None:
     run = at(RequestVerdict, run=new_run(robot=EQUIPPED), expected="a result")
     after = signalled(run, "task.cancel", task={"id": "task-2"})
     assert (lifecycle.next_step(after), after.checked) == (lifecycle.next_step(run), run.checked)
@@ -192,7 +194,7 @@ def test_a_task_that_has_not_begun_can_be_given_to_another() -> None:
     assert (run.execution.tasks or [])[1].executor_id == "crm.note"
 
 
-def test_a_task_that_has_begun_keeps_who_does_it_and_hears_the_rest() -> None:
+def test_a_task_that_has_begun_keeps_its_executor_and_takes_other_changes() -> None:
     run = advance(with_tasks(a_task(1)))
     run = signalled(run, "task.update", task={"id": "task-1", "executor_id": "experts.scorer", "args": [1]})
     assert effect(run) == "refused: the task has begun, args, executor_id can't change any more"
@@ -204,7 +206,7 @@ def test_a_task_that_has_begun_keeps_who_does_it_and_hears_the_rest() -> None:
 
 
 @pytest.mark.parametrize("action", ["goal.add", "goal.adjust"])
-def test_new_goals_are_planned_for_once_the_task_in_hand_is_done(action: str) -> None:
+def test_new_goals_are_planned_for_after_the_current_task(action: str) -> None:
     run = said(advance(with_tasks(a_task(1), a_task(2), a_task(3))), action)
     assert effect(run) == "planned again after the current task"
     run = advance(run)
@@ -229,7 +231,7 @@ def test_a_task_that_a_person_added_outlives_a_new_plan() -> None:
     assert [task.id for task in run.execution.tasks or []] == ["task-3", "task-4"]
 
 
-def test_a_plan_that_is_made_anew_is_another_question_to_the_planner() -> None:
+def test_a_new_plan_is_a_new_step() -> None:
     first = lifecycle.next_step(at(Phase.TASKS))
     run = said(at(RunTurn), "goal.add")
     again = lifecycle.next_step(run)

@@ -37,7 +37,7 @@ def uses(run: Run) -> list[ToolUse]:
     return [use for each in run.looked_up for use in each.uses]
 
 
-async def test_what_the_tools_answer_is_told_to_the_agent_before_it_reports() -> None:  # EX-11
+async def test_the_agent_sees_the_tools_answers_before_it_reports() -> None:  # EX-11
     shop = StepHarness(ScriptedModel(*WORDS))
     run = await reported(shop)
     assert run.execution.inspiration is not None
@@ -71,7 +71,7 @@ async def test_a_tool_that_it_does_not_have_is_not_called() -> None:  # EX-11
 
 
 @pytest.mark.parametrize("error", [ToolFailed("404"), NotBegun("away")])
-async def test_a_tool_that_fails_is_told_to_the_agent(error: Exception) -> None:  # EX-11
+async def test_the_agent_sees_the_error_of_a_failed_tool(error: Exception) -> None:  # EX-11
     shop = StepHarness(ScriptedModel(*WORDS))
 
     async def fails(use: ToolUse) -> str:
@@ -129,7 +129,7 @@ async def test_a_run_that_looked_things_up_replays_to_the_same_execution() -> No
     assert [decision.outcome for decision in answer.decisions][:3] == ["Recalled", "LookedUp", "Inspired"]
 
 
-async def test_in_a_dry_run_nobody_outside_is_asked() -> None:  # EX-08
+async def test_a_dry_run_asks_nothing_outside() -> None:  # EX-08
     shop = StepHarness(ScriptedModel(*WORDS))
     run = await reported(shop, reporting(executor_mode=ExecutorMode.DRYRUN))
     assert shop.tools.calls == []

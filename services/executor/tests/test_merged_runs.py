@@ -58,7 +58,7 @@ def test_goals_that_could_not_be_given_are_reached_by_the_run_itself() -> None: 
     assert whole.execution.goals == comparing().execution.goals
 
 
-def test_a_run_that_is_told_something_keeps_its_goals() -> None:  # SC-13 TG-07
+def test_a_run_with_an_intervention_keeps_its_goals() -> None:  # SC-13 TG-07
     run = signalled(merging(), "goal.add", "And Initech.")
     assert run.execution.goals == Goals(content="the rest\n\n(added by a person) And Initech.")
     assert isinstance(lifecycle.next_step(run), AskAgent)
@@ -91,7 +91,7 @@ TAKERS: dict[str, tuple[Callable[[], Run], str]] = {
 
 
 @pytest.mark.parametrize("where", TAKERS)
-def test_a_run_that_is_given_goals_reaches_them_wherever_it_is_when_it_hears(where: str) -> None:  # SC-13
+def test_a_run_reaches_goals_given_to_it_at_any_point(where: str) -> None:  # SC-13
     make, goals = TAKERS[where]
     run = signalled(make(), "goal.add", "Theirs.", merged="e9")
     assert run.execution.goals == Goals(content=goals)
@@ -107,7 +107,7 @@ def test_a_run_that_has_failed_takes_no_goals_any_more() -> None:
     assert (effect(run), run.execution.phase) == ("too late: the tasks are done", Phase.LEARNING)
 
 
-async def test_a_run_hears_what_it_is_told_in_the_moment_of_its_end() -> None:  # SC-13
+async def test_a_signal_at_the_moment_of_its_end_is_applied() -> None:  # SC-13
     harness = WorkerHarness()
     giver = new_run().with_execution(execution_id="e9", created_at=NOON + timedelta(seconds=1))
 

@@ -96,7 +96,7 @@ def waits(run_id: str) -> Waiting:
     return Waiting(execution_id=run_id, type=TriggerType.CLOCK, about="the clock", queued_at=NOON)
 
 
-async def test_the_learner_is_told_what_is_under_way() -> None:  # SC-13
+async def test_the_learners_question_names_runs_under_way() -> None:  # SC-13
     team = Team()
     others = [an_earlier(f"e-{n:02}", minutes=n) for n in range(1, 13)]
     await team.keep(*others)
@@ -133,7 +133,7 @@ NO_TAKERS: dict[str, Callable[[], Run]] = {
 
 
 @pytest.mark.parametrize("why", NO_TAKERS)
-async def test_goals_are_given_to_no_run_that_could_not_heed_them(why: str) -> None:  # SC-13
+async def test_goals_are_given_only_to_runs_that_accept_them(why: str) -> None:  # SC-13
     team, other = Team(), an_earlier("e0", run=NO_TAKERS[why]())
     assert not accepts_goals(other)
     await team.keep(other)
@@ -197,7 +197,7 @@ async def test_goals_for_a_run_that_waits_for_its_slot_go_to_the_scheduler() -> 
     assert await team.merging.give(run, run.merging) == GoalsGiven("q1", done=False)
 
 
-async def test_a_dry_run_gives_nothing_to_anybody() -> None:  # SC-13 EX-07
+async def test_a_dry_run_gives_no_goals() -> None:  # SC-13 EX-07
     team = Team()
     await team.keep(an_earlier("e0"))
     run = comparing(executor_mode="dryrun")

@@ -84,7 +84,7 @@ def test_only_a_method_that_reads_is_called_again_after_a_crash(method: str, aga
     assert (use.name, use.idempotent) == (f"models.user.{method}", again)
 
 
-def test_the_planner_is_told_of_the_models() -> None:
+def test_the_planner_sees_the_models() -> None:
     has = robot("user", processes=[{"name": "crm.greet"}])
     agent = Agents().assistant("rota.tasks")
     told = system(agent, "rota.tasks", has, locale="en-US").text()

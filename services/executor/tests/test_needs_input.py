@@ -46,7 +46,7 @@ def clock_run(phase: Phase) -> Run:
 
 
 @pytest.mark.parametrize("phase", AGENTS_OF)
-def test_a_phase_that_asks_waits_and_is_asked_anew_with_the_answer(phase: Phase) -> None:
+def test_a_phase_that_needs_input_waits_and_is_repeated_with_the_answer(phase: Phase) -> None:
     before = lifecycle.next_step(clock_run(phase))
     run = asking(clock_run(phase))
     assert (lifecycle.next_step(run), run.execution.status) == (Park(), ExecStatus.WAITING)
@@ -65,7 +65,7 @@ def test_a_phase_that_asks_waits_and_is_asked_anew_with_the_answer(phase: Phase)
     assert advance_until(run)[0].execution.status is ExecStatus.COMPLETED
 
 
-def test_a_task_that_asks_waits_and_hears_the_answer_in_its_next_turn() -> None:
+def test_a_task_that_needs_input_waits_and_gets_the_answer_in_its_next_turn() -> None:
     run = asking(with_tasks(a_task(1), a_task(2)))
     assert run.execution.question is not None
     assert (run.execution.status, run.execution.question.task_id) == (ExecStatus.WAITING, "task-1")
@@ -149,7 +149,7 @@ def test_any_agent_can_ask_instead_of_answering(until: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize("until", [*AGENTS_OF, RunTurn])
-def test_a_question_without_words_is_told_to_say_what_it_wants(until: Any) -> None:
+def test_an_empty_question_is_unusable(until: Any) -> None:
     run = at(until, run=new_run("clock"))
     step: Any = lifecycle.next_step(run)
     for text in ('{"status": "need_input"}', '{"status": "need_input", "question": "  "}'):

@@ -33,7 +33,7 @@ def test_every_phase_has_its_time_and_they_follow_each_other_without_a_gap() -> 
     assert (times[0].started_at, times[-1].finished_at) == (NOON, minute(10))
 
 
-def test_a_run_that_somebody_wanted_was_never_in_the_first_phase() -> None:  # EX-01
+def test_a_run_of_a_person_never_was_in_the_first_phase() -> None:  # EX-01
     assert [time.phase for time in timed_life(new_run()).execution.phases] == list(ALL_PHASES[1:])
 
 

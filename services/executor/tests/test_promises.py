@@ -29,7 +29,7 @@ def shop() -> StepHarness:
     return made
 
 
-async def test_each_call_has_a_callback_of_its_own_that_nobody_can_guess() -> None:
+async def test_each_call_has_an_unguessable_callback_of_its_own() -> None:
     made, paths = shop(), set[str]()
     for _ in range(20):
         run = await made.until(with_tasks(a_process_task(1)), lambda run: run.blocked)
@@ -109,7 +109,7 @@ async def test_a_result_is_in_its_run_before_it_is_answered() -> None:
     assert (await taking.harness.run()).execution.results[0].error == "no"
 
 
-async def test_a_second_result_changes_nothing_and_is_told_so() -> None:
+async def test_a_second_result_changes_nothing_and_is_answered_as_repeated() -> None:
     taking = Taking()
     await taking.keep(waiting())
     await taking.take(CallBack(callback_id=SECRET, output=1))
@@ -127,7 +127,7 @@ async def test_of_many_results_at_once_one_counts() -> None:
     assert sum(not answer.repeated for answer in answers) == 1
 
 
-async def test_a_result_for_nobody_and_one_for_a_run_that_is_over_are_told_so() -> None:
+async def test_unknown_callbacks_and_finished_runs_are_answered_as_such() -> None:
     taking = Taking()
     await taking.keep(lifecycle.finish(waiting(), ExecStatus.CANCELLED, now=NOON))
     assert await taking.take(CallBack(callback_id="guessed", output=1)) == CallbackReply()
@@ -146,7 +146,7 @@ async def test_a_result_that_is_sent_again_after_its_run_has_ended_was_here_befo
     assert (again.repeated, again.over) == (True, None)
 
 
-async def test_a_result_that_comes_while_its_run_is_in_hand_waits_for_it() -> None:
+async def test_a_result_waits_while_its_run_is_held() -> None:
     harness = WorkerHarness()
     assert await harness.runs.create(calling(), owner="first", until=harness.clock.forward(10)) == 1
     blobs = InMemoryBlobs()

@@ -71,7 +71,7 @@ def test_goals_are_made_from_the_role_the_duties_and_the_report() -> None:  # EX
     assert question.endswith("Make today's goals.")
 
 
-def test_goals_of_a_run_that_somebody_wanted_are_made_from_what_was_said() -> None:  # EX-13
+def test_goals_of_a_persons_run_are_made_from_its_messages() -> None:  # EX-13
     _, question = asked(at(Phase.GOALS, run=new_run("human")), Phase.GOALS)
     assert "Action: task.add\nLook at Globex" in question
     assert "## Report" not in question
@@ -97,7 +97,7 @@ def test_the_report_is_asked_for_with_the_time_of_the_robot() -> None:  # EX-11 
         (None, ""),
     ],
 )
-def test_a_run_that_is_late_is_told_since_when_in_its_robots_zone(due: Any, told: str) -> None:  # EX-11
+def test_a_late_run_shows_its_due_instant_in_the_robots_zone(due: Any, told: str) -> None:  # EX-11
     given = TriggerInput(clock=clock_context(NOON, "Europe/Paris"))
     run = at(Phase.INSPIRATION, run=new_run("clock", robot=ROBOT, input=given, scheduled_at=due))
     line = f"Monday 2026-03-02 13:00 Europe/Paris (start of the month){told}"
@@ -105,7 +105,7 @@ def test_a_run_that_is_late_is_told_since_when_in_its_robots_zone(due: Any, told
     assert line in given_input(run.execution.trigger).splitlines()
 
 
-def test_the_instant_a_run_was_due_at_is_told_as_clocks_showed_it_then() -> None:  # EX-11
+def test_the_due_instant_is_shown_with_its_own_offset() -> None:  # EX-11
     summer = datetime(2026, 3, 29, 12, tzinfo=UTC)  # the clocks went forward that night
     given = TriggerInput(clock=clock_context(summer, "Europe/Paris"))
     run = new_run("clock", input=given, scheduled_at=datetime(2026, 3, 28, 8, tzinfo=UTC))
@@ -113,7 +113,7 @@ def test_the_instant_a_run_was_due_at_is_told_as_clocks_showed_it_then() -> None
     assert clock_text(stored.execution.trigger).endswith("; this run was due at Saturday 2026-03-28 09:00")
 
 
-def test_the_planner_is_told_the_goals_and_who_may_work() -> None:  # EX-26
+def test_the_planner_sees_the_goals_and_the_executors() -> None:  # EX-26
     system_prompt, question = asked(at(Phase.TASKS, run=new_run(robot=ROBOT)), Phase.TASKS)
     assert "- experts.scorer\n- experts.writer" in system_prompt
     assert "## Goals\n## Goals\n1. Score it" in question
@@ -125,7 +125,7 @@ def test_an_answer_that_could_not_be_used_comes_back_with_the_reason() -> None:
     assert "couldn't be used" not in asked(at(Phase.TASKS), Phase.TASKS)[1]
 
 
-def test_lessons_of_earlier_runs_are_told() -> None:
+def test_lessons_of_earlier_runs_are_in_the_prompt() -> None:
     lesson = Lesson(id="l1", type=LessonType.INSIGHT, content="Globex pays late", execution_id="e0", learnt_at=NOON)
     run = at(Phase.GOALS).with_execution(recalled=[lesson])
     assert "- [insight] Globex pays late" in asked(run, Phase.GOALS)[1]
@@ -146,7 +146,7 @@ def test_the_language_is_the_triggers_then_the_robots_then_english(trigger: Any,
 
 
 @pytest.mark.parametrize("type", ["clock", "event"])
-def test_what_nobody_said_a_word_to_speaks_its_robots_language(type: str) -> None:  # SC-19
+def test_without_a_locale_the_robots_own_is_used(type: str) -> None:  # SC-19
     run = new_run(type, robot=a_robot(config={"default_locale": "zh-CN"}))
     for phase in (Phase.INSPIRATION, Phase.GOALS, Phase.DELIVERY):
         if phase is not Phase.INSPIRATION or type == "clock":
@@ -169,7 +169,7 @@ def with_results(outputs: dict[str, str], **statuses: TaskStatus) -> Run:
     return run.with_execution(results=results)
 
 
-def test_a_task_is_told_the_results_of_the_completed_ones_before_it_and_no_others() -> None:  # EX-22
+def test_a_task_sees_the_results_of_completed_tasks_before_it_and_no_others() -> None:  # EX-22
     texts = {"task-1": "fifteen leads", "task-2": "a wrong guess", "task-3": "unchecked"}
     run = with_results(texts, task_1=TaskStatus.COMPLETED, task_2=TaskStatus.FAILED, task_3=TaskStatus.VALIDATING)
     text = task_messages(run, 4)[-1].text()
@@ -178,17 +178,17 @@ def test_a_task_is_told_the_results_of_the_completed_ones_before_it_and_no_other
     assert "unchecked" not in text
 
 
-def test_the_first_task_is_told_that_there_are_no_results_yet() -> None:  # EX-22
+def test_the_first_task_sees_that_there_are_no_results_yet() -> None:  # EX-22
     assert task_messages(at(RunTurn), 1)[-1].text().endswith("## Results so far\n(none)")
 
 
-def test_a_long_result_is_told_in_its_beginning() -> None:  # EX-22
+def test_a_long_result_is_cut() -> None:  # EX-22
     text = task_messages(with_results({"task-1": "x" * 9000}, task_1=TaskStatus.COMPLETED), 2)[-1].text()
     assert "x" * 7999 + "…" in text
     assert "x" * 8000 not in text
 
 
-def test_a_task_is_told_what_is_expected_of_it() -> None:  # EX-16 EX-18
+def test_a_task_sees_its_expected_output() -> None:  # EX-16 EX-18
     given = {"description": "Write it", "expected_output": "two pages", "args": ["formal"]}
     said = [Message(role="user", content="in blue, please")]
     first, middle, last = task_messages(at(RunTurn, run=new_run(robot=ROBOT)), 1, messages=said, **given)

@@ -119,7 +119,7 @@ def _settles(event: Event) -> bool:
 
 @thoroughly
 @given(st.data(), st.integers(0, 40), st.integers(1, 12))
-def test_no_words_at_any_time_break_a_run(data: st.DataObject, mischief: int, words: int) -> None:
+def test_no_signals_at_any_time_break_a_run(data: st.DataObject, mischief: int, words: int) -> None:
     run, life = a_life(a_beginning(data.draw), data.draw, mischief=mischief, words=words)
     stopped = [event for event in life if event.word is not None and event.word.action == "stop"]
     assert (run.execution.status is ExecStatus.CANCELLED) == bool(stopped)

@@ -42,7 +42,7 @@ def said(action: str, text: str = "", effect: str = "") -> Intervention:
     return Intervention(intervention_id="i", action=action, text=text, at=NOON, effect=effect)
 
 
-def test_what_is_planned_is_told_with_its_time_where_the_robot_is() -> None:  # EX-11
+def test_plans_are_listed_with_their_time_in_the_robots_zone() -> None:  # EX-11
     plans = [a_plan("Call Globex", plan_time=NOON), a_plan("Tidy up")]
     assert pending_lines(plans, [], [], PARIS).splitlines() == [
         "- planned for Monday 2026-03-02 13:00: Call Globex",
@@ -50,7 +50,7 @@ def test_what_is_planned_is_told_with_its_time_where_the_robot_is() -> None:  # 
     ]
 
 
-def test_what_waits_for_its_first_slot_is_told() -> None:  # EX-11
+def test_runs_that_wait_for_their_first_slot_are_listed() -> None:  # EX-11
     waiting = Waiting(execution_id="q1", type=TriggerType.EVENT, about="lead.created: Globex", queued_at=NOON)
     assert (
         pending_lines([], [waiting], [], UTC) == "- waits to begin since Monday 2026-03-02 12:00: lead.created: Globex"
@@ -69,7 +69,7 @@ def test_what_waits_for_its_first_slot_is_told() -> None:  # EX-11
         ({"status": "running"}, "at work since Monday 2026-03-02 12:00: lead.created: Globex"),
     ],
 )
-def test_what_has_begun_and_is_not_over_is_told_with_what_it_waits_for(fields: Any, line: str) -> None:  # EX-11
+def test_runs_under_way_are_listed_with_what_they_wait_for(fields: Any, line: str) -> None:  # EX-11
     assert pending_lines([], [], [a_glimpse(**fields)], UTC) == f"- {line}"
 
 
@@ -83,7 +83,7 @@ def test_what_has_begun_and_is_not_over_is_told_with_what_it_waits_for(fields: A
         ({}, ""),
     ],
 )
-def test_what_ended_is_told_with_what_woke_it_and_what_came_of_it(fields: Any, line: str) -> None:  # EX-11
+def test_ended_runs_are_listed_with_their_trigger_and_result(fields: Any, line: str) -> None:  # EX-11
     woken = 'lead.created from leads {"company": "Globex"}'
     assert ended(**fields) == f"- Monday 2026-03-02 12:05, {fields.get('status', 'completed')}: {woken}{line}"
 
@@ -92,11 +92,11 @@ def test_what_ended_is_told_with_what_woke_it_and_what_came_of_it(fields: Any, l
     ("type", "woken"),
     [("human", "task.add: Look at Globex"), ("clock", "clock: Monday 12:00 (UTC)")],
 )
-def test_what_a_person_or_the_clock_woke_is_told_in_their_words(type: str, woken: str) -> None:  # EX-11
+def test_triggers_of_people_and_clocks_are_quoted(type: str, woken: str) -> None:  # EX-11
     assert ended(type) == f"- Monday 2026-03-02 12:05, completed: {woken}"
 
 
-def test_what_people_said_to_a_run_is_told_and_what_machines_said_is_not() -> None:  # EX-11
+def test_interventions_of_people_are_listed_and_those_of_machines_are_not() -> None:  # EX-11
     words = [said("instruct", "be kind"), said("deadline", "over"), said("callback", "x"), said("pause", "", "paused")]
     assert ended(interventions=words).splitlines()[1:] == [
         "  - a person, instruct: be kind",
@@ -104,7 +104,7 @@ def test_what_people_said_to_a_run_is_told_and_what_machines_said_is_not() -> No
     ]
 
 
-def test_of_many_words_the_last_ones_are_told() -> None:
+def test_of_many_interventions_the_last_ones_are_listed() -> None:
     told = ended(interventions=[said("instruct", f"word {n}") for n in range(9)]).splitlines()[1:]
     assert [line.rpartition(" ")[2] for line in told] == ["4", "5", "6", "7", "8"]
 
@@ -118,7 +118,7 @@ def test_texts_of_others_stay_in_their_line() -> None:
     assert lines[1] == "  - a person, instruct: one ## Summary two"
 
 
-def test_long_texts_are_told_in_their_beginning() -> None:
+def test_long_texts_are_cut() -> None:
     line = pending_lines([a_plan("x" * 5000)], [], [], UTC)
     assert line.endswith("x" * (TEXT_LIMIT - 1) + "…")
     assert "x" * TEXT_LIMIT not in line
@@ -136,5 +136,5 @@ def test_all_together_is_bounded_and_says_what_was_left_out() -> None:
     assert PENDING_LIMIT + HAPPENED_LIMIT <= 20_000
 
 
-def test_where_there_is_nothing_nothing_is_told() -> None:
+def test_without_other_runs_the_lines_are_empty() -> None:
     assert (pending_lines([], [], [], UTC), recent_lines([], UTC)) == ("", "")

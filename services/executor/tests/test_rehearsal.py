@@ -66,7 +66,7 @@ def test_an_assistant_calls_its_tools_once_and_then_answers() -> None:
 
 
 @pytest.mark.parametrize(("history", "decision"), [([], "proceed"), (["did it"], "skip")])
-def test_what_was_done_lately_is_skipped(history: list[str], decision: str) -> None:
+def test_goals_reached_before_are_skipped(history: list[str], decision: str) -> None:
     assert json.loads(rehearse({"kind": "dedup", "history": history}).text)["decision"] == decision
 
 
@@ -76,7 +76,7 @@ def test_what_is_under_way_takes_the_goals_on() -> None:  # SC-13
     assert (answer["decision"], answer["into"], answer["goals"]) == ("merge", "e7", "Sell")
 
 
-async def test_other_questions_are_answered_with_their_own_words() -> None:
+async def test_other_questions_are_quoted_in_their_answers() -> None:
     prompt = Prompt([Message(content="How are you?")], Connector("r", "R", "rehearsal"), 5, "s")
     assert await RehearsalModel().complete(prompt) == ModelReply(text="Rehearsed answer to: How are you?")
 
@@ -96,6 +96,6 @@ async def test_recorded_tools_are_those_that_the_definition_names_on_servers_tha
     assert recorded == {"recorded": True, "process": "crm.score", "arguments": [1]}
 
 
-def test_a_said_answer_survives_the_way_over_http() -> None:
+def test_a_reply_survives_http() -> None:
     said = ModelReply(text="x", calls=[ToolCall(id="1", name="n", arguments={"a": 1})])
     assert ModelReply.model_validate_json(said.model_dump_json()) == said

@@ -54,7 +54,7 @@ def refused(*raw: dict[str, Any], **given: Any) -> str:
 def test_what_is_named_in_full_is_taken_without_a_note(raw: dict[str, Any], means: str) -> None:  # EX-19
     task, notes = one(**raw)
     assert f"{task.executor_type} {task.executor_id}" == means
-    assert [note for note in notes if "asked for nobody" not in note] == []
+    assert [note for note in notes if "asked for no executor" not in note] == []
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_tool_of_a_robots_server_that_the_server_does_not_have_is_refused() ->
     assert reason.endswith(HAS)
 
 
-def test_where_nobody_could_be_asked_every_tool_of_an_open_server_may_be_named() -> None:  # EX-26
+def test_without_a_listing_every_tool_of_an_open_server_may_be_named() -> None:  # EX-26
     has = resources(EQUIPPED, None)
     assert has.open_servers == {"ark.image.text2img"}
     assert "mcp crm.lookup" in has.names()

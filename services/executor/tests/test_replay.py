@@ -55,7 +55,7 @@ async def test_a_run_replays_to_the_same_execution() -> None:  # F24
     assert {decision.replayed for decision in answer.decisions} == {None}
 
 
-async def test_the_words_of_a_model_are_kept_as_they_came() -> None:  # F24
+async def test_model_replies_are_journalled_unparsed() -> None:  # F24
     run = await advance_until()
     said = [ModelReply.model_validate_json(entry.said.inline or "").text for entry in run.unsaved if entry.said]
     assert said == ["## Goals\n1. Score it", "I'd rather not.", PLAN, "I'll look.", "87 of 100", WORDS[-1]]
@@ -80,7 +80,7 @@ async def test_a_changed_answer_of_the_same_kind_is_found_in_the_execution() -> 
     assert "Do something else" in answer.difference
 
 
-async def test_code_that_understands_the_words_otherwise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
+async def test_a_changed_interpretation_is_found(monkeypatch: pytest.MonkeyPatch) -> None:  # F24
     run = await advance_until()
     understood = interpreting.interpret
 

@@ -38,7 +38,7 @@ async def test_a_waiting_run_of_a_deleted_robot_ends_at_once() -> None:  # TG-20
     assert (await harness.run()).execution.error == "the robot was deleted"
 
 
-async def test_a_run_in_hand_of_a_deleted_robot_ends_at_its_next_write() -> None:  # TG-20
+async def test_a_held_run_of_a_deleted_robot_ends_at_its_next_write() -> None:  # TG-20
     harness = WorkerHarness()
     stop = stopping(harness, harness.new_worker("second"))
 
@@ -55,7 +55,7 @@ async def test_a_run_in_hand_of_a_deleted_robot_ends_at_its_next_write() -> None
     await stop(GONE)  # the message comes again, and is done with
 
 
-async def test_an_end_that_was_not_told_is_told_when_the_word_to_stop_comes_again() -> None:  # TG-20
+async def test_an_unpublished_end_is_published_when_the_stop_is_redelivered() -> None:  # TG-20
     harness = WorkerHarness()
     await harness.worker.start(new_run())
     harness.published.unavailable = {"finished cancelled"}
@@ -66,7 +66,7 @@ async def test_an_end_that_was_not_told_is_told_when_the_word_to_stop_comes_agai
     assert harness.published.facts[-1] == "finished cancelled"
 
 
-async def test_an_end_that_a_sweeper_could_not_tell_is_told_by_the_next() -> None:
+async def test_an_end_that_a_sweep_could_not_publish_is_published_by_the_next() -> None:
     harness = WorkerHarness()
     await harness.worker.start(new_run())
     await harness.runs.send_signal(Scope(TEAM, MEMBER), Signal(id="w1", action="stop", reason="no more", at=NOON))

@@ -93,7 +93,7 @@ def test_after_the_last_turn_that_a_robot_allows_the_task_fails(turns: int, laye
     assert len(run.execution.results[0].turns) == turns
 
 
-def test_a_task_may_have_ten_turns_where_nobody_says_otherwise() -> None:  # EX-20
+def test_a_task_has_ten_turns_by_default() -> None:  # EX-20
     run = one_task()
     for _ in range(9):
         run = judged(run, MORE)
@@ -123,7 +123,7 @@ def test_a_yes_needs_no_reply_whatever_it_says() -> None:
     assert run.execution.results[0].status is TaskStatus.COMPLETED
 
 
-def test_the_validator_is_told_where_in_the_talk_it_stands() -> None:  # VA-12 EX-20
+def test_a_validation_request_names_the_turn() -> None:  # VA-12 EX-20
     run = advance(judged(one_task(max_turns_per_task=3), MORE))
     step = lifecycle.next_step(run)
     assert isinstance(step, CheckRules)
@@ -163,20 +163,20 @@ def test_a_verdict_on_a_turn_that_is_past_changes_nothing() -> None:
     assert len(run.execution.results[0].turns) == 2
 
 
-def test_the_rules_of_every_turn_are_checked_anew() -> None:
+def test_the_rules_are_checked_in_every_turn() -> None:
     run = judged(one_task(), MORE, "meaning")
     assert run.checked is None
     assert isinstance(lifecycle.next_step(advance(run)), CheckRules)
 
 
-def test_an_assistant_is_told_the_whole_talk_in_its_next_turn() -> None:  # EX-23
+def test_the_next_turn_shows_the_whole_conversation() -> None:  # EX-23
     run = judged(one_task(), MORE)
     task = (run.execution.tasks or [])[0]
     said = [(message.role, message.text()) for message in for_task(run, task, Agents().assistant("x"), {})]
     assert said[-2:] == [("assistant", "result of task-1"), ("user", "Add figures.")]
 
 
-def test_an_instruction_in_the_middle_of_a_talk_is_heard_in_the_next_turn() -> None:  # TG-07
+def test_an_instruction_between_turns_applies_from_the_next() -> None:  # TG-07
     run = judged(signalled(one_task(), "instruct", "Think of Initech too."), MORE)
     assert effect(run) == "applies from the next step"
     task = (run.execution.tasks or [])[0]

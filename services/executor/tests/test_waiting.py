@@ -26,7 +26,7 @@ def test_asking_again_past_patience_is_a_new_request() -> None:
     assert (again.asks, again.asked_at) == (2, NOON + PATIENCE)
 
 
-def test_the_next_service_is_asked_anew() -> None:
+def test_the_next_service_gets_a_new_request() -> None:
     run, _ = _waiting(RequestDelivery)
     run = lifecycle.apply(run, outcome_of(run, RequestDelivery("r")), now=NOON)
     assert (run.waiting, run.asks, run.asked_at) == (Waiting.NOTHING, 0, None)
@@ -40,7 +40,7 @@ def _waiting(kind: type[Any]) -> tuple[Run, Any]:
     return lifecycle.wait_for_answer(run, step, now=NOON, patience=PATIENCE), step
 
 
-def test_a_run_in_hand_should_have_been_looked_at_since_it_was_made() -> None:
+def test_a_held_run_is_due_from_its_creation() -> None:
     assert new_run().next_check(PATIENCE) == NOON
 
 

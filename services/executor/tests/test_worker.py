@@ -44,7 +44,7 @@ async def test_a_request_that_could_not_be_sent_is_sent_when_the_message_comes_a
     assert harness.steps == [*done, "RecallLessons"]  # a question, asked before it is known that the run is there
 
 
-async def test_that_it_began_is_told_when_the_message_comes_again() -> None:
+async def test_the_start_is_published_when_the_message_is_redelivered() -> None:
     harness = WorkerHarness()
     harness.published.unavailable = {"started"}
     with pytest.raises(ConnectionError):
@@ -87,12 +87,12 @@ async def test_an_answer_to_a_run_that_is_over_tells_its_end_again() -> None:
     assert harness.published.facts[-2:] == ["finished completed", "finished completed"]
 
 
-async def test_an_answer_to_nobody_is_waited_with() -> None:
+async def test_an_answer_to_an_unknown_run_is_redelivered() -> None:
     with pytest.raises(Transient, match="isn't there yet"):
         await WorkerHarness().worker.resume("e1", outcome_of(new_run(), RequestDelivery("r1")))
 
 
-async def test_an_answer_waits_while_the_run_is_in_hand() -> None:
+async def test_an_answer_is_redelivered_while_the_run_is_held() -> None:
     harness = WorkerHarness(expected="a result")
     held = HeldStep(harness, RunTurn)
     working = asyncio.create_task(harness.worker.start(new_run()))

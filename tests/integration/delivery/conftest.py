@@ -12,10 +12,10 @@ from tests.integration.delivery.receivers import HttpReceiver, Mailbox, http_rec
 
 
 @pytest.fixture(scope="module")
-def module_prefix(mongo_prefixes: set[str]) -> str:
+def module_prefix(mongo_server: EmbeddedServer, mongo_prefixes: dict[str, str]) -> str:
     """The prefix of a module's database."""
     prefix = f"t{uuid4().hex[:12]}"
-    mongo_prefixes.add(prefix)
+    mongo_prefixes[prefix] = mongo_server.url
     return prefix
 
 

@@ -77,7 +77,7 @@ class MailServer:
             self.drops -= 1
             assert isinstance(server.transport, asyncio.Transport)
             server.transport.abort()
-            return "250 nobody hears this"
+            return "250 lost with the connection"
         await asyncio.sleep(self.slow)  # it is the slowness that is tested
         if reply := self._reply("DATA"):
             return reply

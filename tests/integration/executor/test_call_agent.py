@@ -38,7 +38,7 @@ async def ask(system: Harness, call: CallAgent) -> AgentReply:
     return await system.services["validator"].ask(catalog.CALL_AGENT, call)
 
 
-async def test_an_agent_answers_with_its_words_and_the_json_in_them(
+async def test_an_agents_reply_has_its_text_and_the_json_in_it(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-88 EX-90 CL-22
     async with system.executor(**settings):
@@ -100,6 +100,7 @@ async def test_of_two_replicas_that_are_asked_the_same_one_asks_the_model(
     assert len(model.asked) == 1
 
 
+@pytest.mark.soak
 async def test_an_executor_that_is_killed_over_a_call_costs_its_lease(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], tmp_path: Path, mongo_url: str, mongo_prefix: str
 ) -> None:  # EX-88
@@ -146,7 +147,7 @@ async def test_what_goes_wrong_with_the_agent_is_in_its_answer(
     assert without.error.endswith("not 'gpt'")
 
 
-async def test_what_passes_is_said_to_pass_and_nothing_is_stored(
+async def test_a_temporary_failure_is_transient_and_not_stored(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     model.script = lambda asked: Reply(429)

@@ -9,7 +9,7 @@ from rota_contracts.messages.executor_capacity import ExecutorReportedV1
 from tests.integration.executor.harness import Harness
 
 
-async def test_an_executor_says_at_once_how_much_it_takes_and_nothing_when_it_stops(system: Harness) -> None:
+async def test_an_executor_reports_its_capacity_at_once_and_none_when_it_stops(system: Harness) -> None:
     heard = await Listener.to(system.nats_url, catalog.EXECUTOR_REPORTED.pattern)
     async with system.executor(capacity=7):
         (first, *_) = await heard.heard(1)
@@ -22,7 +22,7 @@ async def test_an_executor_says_at_once_how_much_it_takes_and_nothing_when_it_st
     assert [report.capacity for report in reports] == [*[7] * (len(reports) - 1), 0]
 
 
-async def test_each_replica_speaks_for_itself(system: Harness) -> None:
+async def test_each_replica_reports_itself(system: Harness) -> None:
     heard = await Listener.to(system.nats_url, catalog.EXECUTOR_REPORTED.pattern)
     async with system.executor(), system.executor():
         messages = await heard.heard(2)
@@ -31,7 +31,7 @@ async def test_each_replica_speaks_for_itself(system: Harness) -> None:
     assert len({report.executor_id for report in reports}) == 2
 
 
-async def test_any_replica_tells_what_became_of_the_executions_that_hold_slots(system: Harness) -> None:  # SC-10
+async def test_any_replica_answers_for_the_slots_of_all_executions(system: Harness) -> None:  # SC-10
     async with system.executor(), system.executor():
         await system.request("e1")
         await system.over("e1")

@@ -55,7 +55,7 @@ async def test_a_pause_in_a_model_call_holds_after_it_and_a_resume_repeats_nothi
         script.go.set()
         held = await system.until(is_paused)
         assert [result.output and result.output.inline for result in held.results] == ["87 of 100"]
-        (parked,) = await stored(system.nats_url, catalog.EXECUTION_PARKED)
+        (parked,) = await system.parked()
         assert (parked.data.parks, parked.data.status) == (1, ExecStatus.PAUSED)
         assert (await system.control("resume")).execution_ids == ["e1"]
         done = await system.over()
@@ -81,7 +81,7 @@ async def test_a_stop_in_a_model_call_ends_it_at_once(
     assert list(kinds(model)) == list(ANSWERS)[: list(ANSWERS).index(what) + 1]
 
 
-async def test_a_stop_reaches_the_replica_that_has_the_run_in_hand(
+async def test_a_stop_reaches_the_replica_that_holds_the_run(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # F11
     async with system.executor(**settings), system.executor(**settings), system.executor(**settings):
@@ -149,7 +149,7 @@ async def test_a_deleted_robots_run_ends_in_the_middle_of_its_model_call(
     assert (done.status, done.error) == (ExecStatus.CANCELLED, "the robot was deleted")
 
 
-async def test_what_may_still_leave_of_a_run_is_told_to_whoever_sends_it(
+async def test_the_permission_to_deliver_follows_the_run(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # F11 F13
     system.silent = {"delivery-center"}

@@ -70,7 +70,7 @@ async def test_a_verdict_that_wants_a_reply_makes_the_assistant_answer_it(
 
 
 @pytest.mark.parametrize("what", ["goals", SCORING])
-async def test_an_answer_that_comes_after_a_restart_is_heard(
+async def test_an_answer_after_a_restart_is_applied(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], what: str
 ) -> None:  # DEC-30
     model.script = Script(**{what: [ASKS]})
@@ -79,7 +79,7 @@ async def test_an_answer_that_comes_after_a_restart_is_heard(
         waiting = await system.until(waits)
     assert waiting.question is not None
     assert (waiting.question.question, waiting.deadline_at) == ("Which Globex?", None)
-    (parked,) = await stored(system.nats_url, catalog.EXECUTION_PARKED)
+    (parked,) = await system.parked()
     assert (parked.data.status, parked.data.reason) == (ExecStatus.WAITING, "Which Globex?")
     async with system.executor(**settings):
         assert (await system.intervene("instruct", "The German one.")).execution_id == "e1"
@@ -90,7 +90,7 @@ async def test_an_answer_that_comes_after_a_restart_is_heard(
     assert ["The German one." in words for words in told] == [False, True]
 
 
-async def test_words_are_facts_and_reach_the_next_step(
+async def test_interventions_are_facts_and_reach_the_next_step(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # TG-07
     script = Script(SCORING)

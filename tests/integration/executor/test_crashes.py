@@ -101,7 +101,7 @@ async def test_after_a_crash_in_a_model_call_only_that_call_is_made_again(
     ],
     ids=lambda channel: channel.name,
 )
-async def test_what_was_saved_before_a_crash_and_not_told_is_told_by_the_next(
+async def test_what_was_saved_before_a_crash_is_published_by_the_next_worker(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], channel: Channel[Any]
 ) -> None:
     first = await system.start(**settings)
@@ -116,7 +116,7 @@ async def test_what_was_saved_before_a_crash_and_not_told_is_told_by_the_next(
     await each_fact_once(system)
 
 
-async def test_an_answer_that_comes_while_nobody_is_there_is_heard_by_the_next(
+async def test_an_answer_without_a_replica_waits_for_the_next(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     system.silent = {"validator", "delivery-center", "learner"}
@@ -174,7 +174,7 @@ async def test_a_run_whose_worker_lives_is_left_to_it_however_long_a_step_takes(
     await each_fact_once(system)
 
 
-async def test_a_replica_that_stops_finishes_what_it_has_in_hand(
+async def test_a_replica_that_stops_finishes_its_current_work(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     script = Blocking("goals")

@@ -124,7 +124,7 @@ async def test_arguments_that_are_no_object_are_kept_as_they_came(server: OpenAI
     assert said.calls == [ToolCall(id="call_1", name="web__weather", arguments={"_unreadable": given})]
 
 
-async def test_a_conversation_with_tools_is_told_in_the_form_of_the_protocol(server: OpenAIServer) -> None:
+async def test_a_conversation_with_tools_has_the_form_of_the_protocol(server: OpenAIServer) -> None:
     calls = [ToolCall(id="c1", name="web__now", arguments={"zone": "Zürich"})]
     messages = [
         Message(role="user", content="Hi!"),

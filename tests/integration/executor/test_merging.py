@@ -98,7 +98,7 @@ async def test_goals_go_to_a_run_that_waits_for_its_slot(system: Harness) -> Non
     assert (question.goals, done.skipped) == (WANTED, "merged into q1: it is at it")
 
 
-async def test_a_run_that_nobody_takes_the_goals_from_reaches_them_itself(system: Harness) -> None:  # SC-13
+async def test_a_run_whose_goals_are_not_taken_reaches_them_itself(system: Harness) -> None:  # SC-13
     await deduping(system)
     Learner(system, "q1", "e1")
     async with system.executor():

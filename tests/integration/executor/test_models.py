@@ -52,7 +52,7 @@ def instead(what: str, *replies: Answer) -> Callable[[ModelRequest], Answer]:
     return lambda asked: left.pop(0) if left and kind(asked) == what else answers(asked)
 
 
-async def test_a_run_understands_answers_wrapped_in_words_and_fences(
+async def test_answers_wrapped_in_prose_and_fences_are_parsed(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # CL-22 EX-13
     async with system.executor(**settings):
@@ -87,7 +87,7 @@ async def test_the_connector_says_where_which_model_and_with_which_key(
     }
 
 
-async def test_a_later_task_is_told_the_results_of_the_earlier_ones(
+async def test_a_later_task_sees_the_results_of_the_earlier_ones(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-22
     async with system.executor(**settings):
@@ -240,7 +240,7 @@ async def test_a_run_that_is_not_in_standard_mode_asks_no_model(
     assert (done.learning and done.learning.skipped) == "dry run"
 
 
-async def test_long_outputs_are_kept_by_reference_and_read_back_by_everybody(
+async def test_long_outputs_are_kept_by_reference_and_can_be_read_back(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     long, body = "score " * 50_000 + "87", "# Globex\n" * 40_000

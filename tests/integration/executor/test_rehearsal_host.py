@@ -60,7 +60,7 @@ async def test_the_host_is_asked_with_the_step_and_answers_for_the_model(host: H
     assert asked["facts"]["about"] == "Globex"
 
 
-async def test_a_host_that_is_away_or_busy_is_waited_for(host: Host) -> None:
+async def test_a_host_that_is_down_or_busy_is_retried(host: Host) -> None:
     host.answer = Response(status_code=503)
     for url, reason in ((host.url, "answered 503"), ("http://127.0.0.1:9/ask", "ConnectError")):
         with pytest.raises(Transient, match=f"the host of connector mine.*{reason}"):

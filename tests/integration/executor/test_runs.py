@@ -40,11 +40,11 @@ async def test_a_clock_run_begins_with_its_report(system: Harness) -> None:  # E
         done = await system.over()
     assert done.inspiration is not None
     assert (done.inspiration.clock.day_of_week, done.inspiration.clock.hour) == ("Monday", 12)
-    sections = ["Summary", "Highlights", "Opportunities", "Risks", "Harness News", "Pending"]
+    sections = ["Summary", "Highlights", "Opportunities", "Risks", "World News", "Pending"]
     assert [line[3:] for line in done.inspiration.content.splitlines() if line.startswith("## ")] == sections
 
 
-async def test_everybody_hears_of_a_run_once_and_in_one_trace(system: Harness) -> None:
+async def test_each_fact_of_a_run_is_published_once_and_in_one_trace(system: Harness) -> None:
     async with system.executor():
         await system.request()
         await system.finished()
@@ -143,7 +143,7 @@ async def test_without_a_validator_a_run_waits_for_it(system: Harness) -> None:
     async with system.executor():
         await system.request()
         steps = await Listener.to(system.nats_url, f"{catalog.ACTIVITY.type}.>")
-        waiting = await _until(steps, "nobody answers")
+        waiting = await _until(steps, "no responder")
         assert "check_rules" in waiting
         execution = await system.execution()
         assert execution is not None

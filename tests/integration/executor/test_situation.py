@@ -69,7 +69,7 @@ def reports(model: OpenAIServer) -> list[ModelRequest]:
     return [asked for asked in model.asked if kind(asked) == "inspiration"]
 
 
-async def test_a_clock_run_is_told_what_is_pending_and_what_happened(
+async def test_a_clock_run_sees_its_situation(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-11
     plans = Plans(system)
@@ -95,7 +95,7 @@ async def test_a_clock_run_is_told_what_is_pending_and_what_happened(
     assert (done.status, done.notes, replay.same, replay.difference) == (ExecStatus.COMPLETED, [], True, "")
 
 
-async def test_the_next_report_is_told_what_happened_since_the_last(
+async def test_the_next_report_sees_runs_since_the_last(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-11
     async with system.executor(**settings):
@@ -108,7 +108,7 @@ async def test_the_next_report_is_told_what_happened_since_the_last(
     assert "clock: Monday 12:00" in second  # the last report's own run ended after its report
 
 
-async def test_what_people_said_comes_back_as_feedback(
+async def test_interventions_come_back_as_feedback(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-11
     script = Script("run: Score it", inspiration=[REPORT])
@@ -138,7 +138,7 @@ async def test_a_run_goes_on_without_a_scheduler_and_says_so(
     assert f"## Pending\n(nothing)\n(not known: {silent})" in reports(model)[0].words
 
 
-async def test_after_a_crash_in_the_report_nobody_is_asked_again(
+async def test_after_a_crash_in_the_report_the_situation_is_not_gathered_again(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-11 F9
     plans, script = Plans(system), Script("inspiration", inspiration=[REPORT] * 2)
@@ -182,7 +182,7 @@ async def test_what_was_looked_up_before_a_crash_is_not_looked_up_again(
     assert (replay.same, replay.difference) == (True, "")
 
 
-async def test_after_a_crash_while_it_looks_around_it_looks_again(
+async def test_after_a_crash_while_the_situation_is_gathered_it_is_gathered_again(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:  # EX-11 F9
     plans = Plans(system, holds=True)

@@ -22,6 +22,8 @@ from tests.integration.executor.harness import KEY, Harness, kinds, scripted
 
 SCORING = "run: Score it"
 
+pytestmark = pytest.mark.soak
+
 
 @pytest.fixture
 async def model() -> AsyncIterator[OpenAIServer]:

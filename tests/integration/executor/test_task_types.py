@@ -123,7 +123,7 @@ async def test_an_assistant_with_a_tool_then_a_tool_then_a_process(
     assert [(each["role"], each["content"]) for each in seen][1] == ("tool", "lookup answered")
 
 
-async def test_a_tool_that_fails_ends_the_run_with_what_it_said(
+async def test_a_failed_tool_ends_the_run_with_its_error(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], crm: Crm, payments: Payments
 ) -> None:  # EX-24 EX-25
     async def failing(use: ToolUse) -> str:
@@ -174,7 +174,7 @@ async def test_a_stop_in_the_middle_of_a_process_ends_the_run_at_once(
     assert (done.status, len(payments.calls)) == (ExecStatus.CANCELLED, 1)
 
 
-async def test_a_process_that_nobody_answers_is_called_once_it_is_there(
+async def test_a_process_without_responder_is_called_once_it_is_up(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], payments: Payments
 ) -> None:  # EX-24
     await system.keep(a_robot(config={"resources": {"processes": [{"name": "late"}]}}, rev=3))

@@ -143,7 +143,7 @@ async def test_too_many_requests_are_not_begun() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 404])
-async def test_a_session_that_the_server_has_forgotten_is_opened_anew(status: int) -> None:
+async def test_a_session_unknown_to_the_server_is_opened_again(status: int) -> None:
     async with faulty() as server, tools_of(at(server.url)) as tools:
         assert await tools.call(use("x")) == ""
         server.answers = [Response(status_code=status)]
@@ -222,7 +222,7 @@ async def test_a_program_that_was_killed_between_calls_is_started_again(program:
         assert int(await tools.call(ask("pid"))) != first
 
 
-async def test_a_program_that_hangs_is_left_for_a_new_one_and_holds_up_nobody_else(
+async def test_a_program_that_hangs_is_replaced_and_holds_up_no_other_call(
     program: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mcp_session, "PING_S", 0.2)

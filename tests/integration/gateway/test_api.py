@@ -1,4 +1,4 @@
-"""What every answer has in common, what is read from other services, and the dead letters."""
+"""Properties of every answer, read-through to other services, and dead letters."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -222,9 +222,9 @@ async def test_every_attempt_at_a_delivery_can_be_read(acme: Gateway, nats: Embe
         assert error_of(missing) == (404, "delivery_not_found")
 
 
-async def test_the_documentation_says_what_each_word_does(acme: Gateway) -> None:
+async def test_the_documentation_describes_each_action(acme: Gateway) -> None:
     paths = (await acme.http.get("/openapi.json")).json()["paths"]
     said = paths["/v1/teams/{team}/pause"]["post"]["summary"]
-    assert said == "Pause a team: its idle robots become paused, nothing new begins, its executions hold"
+    assert said == "Pause a team: its idle robots become paused, nothing new starts, its executions pause"
     scopes = ("/executions/{execution_id}", "/robots/{member}", "")
     assert {f"/v1/teams/{{team}}{scope}/{action}" for scope in scopes for action in ControlAction} <= set(paths)

@@ -107,7 +107,7 @@ def operations(document: dict[str, Any]) -> Iterator[APIOperation[Any, Any, Any,
 def tried(operation: APIOperation[Any, Any, Any, Any], mode: GenerationMode, base: str, key: str) -> str:
     """What went wrong first, if anything did."""
     session = requests.Session()
-    session.trust_env = False  # a proxy is for the harness outside
+    session.trust_env = False  # a proxy is for the world outside
 
     @TIMES
     @given(case=operation.as_strategy(generation_mode=mode), known=st.booleans())

@@ -1,4 +1,4 @@
-"""How robots stand: by the scheduler's word, and in error by what their runs say (TG-18, TG-22, DEC-15)."""
+"""Robots' states: from the scheduler, and in error by their runs (TG-18, TG-22, DEC-15)."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

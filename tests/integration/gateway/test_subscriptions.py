@@ -1,4 +1,4 @@
-"""Who wants the notifications of a channel (DEC-12)."""
+"""Subscriptions to the notifications of a channel (DEC-12)."""
 
 from collections.abc import AsyncIterator
 

@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import httpx
+from fastapi import FastAPI
 from pydantic import SecretStr
 from standardwebhooks.webhooks import Webhook
 
@@ -62,8 +63,8 @@ class Gateway:
 
     @property
     def use(self) -> UseCases:
-        made: UseCases = self.app.http.state.use_cases  # type: ignore[attr-defined]
-        return made
+        assert isinstance(self.app.http, FastAPI)
+        return cast(UseCases, self.app.http.state.use_cases)
 
     def triggers(self) -> list[TriggerReceivedV1]:
         """The triggers published so far, oldest first."""

@@ -54,7 +54,7 @@ class WebhookAccepted(BaseModel):
     message: str
 
 
-# One endpoint, two routes: `direct` answers, without FastAPI's own path to an endpoint, which takes a fifth of a webhook's
+# One endpoint, two routes: `direct` answers, without FastAPI's own path to an endpoint, a fifth of a webhook's
 # time; `router` comes after it and only documents it.
 
 

@@ -103,7 +103,7 @@ async def test_what_is_removed_does_not_start_and_can_be_removed_again() -> None
         ([], word(messages=[{"content": " "}]), "plan.add needs a message"),
         ([], word(messages=[{"content": "x" * LIMIT}]), f"expected an item of at most {LIMIT} bytes"),
         ([word()], word("plan.update", messages=[{"content": "x" * LIMIT}]), "expected an item of at most"),
-        ([], word(member_id="nobody"), "there is no robot nobody in team acme"),
+        ([], word(member_id="missing"), "there is no robot missing in team acme"),
         ([word(), word("plan.remove")], word(), "p1 was removed"),
         ([word(), word("plan.remove")], word("plan.update"), "p1 was removed"),
     ],

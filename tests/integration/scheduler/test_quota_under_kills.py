@@ -68,7 +68,8 @@ class Busy(Harness):
         self._room = asyncio.Semaphore(AT_ONCE)
         self.made = 0
         self.running = Counter[str]()
-        self.begun, self.ended, self.rejected_ids = set[str](), set[str](), set[str]()
+        self.begun, self.ended = set[str](), set[str]()
+        self.rejected_ids = set[str]()
         self.excesses = list[str]()
         self._work = set[asyncio.Task[None]]()
 
@@ -163,7 +164,7 @@ async def test_schedulers_whose_lease_moves_never_exceed_a_quota_by_one(
     history = History(mongo_url, f"{mongo_prefix}_scheduler")
     replicas = Replicas(busy, mongo, Random(9), count=size.replicas, lease=LEASE, pool=POOL)
     async with asyncio.timeout(300), replicas.running():
-        async with replicas.wandering(1.5):
+        async with replicas.moving(1.5):
             await busy.attempts(size, lambda: min(replicas.crashes, replicas.robberies) < size.moves)
         while await mongo.database["queue"].find_one({"live": True}):  # until the last report is written
             await asyncio.sleep(0.02)

@@ -166,6 +166,11 @@ def fastapi_of(app: App) -> FastAPI:
     return app.http
 
 
+def error_of(answer: httpx.Response) -> tuple[int, str]:
+    """The status and the code of an error."""
+    return answer.status_code, answer.json()["error"]["code"]
+
+
 def fields_of(answer: httpx.Response) -> dict[str, str]:
     assert answer.status_code == 422, answer.text
     return {field["field"]: field["message"] for field in answer.json()["error"]["fields"]}

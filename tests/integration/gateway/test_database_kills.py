@@ -141,6 +141,7 @@ class Readers:
 
 
 @pytest.mark.once
+@pytest.mark.soak
 async def test_each_change_is_one_trigger_however_often_its_reader_is_killed(
     nats: EmbeddedServer, crm: Crm, mongo_prefix: str, tmp_path: Path
 ) -> None:  # TG-12

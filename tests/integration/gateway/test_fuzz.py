@@ -37,6 +37,8 @@ from tests.integration.gateway.harness import ADMIN, HOOK, SECRET, Gateway, Sche
 from tests.integration.gateway.stand_ins import answering
 
 EXAMPLES = Path(__file__).parents[3] / "contracts/examples/rpc"
+pytestmark = pytest.mark.soak
+
 KNOWN = {"team": "acme", "member": "leader", "source": "leads", "collection": "policies"}
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ENDLESS = "/v1/teams/{team}/stream"

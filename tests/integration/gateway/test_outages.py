@@ -9,9 +9,10 @@ import httpx
 
 from rota_common.runtime.embedded_servers import EmbeddedServer, mongod
 from rota_common.testing.patience import PATIENCE_S
-from tests.integration.gateway.harness import ADMIN, Gateway, Scheduler, gateway, messages, robot, settings
-from tests.integration.gateway.test_runs import INTERVENE, TASK
-from tests.integration.gateway.test_webhooks import error_of
+from tests.integration.gateway.harness import ADMIN, Gateway, Scheduler, error_of, gateway, messages, robot, settings
+
+INTERVENE = "/v1/teams/acme/robots/leader/intervene"
+TASK: dict[str, Any] = {"action": "task.add", "messages": [{"role": "user", "content": "Prepare materials."}]}
 
 
 def assert_unavailable(answer: httpx.Response) -> None:

@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator
 
+import pytest
+
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from tests.integration.gateway.harness import Gateway, messages, triggers
 from tests.integration.gateway.test_outages import until_ready
@@ -39,6 +41,7 @@ class Publisher:
             await self._progress.wait_for(lambda: len(self.answers) >= count)
 
 
+@pytest.mark.soak
 async def test_each_2xx_was_stored_and_every_other_answer_was_an_error(acme: Gateway, nats: EmbeddedServer) -> None:
     publisher = Publisher(acme)
     posting = asyncio.create_task(publisher.post(list(range(EVENTS))))

@@ -3,10 +3,10 @@
 import base64
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import httpx
 from fastapi import FastAPI
@@ -18,7 +18,9 @@ from rota_common.runtime.serving import App
 from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_contracts.catalog import TRIGGER_RECEIVED
 from rota_contracts.messages.trigger import TriggerReceivedV1
+from rota_contracts.robots.robot import Robot
 from trigger_gateway.adapters.in_memory import in_memory
+from trigger_gateway.adapters.in_memory_stores import InMemoryDefinitions
 from trigger_gateway.app import build
 from trigger_gateway.ports import Adapters
 from trigger_gateway.settings import Settings
@@ -62,13 +64,32 @@ class Gateway:
     key: str = ""
 
     @property
-    def use(self) -> UseCases:
+    def fastapi(self) -> FastAPI:
         assert isinstance(self.app.http, FastAPI)
-        return cast(UseCases, self.app.http.state.use_cases)
+        return self.app.http
+
+    @property
+    def use(self) -> UseCases:
+        made: UseCases = self.fastapi.state.use_cases
+        return made
 
     def triggers(self) -> list[TriggerReceivedV1]:
         """The triggers published so far, oldest first."""
         return [event.data for event in self.bus.facts(TRIGGER_RECEIVED)]
+
+    def facts(self) -> int:
+        """The number of facts published so far, by any service."""
+        return len(self.bus.streams["FACTS"].messages)
+
+    def published(self, member: str = "leader") -> Robot | None:
+        """The robot of the team acme as every other service reads it."""
+        definitions = self.adapters.definitions
+        assert isinstance(definitions, InMemoryDefinitions)
+        return definitions.robots.get(("acme", member))
+
+    def replica(self, **given: Any) -> AbstractAsyncContextManager["Gateway"]:
+        """Another gateway with the same stores and the same bus."""
+        return gateway(bus=self.bus, adapters=self.adapters, **given)
 
     async def call(self, method: str, path: str, *, key: str | None = None, **more: Any) -> httpx.Response:
         headers = {"authorization": f"Bearer {self.key if key is None else key}", **more.pop("headers", {})}

@@ -1,7 +1,5 @@
 """Authentication: the administrator, teams and their keys."""
 
-import pytest
-
 from rota_contracts.messages.control import ControlAction
 
 from .harness import ADMIN, Gateway, error_of, gateway, robot, settings
@@ -26,12 +24,12 @@ async def test_a_key_that_was_deleted_stops_working_at_once(empty: Gateway) -> N
     assert error_of(await empty.call("DELETE", f"/v1/teams/acme/keys/{other['key_id']}")) == (404, "key_not_found")
 
 
-@pytest.mark.parametrize("key", ["", "nonsense", "rota_", "rota_abc", "rota__x", "rota_abc_", "rota_abc_def", "ädmin"])
-async def test_an_unknown_key_is_refused(empty: Gateway, key: str) -> None:  # TG-29
-    headers = {b"authorization": f"Bearer {key}".encode()}
-    answer = await empty.http.get("/v1/teams/acme/robots", headers=headers)
-    assert error_of(answer) == (401, "unauthenticated")
-    assert answer.headers["www-authenticate"] == "Bearer"
+async def test_an_unknown_key_is_refused(empty: Gateway) -> None:  # TG-29
+    for key in ("", "nonsense", "rota_", "rota_abc", "rota__x", "rota_abc_", "rota_abc_def", "ädmin"):
+        headers = {b"authorization": f"Bearer {key}".encode()}
+        answer = await empty.http.get("/v1/teams/acme/robots", headers=headers)
+        assert error_of(answer) == (401, "unauthenticated"), key
+        assert answer.headers["www-authenticate"] == "Bearer"
 
 
 async def test_a_key_with_another_secret_is_refused(empty: Gateway) -> None:

@@ -1,4 +1,4 @@
-"""A message source through the API: whoever posts a message reads the robot's answer at once."""
+"""A message source over HTTP: the response to a message is the robot's answer."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -7,14 +7,12 @@ from typing import Any
 import httpx
 import pytest_asyncio
 
-from rota_common.bus.router import Router
 from rota_common.errors import Permanent
-from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.catalog import CALL_AGENT
 from rota_contracts.messages.agent import AgentReply, CallAgent
-from tests.integration.gateway.harness import ENVIRON, Gateway, gateway, messages, settings
-from tests.integration.gateway.stand_ins import answering
-from tests.integration.gateway.test_webhooks import error_of
+from trigger_gateway.adapters.in_memory import in_memory
+
+from .harness import Gateway, error_of, gateway
 
 KEY = "the-key-of-the-sender"
 BEARER = {"authorization": f"Bearer {KEY}"}
@@ -42,17 +40,15 @@ class Chat:
 
 
 @pytest_asyncio.fixture
-async def chat(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Chat]:
-    given = settings(nats.url, mongo_url, mongo_prefix)
-    async with gateway(given, environ=ENVIRON | {"KEY": KEY}) as made:
+async def chat() -> AsyncIterator[Chat]:
+    async with gateway(adapters=in_memory(environ={"KEY": KEY})) as made:
         made.key = await made.make_team()
         await made.make_robot()
         body = {"name": "chat", "scheme": "bearer", "secret": "$ENV.KEY", "robot": "leader"}
         assert (await made.call("POST", "/v1/teams/acme/sources", json=body)).status_code == 201
-        chat, router = Chat(made), Router()
-        router.answer(CALL_AGENT, chat.answer)
-        async with answering("executor", nats.url, router):
-            yield chat
+        chat = Chat(made)
+        made.bus.answer(CALL_AGENT, chat.answer)
+        yield chat
 
 
 async def test_a_message_is_answered_at_once(chat: Chat) -> None:  # TG-34
@@ -61,7 +57,7 @@ async def test_a_message_is_answered_at_once(chat: Chat) -> None:  # TG-34
     [call] = chat.calls
     assert (call.team_id, call.member_id, call.assistant_id) == ("acme", "leader", "rota.message")
     assert [each.text() for each in call.messages] == ["What is due today?"]
-    assert await messages(chat.made.nats_url) == 0
+    assert len(chat.made.triggers()) == 0
 
 
 async def test_a_repeat_is_answered_with_the_stored_response(chat: Chat) -> None:  # TG-31
@@ -94,7 +90,7 @@ async def test_sixty_messages_a_minute_from_one_address(chat: Chat) -> None:  # 
         assert statuses.index(429) >= 60
 
 
-async def test_a_failure_is_told_without_paths(chat: Chat) -> None:  # TG-35
+async def test_a_failure_is_reported_without_paths(chat: Chat) -> None:  # TG-35
     for chat.fails in ("the model said no: see /var/log/rota.log", "refuses"):
         answer = await chat.post(x_idempotency_key="k1")
         assert error_of(answer) == (500, "no_answer")

@@ -1,23 +1,19 @@
-"""Robots' states: from the scheduler, and in error by their runs (TG-18, TG-22, DEC-15)."""
+"""The state of robots: as the scheduler reports it, and in error after failed runs (TG-18, TG-22, DEC-15)."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import nats as nats_py
 import pytest
 
-from rota_common.testing.bus import stored
-from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_FAILED, ROBOT_RECOVERED, Channel
 from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.robot import RobotStatus, RunFailure
-from tests.integration.gateway.harness import Gateway, Scheduler, fields_of
-from tests.integration.gateway.stand_ins import Executor
-from tests.integration.gateway.test_control import TEAM
-from tests.integration.gateway.test_robots import LEADER, ROBOTS, published
-from tests.integration.gateway.test_webhooks import error_of
+
+from .harness import TEAM, Gateway, error_of, fields_of
+from .scheduler import Scheduler
+from .stand_ins import Executor
+from .test_robots import LEADER, ROBOTS
 
 WHOSE: dict[str, Any] = {"team_id": "acme", "member_id": "leader"}
 SOON = datetime(2030, 1, 1, 9, 0, tzinfo=UTC)
@@ -46,7 +42,7 @@ async def test_a_robots_state_is_read_from_the_scheduler(acme: Gateway, schedule
     assert list(fields_of(await acme.call("GET", f"{LEADER}/status", params={"upcoming": 101}))) == ["upcoming"]
 
 
-async def test_the_next_runs_of_a_robot_are_told_with_its_clock_in_words(acme: Gateway, scheduler: Scheduler) -> None:
+async def test_the_next_runs_of_a_robot_are_read_with_its_clock_in_words(acme: Gateway, scheduler: Scheduler) -> None:
     words, upcoming = "every 1 hour, counted from when the clock was set", [SOON, SOON + timedelta(hours=1)]
     scheduler.states["leader"] = state(clock=words, upcoming=upcoming)
     answer = await acme.call("GET", f"{LEADER}/next", params={"count": 2})
@@ -59,7 +55,7 @@ async def test_the_next_runs_of_a_robot_are_told_with_its_clock_in_words(acme: G
     assert list(fields_of(await acme.call("GET", f"{LEADER}/next", params={"count": 0}))) == ["count"]
 
 
-async def test_a_state_that_nobody_can_tell_now_is_a_503_and_robots_are_read_all_the_same(acme: Gateway) -> None:
+async def test_without_a_scheduler_a_state_is_a_503_and_robots_are_still_read(acme: Gateway) -> None:
     for path in ("status", "next"):
         answer = await acme.call("GET", f"{LEADER}/{path}")
         assert error_of(answer) == (503, "unavailable")
@@ -69,13 +65,13 @@ async def test_a_state_that_nobody_can_tell_now_is_a_503_and_robots_are_read_all
     assert await status_of(acme) == ("idle", "idle")
 
 
-async def test_a_robot_that_the_scheduler_has_not_met_yet_is_a_503(acme: Gateway, scheduler: Scheduler) -> None:
+async def test_a_robot_unknown_to_the_scheduler_has_no_state_yet(acme: Gateway, scheduler: Scheduler) -> None:
     answer = await acme.call("GET", f"{LEADER}/status")
     assert error_of(answer) == (503, "unavailable")
     assert "doesn't know robot leader yet" in answer.text
 
 
-async def test_a_page_of_robots_asks_once_how_they_stand(acme: Gateway, scheduler: Scheduler) -> None:  # TG-18
+async def test_a_page_of_robots_is_one_request_to_the_scheduler(acme: Gateway, scheduler: Scheduler) -> None:  # TG-18
     for name in ("second", "third"):
         await acme.make_robot(name)
     scheduler.states = {"leader": state(running=2), "third": state("third")}
@@ -90,36 +86,23 @@ async def test_working_is_derived_and_never_written(acme: Gateway, scheduler: Sc
     assert await status_of(acme) == ("working", "working")
     changed = (await acme.call("PATCH", LEADER, json={"display_name": "Leo"})).json()
     assert changed["robot_status"] == "idle"
-    there = await published(acme.nats_url)
+    there = acme.published()
     assert there is not None
     assert there.robot_status is RobotStatus.IDLE
 
 
-async def say(scheduler: Scheduler, fact: RobotFailedV1 | RobotRecoveredV1, cause: str) -> None:
+async def publish(scheduler: Scheduler, fact: RobotFailedV1 | RobotRecoveredV1, cause: str) -> None:
     channel: Channel[Any] = ROBOT_FAILED if isinstance(fact, RobotFailedV1) else ROBOT_RECOVERED
     await scheduler.service.publish(channel, fact, caused_by=cause)
 
 
 async def failed(scheduler: Scheduler, at: datetime, *, member: str = "leader", cause: str = "e1") -> None:
     whose = WHOSE | {"member_id": member}
-    await say(scheduler, RobotFailedV1(**whose, execution_id="e1", message="no model", at=at), cause)
+    await publish(scheduler, RobotFailedV1(**whose, execution_id="e1", message="no model", at=at), cause)
 
 
 async def recovered(scheduler: Scheduler, at: datetime, *, cause: str = "e2") -> None:
-    await say(scheduler, RobotRecoveredV1(**WHOSE, execution_id="e2", at=at), cause)
-
-
-async def settled(url: str) -> None:
-    """Until the gateway has handled all that was said of robots."""
-    client = await nats_py.connect(url)
-    names = [channel.durable("trigger-gateway") for channel in (ROBOT_FAILED, ROBOT_RECOVERED)]
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            infos = [await client.jetstream().consumer_info("FACTS", name) for name in names]
-            if not any((info.num_pending or 0) + (info.num_ack_pending or 0) for info in infos):
-                break
-            await asyncio.sleep(0.01)
-    await client.close()
+    await publish(scheduler, RobotRecoveredV1(**WHOSE, execution_id="e2", at=at), cause)
 
 
 async def test_a_robot_is_in_error_from_its_failed_run_to_the_next_that_completes(
@@ -127,31 +110,31 @@ async def test_a_robot_is_in_error_from_its_failed_run_to_the_next_that_complete
 ) -> None:  # TG-18
     scheduler.states["leader"] = state(running=1)
     await failed(scheduler, SOON)
-    await settled(acme.nats_url)
+    await acme.bus.settled()
     assert await status_of(acme) == ("error", "error")
-    there = await published(acme.nats_url)
+    there = acme.published()
     assert there is not None
     expected = RunFailure(execution_id="e1", message="no model", at=SOON)
     assert (there.rev, there.robot_status, there.error) == (2, RobotStatus.IDLE, expected)
     assert (await acme.call("GET", LEADER)).json()["error"]["message"] == "no model"
     await recovered(scheduler, SOON + timedelta(seconds=1))
-    await settled(acme.nats_url)
+    await acme.bus.settled()
     assert await status_of(acme) == ("working", "working")
-    facts = await stored(acme.nats_url, ROBOT_CHANGED)
-    told = [(fact.data.rev, fact.data.robot_status, fact.data.created) for fact in facts]
-    assert told == [(1, "idle", True), (2, "error", False), (3, "idle", False)]
+    facts = acme.bus.facts(ROBOT_CHANGED)
+    changes = [(fact.data.rev, fact.data.robot_status, fact.data.created) for fact in facts]
+    assert changes == [(1, "idle", True), (2, "error", False), (3, "idle", False)]
 
 
-async def test_a_doubled_and_a_late_word_of_a_run_change_nothing(acme: Gateway, scheduler: Scheduler) -> None:
+async def test_repeated_and_late_facts_of_a_run_change_nothing(acme: Gateway, scheduler: Scheduler) -> None:
     await recovered(scheduler, SOON)
-    await settled(acme.nats_url)
+    await acme.bus.settled()
     for number in range(3):
         await failed(scheduler, SOON - timedelta(microseconds=1), cause=f"again {number}")
-    await settled(acme.nats_url)
+    await acme.bus.settled()
     assert (await acme.call("GET", LEADER)).json()["rev"] == 1
     for number in range(3):
         await failed(scheduler, SOON + timedelta(microseconds=1), cause=f"later {number}")
-    await settled(acme.nats_url)
+    await acme.bus.settled()
     robot = (await acme.call("GET", LEADER)).json()
     assert (robot["rev"], robot["robot_status"]) == (2, "error")
 
@@ -164,16 +147,16 @@ async def test_the_owner_ends_an_error_by_setting_the_status(
     await acme.make_robot("second")
     now = acme.app.service.runtime.clock()
     await failed(scheduler, now, member="second")
-    await settled(acme.nats_url)
+    await acme.bus.settled()
     second = f"{ROBOTS}/second"
     kept = (await acme.call("PATCH", second, json={"display_name": "Sue"})).json()
     assert (kept["robot_status"], kept["error"]["execution_id"]) == ("error", "e1")
     patched = (await acme.call("PATCH", second, json={"robot_status": status})).json()
     assert (patched["robot_status"], patched["error"], patched["rev"]) == (status, None, 4)
     await failed(scheduler, past, member="second", cause="a late one")
-    await settled(acme.nats_url)
+    await acme.bus.settled()
     assert (await acme.call("GET", second)).json() == patched
-    facts = [fact.data for fact in await stored(acme.nats_url, ROBOT_CHANGED) if fact.data.member_id == "second"]
+    facts = [fact.data for fact in acme.bus.facts(ROBOT_CHANGED) if fact.data.member_id == "second"]
     assert [fact.robot_status for fact in facts] == ["idle", "error", "error", status]
 
 
@@ -181,11 +164,11 @@ async def test_a_failure_of_a_robot_that_is_gone_changes_nothing(acme: Gateway, 
     await acme.call("DELETE", LEADER)
     await failed(scheduler, SOON)
     await failed(scheduler, SOON, member="nobody", cause="e3")
-    await settled(acme.nats_url)
-    there = await published(acme.nats_url)
+    await acme.bus.settled()
+    there = acme.published()
     assert there is not None
     assert (there.rev, there.error) == (2, None)
-    assert await published(acme.nats_url, "nobody") is None
+    assert acme.published("nobody") is None
 
 
 async def test_a_teams_pause_also_pauses_the_robots_that_are_in_error(
@@ -193,7 +176,7 @@ async def test_a_teams_pause_also_pauses_the_robots_that_are_in_error(
 ) -> None:  # TG-16
     await acme.make_robot("second")
     await failed(scheduler, acme.app.service.runtime.clock())
-    await settled(acme.nats_url)
+    await acme.bus.settled()
     answer = await acme.call("POST", f"{TEAM}/pause")
     assert answer.json()["robots"] == ["leader", "second"]
     assert await status_of(acme) == await status_of(acme, "second") == ("paused", "paused")
@@ -203,11 +186,11 @@ async def test_a_teams_pause_also_pauses_the_robots_that_are_in_error(
 
 
 @pytest.mark.parametrize(("action", "status"), [("pause", "paused"), ("resume", "idle")])
-async def test_a_word_to_a_robot_in_error_sets_its_status(
+async def test_pausing_or_resuming_a_robot_in_error_sets_its_status(
     acme: Gateway, scheduler: Scheduler, executor: Executor, action: str, status: str
 ) -> None:  # DEC-15
     await failed(scheduler, acme.app.service.runtime.clock())
-    await settled(acme.nats_url)
+    await acme.bus.settled()
     answer = await acme.call("POST", f"{LEADER}/{action}")
     assert answer.json()["robots"] == ["leader"]
     assert await status_of(acme) == (status, status)

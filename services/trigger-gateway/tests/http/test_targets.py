@@ -1,26 +1,25 @@
-"""The places that results go to, and the addresses that get no mail, over HTTP."""
+"""Delivery targets and suppressed addresses over HTTP."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 
-from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.messages.targets import ListSuppressions, Suppress, SwitchTarget, Unsuppress
-from tests.integration.gateway.delivery_log import HOOK, Ledger
-from tests.integration.gateway.harness import ADMIN, Gateway, fields_of
-from tests.integration.gateway.test_webhooks import error_of
+
+from .delivery_log import HOOK, DeliveryLog
+from .harness import ADMIN, Gateway, error_of, fields_of
 
 TARGETS, SUPPRESSIONS = "/v1/teams/acme/targets", "/v1/teams/acme/suppressions"
 ADA = "ada/o'x+1@acme.example"
 
 
 @pytest.fixture
-async def ledger(nats: EmbeddedServer) -> AsyncIterator[Ledger]:
-    async with Ledger().running(nats.url) as running:
+async def deliveries(empty: Gateway) -> AsyncIterator[DeliveryLog]:
+    async with DeliveryLog().running(empty.bus) as running:
         yield running
 
 
-async def test_a_place_is_switched_off_and_on(acme: Gateway, ledger: Ledger) -> None:
+async def test_a_target_is_disabled_and_enabled(acme: Gateway, deliveries: DeliveryLog) -> None:
     assert (await acme.call("GET", TARGETS)).json() == {"targets": []}
     off = await acme.call("POST", f"{TARGETS}/t1/disable", json={"reason": "it moves house"})
     [one] = off.json()["targets"]
@@ -29,13 +28,13 @@ async def test_a_place_is_switched_off_and_on(acme: Gateway, ledger: Ledger) -> 
     assert (await acme.call("GET", TARGETS)).json() == {"targets": [one]}
     on = await acme.call("POST", f"{TARGETS}/t1/enable")
     assert (on.status_code, on.json()) == (200, {"targets": []})
-    assert ledger.asked == [
+    assert deliveries.asked == [
         SwitchTarget(team_id="acme", target_id="t1", enabled=False, reason="it moves house"),
         SwitchTarget(team_id="acme", target_id="t1", enabled=True),
     ]
 
 
-async def test_an_addresss_life(acme: Gateway, ledger: Ledger) -> None:  # F23
+async def test_an_address_is_suppressed_listed_and_removed(acme: Gateway, deliveries: DeliveryLog) -> None:  # F23
     named = await acme.make_key("admin", "wei")
     made = await acme.call("POST", SUPPRESSIONS, key=named, json={"address": ADA, "reason": "has left"})
     assert made.status_code == 201
@@ -44,21 +43,21 @@ async def test_an_addresss_life(acme: Gateway, ledger: Ledger) -> None:  # F23
     listed = (await acme.call("GET", SUPPRESSIONS, params={"after": "a", "limit": 1})).json()
     assert listed == {"suppressions": [one], "next": ADA}
     gone = await acme.call("DELETE", f"{SUPPRESSIONS}/{ADA}")
-    assert (gone.status_code, ledger.suppressions) == (204, [])
-    assert ledger.asked[1:] == [
+    assert (gone.status_code, deliveries.suppressions) == (204, [])
+    assert deliveries.asked[1:] == [
         ListSuppressions(team_id="acme", after="a", limit=1),
         Unsuppress(team_id="acme", address=ADA),
     ]
 
 
-async def test_whoever_suppresses_is_named(acme: Gateway, ledger: Ledger) -> None:
+async def test_a_suppression_names_its_key(acme: Gateway, deliveries: DeliveryLog) -> None:
     for key, name in ((acme.key, "a key without a name"), (ADMIN, "administrator")):
         await acme.call("POST", SUPPRESSIONS, key=key, json={"address": ADA})
-        assert isinstance(last := ledger.asked[-1], Suppress)
+        assert isinstance(last := deliveries.asked[-1], Suppress)
         assert last.by == name
 
 
-async def test_it_takes_an_admin_to_change_either(acme: Gateway, ledger: Ledger) -> None:  # TG-24
+async def test_only_an_admin_changes_targets_and_suppressions(acme: Gateway, deliveries: DeliveryLog) -> None:  # TG-24
     viewer, member, admin = [await acme.make_key(role) for role in ("viewer", "member", "admin")]
     for path in (TARGETS, SUPPRESSIONS):
         assert (await acme.call("GET", path, key=viewer)).status_code == 200
@@ -72,19 +71,19 @@ async def test_it_takes_an_admin_to_change_either(acme: Gateway, ledger: Ledger)
         assert (await acme.call(method, path, key=admin, json=body)).status_code == status
 
 
-async def test_what_the_delivery_center_doesnt_take_is_refused_in_its_words(acme: Gateway, ledger: Ledger) -> None:
-    ledger.refuses = "nothing was ever sent there"
+async def test_a_refusal_shows_the_reason_of_the_delivery_center(acme: Gateway, deliveries: DeliveryLog) -> None:
+    deliveries.refuses = "nothing was ever sent there"
     switched = await acme.call("POST", f"{TARGETS}/t9/disable")
     assert error_of(switched) == (404, "target_not_found")
-    assert ledger.refuses in switched.text
+    assert deliveries.refuses in switched.text
     suppressed = await acme.call("POST", SUPPRESSIONS, json={"address": ADA})
-    assert fields_of(suppressed) == {"address": ledger.refuses}
+    assert fields_of(suppressed) == {"address": deliveries.refuses}
 
 
-async def test_a_wrong_word_is_refused_with_its_fields(acme: Gateway, ledger: Ledger) -> None:
+async def test_a_wrong_request_is_refused_with_its_fields(acme: Gateway, deliveries: DeliveryLog) -> None:
     wrong = {"address": "x", "reason": "y" * 501, "why": "z"}
     assert set(fields_of(await acme.call("POST", SUPPRESSIONS, json=wrong))) == set(wrong)
     assert list(fields_of(await acme.call("DELETE", f"{SUPPRESSIONS}/x"))) == ["address"]
     assert list(fields_of(await acme.call("GET", SUPPRESSIONS, params={"limit": 1001}))) == ["limit"]
     assert list(fields_of(await acme.call("POST", f"{TARGETS}/t1/enable", json={"because": "x"}))) == ["because"]
-    assert ledger.asked == []
+    assert deliveries.asked == []

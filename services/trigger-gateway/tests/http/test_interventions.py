@@ -1,4 +1,4 @@
-"""People's interventions in executions that are under way, and in the plan, with the robot's own allow-list."""
+"""Interventions in running executions and in the plan, and the actions that a robot allows."""
 
 from typing import Any
 
@@ -7,10 +7,11 @@ import pytest
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.plan import PlanState
 from rota_contracts.messages.trigger import InterventionAction
-from tests.integration.gateway.harness import Gateway, Scheduler, fields_of, messages
-from tests.integration.gateway.stand_ins import Executor
-from tests.integration.gateway.test_runs import INTERVENE
-from tests.integration.gateway.test_webhooks import error_of
+
+from .harness import Gateway, error_of, fields_of
+from .scheduler import Scheduler
+from .stand_ins import Executor
+from .test_runs import INTERVENE
 
 PLANS = "/v1/teams/acme/plans"
 WORDS = [{"role": "user", "content": "Ask for Friday instead."}]
@@ -30,7 +31,7 @@ COMPLETE: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("body", COMPLETE, ids=lambda body: body["action"])
-async def test_an_intervention_goes_to_the_execution_that_is_under_way(
+async def test_an_intervention_goes_to_the_running_execution(
     acme: Gateway, executor: Executor, body: dict[str, Any]
 ) -> None:  # TG-06, TG-07, DEC-35
     executor.give("over", status=ExecStatus.COMPLETED)
@@ -52,10 +53,10 @@ async def test_an_intervention_goes_to_the_execution_that_is_under_way(
     assert [message["content"] for message in sent.get("messages", [])] == [
         each["content"] for each in body.get("messages", [])
     ]
-    assert await messages(acme.nats_url) == 0  # and no run of its own
+    assert acme.triggers() == []  # and no run of its own
 
 
-async def test_images_and_files_go_along(acme: Gateway, executor: Executor) -> None:  # TG-08
+async def test_an_intervention_may_carry_images(acme: Gateway, executor: Executor) -> None:  # TG-08
     executor.give("e1")
     parts = [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]
     answer = await acme.call("POST", INTERVENE, json=SAYS | {"messages": [{"role": "user", "content": parts}]})
@@ -63,17 +64,13 @@ async def test_images_and_files_go_along(acme: Gateway, executor: Executor) -> N
     assert executor.words[0].messages[0].content == parts
 
 
-async def test_what_is_said_to_a_paused_execution_is_heeded_when_it_is_resumed(
-    acme: Gateway, executor: Executor
-) -> None:
+async def test_a_paused_execution_applies_an_intervention_when_it_is_resumed(acme: Gateway, executor: Executor) -> None:
     executor.give("e1", status=ExecStatus.PAUSED)
     answer = (await acme.call("POST", INTERVENE, json=SAYS)).json()
     assert (answer["status"], "when it is resumed" in answer["message"]) == ("paused", True)
 
 
-async def test_several_executions_under_way_are_named_and_one_can_be_chosen(
-    acme: Gateway, executor: Executor
-) -> None:  # DEC-35
+async def test_one_of_several_running_executions_has_to_be_chosen(acme: Gateway, executor: Executor) -> None:  # DEC-35
     executor.give("e1", "e2")
     executor.give("e3", member="second")
     answer = await acme.call("POST", INTERVENE, json=SAYS)
@@ -83,27 +80,27 @@ async def test_several_executions_under_way_are_named_and_one_can_be_chosen(
     assert (chosen.status_code, chosen.json()["execution_id"]) == (202, "e2")
 
 
-@pytest.mark.parametrize("action", ["task.cancel", "task.update", "goal.adjust", "goal.complete", "goal.cancel"])
-async def test_what_changes_a_run_needs_one_under_way(acme: Gateway, executor: Executor, action: str) -> None:  # DEC-35
-    body = next(each for each in COMPLETE if each["action"] == action)
-    answer = await acme.call("POST", INTERVENE, json=body)
-    assert error_of(answer) == (409, "nothing_under_way")
-    assert "no execution of this robot is running" in answer.text
-    assert "task.add, goal.add, instruct start one" in answer.text
-    assert await messages(acme.nats_url) == 0
+async def test_changing_a_run_needs_a_running_one(acme: Gateway, executor: Executor) -> None:  # DEC-35
+    needing = {"task.cancel", "task.update", "goal.adjust", "goal.complete", "goal.cancel"}
+    for body in (each for each in COMPLETE if each["action"] in needing):
+        answer = await acme.call("POST", INTERVENE, json=body)
+        assert error_of(answer) == (409, "nothing_under_way"), body
+        assert "no execution of this robot is running" in answer.text
+        assert "task.add, goal.add, instruct start one" in answer.text
+    assert acme.triggers() == []
 
 
-async def test_an_execution_that_is_over_or_unknown_takes_no_word(acme: Gateway, executor: Executor) -> None:
+async def test_a_finished_or_unknown_execution_accepts_no_intervention(acme: Gateway, executor: Executor) -> None:
     executor.give("over", status=ExecStatus.FAILED)
     over = await acme.call("POST", INTERVENE, json=SAYS | {"execution_id": "over"})
     assert error_of(over) == (409, "execution_over")
     assert "over is failed" in over.text
     unknown = await acme.call("POST", INTERVENE, json=SAYS | {"execution_id": "e9"})
     assert error_of(unknown) == (404, "execution_not_found")
-    assert await messages(acme.nats_url) == 0
+    assert acme.triggers() == []
 
 
-async def test_a_task_described_without_a_message_starts_a_run_with_its_description(
+async def test_a_task_without_a_message_starts_a_run_with_its_description(
     acme: Gateway, executor: Executor, scheduler: Scheduler
 ) -> None:
     body = {"action": "task.add", "task": {"description": "Call Ada"}}
@@ -124,7 +121,7 @@ async def test_a_repeat_with_the_same_key_is_one_intervention(acme: Gateway, exe
     assert error_of(await acme.call("POST", INTERVENE, json=other, headers=headers)) == (409, "idempotency_key_reused")
 
 
-async def test_a_repeat_of_a_start_is_not_given_to_the_run_that_it_started(
+async def test_a_repeated_start_is_no_intervention_in_the_run_it_started(
     acme: Gateway, executor: Executor, scheduler: Scheduler
 ) -> None:
     headers = {"idempotency-key": "k1"}
@@ -137,7 +134,7 @@ async def test_a_repeat_of_a_start_is_not_given_to_the_run_that_it_started(
 
 
 @pytest.mark.parametrize("body", [SAYS, SAYS | {"execution_id": "e1"}, {"action": "plan.add", "messages": WORDS}])
-async def test_an_action_that_the_robot_doesnt_allow_is_refused_also_in_its_run_and_plan(
+async def test_an_action_that_the_robot_does_not_allow_is_refused_for_runs_and_plans(
     acme: Gateway, executor: Executor, scheduler: Scheduler, body: dict[str, Any]
 ) -> None:  # TG-03, TG-04
     executor.give("e1", member="strict")
@@ -150,14 +147,14 @@ async def test_an_action_that_the_robot_doesnt_allow_is_refused_also_in_its_run_
     closed = await acme.call("POST", "/v1/teams/acme/robots/closed/intervene", json=body)
     assert error_of(closed) == (409, "trigger_disabled")
     assert (executor.words, scheduler.changes) == ([], [])
-    assert await messages(acme.nats_url) == 0
+    assert acme.triggers() == []
 
 
-async def test_while_no_executor_is_there_nothing_is_started_by_mistake(acme: Gateway) -> None:
+async def test_without_an_executor_no_run_is_started(acme: Gateway) -> None:
     answer = await acme.call("POST", INTERVENE, json=SAYS)
     assert error_of(answer) == (503, "unavailable")
     assert answer.json()["error"]["message"] == "the executor doesn't answer now"
-    assert await messages(acme.nats_url) == 0
+    assert acme.triggers() == []
 
 
 async def test_a_plan_is_made_changed_listed_and_removed(acme: Gateway, scheduler: Scheduler) -> None:  # TG-07, TG-09
@@ -192,7 +189,7 @@ async def test_a_plan_with_a_key_is_made_once(acme: Gateway, scheduler: Schedule
     assert other.json()["plan_id"] != first.json()["plan_id"]
 
 
-async def test_a_plan_that_isnt_there_or_cant_be_changed_is_told(acme: Gateway, scheduler: Scheduler) -> None:
+async def test_a_plan_that_is_unknown_or_cannot_be_changed_is_refused(acme: Gateway, scheduler: Scheduler) -> None:
     remove = {"action": "plan.remove", "plan_id": "p9"}
     unknown = await acme.call("POST", INTERVENE, json=remove)
     assert error_of(unknown) == (404, "plan_not_found")
@@ -203,7 +200,7 @@ async def test_a_plan_that_isnt_there_or_cant_be_changed_is_told(acme: Gateway, 
     assert refused.json()["error"]["message"] == scheduler.refuses_plans
 
 
-async def test_wrong_questions_about_plans_are_refused_with_their_fields(acme: Gateway) -> None:
+async def test_a_wrong_query_of_plans_is_refused_with_its_fields(acme: Gateway) -> None:
     query = {"member_id": "a.b", "limit": 0}
     assert set(fields_of(await acme.call("GET", PLANS, params=query))) == set(query)
 

@@ -1,17 +1,13 @@
-"""A team's shared knowledge over HTTP: kept, searched, removed. A stand-in for the memory keeps what it is given."""
+"""A team's shared knowledge over HTTP: kept, searched, removed."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-import pytest_asyncio
 
-from rota_common.bus.router import Router
 from rota_common.errors import Permanent
-from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.catalog import SEARCH_SHARED, SHARE, UNSHARE
 from rota_contracts.messages.memory import (
     ForgetReply,
@@ -23,9 +19,8 @@ from rota_contracts.messages.memory import (
     ShareReply,
     Unshare,
 )
-from tests.integration.gateway.harness import ADMIN, Gateway, fields_of
-from tests.integration.gateway.stand_ins import answering
-from tests.integration.gateway.test_webhooks import error_of
+
+from .harness import ADMIN, Gateway, error_of, fields_of
 
 KB = "/v1/teams/acme/kb"
 TEXT = {"title": "Discounts", "content": "Up to 10 % without asking."}
@@ -63,14 +58,13 @@ class Memory:
         )
 
 
-@pytest_asyncio.fixture
-async def memory(nats: EmbeddedServer) -> AsyncIterator[Memory]:
-    made, router = Memory(), Router()
-    router.answer(SHARE, made.share)
-    router.answer(UNSHARE, made.unshare)
-    router.answer(SEARCH_SHARED, made.search)
-    async with answering("memory", nats.url, router):
-        yield made
+@pytest.fixture
+def memory(empty: Gateway) -> Memory:
+    made = Memory()
+    empty.bus.answer(SHARE, made.share)
+    empty.bus.answer(UNSHARE, made.unshare)
+    empty.bus.answer(SEARCH_SHARED, made.search)
+    return made
 
 
 def entries(*ids: str) -> dict[str, Any]:
@@ -91,13 +85,13 @@ async def test_an_entry_is_kept_and_replaced_under_its_id(empty: Gateway, memory
     assert abs(entry.updated_at - datetime.now(UTC)) < timedelta(minutes=1)
 
 
-@pytest.mark.parametrize("name", ["name#2", "a/b.md", "price list ü.md", "50%", "?x=1", ".."])
-async def test_an_id_may_be_any_text(empty: Gateway, memory: Memory, name: str) -> None:
-    path = f"{KB}/policies/{quote(name, safe='').replace('..', '%2E%2E')}"
-    assert (await empty.call("PUT", path, json=TEXT)).status_code == 200
-    assert memory.ids() == [("policies", name)]
-    assert (await empty.call("DELETE", path)).json() == {"count": 1}
-    assert memory.ids() == []
+async def test_an_id_may_be_any_text(empty: Gateway, memory: Memory) -> None:
+    for name in ("name#2", "a/b.md", "price list ü.md", "50%", "?x=1", ".."):
+        path = f"{KB}/policies/{quote(name, safe='').replace('..', '%2E%2E')}"
+        assert (await empty.call("PUT", path, json=TEXT)).status_code == 200, name
+        assert memory.ids() == [("policies", name)]
+        assert (await empty.call("DELETE", path)).json() == {"count": 1}, name
+        assert memory.ids() == []
 
 
 async def test_many_entries_are_kept_at_once(empty: Gateway, memory: Memory) -> None:
@@ -107,29 +101,27 @@ async def test_many_entries_are_kept_at_once(empty: Gateway, memory: Memory) -> 
     assert memory.ids() == [("policies", name) for name in names]
 
 
-@pytest.mark.parametrize(
-    ("body", "where"),
-    [
-        ({"entries": []}, "entries"),
-        (entries(*map(str, range(101))), "entries"),
-        ({"entries": [TEXT]}, "entries.0.id"),
-        ({"entries": [TEXT | {"id": ""}]}, "entries.0.id"),
-        ({"entries": [TEXT | {"id": "x" * 201}]}, "entries.0.id"),
-        ({"entries": [{"id": "a", "content": ""}]}, "entries.0.content"),
-        ({"entries": [{"id": "a", "content": "x" * 20_001}]}, "entries.0.content"),
-        ({"entries": [TEXT | {"id": "a", "title": "x" * 501}]}, "entries.0.title"),
-        ({"entries": [TEXT | {"id": "a", "tilte": "x"}]}, "entries.0.tilte"),
-        (entries("a", "b", "a"), "entries.2.id"),
-    ],
-)
-async def test_what_cant_be_kept_is_refused_field_by_field(
-    empty: Gateway, memory: Memory, body: dict[str, Any], where: str
-) -> None:
-    assert where in fields_of(await empty.call("POST", f"{KB}/policies", json=body))
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"entries": []}, "entries"),
+    (entries(*map(str, range(101))), "entries"),
+    ({"entries": [TEXT]}, "entries.0.id"),
+    ({"entries": [TEXT | {"id": ""}]}, "entries.0.id"),
+    ({"entries": [TEXT | {"id": "x" * 201}]}, "entries.0.id"),
+    ({"entries": [{"id": "a", "content": ""}]}, "entries.0.content"),
+    ({"entries": [{"id": "a", "content": "x" * 20_001}]}, "entries.0.content"),
+    ({"entries": [TEXT | {"id": "a", "title": "x" * 501}]}, "entries.0.title"),
+    ({"entries": [TEXT | {"id": "a", "tilte": "x"}]}, "entries.0.tilte"),
+    (entries("a", "b", "a"), "entries.2.id"),
+]
+
+
+async def test_a_wrong_entry_is_refused_with_its_field(empty: Gateway, memory: Memory) -> None:
+    for body, where in WRONG:
+        assert where in fields_of(await empty.call("POST", f"{KB}/policies", json=body)), where
     assert memory.has == {}
 
 
-async def test_names_of_collections_are_names(empty: Gateway, memory: Memory) -> None:
+async def test_a_wrong_name_of_a_collection_is_refused(empty: Gateway, memory: Memory) -> None:
     for path in (f"{KB}/sales.policies", f"{KB}/a%20b"):
         assert error_of(await empty.call("POST", path, json=entries("a"))) == (422, "invalid_request")
         assert error_of(await empty.call("PUT", f"{path}/a", json=TEXT)) == (422, "invalid_request")
@@ -148,7 +140,7 @@ async def test_entries_and_collections_are_removed(empty: Gateway, memory: Memor
     assert memory.ids() == [("products", "a")]
 
 
-async def test_the_parts_of_a_text_are_removed_from_one_of_them_on(empty: Gateway, memory: Memory) -> None:
+async def test_the_parts_of_a_text_are_removed_from_one_on(empty: Gateway, memory: Memory) -> None:
     await empty.call("POST", f"{KB}/policies", json=entries("a", "a#1", "a#2", "a#3", "a#1000", "ab#2"))
     answer = await empty.call("DELETE", f"{KB}/policies/a", params={"parts_from": 2})
     assert answer.json() == {"count": 3}
@@ -176,16 +168,19 @@ async def test_knowledge_is_searched(empty: Gateway, memory: Memory) -> None:
     assert (wide.collections, wide.limit) == ([], 5)
 
 
-@pytest.mark.parametrize(
-    "params",
-    [{}, {"query": ""}, {"query": "x" * 2_001}, {"query": "x", "limit": 101}, {"query": "x", "collection": "."}],
-)
-async def test_a_search_written_wrong_is_refused(empty: Gateway, memory: Memory, params: dict[str, Any]) -> None:
-    assert error_of(await empty.call("GET", KB, params=params)) == (422, "invalid_request")
+async def test_a_wrong_search_is_refused(empty: Gateway, memory: Memory) -> None:
+    for params in (
+        {},
+        {"query": ""},
+        {"query": "x" * 2_001},
+        {"query": "x", "limit": 101},
+        {"query": "x", "collection": "."},
+    ):
+        assert error_of(await empty.call("GET", KB, params=params)) == (422, "invalid_request"), params
     assert memory.searches == []
 
 
-async def test_nobody_touches_anothers_knowledge(empty: Gateway, memory: Memory) -> None:  # TG-23
+async def test_knowledge_of_another_team_is_out_of_reach(empty: Gateway, memory: Memory) -> None:  # TG-23
     other = await empty.make_team("other")
     await empty.call("PUT", f"{KB}/policies/a", json=TEXT)
     requests = [
@@ -205,13 +200,13 @@ async def test_nobody_touches_anothers_knowledge(empty: Gateway, memory: Memory)
     assert memory.ids() == [("policies", "a")]
 
 
-async def test_without_a_memory_the_caller_is_told_to_come_back(empty: Gateway) -> None:
+async def test_without_a_memory_it_is_a_503(empty: Gateway) -> None:
     answer = await empty.call("PUT", f"{KB}/policies/a", json=TEXT)
     assert error_of(answer) == (503, "unavailable")
     assert "the memory doesn't answer now" in answer.text
     assert answer.headers["retry-after"]
 
 
-async def test_a_question_that_the_memory_refuses_is_not_sent_again(empty: Gateway, memory: Memory) -> None:
+async def test_a_refusal_of_the_memory_is_a_422(empty: Gateway, memory: Memory) -> None:
     memory.refuses = "expected something else"
     assert error_of(await empty.call("PUT", f"{KB}/policies/a", json=TEXT)) == (422, "refused")

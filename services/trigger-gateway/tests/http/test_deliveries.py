@@ -1,4 +1,4 @@
-"""The ledger of deliveries over HTTP (F5): the delivery-center keeps it, the gateway asks."""
+"""The delivery log over HTTP (F5), kept by the delivery-center."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.messages.delivery import DeliveryReply
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries
-from tests.integration.gateway.delivery_log import Ledger, delivery
-from tests.integration.gateway.harness import Gateway, fields_of
-from tests.integration.gateway.test_webhooks import error_of
+
+from .delivery_log import DeliveryLog, delivery
+from .harness import Gateway, error_of, fields_of
 
 PATH = "/v1/teams/acme/deliveries"
 SINCE = "2026-03-02T09:00:00Z"
@@ -19,12 +18,14 @@ BEFORE_ALL = "0001-01-01T00:00:00+14:00"
 
 
 @pytest.fixture
-async def ledger(nats: EmbeddedServer) -> AsyncIterator[Ledger]:
-    async with Ledger(deliveries=[delivery("d1"), delivery("d2")], given_up=["d1", "d2"]).running(nats.url) as running:
+async def deliveries(empty: Gateway) -> AsyncIterator[DeliveryLog]:
+    async with DeliveryLog(deliveries=[delivery("d1"), delivery("d2")], given_up=["d1", "d2"]).running(
+        empty.bus
+    ) as running:
         yield running
 
 
-async def test_deliveries_are_listed_as_asked_for(acme: Gateway, ledger: Ledger) -> None:
+async def test_deliveries_are_listed_by_every_filter(acme: Gateway, deliveries: DeliveryLog) -> None:
     query: dict[str, Any] = {
         "member_id": "leader",
         "execution_id": "e1",
@@ -36,7 +37,7 @@ async def test_deliveries_are_listed_as_asked_for(acme: Gateway, ledger: Ledger)
     }
     listed = (await acme.call("GET", PATH, params=query)).json()
     assert ([each["request_id"] for each in listed["deliveries"]], listed["next"]) == (["d1"], "d1")
-    [asked] = ledger.asked
+    [asked] = deliveries.asked
     assert isinstance(asked, ListDeliveries)
     assert asked.since == datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
     assert asked.model_dump(mode="json") == {"team_id": "acme", "after": ""} | query | {"since": SINCE}
@@ -44,7 +45,7 @@ async def test_deliveries_are_listed_as_asked_for(acme: Gateway, ledger: Ledger)
     assert ([each["request_id"] for each in more["deliveries"]], more["next"]) == (["d2"], "")
 
 
-async def test_a_wrong_question_is_refused_with_its_fields(acme: Gateway, ledger: Ledger) -> None:
+async def test_a_wrong_query_is_refused_with_its_fields(acme: Gateway, deliveries: DeliveryLog) -> None:
     for wrong in (
         {"member_id": "a.b", "state": "fine", "limit": 201, "member": "leader", "since": "yesterday"},
         {"since": BEFORE_ALL},
@@ -53,10 +54,10 @@ async def test_a_wrong_question_is_refused_with_its_fields(acme: Gateway, ledger
         assert set(fields_of(await acme.call("GET", PATH, params=wrong))) == set(wrong)
     backwards = await acme.call("GET", PATH, params={"since": SINCE, "until": SINCE})
     assert set(fields_of(backwards)) == {"until"}
-    assert ledger.asked == []
+    assert deliveries.asked == []
 
 
-async def test_a_delivery_is_read_with_every_attempt(acme: Gateway, ledger: Ledger) -> None:  # DC-14
+async def test_a_delivery_is_read_with_every_attempt(acme: Gateway, deliveries: DeliveryLog) -> None:  # DC-14
     read = await acme.call("GET", f"{PATH}/d1")
     assert DeliveryReply.model_validate(read.json()) == delivery("d1")
     assert read.json()["targets"][0]["attempts"][0] == {
@@ -69,7 +70,7 @@ async def test_a_delivery_is_read_with_every_attempt(acme: Gateway, ledger: Ledg
     assert error_of(await acme.call("GET", f"{PATH}/d9")) == (404, "delivery_not_found")
 
 
-async def test_another_teams_deliveries_are_not_found(acme: Gateway, ledger: Ledger) -> None:  # TG-23
+async def test_another_teams_deliveries_are_not_found(acme: Gateway, deliveries: DeliveryLog) -> None:  # TG-23
     other, path = await acme.make_team("other"), "/v1/teams/other/deliveries"
     assert (await acme.call("GET", path, key=other)).json() == {"deliveries": [], "next": ""}
     for method, more in (("GET", ""), ("POST", "/replay")):
@@ -77,7 +78,7 @@ async def test_another_teams_deliveries_are_not_found(acme: Gateway, ledger: Led
     assert error_of(await acme.call("GET", f"{PATH}/d1", key=other)) == (403, "foreign_team")
 
 
-async def test_a_delivery_is_sent_once_more_under_the_senders_id(acme: Gateway, ledger: Ledger) -> None:
+async def test_a_delivery_is_replayed_under_the_id_of_the_request(acme: Gateway, deliveries: DeliveryLog) -> None:
     for header, body in (({"Idempotency-Key": "again-1"}, None), ({}, {"replay_id": "again-1"})):
         answer = await acme.call("POST", f"{PATH}/d1/replay", headers=header, json=body)
         assert answer.status_code == 202
@@ -88,33 +89,28 @@ async def test_a_delivery_is_sent_once_more_under_the_senders_id(acme: Gateway, 
             "targets": 1,
             "status_url": f"{PATH}/again-1-d1",
         }
-    first, second = ledger.asked
+    first, second = deliveries.asked
     assert first == second == ReplayDeliveries(team_id="acme", request_id="d1", replay_id="again-1")
     every = await acme.call("POST", f"{PATH}/d1/replay", json={"targets": "all"})
     assert len(every.json()["replay_id"]) == 36
-    assert isinstance(last := ledger.asked[-1], ReplayDeliveries)
+    assert isinstance(last := deliveries.asked[-1], ReplayDeliveries)
     assert last.targets == "all"
 
 
-@pytest.mark.parametrize(
-    ("read", "why"),
-    [
+async def test_a_delivery_without_failed_targets_is_not_replayed(acme: Gateway, deliveries: DeliveryLog) -> None:
+    for read, why in (
         (delivery("d3", success=True), "was reached: replay all targets"),
         (delivery("d3", final=False), "is still pending"),
         (delivery("d3"), "another replay of this delivery"),
         (delivery("d3", targets=0), "has no targets"),
-    ],
-)
-async def test_where_nothing_was_given_up_nothing_is_replayed_and_it_says_why(
-    acme: Gateway, ledger: Ledger, read: DeliveryReply, why: str
-) -> None:
-    ledger.deliveries.append(read)
-    answer = await acme.call("POST", f"{PATH}/d3/replay")
-    assert error_of(answer) == (409, "nothing_to_replay")
-    assert why in answer.text
+    ):
+        deliveries.deliveries = [read]
+        answer = await acme.call("POST", f"{PATH}/d3/replay")
+        assert error_of(answer) == (409, "nothing_to_replay"), why
+        assert why in answer.text
 
 
-async def test_a_range_is_sent_once_more_page_by_page(acme: Gateway, ledger: Ledger) -> None:
+async def test_a_range_is_replayed_page_by_page(acme: Gateway, deliveries: DeliveryLog) -> None:
     body = {"since": SINCE, "member_id": "leader", "target_id": "t1", "limit": 1, "replay_id": "p1"}
     first = (await acme.call("POST", f"{PATH}/replay", json=body)).json()
     assert first == {
@@ -125,27 +121,27 @@ async def test_a_range_is_sent_once_more_page_by_page(acme: Gateway, ledger: Led
     }
     second = (await acme.call("POST", f"{PATH}/replay", json=body | {"after": "d1"})).json()
     assert ([each["replay_of"] for each in second["replayed"]], second["next"]) == (["d2"], "")
-    asked = [each.model_dump(mode="json", exclude_defaults=True) for each in ledger.asked]
+    asked = [each.model_dump(mode="json", exclude_defaults=True) for each in deliveries.asked]
     assert asked == [body | {"team_id": "acme"}, body | {"team_id": "acme", "after": "d1"}]
 
 
-async def test_a_dry_run_is_passed_on_and_leads_nowhere(acme: Gateway, ledger: Ledger) -> None:
+async def test_a_dry_run_has_no_status_url(acme: Gateway, deliveries: DeliveryLog) -> None:
     one = await acme.call("POST", f"{PATH}/d1/replay", json={"dry_run": True})
     range_ = await acme.call("POST", f"{PATH}/replay", json={"since": SINCE, "dry_run": True})
     assert one.json()["status_url"] is None
     assert [each["status_url"] for each in range_.json()["replayed"]] == [None, None]
-    assert [each.model_dump()["dry_run"] for each in ledger.asked] == [True, True]
+    assert [each.model_dump()["dry_run"] for each in deliveries.asked] == [True, True]
 
 
-async def test_a_refusal_is_told_in_the_delivery_centers_words(acme: Gateway, ledger: Ledger) -> None:
-    ledger.refuses = "the robot leader was deleted: nothing is replayed"
+async def test_a_refusal_shows_the_reason_of_the_delivery_center(acme: Gateway, deliveries: DeliveryLog) -> None:
+    deliveries.refuses = "the robot leader was deleted: nothing is replayed"
     for path, body in ((f"{PATH}/d1/replay", {}), (f"{PATH}/replay", {"since": SINCE})):
         answer = await acme.call("POST", path, json=body)
         assert error_of(answer) == (422, "refused")
-        assert ledger.refuses in answer.text
+        assert deliveries.refuses in answer.text
 
 
-async def test_a_range_needs_an_end_and_ids_have_a_limit(acme: Gateway, ledger: Ledger) -> None:
+async def test_a_wrong_range_is_refused_with_its_field(acme: Gateway, deliveries: DeliveryLog) -> None:
     for wrong, field in (
         ({}, "since"),
         ({"targets": "all", "limit": 5}, "since"),
@@ -157,10 +153,10 @@ async def test_a_range_needs_an_end_and_ids_have_a_limit(acme: Gateway, ledger: 
         body, header = {"since": SINCE} if path == "/replay" else {}, {"Idempotency-Key": "x" * 201}
         answer = await acme.call("POST", f"{PATH}{path}", json=body, headers=header)
         assert list(fields_of(answer)) == ["Idempotency-Key"]
-    assert ledger.asked == []
+    assert deliveries.asked == []
 
 
-async def test_who_only_looks_replays_nothing(acme: Gateway, ledger: Ledger) -> None:  # TG-24
+async def test_a_viewer_replays_nothing(acme: Gateway, deliveries: DeliveryLog) -> None:  # TG-24
     viewer, member = await acme.make_key("viewer"), await acme.make_key("member")
     for path in (PATH, f"{PATH}/d1"):
         assert (await acme.call("GET", path, key=viewer)).status_code == 200

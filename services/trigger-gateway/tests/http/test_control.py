@@ -1,21 +1,21 @@
-"""Pausing, resuming and stopping: executions, robots, a whole team; and reading what became of a run."""
+"""Pausing, resuming and stopping executions, robots and a whole team; replays and deliveries of a run."""
 
 from typing import Any
 
 import pytest
 
-from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.delivery import AttemptDetail, ChannelResult, DeliveryReply, TargetDetail
 from rota_contracts.messages.execution import ExecStatus
-from tests.integration.gateway.harness import Gateway, Scheduler
-from tests.integration.gateway.stand_ins import AT, DeliveryCenter, Executor
-from tests.integration.gateway.test_webhooks import error_of
+from trigger_gateway.http.control import PROGRESSIVE
+
+from .harness import Gateway, error_of
+from .scheduler import Scheduler
+from .stand_ins import AT, DeliveryCenter, Executor
 
 TEAM = "/v1/teams/acme"
 E1 = f"{TEAM}/executions/e1"
 LEADER = f"{TEAM}/robots/leader"
-DOING = {"pause": "pausing", "resume": "resuming", "stop": "stopping"}
 
 
 async def status_of(gateway: Gateway, member: str = "leader") -> str:
@@ -23,14 +23,14 @@ async def status_of(gateway: Gateway, member: str = "leader") -> str:
 
 
 @pytest.mark.parametrize("action", ControlAction)
-async def test_an_execution_is_told_to_pause_resume_or_stop(
+async def test_an_execution_is_paused_resumed_or_stopped(
     acme: Gateway, executor: Executor, action: ControlAction
 ) -> None:  # TG-16
     executor.give("e1", "e2")
     answer = await acme.call("POST", f"{E1}/{action}", json={"reason": "the offer has changed"})
     assert answer.status_code == 202
-    said = {"execution_ids": ["e1"], "withdrawn": [], "robots": [], "message": f"{DOING[action]} 1 execution"}
-    assert answer.json() == said
+    message = f"{PROGRESSIVE[action]} 1 execution"
+    assert answer.json() == {"execution_ids": ["e1"], "withdrawn": [], "robots": [], "message": message}
     [word] = executor.controls
     assert (word.team_id, word.member_id, word.execution_id) == ("acme", None, "e1")
     assert (word.action, word.reason) == (action, "the offer has changed")
@@ -45,7 +45,7 @@ async def test_a_reason_is_optional_and_a_wrong_body_is_refused(acme: Gateway, e
 
 
 @pytest.mark.parametrize("action", ControlAction)
-async def test_an_execution_that_is_over_or_unknown_cant_be_told_anything(
+async def test_a_finished_or_unknown_execution_accepts_no_signal(
     acme: Gateway, executor: Executor, scheduler: Scheduler, action: ControlAction
 ) -> None:
     executor.give("e1", status=ExecStatus.COMPLETED)
@@ -58,7 +58,7 @@ async def test_an_execution_that_is_over_or_unknown_cant_be_told_anything(
     assert error_of(foreign) == (404, "execution_not_found")
 
 
-async def test_an_execution_that_waits_for_its_slot_is_taken_out_of_the_queue(
+async def test_a_queued_execution_is_withdrawn_by_stop(
     acme: Gateway, executor: Executor, scheduler: Scheduler
 ) -> None:  # F11
     scheduler.queued = ["e1", "e2"]
@@ -70,7 +70,7 @@ async def test_an_execution_that_waits_for_its_slot_is_taken_out_of_the_queue(
 
 
 @pytest.mark.parametrize("action", [ControlAction.PAUSE, ControlAction.RESUME])
-async def test_an_execution_that_waits_for_its_slot_can_only_be_stopped(
+async def test_a_queued_execution_can_only_be_stopped(
     acme: Gateway, executor: Executor, scheduler: Scheduler, action: ControlAction
 ) -> None:
     scheduler.queued = ["e1"]
@@ -81,7 +81,7 @@ async def test_an_execution_that_waits_for_its_slot_can_only_be_stopped(
 
 
 @pytest.mark.parametrize("action", ControlAction)
-async def test_an_execution_between_scheduler_and_executor_is_told_when_it_arrives(
+async def test_an_admitted_execution_is_signalled_when_it_arrives(
     acme: Gateway, executor: Executor, scheduler: Scheduler, action: ControlAction
 ) -> None:  # F11
     executor.give("e1")
@@ -104,9 +104,9 @@ async def test_a_robot_is_paused_before_its_executions_are(acme: Gateway, execut
     assert [word.action for word in executor.controls] == [ControlAction.PAUSE, ControlAction.RESUME]
 
 
-async def test_a_robot_is_paused_although_its_executions_cant_be_told_now(acme: Gateway) -> None:
+async def test_a_robot_is_paused_without_an_executor(acme: Gateway) -> None:
     assert error_of(await acme.call("POST", f"{LEADER}/pause")) == (503, "unavailable")
-    assert await status_of(acme) == "paused"  # so nothing new begins, and a repeat tells the executions
+    assert await status_of(acme) == "paused"  # so nothing new starts, and a repeat signals the executions
 
 
 @pytest.mark.parametrize("action", [ControlAction.PAUSE, ControlAction.RESUME])
@@ -117,7 +117,7 @@ async def test_a_robot_in_maintenance_stays_there(acme: Gateway, executor: Execu
     assert await status_of(acme) == "maintenance"
 
 
-async def test_stopping_a_robot_also_stops_what_waits_and_what_is_about_to_start(
+async def test_stopping_a_robot_also_stops_its_queued_and_admitted_executions(
     acme: Gateway, executor: Executor, scheduler: Scheduler
 ) -> None:  # F11
     executor.give("e1")
@@ -131,7 +131,7 @@ async def test_stopping_a_robot_also_stops_what_waits_and_what_is_about_to_start
     assert await status_of(acme) == "idle"
 
 
-async def test_what_runs_is_stopped_although_the_scheduler_is_away(acme: Gateway, executor: Executor) -> None:  # F11
+async def test_running_executions_are_stopped_without_a_scheduler(acme: Gateway, executor: Executor) -> None:  # F11
     executor.give("e1")
     answer = await acme.call("POST", f"{LEADER}/stop")
     assert error_of(answer) == (503, "unavailable")
@@ -139,14 +139,14 @@ async def test_what_runs_is_stopped_although_the_scheduler_is_away(acme: Gateway
     assert [word.action for word in executor.controls] == [ControlAction.STOP]
 
 
-async def test_what_waits_is_withdrawn_although_the_executor_is_away(acme: Gateway, scheduler: Scheduler) -> None:
+async def test_queued_executions_are_withdrawn_without_an_executor(acme: Gateway, scheduler: Scheduler) -> None:
     scheduler.queued = ["q1"]
     assert error_of(await acme.call("POST", f"{LEADER}/stop")) == (503, "unavailable")
     assert scheduler.queued == []
 
 
 @pytest.mark.parametrize("action", ControlAction)
-async def test_a_robot_that_isnt_there_is_not_found(acme: Gateway, executor: Executor, action: ControlAction) -> None:
+async def test_an_unknown_robot_is_not_found(acme: Gateway, executor: Executor, action: ControlAction) -> None:
     await acme.call("DELETE", LEADER)
     for member in ("leader", "nobody"):
         answer = await acme.call("POST", f"{TEAM}/robots/{member}/{action}")
@@ -154,7 +154,7 @@ async def test_a_robot_that_isnt_there_is_not_found(acme: Gateway, executor: Exe
     assert executor.controls == []
 
 
-async def test_a_teams_resume_wakes_only_what_its_pause_had_put_to_sleep(
+async def test_resuming_a_team_resumes_only_the_robots_that_its_pause_paused(
     acme: Gateway, executor: Executor
 ) -> None:  # TG-16
     for member in ("asleep", "serviced", "woken"):
@@ -171,7 +171,7 @@ async def test_a_teams_resume_wakes_only_what_its_pause_had_put_to_sleep(
         "maintenance",
     ]
     await acme.call("POST", f"{TEAM}/robots/woken/resume")
-    await acme.call("PATCH", f"{TEAM}/robots/woken", json={"robot_status": "paused"})  # by a word of its own
+    await acme.call("PATCH", f"{TEAM}/robots/woken", json={"robot_status": "paused"})  # on its own
     assert (await acme.call("POST", f"{TEAM}/pause")).json()["robots"] == []
     resumed = (await acme.call("POST", f"{TEAM}/resume")).json()
     assert resumed["robots"] == ["leader"]
@@ -183,7 +183,7 @@ async def test_a_teams_resume_wakes_only_what_its_pause_had_put_to_sleep(
     }
 
 
-async def test_a_team_with_many_robots_is_paused_whole(acme: Gateway, executor: Executor) -> None:
+async def test_every_robot_of_a_large_team_is_paused(acme: Gateway, executor: Executor) -> None:
     names = [f"r{number:03}" for number in range(101)]
     for name in names:
         await acme.make_robot(name)
@@ -210,12 +210,12 @@ async def test_an_execution_is_replayed(acme: Gateway, executor: Executor) -> No
     assert error_of(unknown) == (404, "execution_not_found")
 
 
-async def test_every_attempt_at_a_delivery_can_be_read(acme: Gateway, nats: EmbeddedServer) -> None:  # DC-14
+async def test_every_attempt_at_a_delivery_can_be_read(acme: Gateway, empty: Gateway) -> None:  # DC-14
     given: dict[str, Any] = {"type": "webhook", "target": "https://x", "success": False, "delivery_id": "d1"}
     tried = AttemptDetail(at=AT, ok=False, latency_ms=12, error="503")
     target = TargetDetail(result=ChannelResult.model_validate(given), attempts=[tried], next_attempt_at=AT)
     read = DeliveryReply(request_id="d", accepted_at=AT, targets=[target])
-    async with DeliveryCenter(read).running(nats.url):
+    async with DeliveryCenter(read).running(empty.bus):
         answer = await acme.call("GET", f"{E1}/delivery")
         assert DeliveryReply.model_validate(answer.json()) == read
         missing = await acme.call("GET", f"{TEAM}/executions/e2/delivery")
@@ -224,7 +224,7 @@ async def test_every_attempt_at_a_delivery_can_be_read(acme: Gateway, nats: Embe
 
 async def test_the_documentation_describes_each_action(acme: Gateway) -> None:
     paths = (await acme.http.get("/openapi.json")).json()["paths"]
-    said = paths["/v1/teams/{team}/pause"]["post"]["summary"]
-    assert said == "Pause a team: its idle robots become paused, nothing new starts, its executions pause"
+    summary = paths["/v1/teams/{team}/pause"]["post"]["summary"]
+    assert summary == "Pause a team: its idle robots become paused, nothing new starts, its executions pause"
     scopes = ("/executions/{execution_id}", "/robots/{member}", "")
     assert {f"/v1/teams/{{team}}{scope}/{action}" for scope in scopes for action in ControlAction} <= set(paths)

@@ -1,14 +1,12 @@
-"""Properties of every answer, read-through to other services, and dead letters."""
+"""The API as a whole: errors, request ids, documentation, executions read from the executor, dead letters."""
 
 from datetime import UTC, datetime
 from typing import Any
 
 import httpx
-import nats as nats_py
 import pytest
 
-from rota_common.bus.router import Router
-from rota_common.runtime.service import Runtime, Service
+from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_contracts.catalog import LIST_EXECUTIONS, READ_EXECUTION
 from rota_contracts.messages.execution import (
     ExecStatus,
@@ -21,19 +19,19 @@ from rota_contracts.messages.execution import (
 )
 from rota_contracts.messages.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import Phase
-from tests.integration.gateway.harness import ADMIN, HOOK, Gateway, fastapi_of, fields_of, messages, signed
-from tests.integration.gateway.test_webhooks import error_of
+
+from .harness import ADMIN, HOOK, Gateway, error_of, fields_of, signed
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
-async def test_the_first_page_leads_on(empty: Gateway) -> None:
+async def test_the_index_links_every_public_page(empty: Gateway) -> None:
     links = (await empty.http.get("/")).json()["links"]
     for name in ("docs", "openapi", "live", "ready", "metrics"):
         assert (await empty.http.get(links[name])).status_code == 200, name
 
 
-async def test_the_documentation_knows_every_route_and_its_key(empty: Gateway) -> None:
+async def test_the_documentation_lists_every_route_with_its_key(empty: Gateway) -> None:
     paths = (await empty.http.get("/openapi.json")).json()["paths"]
     secured = {path for path, methods in paths.items() if all("security" in each for each in methods.values())}
     assert set(paths) - secured == {
@@ -53,16 +51,16 @@ async def test_every_answer_has_a_request_id(acme: Gateway) -> None:
     assert len(odd.headers["x-request-id"]) == 36
 
 
-async def test_what_is_not_there_is_an_error_like_any_other(empty: Gateway) -> None:
+async def test_unknown_paths_and_methods_have_the_same_form_of_error(empty: Gateway) -> None:
     assert error_of(await empty.http.get("/nowhere")) == (404, "not_found")
     assert error_of(await empty.http.get(HOOK)) == (405, "method_not_allowed")
 
 
-async def test_a_failure_nobody_foresaw_tells_nothing_but_its_id(empty: Gateway) -> None:  # TG-35
+async def test_an_unexpected_failure_shows_only_its_request_id(empty: Gateway) -> None:  # TG-35
     async def bug() -> None:
         raise RuntimeError("mongodb://admin:hunter2@db.internal/secret in /etc/passwd")
 
-    fastapi_of(empty.app).add_api_route("/bug", bug)
+    empty.fastapi.add_api_route("/bug", bug)
     answer = await empty.http.get("/bug")
     assert error_of(answer) == (500, "internal_error")
     assert answer.headers["x-request-id"] in answer.text
@@ -71,7 +69,7 @@ async def test_a_failure_nobody_foresaw_tells_nothing_but_its_id(empty: Gateway)
 
 
 class Executor:
-    """Knows one execution, of the team acme."""
+    """Has one execution, of the team acme."""
 
     def __init__(self) -> None:
         self.asked: list[ListExecutions] = []
@@ -119,16 +117,11 @@ def summary() -> ExecutionSummary:
 
 
 @pytest.fixture
-async def executor(acme: Gateway) -> Any:
-    stub, router = Executor(), Router()
-    router.answer(READ_EXECUTION, stub.read)
-    router.answer(LIST_EXECUTIONS, stub.list)
-    service = Service("executor", acme.nats_url, runtime=Runtime(fetch_timeout=0.3))
-    service.include(router)
-    await service.start()
-    await service.started.wait()
-    yield stub
-    await service.stop(1)
+def executor(acme: Gateway) -> Executor:
+    stub = Executor()
+    acme.bus.answer(READ_EXECUTION, stub.read)
+    acme.bus.answer(LIST_EXECUTIONS, stub.list)
+    return stub
 
 
 async def test_executions_are_read_from_the_executor(acme: Gateway, executor: Executor) -> None:  # TG-21
@@ -149,13 +142,13 @@ async def test_another_teams_execution_is_not_found(acme: Gateway, executor: Exe
     assert (await acme.call("GET", "/v1/teams/other/executions", key=other)).json()["total"] == 0
 
 
-async def test_a_wrong_question_is_refused_with_its_fields(acme: Gateway) -> None:
+async def test_a_wrong_query_is_refused_with_its_fields(acme: Gateway) -> None:
     query = {"member_id": "a.b", "status": "fine", "page": 0, "page_size": 1000}
     answer: httpx.Response = await acme.call("GET", "/v1/teams/acme/executions", params=query)
     assert set(fields_of(answer)) == set(query)
 
 
-async def bury(url: str) -> None:
+async def bury(bus: InMemoryBus) -> None:
     headers = {
         "rota-dead-subject": "rota.v1.trigger.received.acme.leader",
         "rota-dead-consumer": "scheduler-trigger-received",
@@ -164,23 +157,21 @@ async def bury(url: str) -> None:
         "rota-dead-at": AT.isoformat(),
         "ce-id": "f1",
     }
-    client = await nats_py.connect(url)
     subject = "rota.v1.dead.rota.v1.trigger.received.acme.leader"
-    await client.jetstream().publish(subject, b'{"odd": true}', headers=headers, stream="DEAD")
-    await client.close()
+    await bus.store(subject, b'{"odd": true}', headers)
 
 
-async def test_the_administrator_reads_dead_letters_and_sends_them_back(acme: Gateway) -> None:
+async def test_the_administrator_reads_and_redrives_dead_letters(acme: Gateway) -> None:
     assert (await acme.call("GET", "/v1/dead", key=ADMIN)).json() == {"dead": []}
-    await bury(acme.nats_url)
+    await bury(acme.bus)
     [letter] = (await acme.call("GET", "/v1/dead", key=ADMIN, params={"limit": 5})).json()["dead"]
     assert (letter["seq"], letter["reason"], letter["payload"]) == (1, "it could not be read", '{"odd": true}')
     assert (await acme.call("GET", "/v1/dead/1", key=ADMIN)).json() == letter
     for method, path in (("GET", "/v1/dead"), ("GET", "/v1/dead/1"), ("POST", "/v1/dead/1/redrive")):
         assert error_of(await acme.call(method, path)) == (403, "forbidden")
     assert (await acme.call("POST", "/v1/dead/1/redrive", key=ADMIN)).status_code == 200
-    assert await messages(acme.nats_url) == 1
-    assert await messages(acme.nats_url, "DEAD") == 0
+    assert len(acme.bus.streams["TRIGGERS"].messages) == 1
+    assert len(acme.bus.dead) == 0
     for method, path in (("GET", "/v1/dead/1"), ("POST", "/v1/dead/1/redrive")):
         assert error_of(await acme.call(method, path, key=ADMIN)) == (404, "dead_letter_not_found")
     assert list(fields_of(await acme.call("GET", "/v1/dead/x", key=ADMIN))) == ["seq"]

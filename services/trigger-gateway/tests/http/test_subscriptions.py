@@ -4,22 +4,20 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from rota_common.runtime.embedded_servers import EmbeddedServer
-from tests.integration.gateway.harness import ADMIN, Gateway, fields_of
-from tests.integration.gateway.stand_ins import DeliveryCenter
-from tests.integration.gateway.test_webhooks import error_of
+from .harness import ADMIN, Gateway, error_of, fields_of
+from .stand_ins import DeliveryCenter
 
 PATH = "/v1/teams/acme/subscriptions"
 ADA = {"channel": "sales", "subscriber": "ada"}
 
 
 @pytest.fixture
-async def center(nats: EmbeddedServer) -> AsyncIterator[DeliveryCenter]:
-    async with DeliveryCenter().running(nats.url) as running:
+async def center(empty: Gateway) -> AsyncIterator[DeliveryCenter]:
+    async with DeliveryCenter().running(empty.bus) as running:
         yield running
 
 
-async def test_a_subscriptions_life(acme: Gateway, center: DeliveryCenter) -> None:
+async def test_a_subscription_is_made_listed_and_removed(acme: Gateway, center: DeliveryCenter) -> None:
     for _ in range(2):
         made = await acme.call("POST", PATH, json=ADA)
         assert made.status_code == 201
@@ -33,7 +31,7 @@ async def test_a_subscriptions_life(acme: Gateway, center: DeliveryCenter) -> No
     assert [each.channel for each in center.subscriptions] == ["news/daily"]
 
 
-async def test_a_member_subscribes_under_its_own_name_and_an_admin_anybody(
+async def test_a_member_subscribes_its_own_name_and_an_admin_any(
     acme: Gateway, center: DeliveryCenter
 ) -> None:  # TG-24
     ada, nameless = await acme.make_key("member", "ada"), await acme.make_key("member")

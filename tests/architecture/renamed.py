@@ -106,7 +106,7 @@ FUNCTIONS = (
 PARAMETERS = (row("must of", "must_claim, step", ("services/executor/src/executor/",)),)
 
 CLASSES = {
-    r"(?:Memory|Dict)(?!Entry|Error)[A-Z][a-z]\w+": "InMemory…",
+    r"(?:Memory|Dict)(?!Entry|Error|Object)[A-Z][a-z]\w+": "InMemory…",
     r"(?:Saying|Fake)[A-Z][a-z]\w+": "Scripted…",
     r"Bus(?:Agents|Schedule|Knowledge|Executions)": "Nats…",
 }
@@ -120,7 +120,7 @@ MODULES = (
     row("ask_leave unwell places enclosures parcel bulletin controls", "house names", DELIVERY),
     row("readings judge_robot seals sealing recognise", "change_streams, track_robot_health", GATEWAY),
     row("guarded tracking published addresses parts", "auth_routes, request_log, contracts, client_ip", GATEWAY),
-    row("ears book kinds signals parties nursery clockwork fleet", "bus_listener, scoreboard, fault_points", CHAOS),
+    row("ears book kinds signals parties nursery clockwork", "bus_listener, scoreboard, fault_points", CHAOS),
     row("kit world desk whole workshop wandering", "harness, fixtures", TESTS),
     row("firsttime standing moments lines texts faults checks", "bootstrap, robot_status, timestamps", CLI),
     row("course standing merging turns capacity replaying ledger", "run_history, robot_state", CONTRACTS),

@@ -33,6 +33,11 @@ EXEMPT = (
 BANNED_WORDS = {
     word: (re.compile(rf"(?<![A-Za-z]){word}(?![A-Za-z])", re.IGNORECASE), better) for word, better in BANNED.items()
 }
+BANNED_WORDS["told"] = (
+    # A turn's field on the wire: `turn.told`, `told=`, `told: str`, `"told"`.
+    re.compile(r"""(?<![A-Za-z."'])told(?!["'=]|: str|[A-Za-z])""", re.IGNORECASE),
+    BANNED["told"],
+)
 NAMED = [(name, re.compile(rf"(?<!\w){name}(?!\w)"), row) for row in NAMES for name in row.names]
 FAKES = [(re.compile(rf"(?<!\w){pattern}(?!\w)"), better) for pattern, better in CLASSES.items()]
 NAMED_FUNCTIONS = {name: row for row in FUNCTIONS for name in row.names}

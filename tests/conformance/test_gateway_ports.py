@@ -287,7 +287,7 @@ async def test_a_key_and_a_robot_of_the_time_before_roles_and_judgements_are_rea
     assert await keys.find("k1") == ApiKey("k1", "acme", "hash", AT, Role.OWNER)
     assert await keys.remove("acme", "k1") is Removal.LAST_OWNER
     await robots.insert(record())
-    await server.database["robots"].update_one({}, {"$unset": {"judged_at": ""}})
+    await server.database["robots"].update_one({}, {"$unset": {"health_at": ""}})
     assert await robots.find("acme", "leader") == record()
     assert await robots.replace(record(rev=2), expected=record()) is True
     await server.close()

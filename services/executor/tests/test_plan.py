@@ -151,7 +151,7 @@ def test_an_ambiguous_assistant_is_refused_with_the_names(asked: str | None) -> 
 def test_a_robot_with_one_assistant_uses_it_for_everything(asked: str | None) -> None:
     (task,), notes = planned(raw(asked), agents=["experts.text-writer"])
     assert task.executor_id == "experts.text-writer"
-    assert notes == [f"plan: task task-1 asked for {asked or 'nobody'}, given to assistant experts.text-writer"]
+    assert notes == [f"plan: task task-1 asked for {asked or 'no executor'}, given to assistant experts.text-writer"]
 
 
 def test_a_robot_without_assistants_does_its_tasks_itself() -> None:

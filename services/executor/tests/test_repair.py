@@ -54,7 +54,7 @@ def refused(*raw: dict[str, Any], **given: Any) -> str:
 def test_what_is_named_in_full_is_taken_without_a_note(raw: dict[str, Any], means: str) -> None:  # EX-19
     task, notes = one(**raw)
     assert f"{task.executor_type} {task.executor_id}" == means
-    assert [note for note in notes if "asked for nobody" not in note] == []
+    assert [note for note in notes if "asked for no executor" not in note] == []
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.integration
 def test_a_run_is_instructed_and_stopped(system: System) -> None:  # TG-06, TG-16
     system.executor.give("e1")
     printed = system.rota.works("intervene", "leader", "--action", "goal.add", "-m", "Ask for Friday")
-    assert printed == "execution e1: given to the execution, which heeds it at its next step\n"
+    assert printed == "execution e1: accepted; the execution applies it at its next step\n"
     assert system.executor.words[0].messages[0].text() == "Ask for Friday"
     stopped = system.rota.works("stop", "e1", "--reason", "wrong prices")
-    assert stopped == "e1: stop\n1 execution told to stop\n"
+    assert stopped == "e1: stop\nstopping 1 execution\n"
     assert system.executor.controls[0].reason == "wrong prices"
 
 
@@ -55,7 +55,7 @@ def test_a_planned_item_is_added_listed_updated_and_removed(system: System) -> N
 
 def test_the_team_is_paused_and_resumed(system: System) -> None:  # TG-16
     system.executor.give("e1")
-    assert "1 execution told to pause; 1 robot set" in system.rota.works("pause", "--team")
+    assert "pausing 1 execution; 1 robot set" in system.rota.works("pause", "--team")
     (robots,) = json.loads(system.rota.works("robots", "--json"))
     assert robots["robot_status"] == "paused"
     assert "1 robot set" in system.rota.works("resume", "--team")

@@ -40,7 +40,7 @@ from rota_contracts.messages.learning import (
     LearningRequestedV1,
 )
 from rota_contracts.messages.memory import Recall, RecallReply
-from rota_contracts.messages.parking import ExecutionResumableV1
+from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.plan import ListPlans, PlanPage
 from rota_contracts.messages.replay import ReplayExecution, ReplayReply
 from rota_contracts.messages.robot_facts import RobotDeletedV1
@@ -104,8 +104,10 @@ class Harness:
     async def executor(self, **given: Any) -> AsyncIterator[App]:
         """A replica of the executor, stopped at the end unless the test has ended it."""
         app = await self.start(**given)
-        yield app
-        await app.service.stop(2)
+        try:
+            yield app
+        finally:
+            await app.service.stop(2)
 
     async def start(self, *, environ: dict[str, str] | None = None, clock: Clock = now, **settings: Any) -> App:
         given = {"connector": "rehearsal", "sweep_interval": 0.05, "lease": 2.0, "slots": 8} | self._urls | settings
@@ -123,10 +125,12 @@ class Harness:
             await service.start()
         await asyncio.gather(*(service.started.wait() for service in self.services.values()))
         self.finishes = await Listener.to(self.nats_url, catalog.EXECUTION_FINISHED.pattern)
+        self.parks = await Listener.to(self.nats_url, catalog.EXECUTION_PARKED.pattern)
         try:
             yield self
         finally:
             await self.finishes.close()
+            await self.parks.close()
             running = (crash(each) if each.bus.connected else each.stop(1) for each in self.services.values())
             await asyncio.gather(*running)
 
@@ -267,6 +271,11 @@ class Harness:
     async def delete(self, *, rev: int = 2) -> None:
         fact = RobotDeletedV1(team_id=TEAM, member_id=MEMBER, rev=rev)
         await self.services["trigger-gateway"].publish(catalog.ROBOT_DELETED, fact, caused_by=f"delete-{rev}")
+
+    async def parked(self) -> list[Event[ExecutionParkedV1]]:
+        """The parked facts, once there is one: a run is stored as waiting before it is published."""
+        await self.parks.heard(1)
+        return await stored(self.nats_url, catalog.EXECUTION_PARKED)
 
     async def finished(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[ExecutionFinishedV1]:
         """The first `count` finished facts."""

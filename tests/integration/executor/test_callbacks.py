@@ -99,7 +99,7 @@ async def test_a_run_waits_without_a_slot_for_a_promised_result_and_replays(
         waiting = await system.until(waits)
         assert waiting.progress.text == "task task-2: waits for the result of process crm.pay"
         assert (waiting.question, waiting.deadline_at) == (None, None)
-        (parked,) = await stored(system.nats_url, catalog.EXECUTION_PARKED)
+        (parked,) = await system.parked()
         assert (parked.data.status, parked.data.reason) == ("waiting", "waits for the result of process crm.pay")
         answer = await system.call_back(payments.callback, PAID)
         assert (answer.team_id, answer.execution_id, answer.repeated, answer.over) == ("acme", "e1", False, None)

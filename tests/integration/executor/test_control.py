@@ -55,7 +55,7 @@ async def test_a_pause_in_a_model_call_holds_after_it_and_a_resume_repeats_nothi
         script.go.set()
         held = await system.until(is_paused)
         assert [result.output and result.output.inline for result in held.results] == ["87 of 100"]
-        (parked,) = await stored(system.nats_url, catalog.EXECUTION_PARKED)
+        (parked,) = await system.parked()
         assert (parked.data.parks, parked.data.status) == (1, ExecStatus.PAUSED)
         assert (await system.control("resume")).execution_ids == ["e1"]
         done = await system.over()

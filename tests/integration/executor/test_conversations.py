@@ -79,7 +79,7 @@ async def test_an_answer_after_a_restart_is_applied(
         waiting = await system.until(waits)
     assert waiting.question is not None
     assert (waiting.question.question, waiting.deadline_at) == ("Which Globex?", None)
-    (parked,) = await stored(system.nats_url, catalog.EXECUTION_PARKED)
+    (parked,) = await system.parked()
     assert (parked.data.status, parked.data.reason) == (ExecStatus.WAITING, "Which Globex?")
     async with system.executor(**settings):
         assert (await system.intervene("instruct", "The German one.")).execution_id == "e1"

@@ -45,7 +45,7 @@ class MongoRobots:
         return done.matched_count == 1
 
     async def note_health(self, record: RobotRecord, at: datetime) -> bool:
-        done = await self._robots.update_one(_unchanged(record), {"$set": {"judged_at": at.isoformat()}})
+        done = await self._robots.update_one(_unchanged(record), {"$set": {"health_at": at.isoformat()}})
         return done.matched_count == 1
 
     async def mark_synced(self, robot: Robot, *, confirmed: bool) -> None:
@@ -82,7 +82,7 @@ class MongoRobots:
 def _unchanged(record: RobotRecord) -> Document:
     """Matches the record if it is unchanged, its health too."""
     robot, health_at = record.robot, _text(record.health_at)
-    return {"_id": f"{robot.team_id}/{robot.member_id}", "rev": robot.rev, "judged_at": health_at}
+    return {"_id": f"{robot.team_id}/{robot.member_id}", "rev": robot.rev, "health_at": health_at}
 
 
 def _databases(robot: Robot) -> list[str]:
@@ -111,7 +111,7 @@ def _document(record: RobotRecord) -> Document:
         "synced": record.synced,
         "announced": record.announced,
         "confirmed": record.confirmed,
-        "judged_at": _text(record.health_at),
+        "health_at": _text(record.health_at),
     }
 
 
@@ -122,5 +122,5 @@ def _record(document: Document) -> RobotRecord:
         synced=document["synced"],
         announced=document["announced"],
         confirmed=document["confirmed"],
-        health_at=datetime.fromisoformat(text) if (text := document.get("judged_at")) else None,
+        health_at=datetime.fromisoformat(text) if (text := document.get("health_at")) else None,
     )

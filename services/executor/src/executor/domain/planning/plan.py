@@ -82,7 +82,7 @@ def _task(raw: dict[str, Any], has: Resources, known: Sequence[Task]) -> tuple[T
     means = find_means(given, has, task_id=name)
     asked = " ".join(str(given[key]) for key in ("executor_type", "executor_id") if given.get(key))
     if asked != f"{means.type} {means.id}" and asked != means.id:
-        notes.append(f"plan: task {name} asked for {asked or 'nobody'}, given to {means.type} {means.id}")
+        notes.append(f"plan: task {name} asked for {asked or 'no executor'}, given to {means.type} {means.id}")
     mended = given | {
         "id": name,
         "order": order,

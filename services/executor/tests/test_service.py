@@ -1,0 +1,121 @@
+"""The whole executor on adapters and a bus in memory: what it consumes, publishes and answers."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from executor.adapters.in_memory import in_memory
+from executor.app import build
+from executor.settings import Settings
+from rota_common.runtime.service import Runtime
+from rota_common.testing.in_memory_bus import InMemoryBus
+from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
+from rota_contracts import catalog
+from rota_contracts.messages.control import Control, ControlAction
+from rota_contracts.messages.delivery import DeliveryAcceptedV1, DeliveryResult, MayDeliver, Permission
+from rota_contracts.messages.execution import (
+    ExecStatus,
+    Execution,
+    ExecutionRequestedV1,
+    ListExecutions,
+    ReadExecution,
+)
+from rota_contracts.messages.executor_capacity import CheckSlots
+from rota_contracts.messages.learning import LearningCompletedV1
+from rota_contracts.messages.memory import Recall, RecallReply
+from rota_contracts.messages.replay import ReplayExecution
+from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.messages.validation import CheckRules, RulesReply, ValidationResult
+
+OWNER = {"team_id": TEAM, "member_id": MEMBER}
+GOOD = ValidationResult(passed=True, score=0.9)
+
+
+@pytest.fixture
+async def bus() -> AsyncIterator[InMemoryBus]:
+    """An executor with one robot; the memory and the validator answer."""
+
+    async def recall(request: Recall) -> RecallReply:
+        return RecallReply()
+
+    async def check(request: CheckRules) -> RulesReply:
+        return RulesReply(verdict=GOOD)
+
+    made = InMemoryBus()
+    made.answer(catalog.RECALL, recall)
+    made.answer(catalog.CHECK_RULES, check)
+    app = build(Settings(connector="rehearsal"), runtime=Runtime(bus=made), adapters=in_memory(a_robot()))
+    await app.service.start()
+    await app.service.started.wait()
+    yield made
+    await app.service.stop(1)
+
+
+async def request(bus: InMemoryBus, execution_id: str = "e1") -> None:
+    fact = ExecutionRequestedV1(execution_id=execution_id, trigger=a_trigger(), requested_at=NOON, **OWNER)
+    await bus.publish(catalog.EXECUTION_REQUESTED, fact, caused_by="t1")
+    await bus.settled()
+
+
+async def deliver(bus: InMemoryBus) -> None:
+    (asked,) = (event.data for event in bus.facts(catalog.DELIVERY_REQUESTED))
+    result = DeliveryResult(request_id=asked.request_id, content=asked.content, success=True)
+    accepted = DeliveryAcceptedV1(request_id=asked.request_id, execution_id="e1", result=result, **OWNER)
+    await bus.publish(catalog.DELIVERY_ACCEPTED, accepted, caused_by=asked.request_id)
+    await bus.settled()
+
+
+async def execution(bus: InMemoryBus, team: str = TEAM) -> Execution | None:
+    return (await bus.ask(catalog.READ_EXECUTION, ReadExecution(team_id=team, execution_id="e1"))).execution
+
+
+async def test_a_run_goes_from_its_slot_to_its_lessons(bus: InMemoryBus) -> None:
+    await request(bus)
+    await deliver(bus)
+    learnt = LearningCompletedV1(execution_id="e1", skipped="nothing new", **OWNER)
+    await bus.publish(catalog.LEARNING_COMPLETED, learnt, caused_by="e1")
+    await bus.settled()
+    done = await execution(bus)
+    assert done is not None
+    assert (done.status, done.error) == (ExecStatus.COMPLETED, None)
+    assert [event.data.status for event in bus.facts(catalog.EXECUTION_FINISHED)] == [ExecStatus.COMPLETED]
+    assert len(bus.facts(catalog.EXECUTION_STARTED)) == 1
+    assert bus.dead == []
+    assert (await bus.ask(catalog.REPLAY, ReplayExecution(team_id=TEAM, execution_id="e1"))).same
+    (state,) = (await bus.ask(catalog.CHECK_SLOTS, CheckSlots(execution_ids=["e1"]))).slots
+    assert state.status is ExecStatus.COMPLETED
+
+
+async def test_a_team_reads_its_own_executions_only(bus: InMemoryBus) -> None:  # TG-23
+    await request(bus)
+    assert await execution(bus, "initech") is None
+    assert (await bus.ask(catalog.LIST_EXECUTIONS, ListExecutions(team_id=TEAM))).total == 1
+    assert (await bus.ask(catalog.LIST_EXECUTIONS, ListExecutions(team_id="initech"))).total == 0
+    assert not (await bus.ask(catalog.REPLAY, ReplayExecution(team_id="initech", execution_id="e1"))).found
+
+
+async def test_a_stopped_run_ends_and_may_not_be_delivered(bus: InMemoryBus) -> None:  # TG-16 F11
+    await request(bus)
+    permission = MayDeliver(team_id=TEAM, execution_id="e1")
+    assert (await bus.ask(catalog.MAY_DELIVER, permission)).leave is Permission.ALLOW
+    stop = Control(request_id="r1", team_id=TEAM, execution_id="e1", action=ControlAction.STOP, reason="no more")
+    assert (await bus.ask(catalog.CONTROL, stop)).execution_ids == ["e1"]
+    assert (await bus.ask(catalog.MAY_DELIVER, permission)).leave is Permission.DENY
+    assert (await bus.ask(catalog.CONTROL, stop)).execution_ids == ["e1"]  # the same request is the same signal
+
+
+async def test_a_deleted_robots_run_is_cancelled(bus: InMemoryBus) -> None:  # TG-20
+    await request(bus)
+    await bus.publish(catalog.ROBOT_DELETED, RobotDeletedV1(rev=2, **OWNER), caused_by="delete")
+    await bus.settled()
+    (finished,) = bus.facts(catalog.EXECUTION_FINISHED)
+    assert (finished.data.status, finished.data.error) == (ExecStatus.CANCELLED, "the robot was deleted")
+
+
+async def test_an_execution_of_an_unknown_robot_is_cancelled(bus: InMemoryBus) -> None:
+    owner = {"team_id": TEAM, "member_id": "unknown"}
+    fact = ExecutionRequestedV1(execution_id="e2", trigger=a_trigger(**owner), requested_at=NOON, **owner)
+    await bus.publish(catalog.EXECUTION_REQUESTED, fact, caused_by="t2")
+    await bus.settled()
+    (finished,) = bus.facts(catalog.EXECUTION_FINISHED)
+    assert finished.data.status is ExecStatus.CANCELLED

@@ -56,7 +56,7 @@ class InMemoryInboundLog:
             if (each.event.team, each.event.source) == wanted
         ]
         lines += [_line(each) for each in self._noted.refusals.values() if (each.last.team, each.last.source) == wanted]
-        rest = sorted(reversed(lines), key=lambda line: line.at, reverse=True)[(page - 1) * page_size :]
+        rest = sorted(lines, key=lambda line: line.at, reverse=True)[(page - 1) * page_size :]
         return rest[:page_size], len(rest) > page_size
 
     def _line(self, key: str) -> LogLine:

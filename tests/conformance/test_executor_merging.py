@@ -159,7 +159,7 @@ async def test_a_run_that_does_not_accept_goals_is_given_none(runs: Runs, why: s
     await runs.save(at_work("e1", minutes=5, run=not_targets()[why]), epoch)
     assert await merge_targets(runs, giver) == []
     assert not await runs.merge("e1", a_signal("goal.add"), giver=giver)
-    assert not await runs.merge("nobody", a_signal("goal.add"), giver=giver)
+    assert not await runs.merge("unknown", a_signal("goal.add"), giver=giver)
 
 
 async def test_goals_are_given_once(runs: Runs) -> None:  # SC-13
@@ -185,9 +185,9 @@ async def test_the_slots_of_many_runs_are_read_at_once(runs: Runs) -> None:  # S
         await let_go(runs, run)
     again = control.grant(parked.model_copy(update={"paused": False}), 1, now=NOON)
     await let_go(runs, again.with_execution(execution_id="e4"))
-    assert list(await runs.slots(["e3", "nobody", "e1", "e2", "e4"])) == [
+    assert list(await runs.slots(["e3", "unknown", "e1", "e2", "e4"])) == [
         SlotState(execution_id="e3", status=ExecStatus.FAILED, error="no"),
-        SlotState(execution_id="nobody"),
+        SlotState(execution_id="unknown"),
         SlotState(execution_id="e1", status=ExecStatus.RUNNING),
         SlotState(execution_id="e2", status=ExecStatus.PAUSED, parks=1),
         SlotState(execution_id="e4", status=ExecStatus.RUNNING, parks=1, granted=1),

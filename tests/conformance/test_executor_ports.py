@@ -35,8 +35,8 @@ async def test_what_is_read_is_what_was_written_to_the_last_field(runs: Runs) ->
 
 
 async def test_a_run_that_is_not_there_is_not_found_and_not_claimed(runs: Runs) -> None:
-    assert await runs.find("nobody") is None
-    assert await runs.claim("nobody", owner="second", until=SOON, now=NOON) is None
+    assert await runs.find("unknown") is None
+    assert await runs.claim("unknown", owner="second", until=SOON, now=NOON) is None
 
 
 async def test_a_claim_that_lives_is_not_taken(runs: Runs) -> None:
@@ -105,7 +105,7 @@ async def test_a_worker_that_released_a_run_writes_nothing(runs: Runs) -> None:
 
 async def test_a_free_run_can_be_written_once_under_the_epoch_it_was_read_with(runs: Runs) -> None:
     run = a_run()
-    assert await runs.read_free("nobody") is None
+    assert await runs.read_free("unknown") is None
     epoch = await created(runs, run)
     assert await runs.read_free("e1") is None  # it is in hand
     await runs.release(run, epoch, check_at=LATER)
@@ -140,8 +140,8 @@ async def test_a_run_that_is_over_is_not_there_to_go_on_with(runs: Runs) -> None
 
 async def test_a_run_that_is_not_there_can_not_be_written(runs: Runs) -> None:
     with pytest.raises(Fenced):
-        await runs.save(a_run("nobody"), 1)
-    assert await runs.find("nobody") is None
+        await runs.save(a_run("unknown"), 1)
+    assert await runs.find("unknown") is None
 
 
 async def test_a_renewed_claim_lives_longer(runs: Runs) -> None:
@@ -167,7 +167,7 @@ async def test_an_end_is_checked_until_it_is_announced(runs: Runs) -> None:
     assert await overdue(runs, SOON) == ["e1"]
     await runs.mark_announced("e1")
     assert await overdue(runs, LATER) == []
-    await runs.mark_announced("nobody")
+    await runs.mark_announced("unknown")
 
 
 async def test_a_run_that_is_not_over_is_checked_whatever_was_announced(runs: Runs) -> None:

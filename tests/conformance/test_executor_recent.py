@@ -45,7 +45,7 @@ def reported(run_id: str, *, hours: float, **fields: Any) -> Run:
     return other(run_id, hours=hours, run=at(Phase.GOALS, run=new_run("clock")), **fields)
 
 
-async def lately(runs: Runs, *others: Run, limit: int = 20) -> RecentRuns:
+async def recent(runs: Runs, *others: Run, limit: int = 20) -> RecentRuns:
     for run in others:
         await created(runs, run)
     return await runs.recent(NOW, earliest=EARLIEST, limit=limit)
@@ -57,7 +57,7 @@ def ids(glimpses: Any) -> list[str]:
 
 async def test_ended_runs_come_newest_first_and_not_from_before_the_earliest(runs: Runs) -> None:  # EX-11
     second = timedelta(seconds=1)
-    found = await lately(
+    found = await recent(
         runs,
         *(over("a", ago(hours=3)), over("b", ago(minutes=1)), over("c", ago(days=2)), over("d", EARLIEST)),
         *(over("e", EARLIEST + second), over("f", EARLIEST - second), over("g", ago(minutes=1, microseconds=1))),
@@ -69,7 +69,7 @@ async def test_ended_runs_come_newest_first_and_not_from_before_the_earliest(run
 
 
 async def test_it_goes_back_to_the_last_report_and_no_further(runs: Runs) -> None:  # EX-11
-    found = await lately(
+    found = await recent(
         runs,
         *(reported("old", hours=48), reported("last", hours=24), reported("after", hours=-1)),
         *(reported("dry", hours=2, executor_mode=ExecutorMode.DRYRUN), reported("bob", hours=2, member_id="bob")),
@@ -82,14 +82,14 @@ async def test_it_goes_back_to_the_last_report_and_no_further(runs: Runs) -> Non
 
 
 async def test_a_report_from_before_the_earliest_instant_counts_for_nothing(runs: Runs) -> None:  # EX-11
-    found = await lately(runs, reported("old", hours=24 * 8))
+    found = await recent(runs, reported("old", hours=24 * 8))
     assert (found.since, ids(found.under_way)) == (EARLIEST, ["old"])
 
 
 async def test_runs_under_way_come_oldest_first_with_what_they_wait_for(runs: Runs) -> None:  # EX-11
     asks = lifecycle.apply(at(RunTurn), NeedsInput("Which Globex?"), now=NOON)
     paused = control.park(signalled(at(RunTurn), "pause"), now=NOON)
-    found = await lately(
+    found = await recent(
         runs, other("asks", hours=2, run=asks), other("paused", hours=3, run=paused), other("works", hours=300), NOW
     )
     assert ids(found.under_way) == ["works", "paused", "asks"]
@@ -101,7 +101,7 @@ async def test_runs_under_way_come_oldest_first_with_what_they_wait_for(runs: Ru
 async def test_ended_runs_have_the_fields_that_a_report_needs(runs: Runs) -> None:  # EX-11
     run = signalled(at(RequestLearning, run=new_run("human")), "instruct", "be kind")
     failed = over("a", ago(hours=1), run=run.with_execution(error="no model"))
-    (glimpse,) = (await lately(runs, failed)).ended
+    (glimpse,) = (await recent(runs, failed)).ended
     assert glimpse == RunExcerpt.model_validate(failed.execution.model_dump())
     assert (glimpse.error, glimpse.content and glimpse.content.summary) == ("no model", "Done.")
     assert (glimpse.interventions[0].text, glimpse.trigger.input.messages[0].text()) == ("be kind", "Look at Globex")
@@ -109,7 +109,7 @@ async def test_ended_runs_have_the_fields_that_a_report_needs(runs: Runs) -> Non
 
 async def test_the_limit_holds_for_each_kind(runs: Runs) -> None:  # EX-11
     many = [over(f"o{n}", ago(hours=n)) for n in range(1, 5)] + [other(f"u{n}", hours=n) for n in range(1, 5)]
-    found = await lately(runs, *many, limit=2)
+    found = await recent(runs, *many, limit=2)
     assert (ids(found.ended), ids(found.under_way)) == (["o1", "o2"], ["u4", "u3"])
 
 

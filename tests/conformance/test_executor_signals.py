@@ -1,4 +1,4 @@
-"""The executor's stores in memory keep the same promises as those in MongoDB: words, deadlines, the trail."""
+"""The executor's stores in memory keep the same promises as those in MongoDB: words, deadlines, the entries."""
 
 import asyncio
 from datetime import timedelta
@@ -27,8 +27,8 @@ async def test_a_signal_to_a_robot_reaches_all_its_runs_and_no_other(runs: Runs)
     for _ in range(2):  # whoever says it twice is told of the same runs
         assert sorted(run.id for run in await runs.send_signal(Scope(TEAM, MEMBER), a_signal())) == ["e1", "e2"]
     found = {run_id: await runs.find(run_id) for run_id in [*owners, "elsewhere"]}
-    told = {run_id: [word.reason for word in run.inbox] for run_id, run in found.items() if run is not None}
-    assert told == {"e1": ["no more"], "e2": ["no more"], "over": [], "other": [], "elsewhere": []}
+    shown = {run_id: [word.reason for word in run.inbox] for run_id, run in found.items() if run is not None}
+    assert shown == {"e1": ["no more"], "e2": ["no more"], "over": [], "other": [], "elsewhere": []}
 
 
 @pytest.mark.parametrize(
@@ -40,19 +40,19 @@ async def test_a_signal_to_a_robot_reaches_all_its_runs_and_no_other(runs: Runs)
         (Scope(TEAM, None, "bobs"), ["bobs"]),
         (Scope(TEAM, "bob", "e2"), []),
         (Scope("initech", None, "e2"), []),
-        (Scope(TEAM, MEMBER, "nobody"), []),
+        (Scope(TEAM, MEMBER, "unknown"), []),
     ],
 )
-async def test_a_signal_reaches_its_scope(runs: Runs, scope: Scope, told: list[str]) -> None:  # TG-16 TG-23
+async def test_a_signal_reaches_its_scope(runs: Runs, scope: Scope, shown: list[str]) -> None:  # TG-16 TG-23
     for run_id, member in {"e1": MEMBER, "e2": MEMBER, "bobs": "bob"}.items():
         await created(runs, a_run(run_id, member=member))
-    assert sorted(run.id for run in await runs.send_signal(scope, a_signal("pause"))) == told
+    assert sorted(run.id for run in await runs.send_signal(scope, a_signal("pause"))) == shown
 
 
 async def test_a_repeated_signal_returns_the_same_runs(runs: Runs) -> None:  # TG-20
     epoch = await created(runs, a_run())
-    (told,) = await runs.send_signal(Scope(TEAM, MEMBER), a_signal())
-    over = lifecycle.finish(control.apply_signals(told, now=NOON), ExecStatus.CANCELLED, now=NOON)
+    (shown,) = await runs.send_signal(Scope(TEAM, MEMBER), a_signal())
+    over = lifecycle.finish(control.apply_signals(shown, now=NOON), ExecStatus.CANCELLED, now=NOON)
     await runs.release(over, epoch, check_at=None)
     (again,) = await runs.send_signal(Scope(TEAM, MEMBER), a_signal())
     assert (again.id, again.execution.status, again.inbox) == ("e1", ExecStatus.CANCELLED, [])
@@ -101,7 +101,7 @@ async def test_a_parked_run_that_is_signalled_is_checked_at_once(runs: Runs) -> 
     assert await overdue(runs, NOON) == ["e1"]
 
 
-async def late(runs: Runs, now: Any) -> list[str]:
+async def past_deadline(runs: Runs, now: Any) -> list[str]:
     return [run.id async for run in runs.past_deadline(now, limit=10)]
 
 
@@ -109,10 +109,10 @@ async def test_a_run_is_past_its_deadline_until_it_is_signalled(runs: Runs) -> N
     run = a_run()
     assert run.execution.deadline_at is not None
     await created(runs, run)
-    assert await late(runs, run.execution.deadline_at - timedelta(seconds=1)) == []
-    assert await late(runs, run.execution.deadline_at) == ["e1"]
+    assert await past_deadline(runs, run.execution.deadline_at - timedelta(seconds=1)) == []
+    assert await past_deadline(runs, run.execution.deadline_at) == ["e1"]
     await runs.send_signal(Scope(TEAM), a_signal(DEADLINE, deadline_id(0)))
-    assert await late(runs, run.execution.deadline_at) == []
+    assert await past_deadline(runs, run.execution.deadline_at) == []
 
 
 async def test_a_run_parked_since_its_deadline_signal_is_past_its_deadline_again(runs: Runs) -> None:  # DEC-34
@@ -120,16 +120,16 @@ async def test_a_run_parked_since_its_deadline_signal_is_past_its_deadline_again
     await runs.send_signal(Scope(TEAM), a_signal(DEADLINE, deadline_id(0)))
     parked = control.park(run.model_copy(update={"paused": True}), now=NOON + timedelta(hours=1))
     await runs.save(parked, epoch)
-    assert await late(runs, NOON + timedelta(days=30)) == []  # it waits: that isn't work
+    assert await past_deadline(runs, NOON + timedelta(days=30)) == []  # it waits: that isn't work
     resumed = control.grant(parked.model_copy(update={"paused": False}), 1, now=NOON + timedelta(days=30))
     await runs.save(resumed, epoch)
-    assert await late(runs, NOON + timedelta(days=30)) == ["e1"]
+    assert await past_deadline(runs, NOON + timedelta(days=30)) == ["e1"]
 
 
 async def test_a_run_that_is_over_is_never_late(runs: Runs) -> None:
     run = a_run()
     await runs.release(lifecycle.finish(run, ExecStatus.FAILED, now=NOON), await created(runs, run), check_at=None)
-    assert await late(runs, NOON + timedelta(days=30)) == []
+    assert await past_deadline(runs, NOON + timedelta(days=30)) == []
 
 
 async def test_a_robots_runs_under_way_are_named_oldest_first(runs: Runs) -> None:  # DEC-35

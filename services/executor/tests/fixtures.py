@@ -90,7 +90,7 @@ def outcome_of(run: Run, step: Step, *, tasks: int = 2, expected: str = "") -> P
             return DeliveryTaken(DELIVERED)
         case RequestLearning():
             return Learnt(LearningResult(skipped="nothing new"))
-    raise AssertionError(f"nobody answers {step}")
+    raise AssertionError(f"no answer to {step}")
 
 
 def agents_answer(phase: Phase, *, tasks: int, expected: str) -> Progressed:

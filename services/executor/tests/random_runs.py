@@ -226,11 +226,11 @@ def _answer(step: Step, chance: Chance) -> Outcome:
             return DeliveryTaken(DELIVERED)
         case RequestLearning():
             return Learnt(LearningResult(skipped="nothing new"))
-    raise AssertionError(f"nobody answers {step}")
+    raise AssertionError(f"no answer to {step}")
 
 
 def happen(run: Run, event: Event) -> Run:
-    """The run after an event, noted in its trail."""
+    """The run after an event, noted in its entries."""
     match event.kind:
         case "parked":
             return journal.record_parked(run, now=NOON)

@@ -71,7 +71,7 @@ async def test_the_cancellation_of_another_runs_step_has_no_effect() -> None:
         taking = asyncio.create_task(with_outcome(active, source))
         await source.waiting.wait()
         active.cancel_step("e2")
-        active.cancel_step("nobody")
+        active.cancel_step("unknown")
         source.go.set()
         assert await taking == [1, 2]
 

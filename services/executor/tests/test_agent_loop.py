@@ -62,8 +62,8 @@ async def test_tools_that_are_wanted_together_run_at_the_same_time() -> None:  #
     run = await shop.task_done(one_task())
     assert sorted(inside) == ["A", "B", "C"]
     assert [use.output and use.output.inline for use in uses(run)] == ["about A", "about B", "about C"]
-    told = [message.text() for message in shop.model.prompts[1].messages if message.role == "tool"]
-    assert told == ["about A", "about B", "about C"]  # in the order they were asked for
+    shown = [message.text() for message in shop.model.prompts[1].messages if message.role == "tool"]
+    assert shown == ["about A", "about B", "about C"]  # in the order they were asked for
 
 
 async def test_the_assistant_sees_that_a_tool_is_unknown_and_it_is_not_called() -> None:  # EX-26 EX-52
@@ -72,8 +72,8 @@ async def test_the_assistant_sees_that_a_tool_is_unknown_and_it_is_not_called() 
     names = "ark_image_text2img__draw, crm__lookup, crm__note"
     assert [use.error for use in uses(run)] == [f"there is no tool shell: expected one of {names}", None]
     assert [use.name for use in shop.tools.calls] == ["crm__lookup"]
-    told = [message.text() for message in shop.model.prompts[1].messages if message.role == "tool"]
-    assert told[0] == f"error: there is no tool shell: expected one of {names}"
+    shown = [message.text() for message in shop.model.prompts[1].messages if message.role == "tool"]
+    assert shown[0] == f"error: there is no tool shell: expected one of {names}"
 
 
 async def test_an_answer_with_nothing_but_refused_calls_is_thought_over_at_once() -> None:

@@ -62,7 +62,7 @@ def came(run: Run, output: Text | None = RESULT, *, at: datetime = LATER, **fiel
     return control.apply_signal(run, a_signal(CALLBACK, id="cb", callback=SECRET, output=output, **fields), now=at)
 
 
-def test_a_call_of_a_process_tells_where_its_result_may_be_sent() -> None:
+def test_a_call_of_a_process_names_where_its_result_may_be_sent() -> None:
     run = calling()
     step = lifecycle.next_step(run)
     assert isinstance(step, MakeCalls)
@@ -222,8 +222,8 @@ def test_a_run_that_waited_replays_to_the_same_execution(end: str) -> None:  # F
         run = journal.record_expired(run, now=NOON + timedelta(days=7))
     run = journal.record_signals(run.model_copy(update={"inbox": [word]}), now=LATER)
     run = journal.record_granted(run, 1, now=LATER)
-    trail = [type(entry).model_validate_json(entry.model_dump_json()) for entry in run.unsaved]
-    answer = replay(run, trail, [""] * len(trail))
+    entries = [type(entry).model_validate_json(entry.model_dump_json()) for entry in run.unsaved]
+    answer = replay(run, entries, [""] * len(entries))
     assert (answer.difference, answer.same) == ("", True)
     assert SECRET not in run.execution.model_dump_json()  # everybody may read that
 

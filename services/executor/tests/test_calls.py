@@ -133,7 +133,7 @@ def test_a_single_call_that_failed_is_never_made_again(task: Task, error: str) -
 @pytest.mark.parametrize("task", SINGLE, ids=KINDS)
 def test_an_undelivered_call_is_repeated_under_the_same_id(task: Task) -> None:  # EX-24
     run, step = new_run(task)
-    run = lifecycle.apply(run, NotCalled("task-1", step.uses[0].step_id, "nobody answers it", 7), now=NOON)
+    run = lifecycle.apply(run, NotCalled("task-1", step.uses[0].step_id, "no answer to it", 7), now=NOON)
     assert (run.retry_at, run.failures) == (NOON + timedelta(seconds=7), 1)
     again = lifecycle.next_step(run)
     assert isinstance(again, BeginCalls)
@@ -150,9 +150,9 @@ def test_a_call_that_stays_undelivered_fails_its_task(task: Task) -> None:
         run = advance(run)
         step = lifecycle.next_step(run)
         assert isinstance(step, MakeCalls)
-        run = lifecycle.apply(run, NotCalled("task-1", step.uses[0].step_id, "nobody there", None), now=NOON)
+        run = lifecycle.apply(run, NotCalled("task-1", step.uses[0].step_id, "no responder", None), now=NOON)
         assert run.failures == (number if number < lifecycle.MAX_FAILURES else 0)
-    assert run.execution.results[0].error == "run: nobody there (20 attempts)"
+    assert run.execution.results[0].error == "run: no responder (20 attempts)"
     step_2 = lifecycle.next_step(run)
     assert isinstance(step_2, RunTurn)
     assert (step_2.task.id, run.retry_at) == ("task-2", None)
@@ -211,7 +211,7 @@ def test_a_call_answers_once() -> None:
     run = with_outcome(thinking("a", "b"), used("a"))
     assert with_outcome(run, used("a", "another answer")) == run
     assert with_outcome(run, NotCalled("task-1", "s-a", "away")) == run
-    assert with_outcome(run, Used("task-1", "s-c", Text(inline="nobody asked"))) == run
+    assert with_outcome(run, Used("task-1", "s-c", Text(inline="not asked"))) == run
 
 
 def test_a_worker_that_died_before_its_call_began_leaves_nothing_to_mend() -> None:

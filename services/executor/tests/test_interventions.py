@@ -116,7 +116,7 @@ def test_a_task_that_several_could_do_is_given_to_one_by_the_planner() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"executor_id": "nobody"}, "refused: task task-2 names 'nobody', which this robot doesn't have: it has"),
+        ({"executor_id": "unknown"}, "refused: task task-2 names 'unknown', which this robot doesn't have: it has"),
         ({"executor_type": "mcp", "executor_id": "crm.delete"}, "refused: task task-2 names mcp 'crm.delete'"),
         ({"executor_id": "crm.lookup", "args": ["Globex"]}, "refused: expected args of a task of type mcp as one obj"),
     ],
@@ -173,7 +173,7 @@ def test_a_run_whose_every_task_was_cancelled_has_nothing_to_deliver() -> None:
     ("wanted", "reason"),
     [
         ("task-1", "too late: task task-1 is over"),
-        ("nobody", "refused: expected the id of one of the plan's tasks (task-1, task-2), not 'nobody'"),
+        ("unknown", "refused: expected the id of one of the plan's tasks (task-1, task-2), not 'unknown'"),
     ],
 )
 def test_what_is_over_or_unknown_can_not_be_changed(action: str, wanted: str, reason: str) -> None:

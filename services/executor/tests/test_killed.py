@@ -158,10 +158,10 @@ class Giving(Life):
         if isinstance(step, CompareGoals):
             return GoalsCompared(MERGE)
         if isinstance(step, GiveGoals):
-            nobody: Any = None
+            unknown: Any = None
             announce: Any = self.harness.published
             return await MergeGoals(
-                runs=self.harness.runs, ask=nobody, publisher=announce, clock=self.harness.clock
+                runs=self.harness.runs, ask=unknown, publisher=announce, clock=self.harness.clock
             ).give(run, step.merge)
         return outcome_of(run, step)
 

@@ -102,14 +102,14 @@ async def test_the_learners_question_names_runs_under_way() -> None:  # SC-13
     await team.keep(*others)
     team.others.waiting = [waits("q1")]
     await team.merging.compare(comparing(), Goals(content="Sell"))
-    told = team.others.question().under_way
-    assert [each.execution_id for each in told] == [*(f"e-{n:02}" for n in range(1, 11)), "q1"]
-    assert (told[0].status, told[0].goals, told[0].about) == (
+    shown = team.others.question().under_way
+    assert [each.execution_id for each in shown] == [*(f"e-{n:02}" for n in range(1, 11)), "q1"]
+    assert (shown[0].status, shown[0].goals, shown[0].about) == (
         "running",
         "## Goals\n1. Score it",
         "lead.created: Globex",
     )
-    assert (told[-1].status, told[-1].goals, told[-1].about) == ("queued", "", "the clock")
+    assert (shown[-1].status, shown[-1].goals, shown[-1].about) == ("queued", "", "the clock")
     (listing,) = [request for request in team.others.asked if isinstance(request, ListWaiting)]
     assert (listing.team_id, listing.member_id, listing.limit) == (TEAM, MEMBER, 10)
 

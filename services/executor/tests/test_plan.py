@@ -141,13 +141,13 @@ def test_an_assistant_named_in_part_is_found_and_the_change_noted(asked: str) ->
     assert notes == [f"plan: task task-1 asked for {asked}, given to assistant experts.text-writer"]
 
 
-@pytest.mark.parametrize("asked", ["experts", "somebody", "", None])
+@pytest.mark.parametrize("asked", ["experts", "someone", "", None])
 def test_an_ambiguous_assistant_is_refused_with_the_names(asked: str | None) -> None:  # EX-26
     reason = f"task task-1 names {asked or ''!r}, which this robot doesn't have"
     assert refused(raw(asked)) == f"{reason}: it has assistant experts.lead-scorer, assistant experts.text-writer"
 
 
-@pytest.mark.parametrize("asked", ["somebody", "", None])
+@pytest.mark.parametrize("asked", ["someone", "", None])
 def test_a_robot_with_one_assistant_uses_it_for_everything(asked: str | None) -> None:
     (task,), notes = planned(raw(asked), agents=["experts.text-writer"])
     assert task.executor_id == "experts.text-writer"

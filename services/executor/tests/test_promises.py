@@ -75,7 +75,7 @@ class Taking:
         assert await self.harness.runs.create(run, owner="first", until=NOON) == 1
         await self.harness.runs.release(run, 1, check_at=None)
 
-    async def settled(self) -> Run:
+    async def finished(self) -> Run:
         await self.give.idle()
         return await self.harness.run()
 
@@ -89,7 +89,7 @@ async def test_a_result_is_kept_as_text_and_its_run_goes_on(output: Any, kept: s
     await taking.keep(waiting())
     answer = await taking.take(CallBack(callback_id=SECRET, output=output))
     assert answer == CallbackReply(team_id=TEAM, execution_id="e1")
-    run = await taking.settled()
+    run = await taking.finished()
     assert (run.execution.results[0].output, run.inbox) == (run.execution.results[0].turns[0].output, [])
     assert run.execution.results[0].output is not None
     assert run.execution.results[0].output.inline == kept
@@ -113,10 +113,10 @@ async def test_a_second_result_changes_nothing_and_is_answered_as_repeated() -> 
     taking = Taking()
     await taking.keep(waiting())
     await taking.take(CallBack(callback_id=SECRET, output=1))
-    first = await taking.settled()
+    first = await taking.finished()
     again = await taking.take(CallBack(callback_id=SECRET, output=2))
     assert (again.execution_id, again.repeated, again.over) == ("e1", True, None)
-    assert await taking.settled() == first
+    assert await taking.finished() == first
 
 
 async def test_of_many_results_at_once_one_counts() -> None:
@@ -139,7 +139,7 @@ async def test_a_result_that_is_sent_again_after_its_run_has_ended_was_here_befo
     taking = Taking()
     await taking.keep(waiting())
     await taking.take(CallBack(callback_id=SECRET, output=1))
-    await taking.settled()
+    await taking.finished()
     await taking.harness.signal("stop")
     assert (await taking.harness.run()).over
     again = await taking.take(CallBack(callback_id=SECRET, output=1))

@@ -97,10 +97,10 @@ def test_the_report_is_asked_for_with_the_time_of_the_robot() -> None:  # EX-11 
         (None, ""),
     ],
 )
-def test_a_late_run_shows_its_due_instant_in_the_robots_zone(due: Any, told: str) -> None:  # EX-11
+def test_a_late_run_shows_its_due_instant_in_the_robots_zone(due: Any, shown: str) -> None:  # EX-11
     given = TriggerInput(clock=clock_context(NOON, "Europe/Paris"))
     run = at(Phase.INSPIRATION, run=new_run("clock", robot=ROBOT, input=given, scheduled_at=due))
-    line = f"Monday 2026-03-02 13:00 Europe/Paris (start of the month){told}"
+    line = f"Monday 2026-03-02 13:00 Europe/Paris (start of the month){shown}"
     assert f"It is {line}. Look around" in asked(run, Phase.INSPIRATION)[0]
     assert line in given_input(run.execution.trigger).splitlines()
 

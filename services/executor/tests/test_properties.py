@@ -61,10 +61,10 @@ def a_life(run: Run, draw: Draw, *, mischief: int, words: int = 0) -> tuple[Run,
 
 def _said(run: Run, draw: Draw, number: int) -> Any:
     action = draw(st.sampled_from(["pause", "resume", "stop", DEADLINE, *InterventionAction]))
-    about = draw(st.sampled_from([*[task.id for task in run.execution.tasks or []], "nobody", None]))
+    about = draw(st.sampled_from([*[task.id for task in run.execution.tasks or []], "unknown", None]))
     change: dict[str, Any] = {"id": about, "description": "New words"}
     if draw(st.booleans()):
-        change["executor_id"] = draw(st.sampled_from(["experts.scorer", "crm.lookup", "crm.ping", "nobody"]))
+        change["executor_id"] = draw(st.sampled_from(["experts.scorer", "crm.lookup", "crm.ping", "unknown"]))
     goal = draw(st.sampled_from(["", "Goal 1"]))
     if action == InterventionAction.GOAL_ADD and draw(st.booleans()):
         return a_signal(str(action), "Theirs, too.", id=f"w{number}", merged="e8")
@@ -132,8 +132,8 @@ def test_no_signals_at_any_time_break_a_run(data: st.DataObject, mischief: int, 
 def test_every_life_can_be_replayed_to_the_last_byte(data: st.DataObject, mischief: int, words: int) -> None:  # F24
     run, _ = a_life(a_beginning(data.draw), data.draw, mischief=mischief, words=words)
     stored = Run.model_validate(run.model_dump(mode="json"))
-    trail = [type(entry).model_validate(entry.model_dump(mode="json", exclude_defaults=True)) for entry in run.unsaved]
-    said = [entry.said.inline or "" if entry.said is not None else "" for entry in trail]
-    answer = replay(stored, trail, said)
+    entries = [type(entry).model_validate(entry.model_dump(mode="json", exclude_defaults=True)) for entry in run.unsaved]
+    said = [entry.said.inline or "" if entry.said is not None else "" for entry in entries]
+    answer = replay(stored, entries, said)
     assert (answer.difference, answer.same) == ("", True)
-    assert [decision.outcome for decision in answer.decisions] == [entry.kind for entry in trail]
+    assert [decision.outcome for decision in answer.decisions] == [entry.kind for entry in entries]

@@ -105,8 +105,8 @@ def test_interventions_of_people_are_listed_and_those_of_machines_are_not() -> N
 
 
 def test_of_many_interventions_the_last_ones_are_listed() -> None:
-    told = ended(interventions=[said("instruct", f"word {n}") for n in range(9)]).splitlines()[1:]
-    assert [line.rpartition(" ")[2] for line in told] == ["4", "5", "6", "7", "8"]
+    shown = ended(interventions=[said("instruct", f"word {n}") for n in range(9)]).splitlines()[1:]
+    assert [line.rpartition(" ")[2] for line in shown] == ["4", "5", "6", "7", "8"]
 
 
 def test_texts_of_others_stay_in_their_line() -> None:

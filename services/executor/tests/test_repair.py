@@ -89,7 +89,7 @@ def test_what_is_named_in_part_or_of_the_wrong_type_is_mended_and_noted(raw: dic
 @pytest.mark.parametrize(
     ("raw", "named"),
     [
-        ({"executor_id": "nobody"}, "'nobody'"),
+        ({"executor_id": "unknown"}, "'unknown'"),
         ({"executor_id": "experts"}, "'experts'"),
         ({"executor_id": "crm"}, "'crm'"),
         ({"executor_type": "mcp", "executor_id": "crm.delete"}, "mcp 'crm.delete'"),

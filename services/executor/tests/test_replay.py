@@ -150,5 +150,5 @@ async def test_only_its_own_team_can_replay_an_execution_and_nothing_is_changed(
     asked = ReplayExecution(team_id=TEAM, execution_id="e1")
     assert (await replay(asked)).same
     assert not (await replay(asked.model_copy(update={"team_id": "initech"}))).found
-    assert not (await replay(asked.model_copy(update={"execution_id": "nobody"}))).found
+    assert not (await replay(asked.model_copy(update={"execution_id": "unknown"}))).found
     assert await runs.find("e1") == stored

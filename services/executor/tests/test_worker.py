@@ -77,7 +77,7 @@ async def test_an_answer_that_comes_twice_makes_the_same_request_again_and_nothi
     assert harness.published.facts[-2:] == ["asked delivery 1", "asked delivery 1"]
 
 
-async def test_an_answer_to_a_run_that_is_over_tells_its_end_again() -> None:
+async def test_an_answer_to_a_run_that_is_over_publishes_its_end_again() -> None:
     harness = WorkerHarness()
     await harness.worker.start(new_run())
     await harness.worker.resume("e1", outcome_of(await harness.run(), RequestDelivery("r1")))

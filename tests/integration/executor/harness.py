@@ -56,7 +56,7 @@ from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 
 GOOD = ValidationResult(passed=True, score=0.9)
-KEY = "sk-a-secret-that-nobody-may-see"
+KEY = "sk-a-secret-never-shown"
 CONNECTOR = (
     "label: Scripted\ntype: openai\noptions:\n  model: scripted\n  host: $ENV.MODEL_HOST\n  key: $ENV.MODEL_KEY\n"
 )
@@ -274,12 +274,12 @@ class Harness:
 
     async def parked(self) -> list[Event[ExecutionParkedV1]]:
         """The parked facts, once there is one: a run is stored as waiting before it is published."""
-        await self.parks.heard(1)
+        await self.parks.received(1)
         return await stored(self.nats_url, catalog.EXECUTION_PARKED)
 
     async def finished(self, count: int = 1, *, timeout: float = PATIENCE_S) -> list[ExecutionFinishedV1]:
         """The first `count` finished facts."""
-        await self.finishes.heard(count, timeout=timeout)
+        await self.finishes.received(count, timeout=timeout)
         return [event.data for event in await stored(self.nats_url, catalog.EXECUTION_FINISHED)]
 
     async def execution(self, execution_id: str = "e1", *, team: str = TEAM) -> Execution | None:

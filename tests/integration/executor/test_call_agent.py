@@ -73,8 +73,8 @@ async def test_a_call_that_comes_twice_at_once_asks_the_model_once(
     model.script = slowly
     async with system.executor(**settings):
         asking = [asyncio.create_task(ask(system, a_call())) for _ in range(5)]
-        await model.heard()
-        await system.execution("nobody")  # all five have been heard by now: one connection keeps their order
+        await model.received()
+        await system.execution("unknown")  # all five have been heard by now: one connection keeps their order
         go.set()
         answers = await asyncio.gather(*asking)
     assert {answer.content for answer in answers} == {"at last"}
@@ -93,7 +93,7 @@ async def test_of_two_replicas_that_are_asked_the_same_one_asks_the_model(
     model.script = slowly
     async with system.executor(**settings), system.executor(**settings):
         asking = [asyncio.create_task(ask(system, a_call())) for _ in range(20)]  # some for each
-        await model.heard()
+        await model.received()
         go.set()
         answers = await asyncio.gather(*asking)
     assert {answer.content for answer in answers} == {"at last"}
@@ -125,7 +125,7 @@ async def test_an_executor_that_is_killed_over_a_call_costs_its_lease(
     await processes.ready("executor")
     calling = call_long(system.services["validator"].ask, catalog.CALL_AGENT, a_call(), timeout=60, every=10)
     asking = asyncio.create_task(calling)
-    await model.heard()
+    await model.received()
     await processes.kill("executor")
     async with system.executor(**settings):
         assert (await asking).content == "at last"
@@ -139,11 +139,11 @@ async def test_what_goes_wrong_with_the_agent_is_in_its_answer(
     model.script = lambda asked: Reply(401, f"wrong key {KEY}")
     async with system.executor(**settings):
         refused = await ask(system, a_call())
-        unknown = await ask(system, a_call("c2", "nobody"))
+        unknown = await ask(system, a_call("c2", "unknown"))
         without = await ask(system, a_call("c3", model="gpt"))
     assert refused.error.startswith("model scripted of connector scripted: AuthenticationError")
     assert KEY not in refused.error
-    assert unknown.error == "there is no agent nobody: add nobody.md to ROTA_AGENTS_DIR"
+    assert unknown.error == "there is no agent unknown: add unknown.md to ROTA_AGENTS_DIR"
     assert without.error.endswith("not 'gpt'")
 
 

@@ -107,10 +107,10 @@ async def test_a_run_waits_without_a_slot_for_a_promised_result_and_replays(
         assert (again.execution_id, again.repeated) == ("e1", True)
         done = await system.over()
         late = await system.call_back(payments.callback, PAID)
-        nobody = await system.call_back("guessed", PAID)
+        unknown = await system.call_back("guessed", PAID)
         replay = await system.replay()
     assert (done.status, outputs(done)[1]) == (ExecStatus.COMPLETED, PAID)
-    assert (late.repeated, late.over, nobody.execution_id) == (True, None, None)
+    assert (late.repeated, late.over, unknown.execution_id) == (True, None, None)
     assert (len(payments.calls), replay.same, replay.difference) == (1, True, "")
     assert payments.callback not in done.model_dump_json()  # everybody of the team may read that
     await each_fact_once(system)
@@ -179,10 +179,10 @@ async def crashed_in_the_call(system: Harness, payments: Payments, settings: dic
     crashed.set()
 
 
-async def crashed_telling(
+async def crashed_publishing(
     channel: Channel[Any], system: Harness, payments: Payments, settings: dict[str, Any], *, result: bool
 ) -> None:
-    """The executor dies when it has saved a change, and tells nobody."""
+    """The executor dies when it has saved a change, and tells unknown."""
     first = await system.start(**settings)
     reached = stuck(first.service, channel)
     await system.request()
@@ -195,8 +195,8 @@ async def crashed_telling(
 
 CRASHES: dict[str, Callable[..., Awaitable[None]]] = {
     "in the call": crashed_in_the_call,
-    "parking": lambda *given: crashed_telling(catalog.EXECUTION_PARKED, *given, result=False),
-    "wanting a slot": lambda *given: crashed_telling(catalog.EXECUTION_RESUMABLE, *given, result=True),
+    "parking": lambda *given: crashed_publishing(catalog.EXECUTION_PARKED, *given, result=False),
+    "wanting a slot": lambda *given: crashed_publishing(catalog.EXECUTION_RESUMABLE, *given, result=True),
 }
 
 

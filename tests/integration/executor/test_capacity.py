@@ -10,12 +10,12 @@ from tests.integration.executor.harness import Harness
 
 
 async def test_an_executor_reports_its_capacity_at_once_and_none_when_it_stops(system: Harness) -> None:
-    heard = await Listener.to(system.nats_url, catalog.EXECUTOR_REPORTED.pattern)
+    published = await Listener.to(system.nats_url, catalog.EXECUTOR_REPORTED.pattern)
     async with system.executor(capacity=7):
-        (first, *_) = await heard.heard(1)
-        await heard.heard(2)
-    messages = await heard.heard(3)
-    await heard.close()
+        (first, *_) = await published.received(1)
+        await published.received(2)
+    messages = await published.received(3)
+    await published.close()
     assert first.subject == "rota.v1.executor.reported._all_._all_"
     reports = [ExecutorReportedV1.model_validate(json.loads(message.data)) for message in messages]
     assert len({report.executor_id for report in reports}) == 1
@@ -23,10 +23,10 @@ async def test_an_executor_reports_its_capacity_at_once_and_none_when_it_stops(s
 
 
 async def test_each_replica_reports_itself(system: Harness) -> None:
-    heard = await Listener.to(system.nats_url, catalog.EXECUTOR_REPORTED.pattern)
+    published = await Listener.to(system.nats_url, catalog.EXECUTOR_REPORTED.pattern)
     async with system.executor(), system.executor():
-        messages = await heard.heard(2)
-        await heard.close()
+        messages = await published.received(2)
+        await published.close()
     reports = [ExecutorReportedV1.model_validate(json.loads(message.data)) for message in messages[:2]]
     assert len({report.executor_id for report in reports}) == 2
 
@@ -39,10 +39,10 @@ async def test_any_replica_answers_for_the_slots_of_all_executions(system: Harne
         await system.request("e2")
         await system.ignored.get()
         for _ in range(4):
-            done, running, nobody = await system.slots("e1", "e2", "e3")
+            done, running, unknown = await system.slots("e1", "e2", "e3")
             assert (done.execution_id, done.status, done.error) == ("e1", ExecStatus.COMPLETED, None)
             assert (running.status, running.parks, running.granted) == (ExecStatus.RUNNING, 0, 0)
-            assert (nobody.execution_id, nobody.status) == ("e3", None)
+            assert (unknown.execution_id, unknown.status) == ("e3", None)
         await system.control("pause", "e2")
         await system.until(lambda execution: execution.status is ExecStatus.PAUSED, "e2")
         (paused,) = await system.slots("e2")

@@ -86,11 +86,11 @@ async def test_a_stop_reaches_the_replica_that_holds_the_run(
 ) -> None:  # F11
     async with system.executor(**settings), system.executor(**settings), system.executor(**settings):
         await asked_for(system, model, SCORING)
-        heard = await Listener.to(system.nats_url, catalog.CONTROL_GIVEN.pattern)
+        published = await Listener.to(system.nats_url, catalog.CONTROL_GIVEN.pattern)
         answers = [await system.control("stop", request_id=f"stop-{number}") for number in range(3)]
         done = await asyncio.wait_for(system.over(), 5)
-        await heard.heard()
-        await heard.close()
+        await published.received()
+        await published.close()
     assert done.status is ExecStatus.CANCELLED
     assert answers[0].execution_ids == ["e1"]
 
@@ -119,10 +119,10 @@ async def test_a_run_that_is_over_or_unknown_is_answered_so(system: Harness) -> 
     async with system.executor():
         await system.request()
         await system.over()
-        late, nobody = await system.control("stop"), await system.control("stop", "nobody")
+        late, unknown = await system.control("stop"), await system.control("stop", "unknown")
         theirs = await system.control("stop", team_id="initech")
     assert (late.execution_ids, late.over, late.unknown) == ([], "completed", False)
-    assert (nobody.unknown, theirs.unknown, theirs.over) == (True, True, None)
+    assert (unknown.unknown, theirs.unknown, theirs.over) == (True, True, None)
 
 
 async def test_a_run_that_works_for_too_long_ends_with_the_reason_though_its_model_never_answers(
@@ -158,7 +158,7 @@ async def test_the_permission_to_deliver_follows_the_run(
         await system.ignored.get()
         assert (await system.may_deliver()).leave is Permission.ALLOW
         assert (await system.may_deliver(team="initech")).leave is Permission.DENY
-        assert (await system.may_deliver("nobody")).reason == "there is no execution nobody"
+        assert (await system.may_deliver("unknown")).reason == "there is no execution unknown"
         await system.control("pause")
         held = await system.may_deliver()
         assert (held.leave, held.reason) == (Permission.HOLD, "the execution is paused")

@@ -86,8 +86,8 @@ async def test_an_answer_after_a_restart_is_applied(
         done = await system.over()
     assert (done.status, done.question) == (ExecStatus.COMPLETED, None)
     assert kinds(model) == dict.fromkeys(ANSWERS, 1) | {what: 2}
-    told = [asked.words for asked in model.asked if kind(asked) == what]
-    assert ["The German one." in words for words in told] == [False, True]
+    shown = [asked.words for asked in model.asked if kind(asked) == what]
+    assert ["The German one." in words for words in shown] == [False, True]
 
 
 async def test_interventions_are_facts_and_reach_the_next_step(
@@ -122,9 +122,9 @@ async def test_interventions_are_facts_and_reach_the_next_step(
         "task task-3 was added",
         "task b was cancelled",
     ]
-    told = {kind(asked): asked.words for asked in model.asked}
-    assert "Mind the umlauts." in told["run: Check it"]
-    assert WRITING not in told
+    shown = {kind(asked): asked.words for asked in model.asked}
+    assert "Mind the umlauts." in shown["run: Check it"]
+    assert WRITING not in shown
 
 
 async def test_an_intervention_without_a_name_is_for_the_robots_only_run(system: Harness) -> None:  # DEC-35
@@ -174,8 +174,8 @@ async def test_the_learner_says_whether_the_goals_were_reached_before(
         assert kinds(model) == {"goals": 1}
     else:
         assert kinds(model) == dict.fromkeys(ANSWERS, 1)
-        told = next(each.words for each in model.asked if kind(each) == "tasks")
-        assert ("Only the rest" in told, "Score Globex" in told) == (
+        shown = next(each.words for each in model.asked if kind(each) == "tasks")
+        assert ("Only the rest" in shown, "Score Globex" in shown) == (
             decision is DedupDecision.MERGE,
             decision is DedupDecision.PROCEED,
         )

@@ -93,10 +93,10 @@ async def test_a_later_task_sees_the_results_of_the_earlier_ones(
     async with system.executor(**settings):
         await system.request()
         await system.finished()
-    told = {kind(asked): asked.words for asked in model.asked}
-    assert "## Results so far\n(none)" in told["run: Score it"]
-    assert "## Results so far\n### Score it\n87 of 100" in told["run: Write it"]
-    assert "### Score it\n87 of 100\n\n### Write it\nDear Globex" in told["delivery"]
+    shown = {kind(asked): asked.words for asked in model.asked}
+    assert "## Results so far\n(none)" in shown["run: Score it"]
+    assert "## Results so far\n### Score it\n87 of 100" in shown["run: Write it"]
+    assert "### Score it\n87 of 100\n\n### Write it\nDear Globex" in shown["delivery"]
 
 
 async def test_a_plan_that_could_not_be_used_is_mended_by_the_second_answer(
@@ -115,12 +115,12 @@ async def test_a_plan_that_could_not_be_used_is_mended_by_the_second_answer(
 async def test_a_run_fails_with_the_reason_after_the_third_useless_plan(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
-    model.script = instead("tasks", "no", json.dumps({"tasks": []}), json.dumps({"tasks": [{"executor_id": "nobody"}]}))
+    model.script = instead("tasks", "no", json.dumps({"tasks": []}), json.dumps({"tasks": [{"executor_id": "unknown"}]}))
     async with system.executor(**settings):
         await system.request()
         done = await system.over()
     assert (done.status, kinds(model)["tasks"], done.tasks) == (ExecStatus.FAILED, 3, None)
-    named = "task task-1 names 'nobody', which this robot doesn't have"
+    named = "task task-1 names 'unknown', which this robot doesn't have"
     has = "assistant experts.scorer, assistant experts.writer"
     assert done.error == f"tasks: {named}: it has {has} (3 attempts)"
 
@@ -148,7 +148,7 @@ async def test_a_model_server_that_is_away_is_waited_for(
     steps = await Listener.to(system.nats_url, catalog.ACTIVITY.subject(TEAM, MEMBER))
     async with system.executor(**settings | {"environ": environ}):
         await system.request()
-        await steps.heard(2)
+        await steps.received(2)
         assert b"InternalServerError" in steps.messages[1].data or b"APIConnectionError" in steps.messages[1].data
     async with system.executor(**settings):
         assert (await system.over()).status is ExecStatus.COMPLETED
@@ -261,7 +261,7 @@ async def test_long_outputs_are_kept_by_reference_and_can_be_read_back(
     assert done.content is not None
     assert done.content.body.ref is not None
     assert await blobs.read(done.content.body) == body
-    told = next(asked.words for asked in model.asked if kind(asked) == "run: Write it")
-    assert "### Score it\nscore score score" in told
+    shown = next(asked.words for asked in model.asked if kind(asked) == "run: Write it")
+    assert "### Score it\nscore score score" in shown
     (lesson,) = await stored(system.nats_url, catalog.LEARNING_REQUESTED)
     assert lesson.data.summary.tasks[0].output.startswith("score score")

@@ -19,7 +19,7 @@ async def test_an_execution_of_a_paused_robot_holds_before_its_first_agent_and_g
     parked = await Listener.to(system.nats_url, catalog.EXECUTION_PARKED.pattern)
     async with system.executor():
         await system.request()
-        await parked.heard()
+        await parked.received()
         held = await system.execution()
         assert held is not None
         assert (held.status, held.goals) == (ExecStatus.PAUSED, None)
@@ -27,8 +27,8 @@ async def test_an_execution_of_a_paused_robot_holds_before_its_first_agent_and_g
 
         gateway = system.services["trigger-gateway"]
         asked = Control(request_id="r1", team_id=TEAM, member_id=MEMBER, action=ControlAction.RESUME)
-        told = await gateway.ask(catalog.CONTROL, asked)
-        assert told.execution_ids == [held.execution_id]
+        shown = await gateway.ask(catalog.CONTROL, asked)
+        assert shown.execution_ids == [held.execution_id]
         done = await asyncio.wait_for(system.over(), PATIENCE_S)
     assert done.status is ExecStatus.COMPLETED
     await parked.close()

@@ -116,7 +116,7 @@ async def test_a_process_of_another_name_or_team_is_not_asked(nats: EmbeddedServ
 
     async with process(nats.url, score):
         for name, call in (("crm.other", CALL), ("crm.score", CALL.model_copy(update={"team_id": "globex"}))):
-            with pytest.raises(NotBegun, match=f"can't call process {name}: nobody answers it"):
+            with pytest.raises(NotBegun, match=f"can't call process {name}: no responder"):
                 await NatsProcesses(bus).call(name, call, timeout=PATIENCE_S)
 
 

@@ -85,7 +85,7 @@ async def test_a_team_sees_its_own_runs_only(system: Harness) -> None:  # TG-23
         await system.request()
         await system.finished()
         assert await system.execution(team="initech") is None
-        assert await system.execution("nobody") is None
+        assert await system.execution("unknown") is None
         ask = system.services["trigger-gateway"].ask
         ours = await ask(catalog.LIST_EXECUTIONS, ListExecutions(team_id=TEAM))
         theirs = await ask(catalog.LIST_EXECUTIONS, ListExecutions(team_id="initech"))
@@ -156,7 +156,7 @@ async def _until(listener: Listener, words: str) -> str:
     count = 0
     while True:
         count += 1
-        messages = await listener.heard(count)
+        messages = await listener.received(count)
         if words in messages[count - 1].data.decode():
             return messages[count - 1].data.decode()
 
@@ -166,7 +166,7 @@ async def test_a_robot_that_is_deleted_has_its_waiting_run_cancelled(system: Har
     asked = await Listener.to(system.nats_url, catalog.VALIDATION_REQUESTED.pattern)
     async with system.executor():
         await system.request()
-        await asked.heard()
+        await asked.received()
         await system.delete()
         done = await system.over()
     await asked.close()
@@ -190,8 +190,8 @@ async def test_a_run_keeps_to_the_robot_it_began_with(system: Harness) -> None:
     asked = await Listener.to(system.nats_url, catalog.VALIDATION_REQUESTED.pattern)
     async with system.executor(answer_patience=0.2):
         await system.request()
-        await asked.heard()
-        await system.keep(a_robot(config={"resources": {"phases": {"delivery": "nobody"}}}, rev=2))
+        await asked.received()
+        await system.keep(a_robot(config={"resources": {"phases": {"delivery": "unknown"}}}, rev=2))
         system.silent.clear()
         done = await system.over()
     await asked.close()

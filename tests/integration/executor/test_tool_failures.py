@@ -177,7 +177,7 @@ async def test_a_server_that_dies_in_a_call_leaves_its_outcome_unknown() -> None
         server = await life.enter_async_context(mcp_server([ScriptedTool("wait", Gate())]))
         async with tools_of(at(server)) as tools:
             calls = [asyncio.create_task(failure(tools, use("wait"), timeout=60)) for _ in range(3)]
-            await server.heard(3)
+            await server.received(3)
             await life.aclose()
             async with asyncio.timeout(PATIENCE_S):
                 assert all(said.endswith("outcome unknown") for said in await asyncio.gather(*calls))

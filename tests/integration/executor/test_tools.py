@@ -179,7 +179,7 @@ async def test_calls_of_one_session_run_beside_each_other() -> None:
     gate = Gate()
     async with mcp_server([ScriptedTool("wait", gate), ECHO]) as server, tools_of(at(server)) as tools:
         waiting = [asyncio.create_task(tools.call(use("wait", step_id=f"step-{n}"))) for n in range(150)]
-        await server.heard(150)
+        await server.received(150)
         assert await tools.call(use("echo", {"a": 1})) == '{"a": 1}'
         gate.open.set()
         assert await asyncio.gather(*waiting) == ["through"] * 150
@@ -190,7 +190,7 @@ async def test_a_cancelled_call_takes_no_other_with_it() -> None:
     gate = Gate()
     async with mcp_server([ScriptedTool("wait", gate)]) as server, tools_of(at(server)) as tools:
         first, second = (asyncio.create_task(tools.call(use("wait"))) for _ in range(2))
-        await server.heard(2)
+        await server.received(2)
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first

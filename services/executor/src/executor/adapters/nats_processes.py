@@ -35,7 +35,7 @@ class NatsProcesses:
                 headers={IDEMPOTENCY_KEY: call.step_id, MSG_ID: call.step_id},
             )
         except UNSENT as error:
-            why = "nobody answers it" if isinstance(error, NoRespondersError) else "not connected to NATS"
+            why = "no responder" if isinstance(error, NoRespondersError) else "not connected to NATS"
             raise NotBegun(f"can't call process {name}: {why}") from error
         except (NatsTimeout, TimeoutError) as error:
             raise ToolFailed(f"no answer within {timeout:g} s: outcome unknown") from error

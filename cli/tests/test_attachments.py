@@ -18,7 +18,9 @@ class Gateway:
 
     def __init__(self) -> None:
         self.requests: list[httpx.Request] = []
-        self.content, self.disposition, self.breaks_off = b"a,b\n" * 50_000, DISPOSITION, False
+        self.content = b"a,b\n" * 50_000
+        self.disposition = DISPOSITION
+        self.breaks_off = False
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)

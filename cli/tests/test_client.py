@@ -10,7 +10,7 @@ from rota.errors import CliError
 
 
 def api(answer: Callable[[httpx.Request], httpx.Response]) -> Api:
-    return Api("http://gateway", "main", "key", transport=httpx.MockTransport(answer))
+    return Api("http://gateway", "main", key="key", transport=httpx.MockTransport(answer))
 
 
 async def test_the_key_is_sent_as_a_bearer_token() -> None:

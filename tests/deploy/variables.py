@@ -1,4 +1,4 @@
-"""Which environment variables a service reads, from its own settings."""
+"""The environment variables that a service reads, from its own settings."""
 
 from importlib import import_module
 

@@ -28,9 +28,9 @@ class ApiError(CliError):
 
 
 class Api:
-    """One team's API: `async with Api(url, team, key) as api:`. Every method raises CliError when it fails."""
+    """One team's API: `async with Api(url, team, key=key) as api:`. Every method raises CliError when it fails."""
 
-    def __init__(self, url: str, team: str, key: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(self, url: str, team: str, *, key: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self.url = url
         self._team = f"/v1/teams/{team}"
         headers = {"Authorization": f"Bearer {key}"} if key else {}

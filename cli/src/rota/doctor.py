@@ -88,7 +88,7 @@ def _context(given: Context) -> Finding:
 
 async def _gateway(given: Context) -> Finding:
     try:
-        async with Api(given.url, given.team or "-", given.api_key) as api:
+        async with Api(given.url, given.team or "-", key=given.api_key) as api:
             ready, answer = await api.ready()
     except (CliError, ValueError) as error:
         return Finding("gateway", Level.MISSING, str(error), "start it with `rota up`, or correct ROTA_URL")

@@ -6,4 +6,6 @@ class CliError(Exception):
 
     def __init__(self, what: str, *, hint: str = "", details: list[str] | None = None) -> None:
         super().__init__(what)
-        self.what, self.hint, self.details = what, hint, details or []
+        self.what = what
+        self.hint = hint
+        self.details = details or []

@@ -22,7 +22,7 @@ def with_api(use: Callable[[Api], Awaitable[T]], *, admin: bool = False) -> T:
     given.need("url", "admin_key") if admin else given.need("url", "team", "api_key")
 
     async def use_it() -> T:
-        async with Api(given.url, given.team, given.admin_key if admin else given.api_key) as api:
+        async with Api(given.url, given.team, key=given.admin_key if admin else given.api_key) as api:
             return await use(api)
 
     return run(use_it())

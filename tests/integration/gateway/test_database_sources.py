@@ -47,7 +47,7 @@ async def test_an_insert_wakes_the_robots_that_subscribe_to_it(acme: Gateway, cr
     await add_robot(acme, subscribed("webhooks", type="webhook"))
     await add_robot(acme, subscribed("others", source="erp"))
     await add_source(acme, crm.source())
-    await crm.leads.insert_one({"_id": 1, "name": "Ada"})  # nobody may have begun to read by now
+    await crm.leads.insert_one({"_id": 1, "name": "Ada"})  # the reader may not have begun by now
     found = await woken(acme, 2)
     assert sorted(each.member_id for each in found) == ["all", "inserts"]
     for trigger in found:
@@ -62,7 +62,7 @@ async def test_an_insert_wakes_the_robots_that_subscribe_to_it(acme: Gateway, cr
         assert abs(datetime.fromisoformat(trigger.input.data["at"]) - trigger.received_at).total_seconds() < 10
 
 
-async def test_what_was_there_before_the_source_wakes_nobody(acme: Gateway, crm: Crm) -> None:
+async def test_documents_from_before_the_source_wake_no_robot(acme: Gateway, crm: Crm) -> None:
     await add_robot(acme, subscribed())
     await crm.leads.insert_one({"_id": "before"})
     await crm.later(1)
@@ -77,7 +77,7 @@ async def test_a_change_of_each_kind_says_what_has_changed(acme: Gateway, crm: C
     await add_source(acme, crm.source())
     await crm.leads.insert_one({"_id": 1, "stage": "new", "note": "x"})
     await crm.leads.update_one({"_id": 1}, {"$set": {"stage": "won"}, "$unset": {"note": ""}})
-    await woken(acme, 2)  # an update tells the document as it is when it is read
+    await woken(acme, 2)  # an update carries the document as it is when it is read
     await crm.leads.replace_one({"_id": 1}, {"stage": "lost"})
     await crm.leads.delete_one({"_id": 1})
     key = {"document_key": {"_id": 1}}
@@ -124,7 +124,7 @@ async def test_a_subscription_takes_what_fulfils_its_own_conditions(acme: Gatewa
     ]
 
 
-async def test_mongodbs_own_types_are_told_as_its_relaxed_json(acme: Gateway, crm: Crm) -> None:
+async def test_mongodbs_own_types_are_published_as_its_relaxed_json(acme: Gateway, crm: Crm) -> None:
     await add_robot(acme, subscribed())
     await add_source(acme, crm.source())
     at = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -156,7 +156,7 @@ async def test_a_document_too_large_for_a_message_wakes_the_robot_without_it(acm
     assert updated["updated_fields"] is None
 
 
-async def test_a_change_that_cant_be_an_event_is_logged_and_holds_up_nobody(acme: Gateway, crm: Crm) -> None:
+async def test_a_change_that_cant_be_an_event_is_logged_and_delays_no_other(acme: Gateway, crm: Crm) -> None:
     await add_robot(acme, subscribed())
     await add_source(acme, crm.source())
     await crm.leads.insert_one({"_id": "x" * 600_000})

@@ -124,9 +124,9 @@ async def a_team(on: StackWithMail, team: str = TEAM) -> AsyncIterator[System]:
     async with AsyncExitStack() as ends:
         hooks = await ends.enter_async_context(webhook_receiver(on.environ["OUT_SECRET"]))
         facts = await ends.enter_async_context(feed(stack.nats_url, f"rota.v1.delivery.*.{team}.>"))
-        admin = await ends.enter_async_context(Api(stack.url, team, stack.admin_key))
+        admin = await ends.enter_async_context(Api(stack.url, team, key=stack.admin_key))
         key = str((await admin.create_team(team))["api_key"])
-        api = await ends.enter_async_context(Api(stack.url, team, key))
+        api = await ends.enter_async_context(Api(stack.url, team, key=key))
         await api.add_source(SOURCE, "$ENV.IN_SECRET")
         yield System(stack, team, api, admin, hooks, on.mails, facts, on.environ)
 

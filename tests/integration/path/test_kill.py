@@ -79,7 +79,7 @@ async def system(tmp_path: Path, nats: EmbeddedServer, mongo_url: str, mongo_pre
         receiver = await ends.enter_async_context(webhook_receiver(outgoing))
         ends.push_async_callback(services.stop_all)
         await services.start_all()
-        api = await ends.enter_async_context(Api(services.gateway, TEAM, admin))
+        api = await ends.enter_async_context(Api(services.gateway, TEAM, key=admin))
         await api.create_team(TEAM)
         await api.add_source(SOURCE, "$ENV.IN_SECRET")
         robot = example("lead-processor", receiver.url)

@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
 
 def nats_config(
     out: Annotated[Path, typer.Option(help="The folder. Keep it safe: it holds every key.", file_okay=False)],
+    # The server runs in a container: its network decides who reaches it.
     host: Annotated[str, typer.Option(help="The address the server listens on.")] = "0.0.0.0",  # noqa: S104
     port: Annotated[int, typer.Option(help="The port for clients.")] = 4222,
     http_port: Annotated[int, typer.Option(help="The port for monitoring; 0: none.")] = 8222,

@@ -80,7 +80,7 @@ def _post(source: str, request: Request) -> Json:
     body, headers = request
 
     async def post() -> Json:
-        async with Api(given.url, given.team, "") as api:
+        async with Api(given.url, given.team, key="") as api:
             return await api.hook(given.team, source, body, headers)
 
     return run(post())

@@ -100,9 +100,9 @@ async def _enter(
     )
     seed = await FeedClients(stack.nats, stack.nats_url).add(TEAM, FEED_CLIENT) if stack.nats else None
     facts = await ends.enter_async_context(feed(stack.nats_url, DELIVERY_COMPLETED.subject(TEAM, "*"), seed=seed))
-    async with Api(stack.url, TEAM, stack.admin_key) as admin:
+    async with Api(stack.url, TEAM, key=stack.admin_key) as admin:
         key = str((await admin.create_team(TEAM))["api_key"])
-    api = await ends.enter_async_context(Api(stack.url, TEAM, key))
+    api = await ends.enter_async_context(Api(stack.url, TEAM, key=key))
     await api.add_source(SOURCE, f"$ENV.{SOURCE_SECRET}")
     robot = demo_robot(receiver.url)
     await apply_one(api, robot)

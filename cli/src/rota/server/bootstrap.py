@@ -33,7 +33,7 @@ async def ensure_team(url: str, folder: Path, keys: Keys) -> Keys:
     """The keys with the first team's, which is created if the folder has no key for it."""
     if keys.api_key:
         return keys
-    async with Api(url, keys.team, keys.admin_key) as api:
+    async with Api(url, keys.team, key=keys.admin_key) as api:
         try:
             created = await api.create_team(keys.team)
         except ApiError as error:

@@ -1,4 +1,4 @@
-"""What holds in every life of an execution, whatever answers come twice, late or early, and whatever people say."""
+"""Properties of every life of an execution: outcomes may come twice, late or early, and signals at any time."""
 
 from collections.abc import Callable
 from typing import Any
@@ -132,7 +132,9 @@ def test_no_signals_at_any_time_break_a_run(data: st.DataObject, mischief: int, 
 def test_every_life_can_be_replayed_to_the_last_byte(data: st.DataObject, mischief: int, words: int) -> None:  # F24
     run, _ = a_life(a_beginning(data.draw), data.draw, mischief=mischief, words=words)
     stored = Run.model_validate(run.model_dump(mode="json"))
-    entries = [type(entry).model_validate(entry.model_dump(mode="json", exclude_defaults=True)) for entry in run.unsaved]
+    entries = [
+        type(entry).model_validate(entry.model_dump(mode="json", exclude_defaults=True)) for entry in run.unsaved
+    ]
     said = [entry.said.inline or "" if entry.said is not None else "" for entry in entries]
     answer = replay(stored, entries, said)
     assert (answer.difference, answer.same) == ("", True)

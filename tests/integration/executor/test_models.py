@@ -115,7 +115,9 @@ async def test_a_plan_that_could_not_be_used_is_mended_by_the_second_answer(
 async def test_a_run_fails_with_the_reason_after_the_third_useless_plan(
     system: Harness, model: OpenAIServer, settings: dict[str, Any]
 ) -> None:
-    model.script = instead("tasks", "no", json.dumps({"tasks": []}), json.dumps({"tasks": [{"executor_id": "unknown"}]}))
+    model.script = instead(
+        "tasks", "no", json.dumps({"tasks": []}), json.dumps({"tasks": [{"executor_id": "unknown"}]})
+    )
     async with system.executor(**settings):
         await system.request()
         done = await system.over()

@@ -84,14 +84,14 @@ async def make_due(database: Database, count: int) -> None:
     """So many robots, chosen at random, are due now: a run of theirs was to begin at this very instant."""
     chosen = database["clocks"].aggregate([{"$sample": {"size": count}}, {"$project": {"_id": 1}}])
     names, instant = [each["_id"] async for each in chosen], now()
-    due = {"next_run": instant, "look_at": instant}
+    due = {"next_run": instant, "check_at": instant}
     changed = await database["clocks"].update_many({"_id": {"$in": names}}, {"$set": due})
     if changed.modified_count != count:
         raise RuntimeError(f"expected {count} robots to be made due, {changed.modified_count} were")
 
 
 async def due_clocks(database: Database) -> int:
-    return await database["clocks"].count_documents({"look_at": {"$lte": now() + timedelta(seconds=1)}})
+    return await database["clocks"].count_documents({"check_at": {"$lte": now() + timedelta(seconds=1)}})
 
 
 async def floor_of_reading(nats_url: str, count: int) -> float:

@@ -80,24 +80,24 @@ class Bare:
         """`sample`: a document of the queue, as large as all of them are to be."""
         self._model = sample
         await copy(self._database, self._database, 10**9, "bare_clocks")
-        await self._clocks.create_index("look_at", sparse=True)
+        await self._clocks.create_index("check_at", sparse=True)
         await self._queue.create_index("due_at", sparse=True)
 
     async def due(self, count: int) -> float:
         names = [each["_id"] async for each in self._clocks.aggregate([{"$sample": {"size": count}}])]
-        await self._clocks.update_many({"_id": {"$in": names}}, {"$set": {"look_at": now()}})
+        await self._clocks.update_many({"_id": {"$in": names}}, {"$set": {"check_at": now()}})
         self._rounds += 1
         began, later = perf_counter(), now() + timedelta(days=1)
-        found = await self._clocks.find({"look_at": {"$lte": now()}}).to_list(None)
+        found = await self._clocks.find({"check_at": {"$lte": now()}}).to_list(None)
         entries = [self._model | {"_id": f"{each['_id']}/{self._rounds}", "due_at": now()} for each in found]
         await self._queue.insert_many(entries, ordered=False)
-        moved = [UpdateOne({"_id": each["_id"]}, {"$set": {"look_at": later}}) for each in found]
+        moved = [UpdateOne({"_id": each["_id"]}, {"$set": {"check_at": later}}) for each in found]
         await self._clocks.bulk_write(moved, ordered=False)
         return perf_counter() - began
 
     async def idle(self) -> float:
         began = perf_counter()
-        await self._clocks.find({"look_at": {"$lte": now()}}).to_list(None)
+        await self._clocks.find({"check_at": {"$lte": now()}}).to_list(None)
         return perf_counter() - began
 
 

@@ -32,7 +32,8 @@ class StubExecutor:
     """`now`: the virtual time. Daemons' runs go on until `finish` ends them."""
 
     def __init__(self, nats_url: str, scoreboard: Scoreboard, daemons: Daemons, now: Callable[[], datetime]) -> None:
-        self._scoreboard, self._daemons, self._now = scoreboard, daemons, now
+        self._scoreboard, self._daemons = scoreboard, daemons
+        self._now = now
         self._ended: dict[str, ExecStatus] = {}
         self.service = Service("executor", nats_url, runtime=Runtime(clock=now, fetch_timeout=0.5))
         router = Router()

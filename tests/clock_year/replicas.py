@@ -27,7 +27,8 @@ class Replicas:
     ) -> None:
         self._files = [folder / f"clock-{number}" for number in range(count)]
         self._clocks = [SharedClock.made(file, begin) for file in self._files]
-        self._folder, self._environ, self._random = folder, os.environ | settings, random
+        self._folder, self._environ = folder, os.environ | settings
+        self._random = random
         self._fork_server: asyncio.subprocess.Process | None = None
         self._pids: dict[int, int] = {}
         self._starts = Counter[int]()

@@ -1,4 +1,4 @@
-"""What the simulated year counts, and that it would notice what must not be."""
+"""The figures of the year, and that each kind of failure is noticed."""
 
 from datetime import UTC, datetime, timedelta
 from random import Random

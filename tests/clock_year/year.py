@@ -40,7 +40,8 @@ REPLY_S = 1.0
 
 class Year:
     def __init__(self, folder: Path, *, days: int, seed: int) -> None:
-        self._folder, self._days, self._seed = folder, days, seed
+        self._folder = folder
+        self._days, self._seed = days, seed
         robots = fleet(seed)
         self._end = horizon(BEGIN, days)
         self._definitions = [definition(spec) for spec in robots]
@@ -48,7 +49,8 @@ class Year:
         self._members = [spec.member for spec in robots if not spec.daemon]
         self.scoreboard = Scoreboard()
         self._daemons = Daemons((spec.member for spec in robots if spec.daemon), Random(f"{seed} daemons"))
-        self._now, self._began, self._stuck = BEGIN, monotonic(), 0
+        self._now, self._began = BEGIN, monotonic()
+        self._stuck = 0
 
     async def run(self) -> Figures:
         async with self._running():

@@ -66,7 +66,7 @@ async def test_a_clock_is_read_as_it_was_written(clocks: Clocks) -> None:  # SC-
     asleep = a_state("cid", next_run=None, check_at=None)
     states = [a_state(), running, asleep]
     assert await clocks.write([Change(None, state) for state in states]) == 3
-    assert await clocks.find([state.key for state in states] + [("acme", "nobody")]) == {
+    assert await clocks.find([state.key for state in states] + [("acme", "missing")]) == {
         state.key: state for state in states
     }
     assert await clocks.revs() == {state.key: 1 for state in states}
@@ -151,10 +151,10 @@ async def test_a_clock_that_is_put_to_sleep_is_not_due_any_more(clocks: Clocks) 
 async def test_due_clocks_and_unpublished_facts_are_found_by_an_index(
     mongo_clocks: MongoClocks, mongo: Mongo
 ) -> None:  # SC-14
-    await clocks.write([Change(None, a_state(f"m{number}")) for number in range(50)])
-    questions = ({"look_at": {"$lte": NOON}}, {"untold.at": {"$exists": True}})
+    await mongo_clocks.write([Change(None, a_state(f"m{number}")) for number in range(50)])
+    questions = ({"check_at": {"$lte": NOON}}, {"unpublished.at": {"$exists": True}})
     for question in questions:
-        plan = await mongo.database["clocks"].find(question).sort("look_at", 1).limit(9).explain()
+        plan = await mongo.database["clocks"].find(question).sort("check_at", 1).limit(9).explain()
         assert "IXSCAN" in str(plan["queryPlanner"]["winningPlan"])
         assert "COLLSCAN" not in str(plan["queryPlanner"]["winningPlan"])
         assert plan["executionStats"]["totalDocsExamined"] == 0

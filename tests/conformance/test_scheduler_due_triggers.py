@@ -1,4 +1,4 @@
-"""What is due by the clock waits in the queue to be decided about, in memory as in MongoDB."""
+"""Triggers due by the clock wait in the queue for their decision, in memory as in MongoDB."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta

@@ -52,7 +52,7 @@ async def test_an_uncancelled_step_yields_all_its_items() -> None:
     assert source.ended == "at its end"
 
 
-async def test_an_interruption_cancels_what_is_in_flight_and_keeps_what_came() -> None:  # F11
+async def test_an_interruption_cancels_what_is_in_flight_and_keeps_what_came() -> None:  # EX-42 F11
     active, source = ActiveRuns(), Source()
     with active.holding("e1"):
         taking = asyncio.create_task(with_outcome(active, source))
@@ -110,7 +110,7 @@ async def test_an_old_claim_that_ends_leaves_the_new_one_interruptible() -> None
         assert await taking == [1, "interrupted"]
 
 
-async def test_a_stop_cancels_the_current_step_and_is_applied_at_once() -> None:  # F11
+async def test_a_stop_cancels_the_current_step_and_is_applied_at_once() -> None:  # EX-42 F11
     harness = WorkerHarness()
     held = HeldStep(harness, RunTurn)
     working = asyncio.create_task(harness.worker.start(new_run()))

@@ -58,6 +58,6 @@ class InMemoryHarness(Harness):
 @pytest.fixture
 async def harness() -> AsyncIterator[Harness]:
     """One robot with the default quota: 2 run, 10 wait."""
-    async with InMemoryHarness().running() as made:
+    async with InMemoryHarness().open() as made:
         await made.keep(a_robot())
         yield made

@@ -140,7 +140,7 @@ class Harness:
         return [as_event(each) for each in lost]
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator["Harness"]:
+    async def open(self) -> AsyncIterator["Harness"]:
         loop = asyncio.create_task(self._forever())
         await self.signals.has_lease.wait()
         yield self

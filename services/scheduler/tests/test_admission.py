@@ -36,7 +36,7 @@ async def test_a_trigger_that_was_sent_twice_makes_one_execution(harness: Harnes
 @pytest.mark.parametrize(
     ("robot", "trigger", "reason"),
     [
-        ({}, {"member_id": "nobody"}, RejectReason.NO_ROBOT),
+        ({}, {"member_id": "missing"}, RejectReason.NO_ROBOT),
         ({"deleted": True}, {}, RejectReason.NO_ROBOT),
         ({"autonomous_mode": False}, {}, RejectReason.NOT_AUTONOMOUS),
         ({"robot_status": "paused"}, {}, RejectReason.NOT_ACTIVE),

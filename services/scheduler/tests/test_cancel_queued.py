@@ -23,7 +23,7 @@ def scope(**fields: Any) -> Withdraw:
 
 
 async def test_queued_executions_are_cancelled_and_admitted_ones_are_named() -> None:  # TG-16
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(5)))
         await harness.take(started("t0"))
         answer = await harness.withdraw(scope(member_id="ann"))
@@ -34,7 +34,7 @@ async def test_queued_executions_are_cancelled_and_admitted_ones_are_named() -> 
 
 
 async def test_the_message_holds_the_reason() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(3)))
         await harness.withdraw(scope(execution_id=execution_id("t2")))
         stored = (await harness.queue.stored(eids("t2")))[execution_id("t2")]
@@ -43,7 +43,7 @@ async def test_the_message_holds_the_reason() -> None:
 
 
 async def test_one_execution_is_cancelled_and_no_other() -> None:  # TG-16
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(4)))
         answer = await harness.withdraw(scope(execution_id=execution_id("t2")))
         assert (answer.execution_ids, answer.admitted) == (eids("t2"), [])
@@ -51,7 +51,7 @@ async def test_one_execution_is_cancelled_and_no_other() -> None:  # TG-16
 
 
 async def test_a_team_cancels_its_own_executions_only() -> None:  # TG-23
-    async with Harness(pool=1).running() as harness:
+    async with Harness(pool=1).open() as harness:
         harness.robots.kept["bob"] = a_robot(member_id="bob")
         theirs = a_trigger("x1", team_id="initech")
         await harness.take(a_trigger("t0"), a_trigger("t1"), a_trigger("t2", member_id="bob"), theirs)
@@ -62,7 +62,7 @@ async def test_a_team_cancels_its_own_executions_only() -> None:  # TG-23
 
 
 async def test_a_repeated_request_has_the_same_reply() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(4)))
         answers = [await harness.withdraw(scope(member_id="ann")) for _ in range(2)]
         assert answers[0] == answers[1]
@@ -73,7 +73,7 @@ async def test_a_repeated_request_has_the_same_reply() -> None:
 
 
 async def test_a_trigger_that_arrives_with_the_request_is_cancelled_too() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         taking = asyncio.create_task(harness.take(a_trigger("t1")))
         await asyncio.sleep(0)
         answer = await harness.withdraw(scope())
@@ -83,7 +83,7 @@ async def test_a_trigger_that_arrives_with_the_request_is_cancelled_too() -> Non
 
 
 async def test_what_has_begun_is_the_executors_to_stop() -> None:
-    async with Harness(pool=1).running() as harness:
+    async with Harness(pool=1).open() as harness:
         await harness.take(a_trigger("t0"))
         await harness.take(parked("t0"))
         await harness.take(a_trigger("t1"))
@@ -94,7 +94,7 @@ async def test_what_has_begun_is_the_executors_to_stop() -> None:
 
 
 async def test_a_free_slot_goes_to_an_entry_that_is_left() -> None:
-    async with Harness(pool=1).running() as harness:
+    async with Harness(pool=1).open() as harness:
         harness.robots.kept["bob"] = a_robot(member_id="bob")
         await harness.take(a_trigger("t0"), a_trigger("t1"), a_trigger("t2", member_id="bob"))
         await harness.withdraw(scope(execution_id=execution_id("t1")))

@@ -1,4 +1,4 @@
-"""How much may run at once: the pool, and never more than the executors alive can take (SC-09)."""
+"""The capacity: the pool, and never more than the executors alive can take (SC-09)."""
 
 import pytest
 from prometheus_client import REGISTRY

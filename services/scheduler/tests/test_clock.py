@@ -150,7 +150,7 @@ async def test_a_robot_that_is_paused_before_its_run_is_decided_about_does_not_r
     clock, due = SetClock(START), minutes(30)[0]
     given = InMemoryHarness(lease=60)
     await given.adapters.queue.acquire("elsewhere")  # due triggers are queued, and none is decided
-    async with given.running() as harness, harness.scheduler(clock=clock, **QUICK):
+    async with given.open() as harness, harness.scheduler(clock=clock, **QUICK):
         await harness.keep(a_clocked(HALF_HOURLY))
         await armed(harness, due)
         clock.at = due

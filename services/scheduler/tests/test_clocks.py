@@ -1,4 +1,4 @@
-"""What a look at a robot's clock finds due, what is made up for, and how a clock follows its robot."""
+"""Robots' clocks: due runs, missed runs that are made up for, and changes of the robot."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

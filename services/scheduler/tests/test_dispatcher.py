@@ -16,13 +16,13 @@ from scheduler.ports import LeaseLost
 
 
 async def test_a_trigger_is_written_then_published_then_acknowledged() -> None:  # TG-05 SC-11
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(a_trigger("t1"))
         assert (await harness.state("t1"), harness.published.requested_ids) == (EntryState.ADMITTED, ["t1"])
 
 
 async def test_what_came_in_together_is_decided_together() -> None:  # SC-10
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(14)))
         states = [await harness.state(f"t{n}") for n in range(14)]
     assert states == [EntryState.ADMITTED] * 2 + [EntryState.QUEUED] * 10 + [EntryState.REJECTED] * 2
@@ -30,14 +30,14 @@ async def test_what_came_in_together_is_decided_together() -> None:  # SC-10
 
 
 async def test_a_trigger_that_comes_twice_at_once_is_decided_once() -> None:  # SC-12
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(a_trigger("t1"), a_trigger("t1"))
         assert harness.published.requested_ids == ["t1"]
         assert len((await harness.queue.load()).active) == 1
 
 
 async def test_a_repeated_trigger_is_published_again_and_not_decided_again() -> None:  # SC-12
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(a_trigger("t1"))
         harness.robots.kept[MEMBER] = a_robot(robot_status="paused")
         await harness.take(a_trigger("t1"))
@@ -45,7 +45,7 @@ async def test_a_repeated_trigger_is_published_again_and_not_decided_again() -> 
 
 
 async def test_a_repeated_rejection_is_published_again() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         harness.robots.kept.clear()
         await harness.take(a_trigger("t1"))
         await harness.take(a_trigger("t1"))
@@ -53,7 +53,7 @@ async def test_a_repeated_rejection_is_published_again() -> None:
 
 
 async def test_an_end_frees_the_slot_for_the_next() -> None:  # SC-10
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(4)))
         await harness.take(started("t0"), finished("t0"))
         assert harness.published.requested_ids == ["t0", "t1", "t2"]
@@ -61,7 +61,7 @@ async def test_an_end_frees_the_slot_for_the_next() -> None:  # SC-10
 
 
 async def test_an_end_that_comes_twice_frees_one_slot() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(5)))
         await harness.take(finished("t0"))
         await harness.take(finished("t0"))
@@ -69,14 +69,14 @@ async def test_an_end_that_comes_twice_frees_one_slot() -> None:
 
 
 async def test_an_end_that_overtakes_its_beginning_is_the_end() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(a_trigger("t1"))
         await harness.take(finished("t1"), started("t1"))
         assert await harness.state("t1") is EntryState.DONE
 
 
 async def test_the_pool_is_shared_by_all_robots() -> None:  # SC-09
-    async with Harness(pool=3).running() as harness:
+    async with Harness(pool=3).open() as harness:
         for name in "bcd":
             harness.robots.kept[name] = a_robot(member_id=name)
         await harness.take(*(a_trigger(f"{name}{n}", member_id=name) for name in "bcd" for n in range(2)))
@@ -86,7 +86,7 @@ async def test_the_pool_is_shared_by_all_robots() -> None:  # SC-09
 
 
 async def test_what_waits_for_a_deleted_robot_is_rejected_and_what_runs_is_left() -> None:  # TG-20
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(4)))
         await harness.take(RobotDeletedV1(rev=2, **OWNER))
         assert [await harness.state(f"t{n}") for n in range(4)] == ["admitted", "admitted", "rejected", "rejected"]
@@ -94,7 +94,7 @@ async def test_what_waits_for_a_deleted_robot_is_rejected_and_what_runs_is_left(
 
 
 async def test_an_unpublished_rejection_is_published_by_the_next_dispatcher() -> None:  # TG-20
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(3)))
         harness.published.away = True
         with pytest.raises(ConnectionError):
@@ -106,7 +106,7 @@ async def test_an_unpublished_rejection_is_published_by_the_next_dispatcher() ->
 
 
 async def test_a_written_decision_that_is_unpublished_is_published_by_the_next_dispatcher() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         harness.published.away = True
         with pytest.raises(ConnectionError):
             await harness.take(a_trigger("t1"))
@@ -115,7 +115,7 @@ async def test_a_written_decision_that_is_unpublished_is_published_by_the_next_d
 
 
 async def test_a_robot_that_can_not_be_read_keeps_no_other_from_its_turn() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         harness.robots.kept["broken"] = ValueError("not a robot")
         outcomes = await asyncio.gather(
             harness.take(a_trigger("t1")),
@@ -138,7 +138,7 @@ async def test_a_dispatcher_that_lost_its_lease_hands_back_what_it_has() -> None
             raise LeaseLost("epoch 1 is over")
 
     clock = SetClock()
-    async with Harness(queue=Lost(lease=60, clock=clock)).running() as harness:
+    async with Harness(queue=Lost(lease=60, clock=clock)).open() as harness:
         with pytest.raises(Transient, match="another replica dispatches"):  # not a bug: it would be buried in the end
             await harness.take(a_trigger("t1"))
         assert harness.published.requested_ids == []
@@ -146,7 +146,7 @@ async def test_a_dispatcher_that_lost_its_lease_hands_back_what_it_has() -> None
 
 async def test_a_dispatcher_that_stops_hands_back_what_it_has_and_its_lease() -> None:
     harness = Harness()
-    async with harness.running():
+    async with harness.open():
         taken = asyncio.create_task(harness.dispatcher.take(as_event(started("t1"))))  # a report alone starts no turn
         await asyncio.sleep(0)
     with pytest.raises(Transient):
@@ -155,7 +155,7 @@ async def test_a_dispatcher_that_stops_hands_back_what_it_has_and_its_lease() ->
 
 
 async def test_a_request_that_no_executor_begins_is_published_again() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(a_trigger("t1"), a_trigger("t2"))
         await harness.take(started("t2"))
         harness.clock.forward(59)

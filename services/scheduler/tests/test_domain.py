@@ -1,4 +1,4 @@
-"""Who gets a place in the queue, and whose turn it is."""
+"""The queue's rules: accepted triggers, and the entries that get the next slots."""
 
 from collections import Counter
 from dataclasses import replace

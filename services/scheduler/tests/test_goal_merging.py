@@ -1,4 +1,4 @@
-"""What a run wants is merged into another that waits for its first slot (SC-13)."""
+"""Goals of a run, merged into another that waits for its first slot (SC-13)."""
 
 from rota_common.testing.samples import MEMBER, TEAM, SetClock, a_robot
 from rota_contracts import catalog

@@ -140,7 +140,7 @@ def test_a_resumed_execution_goes_before_its_equals_but_not_before_all() -> None
 
 
 async def test_a_parked_execution_gives_its_slot_to_the_next() -> None:  # SC-10
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(3)))
         await harness.take(started("t0"), parked("t0"))
         assert [await harness.state(f"t{n}") for n in range(3)] == ["parked", "admitted", "admitted"]
@@ -148,7 +148,7 @@ async def test_a_parked_execution_gives_its_slot_to_the_next() -> None:  # SC-10
 
 
 async def test_what_can_go_on_gets_a_slot_under_its_next_grant() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(a_trigger("t1"))
         for parks in (1, 2):
             await harness.take(parked("t1", parks))
@@ -160,7 +160,7 @@ async def test_what_can_go_on_gets_a_slot_under_its_next_grant() -> None:
 
 
 async def test_what_was_parked_and_goes_on_in_one_turn_is_requested_once() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(a_trigger("t1"))
         await harness.take(started("t1"), parked("t1"), resumable("t1"), parked("t1"))
         assert await harness.state("t1") is EntryState.ADMITTED
@@ -168,7 +168,7 @@ async def test_what_was_parked_and_goes_on_in_one_turn_is_requested_once() -> No
 
 
 async def test_what_can_go_on_waits_for_a_free_slot() -> None:  # SC-10
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(*(a_trigger(f"t{n}") for n in range(3)))
         await harness.take(parked("t0"))
         await harness.take(resumable("t0"))
@@ -178,7 +178,7 @@ async def test_what_can_go_on_waits_for_a_free_slot() -> None:  # SC-10
 
 
 async def test_a_full_queue_rejects_no_execution_that_has_begun() -> None:  # SC-10
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         harness.robots.kept[MEMBER] = a_robot(config={"quota": {"max": 1, "queue": 1}})
         await harness.take(a_trigger("t0"), a_trigger("t1"))
         await harness.take(parked("t0"))
@@ -189,7 +189,7 @@ async def test_a_full_queue_rejects_no_execution_that_has_begun() -> None:  # SC
 
 
 async def test_the_end_of_what_is_parked_is_its_end() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(a_trigger("t1"))
         await harness.take(parked("t1"))
         await harness.take(finished("t1"))
@@ -199,7 +199,7 @@ async def test_the_end_of_what_is_parked_is_its_end() -> None:
 
 
 async def test_a_late_report_of_a_start_does_not_start_the_next_grant() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(a_trigger("t1"))
         await harness.take(parked("t1"), resumable("t1"))
         await harness.take(started("t1"))
@@ -207,7 +207,7 @@ async def test_a_late_report_of_a_start_does_not_start_the_next_grant() -> None:
 
 
 async def test_a_grant_is_published_again_until_an_executor_starts_it() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(a_trigger("t1"))
         await harness.take(started("t1"), parked("t1"), resumable("t1"))
         harness.clock.forward(59)

@@ -85,7 +85,7 @@ async def test_an_update_changes_what_it_names_and_leaves_the_rest() -> None:  #
 
 
 async def test_what_is_removed_does_not_start_and_can_be_removed_again() -> None:  # SC-16
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.change_plan(word())
         answers = [await harness.change_plan(word("plan.remove")) for _ in range(2)]
         assert [(each.refused, each.item and each.item.state) for each in answers] == [("", "removed")] * 2
@@ -103,7 +103,7 @@ async def test_what_is_removed_does_not_start_and_can_be_removed_again() -> None
         ([], word(messages=[{"content": " "}]), "plan.add needs a message"),
         ([], word(messages=[{"content": "x" * LIMIT}]), f"expected an item of at most {LIMIT} bytes"),
         ([word()], word("plan.update", messages=[{"content": "x" * LIMIT}]), "expected an item of at most"),
-        ([], word(member_id="nobody"), "there is no robot nobody in team acme"),
+        ([], word(member_id="missing"), "there is no robot missing in team acme"),
         ([word(), word("plan.remove")], word(), "p1 was removed"),
         ([word(), word("plan.remove")], word("plan.update"), "p1 was removed"),
     ],
@@ -124,7 +124,7 @@ async def test_a_robot_whose_list_has_no_planning_refuses_it() -> None:  # TG-04
 
 
 async def test_a_due_item_starts_as_a_persons_trigger() -> None:  # SC-16 TG-09
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.change_plan(word(executor_mode="dryrun", locale="fr-FR"))
         await at(harness, LATER - timedelta(seconds=1))
         await looked(harness)
@@ -141,7 +141,7 @@ async def test_a_due_item_starts_as_a_persons_trigger() -> None:  # SC-16 TG-09
 
 
 async def test_what_has_started_is_not_changed_any_more() -> None:  # SC-16
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.change_plan(word(plan_time=NOON))
         plan = await until_state(harness, PlanState.STARTED)
         answers = [await harness.change_plan(word(action)) for action in ("plan.update", "plan.remove", "plan.add")]
@@ -159,7 +159,7 @@ async def test_what_has_started_is_not_changed_any_more() -> None:  # SC-16
     ],
 )
 async def test_a_robot_that_can_not_run_keeps_its_plan_and_starts_it_later(robot: Any) -> None:  # SC-16
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.change_plan(word(plan_time=NOON + timedelta(seconds=1)))
         harness.robots.kept[MEMBER] = robot
         await at(harness, NOON + timedelta(seconds=2))
@@ -174,7 +174,7 @@ async def test_a_robot_that_can_not_run_keeps_its_plan_and_starts_it_later(robot
 
 
 async def test_a_full_robot_starts_its_plan_when_there_is_room() -> None:  # SC-10 SC-16
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         harness.robots.kept[MEMBER] = a_robot(config={"quota": {"max": 1, "queue": 0}})
         for number in range(2):
             await harness.change_plan(word(plan_id=f"p{number}", plan_time=NOON))
@@ -185,7 +185,7 @@ async def test_a_full_robot_starts_its_plan_when_there_is_room() -> None:  # SC-
 
 
 async def test_a_robot_that_is_gone_loses_its_plan() -> None:  # TG-20
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.change_plan(word(plan_time=NOON + timedelta(seconds=1)))
         harness.robots.kept[MEMBER] = a_robot(deleted=True)
         await at(harness, NOON + timedelta(seconds=1))
@@ -207,7 +207,7 @@ async def test_what_a_deleted_robot_had_planned_is_removed_at_once() -> None:  #
 
 
 async def test_without_a_time_it_starts_with_the_robots_next_cycle() -> None:  # SC-16, DEC-14
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         harness.robots.kept = {name: a_robot(member_id=name, config={"quota": {"max": 9}}) for name in (MEMBER, "bob")}
         await harness.change_plan(word(plan_time=None))
         await harness.take(a_trigger("t1", "event"), a_trigger("t2", "clock", member_id="bob"))
@@ -219,7 +219,7 @@ async def test_without_a_time_it_starts_with_the_robots_next_cycle() -> None:  #
 
 
 async def test_a_cycle_that_is_refused_is_none() -> None:  # DEC-14
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.change_plan(word(plan_time=None))
         harness.robots.kept[MEMBER] = a_robot(config={"triggers": {"clock": {"enabled": False}}})
         await harness.take(a_trigger("t1", "clock"))
@@ -241,7 +241,7 @@ async def test_a_plan_that_is_changed_while_it_starts_is_started_as_changed() ->
         await write(batch, owner=owner, epoch=epoch)
 
     harness.queue.write = changed_meanwhile  # type: ignore[method-assign]  # what another replica does at this moment
-    async with harness.running():
+    async with harness.open():
         await harness.change_plan(word(plan_time=NOON))
         plan = await until_state(harness, PlanState.STARTED)
         stored = (await harness.queue.stored([plan.execution_id]))[plan.execution_id]
@@ -251,7 +251,7 @@ async def test_a_plan_that_is_changed_while_it_starts_is_started_as_changed() ->
 
 
 async def test_a_stored_fact_that_is_unpublished_is_published_later() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         assert await harness.plans.add(planned())  # its replica was killed before it could publish
         await at(harness, NOON + timedelta(seconds=6))
         while not harness.published.plans:
@@ -261,7 +261,7 @@ async def test_a_stored_fact_that_is_unpublished_is_published_later() -> None:
 
 
 async def test_an_item_whose_run_is_remembered_does_not_run_again() -> None:
-    async with Harness().running() as harness:
+    async with Harness().open() as harness:
         await harness.take(a_trigger(KEY, "human"))
         await harness.change_plan(word(plan_time=NOON))
         await until_state(harness, PlanState.STARTED)

@@ -115,7 +115,7 @@ async def test_a_missing_or_outdated_robot_is_read_at_once() -> None:  # SC-14
         assert (await loaded.rev(asked=4), loaded.bucket.asked) == (4, 1)
         assert (await loaded.rev("bob"), loaded.bucket.asked) == (1, 2)
         assert (await loaded.rev(), await loaded.rev("bob"), loaded.bucket.asked) == (4, 1, 2)  # and kept
-        assert await loaded.rev("nobody") is None
+        assert await loaded.rev("missing") is None
 
 
 async def test_robots_are_found_before_all_are_loaded() -> None:  # SC-14

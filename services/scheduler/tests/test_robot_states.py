@@ -74,7 +74,7 @@ async def test_robots_are_returned_in_the_order_of_the_question_and_other_teams_
         await harness.keep(a_robot(member_id="dot", deleted=True))
         await harness.keep(a_robot(team_id="globex", member_id="eve"))
         await once(harness, lambda state: True, "bob")
-        found = await states(harness, "bob", "eve", "nobody", "dot", MEMBER, "bob")
+        found = await states(harness, "bob", "eve", "missing", "dot", MEMBER, "bob")
         theirs = await states(harness, MEMBER, "eve", team="globex")
     assert [state.member_id for state in found] == ["bob", MEMBER]
     assert [(state.team_id, state.member_id) for state in theirs] == [("globex", "eve")]

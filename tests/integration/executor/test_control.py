@@ -71,7 +71,7 @@ async def test_a_pause_in_a_model_call_holds_after_it_and_a_resume_repeats_nothi
 @pytest.mark.parametrize("what", ["goals", "tasks", SCORING, "delivery"])
 async def test_a_stop_in_a_model_call_ends_it_at_once(
     system: Harness, model: OpenAIServer, settings: dict[str, Any], what: str
-) -> None:  # TG-16 F11
+) -> None:  # TG-16 EX-42 F11
     async with system.executor(**settings):
         await asked_for(system, model, what)
         await system.control("stop", reason="wrong customer")

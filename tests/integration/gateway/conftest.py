@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.testing.crash import crash
 from tests.integration.gateway.fixtures import Crm
 from tests.integration.gateway.harness import Gateway, Scheduler, gateway, settings
 from tests.integration.gateway.stand_ins import Executor
@@ -16,6 +17,7 @@ async def empty(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> Asyn
     async with gateway(settings(nats.url, mongo_url, mongo_prefix)) as made:
         made.key = await made.make_team()
         yield made
+        await crash(made.app.service)
 
 
 @pytest_asyncio.fixture

@@ -1,4 +1,4 @@
-"""A gateway with its API, a publisher that signs, and a scheduler that only says what the test tells it to."""
+"""A gateway with its API, signed events, and a scheduler that answers as the test says."""
 
 import asyncio
 import base64

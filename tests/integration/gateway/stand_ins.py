@@ -1,4 +1,4 @@
-"""An executor and a delivery-center that only say what the test tells them to, over the real bus."""
+"""An executor and a delivery-center that answer as the test says, over the real bus."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

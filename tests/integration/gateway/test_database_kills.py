@@ -1,4 +1,4 @@
-"""10,000 changes of a database, and whoever reads them is killed six times: 10,000 triggers, each once (F21)."""
+"""10,000 changes of a database whose reader is killed six times: 10,000 triggers, each once (F21)."""
 
 import asyncio
 import multiprocessing

@@ -27,7 +27,7 @@ async def test_a_thousand_posts_of_one_event_at_four_replicas_are_one_execution(
     acme: Gateway, mongo_url: str, mongo_prefix: str
 ) -> None:  # F6
     async with AsyncExitStack() as ends:
-        harness = await ends.enter_async_context(Harness(acme.nats_url, mongo_url, mongo_prefix).running())
+        harness = await ends.enter_async_context(Harness(acme.nats_url, mongo_url, mongo_prefix).open())
         await ends.enter_async_context(harness.scheduler())
         gateways = await replicas(ends, acme, mongo_url, mongo_prefix)
         answers = await asyncio.gather(*(gateways[number % REPLICAS].post() for number in range(POSTS)))

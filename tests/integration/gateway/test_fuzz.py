@@ -1,4 +1,4 @@
-"""Inputs nobody would write: whatever comes, the gateway says what is wrong, as its documentation has it."""
+"""Fuzzing: every route answers any input as documented."""
 
 import asyncio
 import base64
@@ -90,7 +90,7 @@ def _always(answer: Part) -> Callable[[Part], Any]:
 
 @pytest.fixture
 async def whole(acme: Gateway, scheduler: Scheduler, nats: EmbeddedServer) -> AsyncIterator[Gateway]:
-    """The gateway behind uvicorn, with somebody behind each question."""
+    """The gateway behind uvicorn, with a service that answers each request."""
     scheduler.states = Everybody()
     async with AsyncExitStack() as stack:
         for service in OTHERS:

@@ -119,7 +119,7 @@ async def test_what_was_accepted_is_noted_when_mongodb_is_back(nats: EmbeddedSer
             posted = await acme.post()
             await server.kill()  # before the log was written
             assert posted.status_code == 202
-            assert_unavailable(await acme.post(event_id="evt_2"))  # nobody can tell whether it is a repeat
+            assert_unavailable(await acme.post(event_id="evt_2"))  # it may be a repeat
             assert await messages(nats.url) == 1
             await server.start()
             await until_ready(acme)

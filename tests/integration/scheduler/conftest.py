@@ -14,7 +14,7 @@ from tests.integration.scheduler.harness import Harness
 @pytest.fixture
 async def harness(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Harness]:
     """A gateway, an executor, and one robot with the default quota: 2 run, 10 wait."""
-    async with Harness(nats.url, mongo_url, mongo_prefix).running() as made:
+    async with Harness(nats.url, mongo_url, mongo_prefix).open() as made:
         await made.keep(a_robot())
         yield made
 

@@ -81,7 +81,7 @@ class Harness:
         self.requested.append(event.data.trigger.trigger_id)
 
     @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator["Harness"]:
+    async def open(self) -> AsyncIterator["Harness"]:
         for service in (self.gateway, self.executor):
             await service.start()
             await service.started.wait()

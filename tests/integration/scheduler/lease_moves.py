@@ -1,4 +1,4 @@
-"""Replicas of the scheduler among which the dispatcher's lease is made to wander."""
+"""Replicas of the scheduler, among which the dispatcher's lease is made to move."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,8 @@ class Replicas:
     """`crashes` and `robberies`: how often the lease's holder was killed, and how often it lost it in its sleep."""
 
     def __init__(self, harness: Harness, mongo: Mongo, random: Random, *, count: int, **settings: Any) -> None:
-        self._world, self._random, self._count, self._settings = harness, random, count, settings
+        self._harness, self._random = harness, random
+        self._count, self._settings = count, settings
         self._leases = mongo.database["leases"]
         self.apps: list[App] = []
         self.crashes = self.robberies = 0
@@ -36,23 +37,23 @@ class Replicas:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator["Replicas"]:
-        self.apps = [await self._world.start(**self._settings) for _ in range(self._count)]
+        self.apps = [await self._harness.start(**self._settings) for _ in range(self._count)]
         try:
             yield self
         finally:
             await asyncio.gather(*(app.service.stop(2) for app in self.apps))
 
     @contextlib.asynccontextmanager
-    async def wandering(self, pause: float) -> AsyncIterator[None]:
+    async def moving(self, pause: float) -> AsyncIterator[None]:
         """One dispatches for about `pause` seconds, then another has to, and so on."""
-        wandering = asyncio.create_task(self._wander(pause))
+        moving = asyncio.create_task(self._move(pause))
         try:
             yield
         finally:
             self._over = True
-            await wandering
+            await moving
 
-    async def _wander(self, pause: float) -> None:
+    async def _move(self, pause: float) -> None:
         while not self._over:
             for each in (self._crash, self._rob):
                 await self._holder()
@@ -64,7 +65,7 @@ class Replicas:
         self.apps.remove(app)
         await crash(app.service)
         self.crashes += 1
-        self.apps.append(await self._world.start(**self._settings))
+        self.apps.append(await self._harness.start(**self._settings))
 
     async def _rob(self) -> None:
         """The holder sleeps through its lease when it has decided and not yet written; another has taken over by the

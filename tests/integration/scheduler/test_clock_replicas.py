@@ -138,8 +138,8 @@ async def test_an_unpublished_missed_run_is_published_once_by_the_next_replica(
         await armed(harness, DUE)
     clock.at = minutes(310)[0]
     second = await harness.start(clock=clock, **QUICK | {"tick_every": 0.3})
-    telling = Held(second.service, catalog.TRIGGER_MISSED)
-    await telling.reached.wait()
+    publishing = Held(second.service, catalog.TRIGGER_MISSED)
+    await publishing.reached.wait()
     await armed(harness, minutes(330)[0])  # stored, and not published
     await crash(second.service)
     assert await harness.facts(catalog.TRIGGER_MISSED) == []
@@ -174,9 +174,9 @@ async def test_an_unpublished_decision_is_published_by_the_successor(harness: Ha
     first = await harness.start(clock=clock, **QUICK)
     await harness.keep(a_clocked(HALF_HOURLY))
     await armed(harness, DUE)
-    telling = [Held(first.service, each) for each in (catalog.EXECUTION_REQUESTED, catalog.TRIGGER_ADMITTED)]
+    publishing = [Held(first.service, each) for each in (catalog.EXECUTION_REQUESTED, catalog.TRIGGER_ADMITTED)]
     clock.at = DUE
-    for each in telling:
+    for each in publishing:
         await each.reached.wait()
     await crash(first.service)
     async with replicas(harness, 1, clock):

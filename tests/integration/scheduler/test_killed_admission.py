@@ -72,7 +72,9 @@ class Lane(Harness):
         super().__init__(nats_url, mongo_url, prefix)
         self._mongo = Mongo(mongo_url, f"{prefix}_scheduler")
         self._folder, self._after = folder, after
-        self._queue, self._clocks, self._leases = (self._mongo.database[each] for each in ("queue", "clocks", "leases"))
+        database = self._mongo.database
+        self._queue, self._clocks = database["queue"], database["clocks"]
+        self._leases = database["leases"]
         self.runs, self.refused = list[str](), list[str]()
         self.recovered = list[float]()
         self.deaths = list[str]()
@@ -154,7 +156,7 @@ class Lane(Harness):
         """The triggers of three runs, one of which waits for another's slot; and of two that are rejected, since their
         robot was just paused."""
         instant = now().replace(microsecond=0)
-        due = {"next_run": instant, "look_at": instant}
+        due = {"next_run": instant, "check_at": instant}
         await self._clocks.update_many({"_id": {"$in": clocks}}, {"$set": due})
         runs, refused = [f"{name}-one", f"{name}-two"], [f"{name}-paused"]
         for each in runs:
@@ -182,7 +184,7 @@ class Lane(Harness):
             found = {"_id": {"$in": [execution_id(each) for each in triggers]}, "state": state}
             if await self._queue.count_documents(found) < len(triggers):
                 return False
-        if await self._queue.find_one({"untold": True}):
+        if await self._queue.find_one({"unpublished": True}):
             return False
         if await self._clocks.find_one({"next_run": {"$lte": now()}}):
             return False
@@ -214,7 +216,7 @@ async def a_lane(folder: Path, ends: AsyncExitStack, mongo_url: str, prefix: str
     await topology.apply_to(server.url)
     await short_ack_wait(server.url, "scheduler")
     made = Lane(server.url, mongo_url, prefix, folder, after=after)
-    await ends.enter_async_context(made.running())
+    await ends.enter_async_context(made.open())
     return await ends.enter_async_context(made.living())
 
 

@@ -17,11 +17,11 @@ from tests.integration.scheduler.harness import Harness
 async def test_an_unpublished_failure_is_published_once_by_the_successor(harness: Harness) -> None:  # TG-18 F3
     await short_ack_wait(harness.nats_url, "scheduler")
     first = await harness.start()
-    telling = Held(first.service, catalog.ROBOT_FAILED)
+    publishing = Held(first.service, catalog.ROBOT_FAILED)
     await harness.trigger("t1")
     await harness.slots(1)
     await harness.finished("t1", status="failed")
-    await telling.reached.wait()
+    await publishing.reached.wait()
     await crash(first.service)
     async with harness.scheduler():
         (fact,) = await published(harness, catalog.ROBOT_FAILED, 1)
@@ -36,14 +36,14 @@ async def test_a_failure_redelivered_after_a_crash_is_the_same_fact(harness: Har
     publish: Any = first.service.bus.jetstream.publish
     gone = asyncio.Event()
 
-    async def told_and_stuck(subject: str, *args: Any, **given: Any) -> Any:
+    async def publish_and_block(subject: str, *args: Any, **given: Any) -> Any:
         answer = await publish(subject, *args, **given)
         if subject.startswith(catalog.ROBOT_FAILED.type):
             gone.set()
             await asyncio.Event().wait()
         return answer
 
-    first.service.bus.jetstream.publish = told_and_stuck
+    first.service.bus.jetstream.publish = publish_and_block
     await harness.finished("t1", status="failed")
     await gone.wait()
     await crash(first.service)

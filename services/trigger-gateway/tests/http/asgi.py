@@ -54,7 +54,7 @@ async def request(
 
 @dataclass
 class Live:
-    """A stream of server-sent events; the application waits while nobody reads."""
+    """A stream of server-sent events; the application waits until it is read."""
 
     sent: asyncio.Queue[Any]
     left: str = ""

@@ -10,8 +10,10 @@ from typing import Any
 
 import httpx
 from fastapi import FastAPI
+from fastapi.routing import _IncludedRouter
 from pydantic import SecretStr
 from standardwebhooks.webhooks import Webhook
+from starlette.routing import BaseRoute
 
 from rota_common.runtime.service import Runtime
 from rota_common.runtime.serving import App
@@ -144,6 +146,18 @@ def fields_of(answer: httpx.Response) -> dict[str, str]:
     return {field["field"]: field["message"] for field in answer.json()["error"]["fields"]}
 
 
+ROUTES: dict[int, BaseRoute] = {}
+
+
+def share_routes(app: App) -> None:
+    """FastAPI prepares an app's routes at its first requests, which takes longer than most tests: once is enough."""
+    assert isinstance(app.http, FastAPI)
+    routes = app.http.router.routes
+    for index, route in enumerate(routes):
+        if isinstance(route, _IncludedRouter):
+            routes[index] = ROUTES.setdefault(index, route)
+
+
 @asynccontextmanager
 async def gateway(
     given: Settings | None = None,
@@ -157,6 +171,7 @@ async def gateway(
     bus = bus or InMemoryBus()
     adapters = adapters or in_memory(environ=ENVIRON, secrets_key=SECRETS_KEY)
     app = build(given or settings(), runtime=runtime or Runtime(bus=bus, fetch_timeout=0.05), adapters=adapters)
+    share_routes(app)
     transport = httpx.ASGITransport(app.http, raise_app_exceptions=False)
     if start:
         await app.service.start()

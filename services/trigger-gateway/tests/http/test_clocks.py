@@ -9,6 +9,7 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.trigger import TriggerType
 
 from .harness import Gateway, error_of, fields_of, robot
+from .scheduler import Scheduler
 from .test_robots import LEADER, ROBOTS
 
 CHECK = "/v1/teams/acme/clock/check"
@@ -85,7 +86,7 @@ async def test_a_body_that_is_no_clock_is_refused(acme: Gateway) -> None:
         assert error_of(answer) == (422, "invalid_request"), body
 
 
-async def test_a_manual_clock_trigger_is_due_at_once(acme: Gateway) -> None:
+async def test_a_manual_clock_trigger_is_due_at_once(acme: Gateway, scheduler: Scheduler) -> None:
     answer = await acme.call("POST", f"{LEADER}/trigger", json={"type": "clock"})
     assert answer.status_code == 202
     [trigger] = acme.triggers()

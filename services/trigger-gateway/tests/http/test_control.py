@@ -122,7 +122,7 @@ async def test_stopping_a_robot_also_stops_its_queued_and_admitted_executions(
 ) -> None:  # F11
     executor.give("e1")
     executor.arriving["late"] = 2
-    executor.give("late", member="elsewhere")  # not there yet when all of the robot are told
+    executor.give("late", member="elsewhere")  # not there yet when all of the robot are signalled
     scheduler.queued, scheduler.admitted = ["q1", "q2"], ["e1", "late"]
     answer = (await acme.call("POST", f"{LEADER}/stop")).json()
     assert answer["execution_ids"] == ["e1", "late", "q1", "q2"]
@@ -148,7 +148,7 @@ async def test_queued_executions_are_withdrawn_without_an_executor(acme: Gateway
 @pytest.mark.parametrize("action", ControlAction)
 async def test_an_unknown_robot_is_not_found(acme: Gateway, executor: Executor, action: ControlAction) -> None:
     await acme.call("DELETE", LEADER)
-    for member in ("leader", "nobody"):
+    for member in ("leader", "missing"):
         answer = await acme.call("POST", f"{TEAM}/robots/{member}/{action}")
         assert error_of(answer) == (404, "robot_not_found")
     assert executor.controls == []

@@ -28,7 +28,7 @@ async def test_the_log_shows_accepted_and_refused_events_with_the_reason(acme: G
     assert (of[None]["type"], of[None]["status_url"]) == ("lead.created", posted["status_url"])
     assert "Ada" not in answer.text  # nothing of the body
     assert (await acme.call("GET", "/v1/teams/acme/sources/other/log")).json()["lines"] == []
-    assert error_of(await acme.call("GET", "/v1/teams/acme/sources/nobody/log")) == (404, "source_not_found")
+    assert error_of(await acme.call("GET", "/v1/teams/acme/sources/missing/log")) == (404, "source_not_found")
 
 
 async def test_the_log_is_read_page_by_page(acme: Gateway) -> None:

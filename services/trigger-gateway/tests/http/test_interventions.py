@@ -30,29 +30,32 @@ COMPLETE: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("body", COMPLETE, ids=lambda body: body["action"])
 async def test_an_intervention_goes_to_the_running_execution(
-    acme: Gateway, executor: Executor, body: dict[str, Any]
+    acme: Gateway, executor: Executor
 ) -> None:  # TG-06, TG-07, DEC-35
     executor.give("over", status=ExecStatus.COMPLETED)
     executor.give("e1", status=ExecStatus.WAITING)
-    answer = await acme.call("POST", INTERVENE, json=body)
-    [word] = executor.words
-    assert answer.status_code == 202
-    assert answer.json() == {
-        "execution_id": "e1",
-        "intervention_id": word.intervention_id,
-        "status": "waiting",
-        "message": "accepted; the execution applies it at its next step",
-        "status_url": "/v1/teams/acme/executions/e1",
-    }
-    sent = word.model_dump(mode="json", exclude_defaults=True, exclude={"intervention_id", "team_id", "member_id"})
-    assert sent["action"] == body["action"]
-    assert sent.get("task") == body.get("task")
-    assert sent.get("goal") == body.get("goal")
-    assert [message["content"] for message in sent.get("messages", [])] == [
-        each["content"] for each in body.get("messages", [])
-    ]
+    for body in COMPLETE:
+        executor.words.clear()
+        answer = await acme.call("POST", INTERVENE, json=body)
+        [given] = executor.words
+        assert answer.status_code == 202, body
+        assert answer.json() == {
+            "execution_id": "e1",
+            "intervention_id": given.intervention_id,
+            "status": "waiting",
+            "message": "accepted; the execution applies it at its next step",
+            "status_url": "/v1/teams/acme/executions/e1",
+        }
+        whose = {"intervention_id", "team_id", "member_id"}
+        sent = given.model_dump(mode="json", exclude_defaults=True, exclude=whose)
+        assert (sent["action"], sent.get("task"), sent.get("goal")) == (
+            body["action"],
+            body.get("task"),
+            body.get("goal"),
+        )
+        contents = [message["content"] for message in sent.get("messages", [])]
+        assert contents == [each["content"] for each in body.get("messages", [])]
     assert acme.triggers() == []  # and no run of its own
 
 

@@ -192,7 +192,7 @@ async def test_knowledge_of_another_team_is_out_of_reach(empty: Gateway, memory:
     ]
     for method, path, given in requests:
         assert error_of(await empty.call(method, path, key=other, **given)) == (403, "foreign_team")
-        assert error_of(await empty.call(method, path, key="nobody", **given)) == (401, "unauthenticated")
+        assert error_of(await empty.call(method, path, key="missing", **given)) == (401, "unauthenticated")
     of_other = await empty.call("GET", "/v1/teams/other/kb", key=other, params={"query": "asking"})
     assert of_other.json() == {"entries": []}
     missing = await empty.call("PUT", "/v1/teams/nowhere/kb/policies/a", key=ADMIN, json=TEXT)

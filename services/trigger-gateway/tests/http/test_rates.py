@@ -15,7 +15,7 @@ from trigger_gateway.adapters.in_memory import in_memory
 
 from .harness import ENVIRON, HOOK, Gateway, error_of, gateway, settings
 
-LIMIT, POSTS = 100, 400
+LIMIT, POSTS = 100, 300
 SECOND = 17
 FORGED = {"webhook-signature": "v1,AAAA"}
 

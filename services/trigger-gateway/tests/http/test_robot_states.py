@@ -38,7 +38,7 @@ async def test_a_robots_state_is_read_from_the_scheduler(acme: Gateway, schedule
     assert RobotState.model_validate(answer.json()) == scheduler.states["leader"]
     await acme.call("GET", f"{LEADER}/status")
     assert [(each.member_ids, each.upcoming) for each in scheduler.looked] == [(["leader"], 3), (["leader"], 5)]
-    assert error_of(await acme.call("GET", f"{ROBOTS}/nobody/status")) == (404, "robot_not_found")
+    assert error_of(await acme.call("GET", f"{ROBOTS}/missing/status")) == (404, "robot_not_found")
     assert list(fields_of(await acme.call("GET", f"{LEADER}/status", params={"upcoming": 101}))) == ["upcoming"]
 
 
@@ -163,12 +163,12 @@ async def test_the_owner_ends_an_error_by_setting_the_status(
 async def test_a_failure_of_a_robot_that_is_gone_changes_nothing(acme: Gateway, scheduler: Scheduler) -> None:
     await acme.call("DELETE", LEADER)
     await failed(scheduler, SOON)
-    await failed(scheduler, SOON, member="nobody", cause="e3")
+    await failed(scheduler, SOON, member="missing", cause="e3")
     await acme.bus.settled()
     there = acme.published()
     assert there is not None
     assert (there.rev, there.error) == (2, None)
-    assert acme.published("nobody") is None
+    assert acme.published("missing") is None
 
 
 async def test_a_teams_pause_also_pauses_the_robots_that_are_in_error(

@@ -75,7 +75,7 @@ async def test_a_definition_is_replaced_by_put_and_its_status_stays(acme: Gatewa
     assert (made["display_name"], made["rev"], made["robot_status"]) == ("", 3, "paused")
     assert made["robot_config"]["identity"]["role"] == "Greeter"
     assert acme.published() == Robot.model_validate(made)
-    assert error_of(await acme.call("PUT", f"{ROBOTS}/nobody", json=robot("nobody"))) == (404, "robot_not_found")
+    assert error_of(await acme.call("PUT", f"{ROBOTS}/missing", json=robot("missing"))) == (404, "robot_not_found")
 
 
 async def test_a_deleted_robot_is_published_as_deleted_and_not_found(acme: Gateway) -> None:  # TG-20

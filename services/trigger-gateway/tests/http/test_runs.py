@@ -123,7 +123,7 @@ async def test_a_wrong_intervention_is_refused_with_its_field(acme: Gateway) -> 
 async def test_an_intervention_needs_an_existing_robot(acme: Gateway) -> None:
     await acme.make_robot("gone")
     await acme.call("DELETE", "/v1/teams/acme/robots/gone")
-    for member in ("nobody", "gone"):
+    for member in ("missing", "gone"):
         answer = await acme.call("POST", f"/v1/teams/acme/robots/{member}/intervene", json=TASK)
         assert error_of(answer) == (404, "robot_not_found")
     assert acme.triggers() == []

@@ -172,7 +172,7 @@ async def test_an_event_of_64_kb_is_accepted_and_one_more_byte_is_not(acme: Gate
     largest = frame.replace(b'""', b'"' + b"x" * (65_536 - len(frame)) + b'"')
     assert (await acme.post(largest)).status_code == 202
     assert error_of(await acme.post(largest + b" ")) == (413, "too_large")
-    assert error_of(await acme.http.post("/v1/hooks/acme/nobody", content=largest + b" ")) == (413, "too_large")
+    assert error_of(await acme.http.post("/v1/hooks/acme/missing", content=largest + b" ")) == (413, "too_large")
     assert len(acme.triggers()) == 1
 
 

@@ -268,6 +268,7 @@ class _JetStream:
 
     async def consumer_info(self, stream: str, durable: str, timeout: float | None = None) -> Any:
         self.bus.check()
+        self.bus.consumers[durable].bound = True  # by a service that starts
         return self.bus.consumers[durable].config
 
     async def get_msg(

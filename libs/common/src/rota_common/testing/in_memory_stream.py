@@ -144,7 +144,6 @@ class Pending:
 
     async def fetch(self, batch: int = 1, timeout: float = 5) -> list[InMemoryMessage]:
         """The next messages. Raises nats.errors.TimeoutError if there is none in time."""
-        self.bound = True
         if not self._waiting:
             self._more.clear()
             try:

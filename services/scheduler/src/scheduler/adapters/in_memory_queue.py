@@ -158,7 +158,8 @@ class InMemoryCancelRequests:
     """A request is valid for `stale` seconds."""
 
     def __init__(self, queue: InMemoryQueue, *, clock: Clock, stale: float = 10) -> None:
-        self._queue, self._clock, self._stale = queue, clock, timedelta(seconds=stale)
+        self._queue, self._clock = queue, clock
+        self._stale = timedelta(seconds=stale)
 
     async def ask(self, question: Withdraw) -> str:
         request_id = uuid4().hex

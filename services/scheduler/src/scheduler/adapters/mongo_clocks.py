@@ -14,14 +14,14 @@ from scheduler.robot_summary import Key
 
 
 class MongoClocks:
-    """`_id` is `<team>/<member>`; neither can hold a slash. `untold` are the facts of missed runs not yet published."""
+    """`_id` is `<team>/<member>`; neither can hold a slash. `unpublished` are facts of missed runs."""
 
     def __init__(self, database: Database) -> None:
         self._clocks = database["clocks"]
 
     async def prepare(self) -> None:
-        await self._clocks.create_index([("look_at", ASCENDING)], sparse=True)
-        await self._clocks.create_index("untold.at", sparse=True)
+        await self._clocks.create_index([("check_at", ASCENDING)], sparse=True)
+        await self._clocks.create_index("unpublished.at", sparse=True)
 
     async def revs(self) -> dict[Key, int]:
         return {_key(each["_id"]): each["rev"] async for each in self._clocks.find({}, {"rev": 1}, batch_size=10_000)}
@@ -43,15 +43,17 @@ class MongoClocks:
             await self._clocks.bulk_write(gone, ordered=False)
 
     async def due(self, now: datetime, limit: int) -> list[ClockState]:
-        found = self._clocks.find({"look_at": {"$lte": now}}).sort("look_at", ASCENDING).limit(limit)
+        found = self._clocks.find({"check_at": {"$lte": now}}).sort("check_at", ASCENDING).limit(limit)
         return [_state(document) async for document in found.batch_size(limit)]
 
     async def unpublished(self, limit: int) -> list[MissedFact]:
-        found = self._clocks.find({"untold.at": {"$exists": True}}, {"untold": 1}).limit(limit)
-        return [_fact(document["_id"], each) async for document in found for each in document["untold"]]
+        found = self._clocks.find({"unpublished.at": {"$exists": True}}, {"unpublished": 1}).limit(limit)
+        return [_fact(document["_id"], each) async for document in found for each in document["unpublished"]]
 
     async def mark_published(self, facts: Sequence[MissedFact]) -> None:
-        pulls = [UpdateOne({"_id": _id(each.key)}, {"$pull": {"untold": {"number": each.number}}}) for each in facts]
+        pulls = [
+            UpdateOne({"_id": _id(each.key)}, {"$pull": {"unpublished": {"number": each.number}}}) for each in facts
+        ]
         if pulls:
             await self._clocks.bulk_write(pulls, ordered=False)
 
@@ -66,14 +68,16 @@ def _operation(change: Change) -> UpdateOne:
         update["$unset"] = gone
     if change.missed:
         numbered = enumerate(change.missed, old.missed_facts + 1)
-        update["$push"] = {"untold": {"$each": [_unpublished(number, each, change.at) for number, each in numbered]}}
-        update["$set"]["told"] = old.missed_facts + len(change.missed)
+        update["$push"] = {
+            "unpublished": {"$each": [_unpublished(number, each, change.at) for number, each in numbered]}
+        }
+        update["$set"]["missed_facts"] = old.missed_facts + len(change.missed)
     return UpdateOne({"_id": _id(old.key), "rev": old.rev, **_position(old)}, update)
 
 
 def _position(state: ClockState) -> Document:
     """The stored fields that every step moves: as a condition, no other replica has moved the clock."""
-    return {"next_run": state.next_run, "look_at": state.check_at, "running": state.running}
+    return {"next_run": state.next_run, "check_at": state.check_at, "running": state.running}
 
 
 def _id(key: Key) -> str:
@@ -92,11 +96,11 @@ def _document(state: ClockState) -> Document:
         "clock": state.clock.model_dump(mode="json"),
         "anchor": state.anchor,
         "next_run": state.next_run,
-        "look_at": state.check_at,
+        "check_at": state.check_at,
         "running": state.running,
         "failures": state.failures,
         "room": state.room,
-        "told": state.missed_facts,
+        "missed_facts": state.missed_facts,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -110,11 +114,11 @@ def _state(document: Document) -> ClockState:
         Clock.model_validate(document["clock"]),
         document["anchor"],
         next_run=document.get("next_run"),
-        check_at=document.get("look_at"),
+        check_at=document.get("check_at"),
         running=document.get("running"),
         failures=document["failures"],
         room=document["room"],
-        missed_facts=document["told"],
+        missed_facts=document["missed_facts"],
     )
 
 

@@ -12,7 +12,7 @@ from scheduler.plan import NEVER, Plan, PlanFact
 
 KEEP_S = int(timedelta(days=30).total_seconds())
 PLANNED = {"state": PlanState.PLANNED}
-HAS_FACTS = {"untold.0": {"$exists": True}}
+HAS_FACTS = {"unpublished.0": {"$exists": True}}
 
 
 class MongoPlans:
@@ -27,7 +27,7 @@ class MongoPlans:
         await self._plans.create_index(
             [("team", ASCENDING), ("member", ASCENDING), *due], partialFilterExpression=PLANNED
         )
-        await self._plans.create_index("untold.fact.at", partialFilterExpression=HAS_FACTS)
+        await self._plans.create_index("unpublished.fact.at", partialFilterExpression=HAS_FACTS)
         await self._plans.create_index("over_at", expireAfterSeconds=KEEP_S)
 
     async def find(self, key: str) -> Plan | None:
@@ -39,7 +39,7 @@ class MongoPlans:
         base: Document = {"_id": plan.key, "team": team, "member": member}
         facts = [_unpublished(each) for each in plan.unpublished]
         try:
-            await self._plans.insert_one(base | _kept(plan) | {"untold": facts})
+            await self._plans.insert_one(base | _kept(plan) | {"unpublished": facts})
         except DuplicateKeyError:
             return False
         return True
@@ -64,12 +64,12 @@ class MongoPlans:
         await self._plans.update_one({"_id": plan.key, "changes": plan.changes}, {"$set": {"due_at": until}})
 
     async def unpublished(self, before: datetime, limit: int) -> list[Plan]:
-        found = self._plans.find(HAS_FACTS | {"untold.fact.at": {"$lte": before}}).limit(limit)
+        found = self._plans.find(HAS_FACTS | {"unpublished.fact.at": {"$lte": before}}).limit(limit)
         return [_plan(document) async for document in found]
 
     async def mark_published(self, plan: Plan) -> None:
         numbers = [each.number for each in plan.unpublished]
-        await self._plans.update_one({"_id": plan.key}, {"$pull": {"untold": {"number": {"$in": numbers}}}})
+        await self._plans.update_one({"_id": plan.key}, {"$pull": {"unpublished": {"number": {"$in": numbers}}}})
 
 
 def revisions(plans: Sequence[Plan]) -> list[UpdateOne]:
@@ -78,7 +78,7 @@ def revisions(plans: Sequence[Plan]) -> list[UpdateOne]:
 
 
 def _revision(plan: Plan) -> tuple[Document, Document]:
-    change: Document = {"$set": _kept(plan), "$push": {"untold": _unpublished(plan.unpublished[-1])}}
+    change: Document = {"$set": _kept(plan), "$push": {"unpublished": _unpublished(plan.unpublished[-1])}}
     return {"_id": plan.key, "changes": plan.changes - 1}, change
 
 
@@ -95,5 +95,7 @@ def _unpublished(unpublished: PlanFact) -> Document:
 
 
 def _plan(document: Document) -> Plan:
-    facts = tuple(PlanFact(each["number"], PlanChangedV1.model_validate(each["fact"])) for each in document["untold"])
+    facts = tuple(
+        PlanFact(each["number"], PlanChangedV1.model_validate(each["fact"])) for each in document["unpublished"]
+    )
     return Plan(PlanItem.model_validate(document["item"]), document["due_at"], document["changes"], facts)

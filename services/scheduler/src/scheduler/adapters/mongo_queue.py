@@ -62,7 +62,7 @@ class MongoQueue:
         await self._queue.create_index([("live", ASCENDING), *owner], partialFilterExpression={"live": True})
         await self._queue.create_index("due_at", sparse=True)
         await self._queue.create_index("ended_at", expireAfterSeconds=KEEP_S)
-        await self._queue.create_index("untold", sparse=True)
+        await self._queue.create_index("unpublished", sparse=True)
         with contextlib.suppress(DuplicateKeyError):
             await self._leases.insert_one({"_id": LEASE, "owner": None, "epoch": 0, "until": LONG_AGO})
 
@@ -131,10 +131,10 @@ class MongoQueue:
         return held
 
     async def unpublished(self) -> list[StoredTrigger]:
-        return [stored_trigger_of(document) async for document in self._queue.find({"untold": True})]
+        return [stored_trigger_of(document) async for document in self._queue.find({"unpublished": True})]
 
     async def mark_published(self, ids: Sequence[str]) -> None:
-        await self._queue.update_many({"_id": {"$in": list(ids)}}, {"$unset": {"untold": ""}})
+        await self._queue.update_many({"_id": {"$in": list(ids)}}, {"$unset": {"unpublished": ""}})
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
         await self._mongo.shielded(self._write(batch, owner, epoch))

@@ -29,7 +29,7 @@ def operations(batch: Batch) -> list[InsertOne[Document] | UpdateMany | UpdateOn
         done = {"state": EntryState.DONE, "live": False, "status": ended.status, "ended_at": batch.at}
         changes.append(UpdateOne({"_id": ended.execution_id, **live}, {"$set": done}))
     for cancelled in batch.cancelled:
-        refused = _refused(cancelled.refusal, batch.at) | {"untold": True}
+        refused = _refused(cancelled.refusal, batch.at) | {"unpublished": True}
         changes.append(UpdateOne({"_id": cancelled.execution_id, **live}, {"$set": refused}))
     return changes
 
@@ -59,7 +59,7 @@ def _decision(decided: Decided, at: datetime | None) -> InsertOne[Document] | Up
     if not decided.from_clock:
         base = _base(decided.trigger) | {"traceparent": decided.traceparent, "queued_at": at}
         return InsertOne(base | _verdict(decided, at))
-    change = {"$set": _verdict(decided, at) | {"queued_at": at, "untold": True}, "$unset": {"due_at": ""}}
+    change = {"$set": _verdict(decided, at) | {"queued_at": at, "unpublished": True}, "$unset": {"due_at": ""}}
     return UpdateOne({"_id": decided.execution_id, "state": EntryState.DUE}, change)
 
 

@@ -1,4 +1,4 @@
-"""What tests of the executor's store are made of."""
+"""Runs and signals for conformance tests of the executor's store."""
 
 from datetime import datetime, timedelta
 from typing import Any

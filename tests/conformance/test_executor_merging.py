@@ -30,7 +30,7 @@ def calling(run_id: str = "e1", *, until: Any = None, callback_id: str = "") -> 
 
 
 async def let_go(runs: Runs, run: Run, *, check_at: Any = None) -> None:
-    """The run in the store, in nobody's hands."""
+    """The run in the store, unclaimed."""
     await runs.release(run, await created(runs, a_run(run.id)), check_at=check_at)
 
 

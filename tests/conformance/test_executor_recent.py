@@ -1,4 +1,4 @@
-"""The executor's stores in memory and in MongoDB tell the same of what a robot did since its last report (EX-11)."""
+"""The executor's stores in memory and in MongoDB return the same recent runs (EX-11)."""
 
 from datetime import datetime, timedelta
 from typing import Any

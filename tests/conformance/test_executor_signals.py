@@ -24,7 +24,7 @@ async def test_a_signal_to_a_robot_reaches_all_its_runs_and_no_other(runs: Runs)
         await created(runs, a_run(run_id, member=member))
     await created(runs, a_run("elsewhere", team="initech"))
     await runs.release(lifecycle.finish(a_run("over"), ExecStatus.FAILED, now=NOON), 1, check_at=None)
-    for _ in range(2):  # whoever says it twice is told of the same runs
+    for _ in range(2):  # a repeat returns the same runs
         assert sorted(run.id for run in await runs.send_signal(Scope(TEAM, MEMBER), a_signal())) == ["e1", "e2"]
     found = {run_id: await runs.find(run_id) for run_id in [*owners, "elsewhere"]}
     shown = {run_id: [word.reason for word in run.inbox] for run_id, run in found.items() if run is not None}
@@ -73,7 +73,7 @@ async def test_signals_are_applied_once_in_the_order_they_were_sent(runs: Runs) 
     run = await runs.save(journal.record_signals(run, now=NOON), epoch)
     assert [word.id for word in run.inbox] == ["w2"]
     run = await runs.save(journal.record_signals(run, now=NOON), epoch)
-    assert (run.inbox, run.heard) == ([], 2)
+    assert (run.inbox, run.applied) == ([], 2)
     assert [trace.intervention_id for trace in run.execution.interventions] == ["w1", "w2"]
 
 
@@ -96,7 +96,7 @@ async def test_a_parked_run_that_is_signalled_is_checked_at_once(runs: Runs) -> 
     await runs.mark_announced("e1")
     assert await overdue(runs, LATER) == []  # it may stay so for weeks
     await runs.send_signal(Scope(TEAM), a_signal("resume"))
-    assert await overdue(runs, NOON) == ["e1"]  # whoever passed the word on may have died since
+    assert await overdue(runs, NOON) == ["e1"]  # the sender may have died since
     await runs.mark_announced("e1")  # said of the time before the word
     assert await overdue(runs, NOON) == ["e1"]
 

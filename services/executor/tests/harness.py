@@ -77,7 +77,8 @@ class WorkerHarness:
     """A worker with its ports in memory. `run_step` may be replaced by what happens during a step."""
 
     def __init__(self, *, expected: str = "", timeouts: Timeouts = TIMEOUTS, runs: InMemoryRuns | None = None) -> None:
-        self.runs, self.clock, self.steps = runs or InMemoryRuns(), SetClock(), list[str]()
+        self.runs = runs or InMemoryRuns()
+        self.clock, self.steps = SetClock(), list[str]()
         self.published = Published(self.runs)
         self._expected = expected
         self.run_step: OutcomeOf = self.succeed
@@ -157,19 +158,21 @@ class StepHarness:
     """Carries out a run's own steps with scripted tools and a scripted model; all other steps succeed."""
 
     def __init__(self, model: ScriptedModel, *, tools: Sequence[Tool] = TOOLS, agent: Agent | None = None) -> None:
-        self.model, self.tools, self.processes = model, ScriptedTools(tools), ScriptedProcesses()
+        self.model = model
+        self.tools, self.processes = ScriptedTools(tools), ScriptedProcesses()
         self.clock, self.steps = SetClock(), list[Step]()
         self.blobs = InMemoryBlobs()
-        agents, unused = Agents(), Any
+        agents = Agents()
+        unused: Any = None
         if agent is not None:
             agents._agents[agent.id] = agent
         self.run_step = StepRunner(
             models=Models(connectors=Connectors("rehearsal", environ={}), real=model, rehearsal=model),
             agents=agents,
             blobs=self.blobs,
-            questions=unused,  # type: ignore[arg-type]
-            merge_goals=unused,  # type: ignore[arg-type]
-            gather_situation=unused,  # type: ignore[arg-type]
+            questions=unused,
+            merge_goals=unused,
+            gather_situation=unused,
             calls=CallRunner(
                 blobs=self.blobs,
                 real=Toolset(self.tools, self.processes),

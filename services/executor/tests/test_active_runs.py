@@ -145,7 +145,7 @@ async def test_a_pause_takes_effect_after_the_current_step() -> None:  # DEC-16
 
 
 class Interrupting(InMemoryRuns):
-    """Somebody says a word just before the run is let go for the first time."""
+    """A signal just before the run is released for the first time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -176,9 +176,7 @@ async def test_a_parked_run_is_not_swept_until_it_is_signalled() -> None:
     await working
     harness.clock.forward(30 * 24 * 3600)
     assert await harness.overdue() == []
-    harness.published.unavailable = {
-        "parked 1"
-    }  # a repeat of what was told already fails: that is found out by the next look
+    harness.published.unavailable = {"parked 1"}  # a repeated publication fails, which the next check finds
     await harness.signal("pause")
     assert await harness.overdue() == []
     harness.clock.forward(TIMEOUTS.patience)

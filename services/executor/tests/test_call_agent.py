@@ -12,7 +12,7 @@ from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
-from executor.calls import CallAgents, FindRobot, LeaseSettings, no_robot
+from executor.call_agents import CallAgents, FindRobot, LeaseSettings, no_robot
 from executor.domain.conversation.chat import ModelReply
 from executor.ports import Prompt
 from executor.steps.step_runner import Models
@@ -57,8 +57,9 @@ class Replicas:
     """Executors that share a store and a model."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("executor.calls.POLL_S", 0)
-        self.calls, self.model, self.clock = WatchedCalls(), SlowModel(), SetClock()
+        monkeypatch.setattr("executor.call_agents.POLL_S", 0)
+        self.calls, self.model = WatchedCalls(), SlowModel()
+        self.clock = SetClock()
         self._models = Models(connectors=Connectors("rehearsal", environ={}), real=self.model, rehearsal=self.model)
 
     def replica(

@@ -129,7 +129,7 @@ def test_a_deadline_that_comes_as_a_run_is_paused_waits_for_its_next_working_tim
     assert (run.execution.error, lifecycle.next_step(run)) == (None, Park())
     run = signalled(parked(run, at=HOUR), "resume", at=HOUR + timedelta(days=9))
     run = back(run, at=HOUR + timedelta(days=9))
-    assert run.execution.deadline_at == HOUR + timedelta(days=9)  # nothing is left: it is told again at once
+    assert run.execution.deadline_at == HOUR + timedelta(days=9)  # no time is left: it is signalled again at once
     assert signalled(run, "deadline", at=HOUR + timedelta(days=9)).execution.error == DEADLINE
 
 
@@ -256,7 +256,7 @@ def test_the_signals_of_an_inbox_are_applied_in_order() -> None:
     words = [a_signal("pause", id="w1"), a_signal("resume", id="w2"), a_signal("instruct", "Be brief.", id="w3")]
     run = control.apply_signals(new_run().model_copy(update={"inbox": words}), now=NOON)
     assert [trace.intervention_id for trace in run.execution.interventions] == ["w1", "w2", "w3"]
-    assert (run.inbox, run.heard, run.paused) == ([], 3, False)
+    assert (run.inbox, run.applied, run.paused) == ([], 3, False)
 
 
 def test_a_failure_while_it_was_being_paused_is_kept() -> None:

@@ -1,4 +1,4 @@
-"""What a model says, as the step that asked understands it; what can't be kept is never kept."""
+"""The interpretation of model replies as outcomes; what can't be stored is unusable."""
 
 import json
 from typing import Any

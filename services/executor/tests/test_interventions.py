@@ -1,4 +1,4 @@
-"""What people can change in a run under way, in every phase of it; what comes of it is told in words (TG-07)."""
+"""Interventions in a run under way, in every phase, each with its effect (TG-07)."""
 
 from typing import Any
 
@@ -245,7 +245,7 @@ def test_a_new_plan_is_a_new_step() -> None:
 def test_the_tasks_of_a_goal_that_is_dropped_are_left_out(action: str, why: str) -> None:
     tasks = [a_task(n, goal_ref=goal) for n, goal in enumerate(["Goal 1", "Goal 2", "goal 1", "Goal 2"], 1)]
     run = said(advance(with_tasks(*tasks)), action)
-    assert effect(run) == "1 tasks are left out"  # of the one in hand nobody says that it is in vain
+    assert effect(run) == "1 tasks are left out"  # the current one isn't declared in vain
     over = advance_until(run)[0].execution
     assert {result.task_id: result.status for result in over.results} == {
         "task-1": "completed",

@@ -1,4 +1,4 @@
-"""A worker killed at any write of a run: whoever goes on loses nothing and does nothing twice (F9, TG-01, SC-13)."""
+"""A worker killed at any write of a run: the next one loses nothing and repeats nothing (F9, TG-01, SC-13)."""
 
 import contextlib
 from collections.abc import Awaitable, Callable
@@ -45,7 +45,7 @@ class Killed(BaseException):
 
 
 class Deadly(InMemoryRuns):
-    """Kills whoever makes this write, before or after it is made."""
+    """Kills the worker that makes this write, before or after it is made."""
 
     def __init__(self, number: int, *, made: bool) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class Life:
         """What happens outside."""
 
     async def _go_on(self) -> None:
-        """What the others do once nobody else has the run in hand; a message that wasn't dealt with comes again."""
+        """The work of other replicas once the run is free; an unhandled message is redelivered."""
         worker = self.harness.new_worker("second")
         await self._message(worker)
         for run_id in await self.harness.overdue():
@@ -121,7 +121,7 @@ class Life:
 
 
 class Promising(Life):
-    """One call of a process that promises its result, and sends it until it is told that it is here."""
+    """One call of a process that promises its result, and sends it until it is accepted."""
 
     def __init__(self, runs: Deadly, process: str, *, fast: bool) -> None:
         super().__init__(runs, new_run(robot=EQUIPPED))
@@ -152,7 +152,7 @@ class Promising(Life):
 
 
 class Giving(Life):
-    """Its goals are to be another run's, which somebody else has in hand."""
+    """Its goals are to be given to another run, which another worker holds."""
 
     async def step(self, run: Run, step: Step) -> Outcome:
         if isinstance(step, CompareGoals):
@@ -162,7 +162,7 @@ class Giving(Life):
             announce: Any = self.harness.published
             return await MergeGoals(
                 runs=self.harness.runs, ask=unknown, publisher=announce, clock=self.harness.clock
-            ).give(run, step.merge)
+            ).give_goals(run, step.merge)
         return outcome_of(run, step)
 
 
@@ -175,7 +175,7 @@ async def test_a_promised_result_is_never_lost(number: int, made: bool, fast: bo
     run = await life.lived()
     (result,) = run.execution.results
     assert (run.execution.status, result.output and result.output.inline) == (ExecStatus.COMPLETED, '{"paid": true}')
-    assert len(set(life.calls)) == 1  # called again, it is told the same step and the same place for its result
+    assert len(set(life.calls)) == 1  # a repeated call has the same step and the same callback
     assert [fact for fact in life.harness.published.facts if fact.startswith("finished")] != []
     assert len(life.answers) - sum(answer.repeated for answer in life.answers) <= 1
 
@@ -191,7 +191,7 @@ async def test_a_call_that_may_not_be_made_again_is_made_once(number: int, made:
     assert len(life.calls) <= 1
     if result.error is None:
         assert (run.execution.status, len(life.calls)) == (ExecStatus.COMPLETED, 1)
-    else:  # nobody knew yet what had become of the call, and nobody has sent its result
+    else:  # the call's outcome was unknown, and its result never sent
         assert result.error.startswith("outcome unknown")
         assert life.harness.runs._rows["e1"].inbox == ()
 

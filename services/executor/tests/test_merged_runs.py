@@ -1,4 +1,4 @@
-"""What becomes of a run that gives its goals away, and of one that is given some (SC-13)."""
+"""Runs that give their goals away, and runs that are given some (SC-13)."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Giving goals to a run that is under way: only to one that surely heeds them, and once (SC-13)."""
+"""Goals are given to runs under way: only to one that accepts them, and once (SC-13)."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -74,10 +74,11 @@ class Others:
 
 
 class Team:
-    """The robot's runs in a store, and whoever merges them."""
+    """The robot's runs in a store, and their merging."""
 
     def __init__(self) -> None:
-        self.runs, self.others, self.clock = InMemoryRuns(), Others(), SetClock(SOON)
+        self.runs, self.others = InMemoryRuns(), Others()
+        self.clock = SetClock(SOON)
         self.published = Published(self.runs)
         ask: Any = self.others
         announce: Any = self.published
@@ -116,7 +117,7 @@ async def test_the_learners_question_names_runs_under_way() -> None:  # SC-13
 
 async def test_without_the_scheduler_the_learner_is_asked_all_the_same() -> None:  # SC-13
     team = Team()
-    team.others.waiting = NoReply("nobody is there")
+    team.others.waiting = NoReply("no responder")
     outcome = await team.merging.compare(comparing(), Goals(content="Sell"))
     assert outcome == GoalsCompared(MERGE, queued=False)
 
@@ -139,7 +140,7 @@ async def test_goals_are_given_only_to_runs_that_accept_them(why: str) -> None: 
     await team.keep(other)
     await team.merging.compare(comparing(), Goals(content="Sell"))
     assert team.others.question().under_way == []
-    assert await team.merging.give(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=False)
+    assert await team.merging.give_goals(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=False)
     assert await team.words("e0") == []
 
 
@@ -159,7 +160,7 @@ async def test_only_the_robots_runs_that_began_before_are_given_goals(other: Run
     await team.keep(other)
     await team.merging.compare(comparing(), Goals(content="Sell"))
     assert [each.execution_id for each in team.others.question().under_way] == ([other.id] if named else [])
-    given = await team.merging.give(merging(), Merge(into=other.id, goals="Sell"))
+    given = await team.merging.give_goals(merging(), Merge(into=other.id, goals="Sell"))
     assert given == GoalsGiven(other.id, done=named)
 
 
@@ -167,19 +168,19 @@ async def test_two_runs_can_not_give_their_goals_to_each_other() -> None:  # SC-
     team = Team()
     first, second = an_earlier("e0", run=comparing()), comparing()
     await team.keep(first, second)
-    assert await team.merging.give(second, Merge(into="e0", goals="B")) == GoalsGiven("e0", done=True)
-    assert await team.merging.give(first, Merge(into="e1", goals="A")) == GoalsGiven("e1", done=False)
+    assert await team.merging.give_goals(second, Merge(into="e0", goals="B")) == GoalsGiven("e0", done=True)
+    assert await team.merging.give_goals(first, Merge(into="e1", goals="A")) == GoalsGiven("e1", done=False)
 
 
 async def test_goals_are_given_once_however_often_it_is_tried() -> None:  # SC-13
     team = Team()
     await team.keep(an_earlier("e0"))
     for _ in range(3):
-        assert await team.merging.give(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
+        assert await team.merging.give_goals(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
     assert await team.words("e0") == [("Sell", "e1")]
     over = lifecycle.finish(an_earlier("e0"), ExecStatus.COMPLETED, now=NOON)
     await team.runs.release(over.model_copy(update={"heard": 1}), 1, check_at=None)
-    assert await team.merging.give(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
+    assert await team.merging.give_goals(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
 
 
 async def test_goals_for_a_run_that_waits_for_its_slot_go_to_the_scheduler() -> None:  # SC-13
@@ -189,12 +190,12 @@ async def test_goals_for_a_run_that_waits_for_its_slot_go_to_the_scheduler() -> 
     assert run.merging is not None
     team.others.lost = 1
     with pytest.raises(NoReply):
-        await team.merging.give(run, run.merging)
-    assert await team.merging.give(run, run.merging) == GoalsGiven("q1", done=True)
+        await team.merging.give_goals(run, run.merging)
+    assert await team.merging.give_goals(run, run.merging) == GoalsGiven("q1", done=True)
     first, again = [request for request in team.others.asked if isinstance(request, MergeInto)]
     assert (first, first.execution_id, first.goals) == (again, "q1", "the rest")
     team.others.merged = MergeReply(done=False)
-    assert await team.merging.give(run, run.merging) == GoalsGiven("q1", done=False)
+    assert await team.merging.give_goals(run, run.merging) == GoalsGiven("q1", done=False)
 
 
 async def test_a_dry_run_gives_no_goals() -> None:  # SC-13 EX-07

@@ -1,4 +1,4 @@
-"""What an agent wrote, read as what it was asked for."""
+"""The parsing of agents' answers."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""When a run is in which phase (EX-01, EX-02, EX-05)."""
+"""The phases of a run and their times (EX-01, EX-02, EX-05)."""
 
 from datetime import datetime, timedelta
 

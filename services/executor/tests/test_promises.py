@@ -1,4 +1,4 @@
-"""Processes that answer later: where they are told to send it, and how what they send is taken (TG-01)."""
+"""Processes that promise their result: the callback, and the result that it takes (TG-01)."""
 
 import asyncio
 from typing import Any
@@ -63,7 +63,7 @@ async def test_a_promise_of_a_call_without_a_callback_is_a_failure() -> None:
 
 
 class Taking:
-    """A run in a store, and whoever takes its result."""
+    """A run in a store, and the use case that takes its result."""
 
     def __init__(self) -> None:
         self.harness = WorkerHarness()

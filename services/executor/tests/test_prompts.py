@@ -1,4 +1,4 @@
-"""What agents are told."""
+"""The prompts of agents."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

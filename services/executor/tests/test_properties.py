@@ -1,4 +1,4 @@
-"""What holds in every life of an execution, whatever answers come twice, late or early, and whatever people say."""
+"""Properties of every life of an execution: outcomes may come twice, late or early, and signals at any time."""
 
 from collections.abc import Callable
 from typing import Any

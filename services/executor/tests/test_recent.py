@@ -1,4 +1,4 @@
-"""What a report is made from: what is pending, and what came of it lately, in few and short lines (EX-11)."""
+"""The lines of a report's situation: pending and recent runs, few and short (EX-11)."""
 
 from datetime import timedelta
 from typing import Any

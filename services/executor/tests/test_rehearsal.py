@@ -1,4 +1,4 @@
-"""What the rehearsal model answers, and how it asks a host for its answers."""
+"""The rehearsal model's answers, and its host."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who was meant? What planners write, mended against what the robot has (EX-16, EX-19, EX-26)."""
+"""The repair of plans against the robot's resources (EX-16, EX-19, EX-26)."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Ends that come from outside: a robot that is deleted, and the sweeper that tells what nobody told."""
+"""Ends from outside: a deleted robot, and ends that only a sweep publishes."""
 
 import asyncio
 from types import SimpleNamespace
@@ -98,7 +98,7 @@ async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
                 raise ValueError("a bug")
 
     given: Any = Driving()
-    give: Any = None  # nobody is late
+    give: Any = None  # no run is past its deadline
     sweep = Sweeper(runs=runs, worker=given, send=give, clock=clock)
     await sweep()
     await asyncio.wait_for(both.wait(), 5)

@@ -1,4 +1,4 @@
-"""A task's talk with its assistant: turn after turn, until the result passes or nobody may reply any more (EX-23)."""
+"""A task's conversation with its assistant: turn after turn, until the result passes or no reply is left (EX-23)."""
 
 from typing import Any
 
@@ -104,7 +104,7 @@ def test_a_task_has_ten_turns_by_default() -> None:  # EX-20
 @pytest.mark.parametrize(
     "verdict",
     [BAD, MORE.model_copy(update={"need_reply": False}), MORE.model_copy(update={"reply_content": ""})],
-    ids=["no reply", "a reply nobody wants", "an empty reply"],
+    ids=["no reply", "an unwanted reply", "an empty reply"],
 )
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_no_without_a_reply_fails_the_task_in_its_first_turn(verdict: ValidationResult, layer: str) -> None:

@@ -1,4 +1,4 @@
-"""A run that waits for another service: how it asks, asks again, and when somebody looks at it."""
+"""A run that waits for another service: its request, the repeats, and when a sweeper checks it."""
 
 from datetime import timedelta
 from typing import Any

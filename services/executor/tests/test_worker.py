@@ -1,4 +1,4 @@
-"""The loop around the domain: what is saved, asked and told, in which order, whatever happens in between."""
+"""The worker around the domain: what it saves, requests and publishes, in which order."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -40,7 +40,7 @@ async def test_a_request_that_could_not_be_sent_is_sent_when_the_message_comes_a
     done = list(harness.steps)
     harness.published.unavailable.clear()
     await harness.worker.start(new_run())
-    assert "asked delivery 1" in harness.published.facts  # the same request: nobody can tell the difference
+    assert "asked delivery 1" in harness.published.facts  # the same request
     assert harness.steps == [*done, "RecallLessons"]  # a question, asked before it is known that the run is there
 
 

@@ -1,4 +1,4 @@
-"""Agents called by the validator and the learner: answered once, whoever asks how often."""
+"""Agents called by the validator and the learner: answered once, however often they are asked."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Processes that promise their result and send it later, whoever dies meanwhile (TG-01)."""
+"""Processes that promise their result and send it later, through any crash (TG-01)."""
 
 import asyncio
 import json
@@ -182,7 +182,7 @@ async def crashed_in_the_call(system: Harness, payments: Payments, settings: dic
 async def crashed_publishing(
     channel: Channel[Any], system: Harness, payments: Payments, settings: dict[str, Any], *, result: bool
 ) -> None:
-    """The executor dies when it has saved a change, and tells unknown."""
+    """The executor dies when it has saved a change, before it publishes it."""
     first = await system.start(**settings)
     reached = stuck(first.service, channel)
     await system.request()

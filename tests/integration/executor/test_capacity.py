@@ -1,4 +1,4 @@
-"""What the scheduler is told by the executors: who is alive, how much they take, what became of the slots it gave."""
+"""The executors' reports to the scheduler: alive, with capacity, and the states of granted slots."""
 
 import json
 

@@ -30,7 +30,8 @@ class Blocking:
     """Answers as usual, but holds one kind of request, the first time, until it is let go."""
 
     def __init__(self, what: str) -> None:
-        self.what, self.reached, self.go = what, asyncio.Event(), asyncio.Event()
+        self.what = what
+        self.reached, self.go = asyncio.Event(), asyncio.Event()
 
     async def __call__(self, asked: ModelRequest) -> Answer:
         if kind(asked) == self.what and not self.reached.is_set():

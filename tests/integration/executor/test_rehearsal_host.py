@@ -1,4 +1,4 @@
-"""A rehearsal connector with a host: somebody outside answers for the model."""
+"""A rehearsal connector with a host, which answers for the model."""
 
 import socket
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What a clock run is told of its robot, over a real bus and a real database, and after a crash (EX-11, F9)."""
+"""The situation of a clock run over a real bus and a real database, and after a crash (EX-11, F9)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -41,7 +41,8 @@ class Plans:
     """What the scheduler says is planned: something else each time. The first answer waits until `go` is set."""
 
     def __init__(self, system: Harness, *, holds: bool = False) -> None:
-        self.asked, self.reached, self.go = list[ListPlans](), asyncio.Event(), asyncio.Event()
+        self.asked = list[ListPlans]()
+        self.reached, self.go = asyncio.Event(), asyncio.Event()
         system.plans = self
         if not holds:
             self.go.set()

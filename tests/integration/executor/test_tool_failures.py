@@ -1,4 +1,4 @@
-"""MCP servers that break, hang, refuse or die: which calls are surely not begun, and which nobody can speak for."""
+"""MCP servers that break, hang, refuse or die: calls that certainly didn't begin, and calls with an unknown outcome."""
 
 import asyncio
 import contextlib
@@ -67,7 +67,8 @@ class Faulty:
     """An MCP server whose answers to calls of tools are a test's own."""
 
     def __init__(self) -> None:
-        self.url, self.answers, self.calls = "", list[Response](), 0
+        self.url, self.calls = "", 0
+        self.answers = list[Response]()
 
     async def __call__(self, request: Request) -> Response:
         if request.method != "POST":

@@ -8,11 +8,12 @@ from uuid import uuid4
 
 from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
-from executor.calls import CallAgents, LeaseSettings
+from executor.call_agents import CallAgents, LeaseSettings
+from executor.decide_permission import DecidePermission
 from executor.heartbeat import Heartbeat
 from executor.ports import Adapters
 from executor.publish import EventPublisher
-from executor.queries import DecidePermission, ReadExecutions
+from executor.read_executions import ReadExecutions
 from executor.replay import Replay
 from executor.settings import Settings
 from executor.signals import SendSignal, StopRobot, TakeResult

@@ -1,1 +1,1 @@
-"""What the executor talks to, one module per technology."""
+"""Adapters of the executor, one module per technology."""

@@ -95,7 +95,8 @@ class ScriptedModel:
         last: ModelReply | str = "done",
         answer: Callable[[Prompt], Awaitable[ModelReply | str | Exception]] | None = None,
     ) -> None:
-        self._replies, self._last, self._answer = list(replies), last, answer
+        self._replies = list(replies)
+        self._last, self._answer = last, answer
         self.prompts: list[Prompt] = []
 
     async def complete(self, prompt: Prompt) -> ModelReply:

@@ -24,16 +24,16 @@ class Row:
     due_at: datetime | None
     epoch: int = 1
     inbox: tuple[Signal, ...] = ()
-    trail: tuple[JournalEntry, ...] = ()
+    entries: tuple[JournalEntry, ...] = ()
 
     def read(self) -> Run:
         """The run with the signals that it hasn't applied yet."""
-        signals = [] if self.run.over else list(self.inbox[self.run.heard :])
+        signals = [] if self.run.over else list(self.inbox[self.run.applied :])
         return self.run.model_copy(update={"inbox": signals})
 
     def written(self, run: Run) -> "Row":
         plain = run.model_copy(update={"unsaved": [], "inbox": []})
-        return replace(self, run=plain, trail=(*self.trail, *run.unsaved))
+        return replace(self, run=plain, entries=(*self.entries, *run.unsaved))
 
 
 class InMemoryRuns:
@@ -74,7 +74,7 @@ class InMemoryRuns:
         return self._rows[run.id].read()
 
     async def finish(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run | None:
-        if len(self._fenced(run.id, epoch).inbox) > run.heard:
+        if len(self._fenced(run.id, epoch).inbox) > run.applied:
             return None
         return await self.release(run, epoch, check_at=check_at)
 
@@ -105,7 +105,7 @@ class InMemoryRuns:
         row = self._rows.get(run_id)
         if row is None or row.owner is not None:
             return
-        if row.run.over or (row.run.execution.status in QUIET and len(row.inbox) <= row.run.heard):
+        if row.run.over or (row.run.execution.status in QUIET and len(row.inbox) <= row.run.applied):
             self._rows[run_id] = replace(row, due_at=None)
 
     async def send_signal(self, scope: Scope, signal: Signal) -> list[Run]:
@@ -175,7 +175,7 @@ class InMemoryRuns:
 
     async def journal(self, run_id: str) -> list[JournalEntry]:
         row = self._rows.get(run_id)
-        return [] if row is None else list(row.trail)
+        return [] if row is None else list(row.entries)
 
     async def list(self, wanted: ListExecutions) -> ExecutionPage:
         found = [row.run.execution for row in self._rows.values() if _wanted(row.run.execution, wanted)]

@@ -43,7 +43,8 @@ class Session:
         self._server = server
         self._client: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         self._leave = asyncio.Event()
-        self._calls, self._retired, self._late = 0, False, False
+        self._calls = 0
+        self._retired, self._late = False, False
         self._task = asyncio.create_task(self._live(), name=f"mcp {server.id}")
         self._task.add_done_callback(_seen)
 

@@ -1,6 +1,6 @@
 """A run as a MongoDB document, and the part of it that a write has to change."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -10,8 +10,13 @@ from executor.domain.run import Run, Signal
 from rota_common.stores.mongo import Document
 from rota_contracts.messages.execution import Execution
 
-KEPT = tuple(name for name, field in Run.model_fields.items() if not field.exclude and name != "execution")
-SEEN = tuple(Execution.model_fields)
+KEPT = {
+    name: field.serialization_alias or name
+    for name, field in Run.model_fields.items()
+    if not field.exclude and name != "execution"
+}
+PUBLIC = {name: name for name in Execution.model_fields}
+"""Fields, with the names that they are stored under."""
 
 
 def whole(run: Run) -> Document:
@@ -20,7 +25,7 @@ def whole(run: Run) -> Document:
         "status": run.execution.status,
         "deadline_at": run.execution.deadline_at,
         "expires_at": run.expires_at,
-        "run": run.model_dump(mode="json"),
+        "run": run.model_dump(mode="json", by_alias=True),
     }
 
 
@@ -36,7 +41,7 @@ def change(run: Run) -> Document:
     if before.expires_at != run.expires_at:
         fields["expires_at"] = run.expires_at
     fields |= dict(_differences(before, run, KEPT, "run"))
-    fields |= dict(_differences(before.execution, run.execution, SEEN, "run.execution"))
+    fields |= dict(_differences(before.execution, run.execution, PUBLIC, "run.execution"))
     return {"$set": fields, **_trail(run)}
 
 
@@ -47,16 +52,16 @@ def _trail(run: Run) -> Document:
     return {"$push": {"trail": {"$each": entries}}}
 
 
-def _differences(before: BaseModel, after: BaseModel, names: tuple[str, ...], at: str) -> Iterator[tuple[str, Any]]:
-    for name in names:
+def _differences(before: BaseModel, after: BaseModel, names: Mapping[str, str], at: str) -> Iterator[tuple[str, Any]]:
+    for name, stored in names.items():
         old, new = getattr(before, name), getattr(after, name)
         if old is new:
             continue
         if isinstance(old, list) and isinstance(new, list) and old and len(new) >= len(old):
             changed = [index for index, item in enumerate(new) if index >= len(old) or item is not old[index]]
-            yield from ((f"{at}.{name}.{index}", to_jsonable_python(new[index])) for index in changed)
+            yield from ((f"{at}.{stored}.{index}", to_jsonable_python(new[index])) for index in changed)
         elif old != new:
-            yield f"{at}.{name}", to_jsonable_python(new)
+            yield f"{at}.{stored}", to_jsonable_python(new)
 
 
 def read(document: Document) -> Run:
@@ -69,6 +74,6 @@ def as_stored(run: Run, document: Document) -> Run:
     """A run as it is stored; `document` has its inbox."""
     run = run.model_copy(update={"unsaved": [], "inbox": [], "stored": None})
     signals = (
-        [] if run.over else [Signal.model_validate(signal) for signal in (document.get("inbox") or [])[run.heard :]]
+        [] if run.over else [Signal.model_validate(signal) for signal in (document.get("inbox") or [])[run.applied :]]
     )
     return run.model_copy(update={"inbox": signals, "stored": run})

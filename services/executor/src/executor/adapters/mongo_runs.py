@@ -109,7 +109,7 @@ class MongoRuns:
         return await self._write(run, epoch, {"owner": None, "due_at": check_at}, ends=1)
 
     async def finish(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run | None:
-        all_applied = {"$expr": {"$lte": [{"$size": "$inbox"}, run.heard]}}
+        all_applied = {"$expr": {"$lte": [{"$size": "$inbox"}, run.applied]}}
         state = {"owner": None, "due_at": check_at}
         try:
             return await self._write(run, epoch, state, ends=1, only_if=all_applied)

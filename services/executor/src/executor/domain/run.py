@@ -3,7 +3,7 @@
 from datetime import timedelta
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from rota_contracts.messages.control import TaskChange
 from rota_contracts.messages.conversation import Round
@@ -136,7 +136,12 @@ class Run(Part):
     granted: int = 0
     time_left: float | None = Field(default=None, description="seconds of working time, while it is parked")
     said_bytes: int = Field(default=0, description="size of all model answers so far")
-    heard: int = Field(default=0, description="signals of the inbox that were applied")
+    applied: int = Field(
+        default=0,
+        validation_alias=AliasChoices("applied", "heard"),
+        serialization_alias="heard",
+        description="signals of the inbox that were applied; stored under its old name",
+    )
     inbox: list[Signal] = Field(default=[], exclude=True)
     unsaved: list[JournalEntry] = Field(default=[], exclude=True)
     stored: "Run | None" = Field(default=None, exclude=True, repr=False, description="as it was read or last written")

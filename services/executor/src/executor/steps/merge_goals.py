@@ -57,7 +57,7 @@ class MergeGoals:
         answer = await self.ask(catalog.CHECK_GOALS, question)
         return GoalsCompared(answer, queued=answer.into in [waiting.execution_id for waiting in queued])
 
-    async def give(self, run: Run, merge: Merge) -> Outcome:
+    async def give_goals(self, run: Run, merge: Merge) -> Outcome:
         """Give the goals away; tried again it is the same merge, because its id derives from this run."""
         merge_id, goals = derived_id("merge", run.id), excerpt(merge.goals, GOALS_LIMIT)
         if merge.queued:

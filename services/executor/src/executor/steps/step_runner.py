@@ -85,7 +85,7 @@ class StepRunner:
             case CompareGoals(goals):
                 return StepResult(await self.merge_goals.compare(run, goals))
             case GiveGoals(merge):
-                return StepResult(await self.merge_goals.give(run, merge))
+                return StepResult(await self.merge_goals.give_goals(run, merge))
             case CheckRules():
                 return StepResult(await self.questions.check(run, step))
             case BeginCalls(task, uses):

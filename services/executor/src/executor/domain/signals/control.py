@@ -32,7 +32,7 @@ def apply_signals(run: Run, *, now: datetime) -> Run:
 
 def apply_signal(run: Run, signal: Signal, *, now: datetime) -> Run:
     """The run after one signal."""
-    run = run.model_copy(update={"heard": run.heard + 1})
+    run = run.model_copy(update={"applied": run.applied + 1})
     if run.over:
         return run
     if signal.action in tuple(InterventionAction):  # this very run is wanted to do something

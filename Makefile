@@ -50,7 +50,7 @@ soak: setup ## the long proofs: kills, floods, fuzzing, installed environments, 
 	@$(MAKE) --no-print-directory chaos SECONDS=$(or $(SECONDS),60) SEED=$(or $(SEED),1)
 
 unit: setup
-	@$(PYTEST) -p no:schemathesis -m "not integration and not soak" $(or $(ARGS),--ignore tests/integration)
+	@$(PYTEST) -p no:schemathesis --hypothesis-profile=quick -m "not integration and not soak" $(or $(ARGS),--ignore tests/integration)
 
 lint: setup ## style, types and the borders between the parts
 	@$(BIN)/ruff check --quiet

@@ -16,9 +16,10 @@ SERVERS = {"mongo", "nats", "qdrant"}
 SERVER_FIXTURES = {"mongo_server", "mongo_url", "nats", "nats_streams", "shared_nats"}
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=20)
 settings.load_profile("repeatable")
 """The same examples each time, however slow the machine: what turns red is the change's own doing. To look for more:
-`pytest --hypothesis-profile=default`."""
+`pytest --hypothesis-profile=default`. `make check` tries fewer ("quick")."""
 
 
 def pytest_xdist_auto_num_workers() -> int:

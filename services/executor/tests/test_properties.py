@@ -34,7 +34,9 @@ MOST = 600
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 thoroughly = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=settings.default.max_examples * 6 // 5,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 TRAVELS = (VerdictGiven, DeliveryTaken, Learnt, Used, CallsBegun)
 """Answers that name what they answer: they may come at any time, any number of times."""

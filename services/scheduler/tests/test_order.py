@@ -199,7 +199,7 @@ ONE = st.fixed_dictionaries(
 QUOTAS = st.fixed_dictionaries({(team, member): st.sampled_from([1, 2, 9]) for team in "abc" for member in "mn"})
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=settings.default.max_examples * 5, deadline=None)
 @given(st.lists(ONE, min_size=3, max_size=16), st.lists(ONE, max_size=8), QUOTAS, st.integers(1, 16))
 def test_whatever_waits_and_runs_each_slot_goes_to_the_one_whose_turn_it_is(
     waiting: list[dict[str, Any]], running: list[dict[str, Any]], quotas: dict[tuple[str, str], int], pool: int

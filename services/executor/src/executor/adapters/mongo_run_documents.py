@@ -49,7 +49,7 @@ def _trail(run: Run) -> Document:
     if not run.unsaved:
         return {}
     entries = [entry.model_dump(mode="json", exclude_defaults=True) for entry in run.unsaved]
-    return {"$push": {"trail": {"$each": entries}}}
+    return {"$push": {"journal": {"$each": entries}}}
 
 
 def _differences(before: BaseModel, after: BaseModel, names: Mapping[str, str], at: str) -> Iterator[tuple[str, Any]]:

@@ -1,8 +1,8 @@
-"""The ledger in MongoDB: one document for one execution.
+"""Runs in MongoDB: one document for each execution.
 
 Beside the run itself stand the fields that queries and claims need: `owner` and `due_at` (while owned: when the claim
 ends; otherwise: when a sweeper must look), `epoch`, `deadline_at`, `expires_at`, the `inbox` that control writes into,
-and the `trail`, which is only ever appended to.
+and the `journal`, which is only ever appended to.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ RETRY_FOR_S, RETRY_EVERY_S = 30.0, 0.2
 """Seconds that a write is retried while the server is away, and between two tries."""
 
 CALLBACK_ID = "run.callbacks.id"
-STATE = {"trail": 0}
+STATE = {"journal": 0}
 """Without the journal, which grows with every step, and is read for a replay alone."""
 
 
@@ -78,7 +78,7 @@ class MongoRuns:
         execution = run.execution
         keys = {"_id": run.id, "team_id": execution.team_id, "member_id": execution.member_id}
         inbox = [signal.model_dump(mode="json") for signal in run.inbox]
-        state = {"owner": owner, "due_at": until, "epoch": epoch, "inbox": inbox, "trail": []}
+        state = {"owner": owner, "due_at": until, "epoch": epoch, "inbox": inbox, "journal": []}
         try:
             await self._runs.insert_one({**keys, **state, "created_at": execution.created_at, **whole(run)})
         except DuplicateKeyError:
@@ -201,8 +201,8 @@ class MongoRuns:
         return RecentRuns(since, begun, [each for each in over if each.finished_at and each.finished_at > since])
 
     async def journal(self, run_id: str) -> list[JournalEntry]:
-        document = await self._runs.find_one({"_id": run_id}, {"trail": 1})
-        return [JournalEntry.model_validate(entry) for entry in (document or {}).get("trail") or []]
+        document = await self._runs.find_one({"_id": run_id}, {"journal": 1})
+        return [JournalEntry.model_validate(entry) for entry in (document or {}).get("journal") or []]
 
     async def list(self, wanted: ListExecutions) -> ExecutionPage:
         query: Document = {"team_id": wanted.team_id}

@@ -100,7 +100,7 @@ def test_only_a_clock_run_gathers_its_situation() -> None:  # EX-11
     assert {type: isinstance(step, RecallLessons) and step.with_situation for type, step in first.items()} == {
         "clock": True, "human": False, "event": False,
     }  # fmt: skip
-    assert {describe(step) for step in first.values()} == {"RecallLessons"}  # as older trails have it
+    assert {describe(step) for step in first.values()} == {"RecallLessons"}  # as older journals have it
 
 
 def test_only_the_inspiration_agent_sees_the_situation() -> None:  # EX-11
@@ -143,7 +143,7 @@ async def test_a_clock_run_replays_to_the_same_execution() -> None:  # F24 EX-11
     assert [decision.outcome for decision in answer.decisions][:2] == ["Recalled", "Inspired"]
 
 
-async def test_a_trail_from_before_there_were_surroundings_replays_too() -> None:  # F24
+async def test_a_journal_from_before_situations_replays_too() -> None:  # F24
     run = await StepHarness(ScriptedModel(*WORDS)).over(new_run("clock"))
     first, *rest = run.unsaved
     assert isinstance(first.data, dict)

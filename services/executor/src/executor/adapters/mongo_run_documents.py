@@ -35,17 +35,17 @@ def change(run: Run) -> Document:
     fields: Document = {"status": run.execution.status}
     before = run.stored
     if before is None:
-        return {"$set": whole(run), **_trail(run)}
+        return {"$set": whole(run), **_journal(run)}
     if before.execution.deadline_at != run.execution.deadline_at:
         fields["deadline_at"] = run.execution.deadline_at
     if before.expires_at != run.expires_at:
         fields["expires_at"] = run.expires_at
     fields |= dict(_differences(before, run, KEPT, "run"))
     fields |= dict(_differences(before.execution, run.execution, PUBLIC, "run.execution"))
-    return {"$set": fields, **_trail(run)}
+    return {"$set": fields, **_journal(run)}
 
 
-def _trail(run: Run) -> Document:
+def _journal(run: Run) -> Document:
     if not run.unsaved:
         return {}
     entries = [entry.model_dump(mode="json", exclude_defaults=True) for entry in run.unsaved]

@@ -1,8 +1,8 @@
-"""The ledger in MongoDB: one document for one execution.
+"""Runs in MongoDB: one document per execution.
 
-Beside the run itself stand the fields that queries and claims need: `owner` and `due_at` (while owned: when the claim
-ends; otherwise: when a sweeper must look), `epoch`, `deadline_at`, `expires_at`, the `inbox` that control writes into,
-and the `trail`, which is only ever appended to.
+Beside the run it holds the fields for queries and claims: `owner` and `due_at` (while owned: when the claim
+ends; otherwise: when a sweeper checks it), `epoch`, `deadline_at`, `expires_at`, the `inbox` that control writes into,
+and the journal (`trail`), which is append-only.
 """
 
 import asyncio

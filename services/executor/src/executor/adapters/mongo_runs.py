@@ -2,7 +2,7 @@
 
 Beside the run it holds the fields for queries and claims: `owner` and `due_at` (while owned: when the claim
 ends; otherwise: when a sweeper checks it), `epoch`, `deadline_at`, `expires_at`, the `inbox` that control writes into,
-and the journal (`trail`), which is append-only.
+and the append-only journal.
 """
 
 import asyncio

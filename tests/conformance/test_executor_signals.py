@@ -32,7 +32,7 @@ async def test_a_signal_to_a_robot_reaches_all_its_runs_and_no_other(runs: Runs)
 
 
 @pytest.mark.parametrize(
-    ("scope", "told"),
+    ("scope", "shown"),
     [
         (Scope(TEAM), ["bobs", "e1", "e2"]),
         (Scope(TEAM, MEMBER), ["e1", "e2"]),

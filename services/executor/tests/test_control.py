@@ -249,7 +249,7 @@ def test_an_unknown_signal_is_refused_without_harm() -> None:
 @pytest.mark.parametrize("action", ["pause", "resume", "stop", "deadline", *InterventionAction])
 def test_a_finished_run_applies_no_signal(action: str) -> None:
     over = lifecycle.finish(at(RequestLearning), ExecStatus.COMPLETED, now=NOON)
-    assert signalled(over, action, "again") == over.model_copy(update={"heard": 1})
+    assert signalled(over, action, "again") == over.model_copy(update={"applied": 1})
 
 
 def test_the_signals_of_an_inbox_are_applied_in_order() -> None:

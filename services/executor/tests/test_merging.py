@@ -179,7 +179,7 @@ async def test_goals_are_given_once_however_often_it_is_tried() -> None:  # SC-1
         assert await team.merging.give_goals(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
     assert await team.words("e0") == [("Sell", "e1")]
     over = lifecycle.finish(an_earlier("e0"), ExecStatus.COMPLETED, now=NOON)
-    await team.runs.release(over.model_copy(update={"heard": 1}), 1, check_at=None)
+    await team.runs.release(over.model_copy(update={"applied": 1}), 1, check_at=None)
     assert await team.merging.give_goals(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
 
 

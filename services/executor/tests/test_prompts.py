@@ -89,7 +89,7 @@ def test_the_report_is_asked_for_with_the_time_of_the_robot() -> None:  # EX-11 
 
 
 @pytest.mark.parametrize(
-    ("due", "told"),
+    ("due", "shown"),
     [
         (NOON - timedelta(minutes=1), ""),
         (NOON - timedelta(minutes=1, seconds=1), "; this run was due at Monday 2026-03-02 12:58"),

@@ -171,7 +171,7 @@ class ServersHarness(Harness):
             self._stack.push_async_callback(listener.close)
 
     async def events(self, channel: Channel[Any], count: int = 1) -> list[Event[Any]]:
-        messages = await self._listeners[channel.name].heard(count)
+        messages = await self._listeners[channel.name].received(count)
         return [parse_event(channel.payload, m.headers, m.data, expected=channel.type) for m in messages]
 
     async def in_stream(self, channel: Channel[Any]) -> list[Event[Any]]:

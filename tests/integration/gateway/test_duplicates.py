@@ -34,7 +34,7 @@ async def test_a_thousand_posts_of_one_event_at_four_replicas_are_one_execution(
         assert Counter(answer.status_code for answer in answers) == {202: 1, 200: POSTS - 1}
         assert len({answer.text for answer in answers}) == 1
         [trigger] = answers[0].json()["triggers"]
-        await harness.requests.heard(1)
+        await harness.requests.received(1)
         async with asyncio.timeout(PATIENCE_S):
             while await messages(acme.nats_url):
                 await asyncio.sleep(0.05)

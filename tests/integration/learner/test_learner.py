@@ -99,7 +99,7 @@ class Others:
         listener = await Listener.to(self._url, LEARNING_COMPLETED.subject(self.team, "leads"))
         have = len(await self._results())
         if have < count:
-            await listener.heard(count - have)
+            await listener.received(count - have)
         await listener.close()
         return await self._results()
 

@@ -61,7 +61,7 @@ class Executor:
         listener = await Listener.to(self.url, VALIDATION_COMPLETED.subject(self.team, "writer"))
 
         async def first() -> ValidationCompletedV1:
-            (message,) = await listener.heard()
+            (message,) = await listener.received()
             return parse_event(
                 VALIDATION_COMPLETED.payload, message.headers, message.data, expected=VALIDATION_COMPLETED.type
             ).data

@@ -47,8 +47,6 @@ class Listener:
             raise TimeoutError(f"expected {count} messages within {timeout} s, got {len(self.messages)}") from None
         return self.messages
 
-    heard = received  # goes with its last use
-
     async def close(self) -> None:
         await self._client.close()
 

@@ -68,8 +68,6 @@ class MCPServer:
             raise TimeoutError(f"expected {count} calls within {timeout} s, got {len(self.calls)}") from None
         return self.calls
 
-    heard = received  # goes with its last use
-
     async def list(self) -> list[types.Tool]:
         self.listings += 1
         return [tool.listed() for tool in self.tools]

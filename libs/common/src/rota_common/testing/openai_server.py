@@ -84,8 +84,6 @@ class OpenAIServer:
             raise TimeoutError(f"expected {count} requests within {timeout} s, got {len(self.asked)}") from None
         return self.asked
 
-    heard = received  # goes with its last use
-
     async def complete(self, request: Request) -> Response:
         asked = ModelRequest(await request.json(), dict(request.headers))
         async with self._more:

@@ -1,10 +1,11 @@
 # Everything a newcomer needs is `make`, `make demo` and `make test`. Nothing here needs a container engine.
 SHELL := bash
 PYTHON ?= python3
-WORKERS ?= auto
+# Tests with servers wait for them half of their time: two workers a core.
+WORKERS ?= $(shell expr 2 \* $$(nproc))
 BIN := .venv/bin
 STAMP := .venv/.stamp
-PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -q --dist loadscope --no-loadscope-reorder
 DOUBLED := tests/integration/executor tests/integration/delivery tests/integration/validator tests/integration/learner \
 	tests/integration/memory tests/integration/scheduler
 PACKAGES := contracts libs/common $(sort $(wildcard services/*)) cli
@@ -41,16 +42,16 @@ check: setup ## style, types, borders, and all tests that need no server: the lo
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint unit
 
 test: setup ## all tests on real servers, but for the long proofs (ARGS="services/executor -k parked"; WORKERS=0: one by one)
-	@$(PYTEST) -m "not soak" $(ARGS)
+	@$(PYTEST) -n $(WORKERS) -m "not soak" $(ARGS)
 
 soak: setup ## the long proofs: kills, floods, fuzzing, installed environments, doubled messages, a month of clocks
-	@$(PYTEST) -m soak $(ARGS)
-	@$(PYTEST) -m "not soak" --twice $(DOUBLED)
+	@$(PYTEST) -n $(WORKERS) -m soak $(ARGS)
+	@$(PYTEST) -n $(WORKERS) -m "not soak" --twice $(DOUBLED)
 	@$(MAKE) --no-print-directory simulate-year DAYS=$(or $(DAYS),30) SEED=$(or $(SEED),1)
 	@$(MAKE) --no-print-directory chaos SECONDS=$(or $(SECONDS),60) SEED=$(or $(SEED),1)
 
 unit: setup
-	@$(PYTEST) -p no:schemathesis --hypothesis-profile=quick -m "not integration and not soak" $(or $(ARGS),--ignore tests/integration)
+	@$(PYTEST) -n auto -p no:schemathesis --hypothesis-profile=quick -m "not integration and not soak" $(or $(ARGS),--ignore tests/integration)
 
 lint: setup ## style, types and the borders between the parts
 	@$(BIN)/ruff check --quiet

@@ -12,7 +12,7 @@ import pytest
 from rota_common.testing.openai_server import openai_server
 from tests.integration.path.test_real_model import untidy
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.soak
 
 
 def test_the_demo_ends_by_itself_and_every_external_system_receives_its_messages(tmp_path: Path) -> None:

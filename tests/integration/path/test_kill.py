@@ -25,6 +25,8 @@ from rota_contracts.messages.execution import ExecStatus, Execution
 from rota_contracts.robots.robot import Phase
 from tests.integration.path.harness import LEAD, SOURCE, TEAM, example, new_secret
 
+pytestmark = pytest.mark.soak
+
 SLOW = """label: Rehearsal at a model's pace
 type: rehearsal
 options:

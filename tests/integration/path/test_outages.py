@@ -16,6 +16,8 @@ from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.execution import ExecStatus
 from tests.integration.path.harness import System, a_system, example
 
+pytestmark = pytest.mark.soak
+
 ROBOT = "lead-processor"
 
 

@@ -1,6 +1,10 @@
 """A stop reaches a running step on any replica (F11), observed by the model and the process of eight executors."""
 
+import pytest
+
 from bench.stop import measure
+
+pytestmark = pytest.mark.soak
 
 
 # F11

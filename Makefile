@@ -6,6 +6,8 @@ WORKERS ?= $(shell expr 2 \* $$(nproc))
 BIN := .venv/bin
 STAMP := .venv/.stamp
 PYTEST := $(BIN)/python -m pytest -q --dist loadscope --no-loadscope-reorder
+# Two plain processes: what each of xdist's workers would collect again costs more than it brings.
+UNIT := $(BIN)/python -m pytest -q -p no:schemathesis --hypothesis-profile=quick -m "not integration and not soak"
 DOUBLED := tests/integration/executor tests/integration/delivery tests/integration/validator tests/integration/learner \
 	tests/integration/memory tests/integration/scheduler
 PACKAGES := contracts libs/common $(sort $(wildcard services/*)) cli
@@ -18,7 +20,7 @@ compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --
 	--python-version 3.11 --universal --custom-compile-command "make lock" \
 	--overrides requirements/local.in $(addprefix --no-emit-package=rota-,contracts common $(SERVICES)) $(UPGRADE)
 
-.PHONY: help setup demo check test soak unit lint format schemas bench flood chaos simulate-year lock
+.PHONY: help setup demo check test soak unit-services unit-others lint format schemas bench flood chaos simulate-year lock
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -39,7 +41,7 @@ demo: setup ## a lead comes in, a robot works on it: see what everybody gets
 	@$(BIN)/rota demo
 
 check: setup ## style, types, borders, and all tests that need no server: the loop while writing
-	@$(MAKE) --no-print-directory -j2 --output-sync=target lint unit
+	@$(MAKE) --no-print-directory -j3 --output-sync=target lint unit-services unit-others
 
 test: setup ## all tests on real servers, but for the long proofs (ARGS="services/executor -k parked"; WORKERS=0: one by one)
 	@$(PYTEST) -n $(WORKERS) -m "not soak" $(ARGS)
@@ -50,8 +52,11 @@ soak: setup ## the long proofs: kills, floods, fuzzing, installed environments, 
 	@$(MAKE) --no-print-directory simulate-year DAYS=$(or $(DAYS),30) SEED=$(or $(SEED),1)
 	@$(MAKE) --no-print-directory chaos SECONDS=$(or $(SECONDS),60) SEED=$(or $(SEED),1)
 
-unit: setup
-	@$(PYTEST) -n auto -p no:schemathesis --hypothesis-profile=quick -m "not integration and not soak" $(or $(ARGS),--ignore tests/integration)
+unit-services: setup
+	@$(UNIT) services $(ARGS)
+
+unit-others: setup
+	@$(UNIT) contracts/tests libs/common/tests cli/tests tests --ignore tests/integration $(ARGS)
 
 lint: setup ## style, types and the borders between the parts
 	@$(BIN)/ruff check --quiet

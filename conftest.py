@@ -1,6 +1,6 @@
 """Fixtures for every suite, and loopback for the tests that speak to real servers: all others have no network."""
 
-import os
+import gc
 from pathlib import Path
 
 import pytest
@@ -22,11 +22,6 @@ settings.load_profile("repeatable")
 `pytest --hypothesis-profile=default`. `make check` tries fewer ("quick")."""
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto`: one per core, whether or not psutil is there to say that two of them are halves of one."""
-    return os.cpu_count() or 1
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what speaks to servers, and begin with the modules that take longest, so that no worker ends late."""
     slowest = {name: rank for rank, name in enumerate(SLOWEST.read_text().split())}
@@ -36,6 +31,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.integration)
         if item.get_closest_marker("integration") or item.path.is_relative_to(TESTS):
             item.add_marker(pytest.mark.allow_hosts(LOOPBACK))
+
+
+def pytest_collection_finish() -> None:
+    """What is collected stays to the end: full collections of garbage needn't look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def _needs_server(item: pytest.Item) -> bool:

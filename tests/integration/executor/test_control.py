@@ -105,9 +105,10 @@ async def test_a_robot_and_a_team_are_stopped_with_all_their_runs(
     system.silent = {"validator"}
     async with system.executor(**settings):
         await system.request("anns")
-        await script.reached.wait()
-        await system.request("bobs", member_id="bob")
-        await system.ignored.get()
+        async with asyncio.timeout(PATIENCE_S):
+            await script.reached.wait()
+            await system.request("bobs", member_id="bob")
+            await system.ignored.get()
         assert (await system.control("stop", None, member_id="bob")).execution_ids == ["bobs"]
         await system.until(lambda execution: execution.status.over, "bobs")
         assert (await system.control("stop", None, request_id="all")).execution_ids == ["anns"]

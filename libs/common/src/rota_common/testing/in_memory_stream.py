@@ -16,6 +16,8 @@ from rota_contracts.streams import Consumer, Stream
 
 EXPECTED_LAST = "Nats-Expected-Last-Subject-Sequence"
 WRONG_LAST_SEQUENCE = 10071
+LONGEST_FETCH_S = 0.05
+"""A worker that stops waits for its fetch; a server would end it, memory looks again."""
 
 
 def matches(pattern: str, subject: str) -> bool:
@@ -147,7 +149,7 @@ class Pending:
         if not self._waiting:
             self._more.clear()
             try:
-                await asyncio.wait_for(self._more.wait(), timeout)
+                await asyncio.wait_for(self._more.wait(), min(timeout, LONGEST_FETCH_S))
             except TimeoutError:
                 raise NatsTimeout from None
             if not self._waiting:  # another worker was faster

@@ -6,7 +6,7 @@ WORKERS ?= $(shell expr 2 \* $$(nproc))
 BIN := .venv/bin
 STAMP := .venv/.stamp
 PYTEST := $(BIN)/python -m pytest -q --dist loadscope --no-loadscope-reorder
-# Two plain processes: what each of xdist's workers would collect again costs more than it brings.
+# Plain processes side by side: what each of xdist's workers would collect again costs more than it brings.
 UNIT := $(BIN)/python -m pytest -q -p no:schemathesis --hypothesis-profile=quick -m "not integration and not soak"
 DOUBLED := tests/integration/executor tests/integration/delivery tests/integration/validator tests/integration/learner \
 	tests/integration/memory tests/integration/scheduler
@@ -20,7 +20,7 @@ compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --
 	--python-version 3.11 --universal --custom-compile-command "make lock" \
 	--overrides requirements/local.in $(addprefix --no-emit-package=rota-,contracts common $(SERVICES)) $(UPGRADE)
 
-.PHONY: help setup demo check test soak unit-services unit-others lint format schemas bench flood chaos simulate-year lock
+.PHONY: help setup demo check test soak unit-runs unit-services unit-others lint format schemas bench flood chaos simulate-year lock
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -41,7 +41,7 @@ demo: setup ## a lead comes in, a robot works on it: see what everybody gets
 	@$(BIN)/rota demo
 
 check: setup ## style, types, borders, and all tests that need no server: the loop while writing
-	@$(MAKE) --no-print-directory -j3 --output-sync=target lint unit-services unit-others
+	@$(MAKE) --no-print-directory -j4 --output-sync=target lint unit-others unit-runs unit-services
 
 test: setup ## all tests on real servers, but for the long proofs (ARGS="services/executor -k parked"; WORKERS=0: one by one)
 	@$(PYTEST) -n $(WORKERS) -m "not soak" $(ARGS)
@@ -52,8 +52,11 @@ soak: setup ## the long proofs: kills, floods, fuzzing, installed environments, 
 	@$(MAKE) --no-print-directory simulate-year DAYS=$(or $(DAYS),30) SEED=$(or $(SEED),1)
 	@$(MAKE) --no-print-directory chaos SECONDS=$(or $(SECONDS),60) SEED=$(or $(SEED),1)
 
+unit-runs: setup
+	@$(UNIT) services/executor services/scheduler $(ARGS)
+
 unit-services: setup
-	@$(UNIT) services $(ARGS)
+	@$(UNIT) $(filter-out services/executor services/scheduler,$(wildcard services/*)) $(ARGS)
 
 unit-others: setup
 	@$(UNIT) contracts/tests libs/common/tests cli/tests tests --ignore tests/integration $(ARGS)

@@ -18,7 +18,7 @@ from tests.clock_year.fleet import BEGIN, fleet
 from tests.clock_year.oracle import Oracle, Run
 from tests.clock_year.script import Script, horizon
 
-DAYS, SEED = 10, 3
+DAYS, SEED = 30, 3
 
 
 class Ticks:

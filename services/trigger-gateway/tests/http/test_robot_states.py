@@ -145,8 +145,8 @@ async def test_the_owner_ends_an_error_by_setting_the_status(
 ) -> None:  # DEC-15
     past = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
     await acme.make_robot("second")
-    now = acme.app.service.runtime.clock()
-    await failed(scheduler, now, member="second")
+    after = acme.app.service.runtime.clock() + timedelta(milliseconds=1)  # later than its creation
+    await failed(scheduler, after, member="second")
     await acme.bus.settled()
     second = f"{ROBOTS}/second"
     kept = (await acme.call("PATCH", second, json={"display_name": "Sue"})).json()

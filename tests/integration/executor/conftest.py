@@ -17,6 +17,14 @@ def _litellm() -> None:
     asyncio.run(LitellmModel().load())
 
 
+@pytest.fixture(autouse=True)
+def _own_clients() -> None:
+    """litellm keeps its HTTP clients by the id of the event loop, and a new loop may have the id of one that is gone."""
+    import litellm
+
+    litellm.in_memory_llm_clients_cache.flush_cache()
+
+
 @pytest.fixture
 async def system(nats: EmbeddedServer, mongo_url: str, mongo_prefix: str) -> AsyncIterator[Harness]:
     """Everybody but the executor is there, and one robot with two assistants."""

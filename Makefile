@@ -1,8 +1,7 @@
 # Everything a newcomer needs is `make`, `make demo` and `make test`. Nothing here needs a container engine.
 SHELL := bash
 PYTHON ?= python3
-# Tests with servers wait for them half of their time: two workers a core.
-WORKERS ?= $(shell expr 2 \* $$(nproc))
+WORKERS ?= $(shell nproc)
 BIN := .venv/bin
 STAMP := .venv/.stamp
 PYTEST := $(BIN)/python -m pytest -q --dist loadscope --no-loadscope-reorder

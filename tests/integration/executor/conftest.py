@@ -18,10 +18,13 @@ def _litellm() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _own_clients() -> None:
-    """litellm keeps its HTTP clients by the id of the event loop, and a new loop may have the id of one that is gone."""
+async def _own_clients() -> AsyncIterator[None]:
+    """litellm keeps HTTP clients by the id of their event loop, and a new loop may have the id of one that is gone."""
+    yield
     import litellm
+    from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
 
+    await close_litellm_async_clients()
     litellm.in_memory_llm_clients_cache.flush_cache()
 
 

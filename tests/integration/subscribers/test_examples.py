@@ -57,7 +57,7 @@ class Center:
 
 @pytest_asyncio.fixture
 async def bus(tmp_path: Path) -> AsyncIterator[IsolatedNats]:
-    async with isolated_nats(tmp_path / "nats", subscribers=((TEAM, NAME), (OTHERS, NAME))) as made:
+    async with isolated_nats(tmp_path / "nats", feed_clients=((TEAM, NAME), (OTHERS, NAME))) as made:
         yield made
 
 

@@ -79,3 +79,12 @@ def test_people_get_lines_without_json() -> None:
     logs.logger(service="x").info("started")
     assert "started" in out.getvalue()
     assert not out.getvalue().startswith("{")
+
+
+def test_a_logger_that_wrote_to_a_file_goes_on_when_the_file_is_closed(capsys: pytest.CaptureFixture[str]) -> None:
+    log = logs.logger(service="x")
+    with io.StringIO() as file, logs.written_to(file):
+        log.info("in the file")
+        assert "in the file" in file.getvalue()
+    log.info("after it")
+    assert json.loads(capsys.readouterr().err)["event"] == "after it"

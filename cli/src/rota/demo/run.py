@@ -26,8 +26,8 @@ def run_demo(*, json: bool) -> bool:
     with (
         tempfile.TemporaryDirectory(prefix="rota-demo-") as folder,
         LogFile(Path(folder) / "rota.log", on_warning=warn) as log,
+        logs.written_to(log),
     ):
-        logs.configure(stream=log)
         try:
             ok = run(_within_the_deadline(Path(folder), screen, os.environ))
         except CliError as error:

@@ -10,7 +10,7 @@ LOST = ("buried", "unsettled")
 
 
 class LogFile(io.TextIOWrapper):
-    """A text stream for `rota_common.runtime.logs.configure`. `on_warning` receives each warning as text."""
+    """A text stream for `rota_common.runtime.logs.written_to`. `on_warning` receives each warning as text."""
 
     def __init__(self, path: Path, *, on_warning: Callable[[str], None]) -> None:
         super().__init__(path.open("ab"), encoding="utf-8", line_buffering=True)

@@ -48,7 +48,7 @@ def run_up(options: UpOptions) -> None:
         folder = folder.resolve()
         folder.mkdir(parents=True, exist_ok=True)
         log = ends.enter_context(LogFile(folder / "rota.log", on_warning=warn))
-        logs.configure(stream=log)
+        ends.enter_context(logs.written_to(log))
         try:
             run(_up(options, folder))
         except KeyboardInterrupt:

@@ -2,14 +2,41 @@
 
 import logging
 import sys
-from typing import Any, TextIO
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
 
 import structlog
 
 
+class _Output:
+    """Where lines go at the moment. Loggers keep the stream they began with; this one stays when a file is closed."""
+
+    stream: TextIO | None = None
+
+    def write(self, text: str) -> int:
+        return (self.stream or sys.stderr).write(text)
+
+    def flush(self) -> None:
+        (self.stream or sys.stderr).flush()
+
+
+_output = _Output()
+
+
+@contextmanager
+def written_to(stream: TextIO) -> Iterator[None]:
+    """Write all lines to `stream`, and to standard error again at the end, when the stream may be closed."""
+    configure(stream=stream)
+    try:
+        yield
+    finally:
+        _output.stream = None
+
+
 def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool = False) -> None:
     """Write the lines of structlog and of the standard library to `stream` (by default standard error)."""
-    out = stream or sys.stderr
+    _output.stream = stream
     renderer: Any = structlog.dev.ConsoleRenderer(colors=False) if human else structlog.processors.JSONRenderer()
     number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
     structlog.configure(
@@ -21,11 +48,11 @@ def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool 
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(out),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _output)),
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(
-        level=max(number, logging.WARNING), stream=out, force=True, format="%(levelname)s %(name)s %(message)s"
+        level=max(number, logging.WARNING), stream=_output, force=True, format="%(levelname)s %(name)s %(message)s"
     )
 
 

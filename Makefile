@@ -1,7 +1,8 @@
 # Everything a newcomer needs is `make`, `make demo` and `make test`. Nothing here needs a container engine.
 SHELL := bash
 PYTHON ?= python3
-WORKERS ?= $(shell nproc)
+# The tests on servers wait half of their time: two workers a core.
+WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 BIN := .venv/bin
 STAMP := .venv/.stamp
 PYTEST := $(BIN)/python -m pytest -q --dist loadscope --no-loadscope-reorder

@@ -12,6 +12,7 @@ LOOPBACK = ["127.0.0.1", "localhost", "::1"]
 ROOT = Path(__file__).parent
 TESTS, INTEGRATION = ROOT / "tests", ROOT / "tests" / "integration"
 SLOWEST = TESTS / "slowest.txt"
+SOAK_TIMEOUT_S = 1200
 SERVERS = {"mongo", "nats", "qdrant"}
 SERVER_FIXTURES = {"mongo_server", "mongo_url", "nats", "nats_streams", "shared_nats"}
 
@@ -31,6 +32,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.integration)
         if item.get_closest_marker("integration") or item.path.is_relative_to(TESTS):
             item.add_marker(pytest.mark.allow_hosts(LOOPBACK))
+        if item.get_closest_marker("soak"):
+            item.add_marker(pytest.mark.timeout(SOAK_TIMEOUT_S))
 
 
 def pytest_collection_finish() -> None:

@@ -101,7 +101,7 @@ async def test_an_output_too_long_for_a_message_is_read_from_the_store(executor:
         assert found.verdict.passed
         await executor.request(output=output)
         assert (await verdict).verdict.passed
-    assert "its first 60000 of 400006 characters" in executor.call_agents[0].messages[0].text()
+    assert "its first 60000 of 400006 characters" in executor.calls[0].messages[0].text()
 
 
 async def test_every_kind_of_rule_in_one_question(executor: Executor, tmp_path: Path) -> None:  # VA-02 to VA-09, VA-12

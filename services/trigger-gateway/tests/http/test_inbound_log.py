@@ -1,6 +1,11 @@
 """The inbound log of a source, and the event of a trigger (F6)."""
 
-from .harness import Gateway, error_of
+from rota_common.clock import now
+from rota_common.runtime.service import Runtime
+from rota_common.testing.in_memory_bus import InMemoryBus
+from rota_common.testing.samples import SetClock
+
+from .harness import Gateway, error_of, gateway
 from .scheduler import Scheduler
 
 LOG = "/v1/teams/acme/sources/leads/log"
@@ -31,10 +36,15 @@ async def test_the_log_shows_accepted_and_refused_events_with_the_reason(acme: G
     assert error_of(await acme.call("GET", "/v1/teams/acme/sources/missing/log")) == (404, "source_not_found")
 
 
-async def test_the_log_is_read_page_by_page(acme: Gateway) -> None:
-    for number in range(5):
-        await acme.post(event_id=f"evt_{number}")
-    pages = [(await acme.call("GET", f"{LOG}?page={page}&page_size=2")).json() for page in (1, 2, 3)]
+async def test_the_log_is_read_page_by_page() -> None:
+    bus, clock = InMemoryBus(), SetClock(now())
+    async with gateway(bus=bus, runtime=Runtime(bus=bus, fetch_timeout=0.05, clock=clock)) as acme:
+        acme.key = await acme.make_team()
+        await acme.make_source()
+        for number in range(5):
+            clock.forward(1)
+            await acme.post(event_id=f"evt_{number}")
+        pages = [(await acme.call("GET", f"{LOG}?page={page}&page_size=2")).json() for page in (1, 2, 3)]
     assert [[line["event_id"] for line in page["lines"]] for page in pages] == [
         ["evt_4", "evt_3"],
         ["evt_2", "evt_1"],

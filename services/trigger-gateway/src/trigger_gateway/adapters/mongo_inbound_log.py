@@ -35,7 +35,7 @@ class MongoInboundLog:
     async def prepare(self) -> None:
         for collection in (self._inbound, self._refused):
             await collection.create_index("received_at", expireAfterSeconds=KEPT_S)
-            await collection.create_index([("team", 1), ("source", 1), ("received_at", -1)])
+            await collection.create_index([("team", 1), ("source", 1), ("received_at", -1), ("_id", -1)])
         await self._inbound.create_index("woken.trigger_id", sparse=True)
 
     async def add(self, entry: LogEntry) -> None:
@@ -88,7 +88,7 @@ class MongoInboundLog:
         lines = [_refused(each) async for each in newest]
         skipped = max(0, start - len(lines))
         wanted = start - skipped + page_size + 1
-        accepted = self._inbound.find(mine).sort("received_at", -1).skip(skipped).limit(wanted)
+        accepted = self._inbound.find(mine).sort([("received_at", -1), ("_id", -1)]).skip(skipped).limit(wanted)
         lines += [_accepted(each) async for each in accepted]
         lines.sort(key=lambda line: line.at, reverse=True)
         rest = lines[start - skipped :]

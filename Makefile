@@ -20,6 +20,9 @@ compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --
 	--python-version 3.11 --universal --custom-compile-command "make lock" \
 	--overrides requirements/local.in $(addprefix --no-emit-package=rota-,contracts common $(SERVICES)) $(UPGRADE)
 
+# The tests start hundreds of processes; without bytecode each compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup demo check test soak unit-runs unit-services unit-others lint format schemas bench flood chaos simulate-year lock
 .DEFAULT_GOAL := help
 

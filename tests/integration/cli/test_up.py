@@ -24,6 +24,7 @@ def test_ctrl_c_drains_and_leaves_no_process(tmp_path: Path) -> None:
     assert processes_of(tmp_path / "data") == []
 
 
+@pytest.mark.soak
 def test_robots_and_keys_are_kept_across_a_sigterm_and_a_new_start(tmp_path: Path) -> None:
     # SC-40
     rota = Rota(tmp_path)

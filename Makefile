@@ -23,7 +23,7 @@ compile = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --
 # The tests start hundreds of processes; without bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo check test soak unit-runs unit-services unit-others lint format schemas bench flood chaos simulate-year lock
+.PHONY: help setup demo check test soak unit-runs unit-services unit-ports unit-others lint format schemas bench flood chaos simulate-year lock
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -44,7 +44,7 @@ demo: setup ## a lead comes in, a robot works on it: see what everybody gets
 	@$(BIN)/rota demo
 
 check: setup ## style, types, borders, and all tests that need no server: the loop while writing
-	@$(MAKE) --no-print-directory -j4 --output-sync=target lint unit-others unit-runs unit-services
+	@$(MAKE) --no-print-directory -j3 --output-sync=target lint unit-others unit-services unit-runs unit-ports
 
 test: setup ## all tests on real servers, but for the long proofs (ARGS="services/executor -k parked"; WORKERS=0: one by one)
 	@$(PYTEST) -n $(WORKERS) -m "not soak" $(ARGS)
@@ -61,8 +61,11 @@ unit-runs: setup
 unit-services: setup
 	@$(UNIT) $(filter-out services/executor services/scheduler,$(wildcard services/*)) $(ARGS)
 
+unit-ports: setup
+	@$(UNIT) tests/conformance $(ARGS)
+
 unit-others: setup
-	@$(UNIT) contracts/tests libs/common/tests cli/tests tests --ignore tests/integration $(ARGS)
+	@$(UNIT) contracts/tests libs/common/tests cli/tests tests --ignore tests/integration --ignore tests/conformance $(ARGS)
 
 lint: setup ## style, types and the borders between the parts
 	@$(BIN)/ruff check --quiet

@@ -167,6 +167,7 @@ def test_an_expected_failure_ends_with_1_and_prints_what_to_do(
     assert "Traceback" not in err
 
 
+@pytest.mark.integration  # a process of its own, with each command in it
 def test_clients_run_without_the_extra_and_the_others_name_it(tmp_path: Path) -> None:
     (tmp_path / "robot.yaml").write_text("member_id: a\nrobot_config: {identity: {role: A}}\n")
     environ = {"HOME": str(tmp_path), "ROTA_URL": "http://127.0.0.1:9", "ROTA_TEAM": "a", "ROTA_API_KEY": "b"}

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -50,6 +51,9 @@ SIZES = [
     Size(attempts=400, wave=200, replicas=3, moves=1, each=5),
     pytest.param(Size(attempts=10_000, wave=1000, replicas=8, moves=5, each=1000), marks=pytest.mark.soak),
 ]
+
+LONGEST_S = 1000
+"""Two minutes on an idle machine."""
 
 LEASE = 0.6
 RUN_S = 0.06
@@ -155,20 +159,28 @@ async def busy(quiet: None, nats: EmbeddedServer, mongo_url: str, mongo_prefix: 
         yield harness
 
 
+@asynccontextmanager
+async def scheduler_store(url: str, prefix: str) -> AsyncIterator[Mongo]:
+    mongo = Mongo(url, f"{prefix}_scheduler")
+    try:
+        yield mongo
+    finally:
+        await mongo.close()
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size.attempts))
 async def test_schedulers_whose_lease_moves_never_exceed_a_quota_by_one(
     busy: Busy, mongo_url: str, mongo_prefix: str, size: Size
 ) -> None:  # SC-09 SC-10 SC-12
-    mongo = Mongo(mongo_url, f"{mongo_prefix}_scheduler")
     history = History(mongo_url, f"{mongo_prefix}_scheduler")
-    replicas = Replicas(busy, mongo, Random(9), count=size.replicas, lease=LEASE, pool=POOL)
-    async with asyncio.timeout(300), replicas.running():
-        async with replicas.moving(1.5):
-            await busy.attempts(size, lambda: min(replicas.crashes, replicas.robberies) < size.moves)
-        while await mongo.database["queue"].find_one({"live": True}):  # until the last report is written
-            await asyncio.sleep(0.02)
-    await mongo.close()
+    async with scheduler_store(mongo_url, mongo_prefix) as mongo, asyncio.timeout(LONGEST_S):
+        replicas = Replicas(busy, mongo, Random(9), count=size.replicas, lease=LEASE, pool=POOL)
+        async with replicas.running():
+            async with replicas.moving(1.5):
+                await busy.attempts(size, lambda: min(replicas.crashes, replicas.robberies) < size.moves)
+            while await mongo.database["queue"].find_one({"live": True}):  # until the last report is written
+                await asyncio.sleep(0.02)
 
     assert busy.excesses == []
     await asyncio.to_thread(no_state_of_the_store_exceeds, history, size)

@@ -10,6 +10,7 @@ from nats.js.errors import NotFoundError
 
 from rota_common.bus.router import Router
 from rota_common.bus.rpc import NoReply
+from rota_common.bus.subject_log import SubjectLog
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.service import Runtime, Service
 from rota_common.testing.in_memory_bus import InMemoryBus
@@ -162,6 +163,19 @@ async def test_a_live_subscription_receives_what_is_published_while_it_lasts(mak
             await publisher.publish(CHANNEL, started("e4").model_copy(update={"team_id": "other"}), caused_by="c4")
             async with asyncio.timeout(PATIENCE_S):
                 assert (await others.next()).data.execution_id == "e4"
+
+
+async def test_what_is_stored_is_read_by_its_subject(make: Make) -> None:
+    publisher = make("executor")
+    async with running(publisher):
+        log, subject = SubjectLog(publisher.bus, CHANNEL.stream or ""), CHANNEL.subject(TEAM, MEMBER)
+        assert (await log.last(subject), await log.after(subject, 0)) == (None, [])
+        events = [await publisher.publish(CHANNEL, started(each), caused_by=each) for each in ("e1", "e2", "e3")]
+        first, *others = await log.after(subject, 0)
+        assert [kept.id for kept in (first, *others)] == [event.id for event in events]
+        assert await log.after(subject, first.seq) == others
+        assert await log.since(subject, others[0].at) == others
+        assert await log.last(subject) == others[-1]
 
 
 @pytest.mark.parametrize("error", [None, Permanent("no such"), Transient("busy"), RuntimeError("bug")], ids=repr)

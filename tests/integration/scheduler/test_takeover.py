@@ -19,6 +19,9 @@ from tests.integration.scheduler.harness import Harness
 PATIENT = 45
 """What the server gave to the dead one in its last moment comes again after the ack wait of 30 s."""
 
+LONG = 60
+"""A lease in seconds that a busy machine does not let end."""
+
 
 class Stuck:
     """From its making on nothing of a channel leaves the service, until it is let `go`."""
@@ -36,10 +39,10 @@ class Stuck:
 
 
 async def test_of_two_replicas_one_dispatches(harness: Harness) -> None:
-    async with harness.scheduler():
+    async with harness.scheduler(lease=LONG):
         await harness.trigger("t0")
         await harness.slots(1)
-        async with harness.scheduler() as second:
+        async with harness.scheduler(lease=LONG) as second:
             stuck = Stuck(second.service, catalog.EXECUTION_REQUESTED)
             for number in range(1, 4):
                 await harness.trigger(f"t{number}")

@@ -6,9 +6,10 @@ this and a real nats-server to the same cases.
 """
 
 import asyncio
+import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -22,7 +23,15 @@ from nats.js.errors import NotFoundError
 from rota_common.bus.publishing import Publish
 from rota_common.bus.rpc import Ask, Responder, respond
 from rota_common.clock import Clock, now
-from rota_common.testing.in_memory_stream import Delivered, InMemoryMessage, Pending, StreamLog, matches
+from rota_common.testing.in_memory_stream import (
+    DIRECT_GET,
+    Delivered,
+    InMemoryMessage,
+    Pending,
+    StreamLog,
+    headers_of,
+    matches,
+)
 from rota_contracts.catalog import Channel, Question
 from rota_contracts.envelope import Event, parse_event
 from rota_contracts.model import Part, Payload
@@ -207,8 +216,17 @@ class _Broker:
 class _Client:
     bus: InMemoryBus
 
-    async def publish(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> None:
+    def new_inbox(self) -> str:
+        return f"_INBOX.{uuid4().hex}"
+
+    async def publish(
+        self, subject: str, payload: bytes = b"", reply: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
         self.bus.check()
+        if subject.startswith(DIRECT_GET):
+            for found in self.bus.streams[subject.removeprefix(DIRECT_GET)].batch(json.loads(payload)):
+                await self.bus.pass_on(InMemoryMessage(reply, b"", found))
+            return
         await self.bus.pass_on(InMemoryMessage(subject, payload, dict(headers or {})))
 
     async def request(
@@ -233,15 +251,23 @@ class _Client:
                 return await reply
         raise NoRespondersError
 
-    async def subscribe(self, subject: str, *, cb: Callback) -> Any:
+    async def subscribe(self, subject: str, *, cb: Callback | None = None) -> Any:
+        """A subscription that calls `cb` with each message, or keeps them for `next_msg`."""
         self.bus.check()
         name = uuid4().hex
-        self.bus.subscriptions[name] = (subject, cb)
+        kept: asyncio.Queue[InMemoryMessage] = asyncio.Queue()
+        self.bus.subscriptions[name] = (subject, cb or kept.put)
+
+        async def next_msg(timeout: float = 1) -> InMemoryMessage:
+            try:
+                return await asyncio.wait_for(kept.get(), timeout)
+            except TimeoutError:
+                raise NatsTimeout from None
 
         async def unsubscribe() -> None:
             self.bus.subscriptions.pop(name, None)
 
-        return SimpleNamespace(unsubscribe=unsubscribe)
+        return SimpleNamespace(next_msg=next_msg, unsubscribe=unsubscribe)
 
     async def flush(self, timeout: float = 10) -> None:
         self.bus.check()
@@ -281,12 +307,12 @@ class _JetStream:
         found = next_of(later) if next else messages.get(seq or 0)
         if found is None:
             raise NotFoundError
-        return found
+        return replace(found, headers=headers_of(found)) if direct else found
 
     async def get_last_msg(self, stream: str, subject: str, direct: bool = False) -> InMemoryMessage:
         """Raises NotFoundError."""
         log = self.bus.streams[stream]
-        return await self.get_msg(stream, log.last_seq(subject) or None)
+        return await self.get_msg(stream, log.last_seq(subject) or None, direct=direct)
 
     async def delete_msg(self, stream: str, seq: int) -> bool:
         self.bus.check()

@@ -14,8 +14,10 @@ from nats.js.errors import APIError
 from rota_contracts.envelope import MSG_ID
 from rota_contracts.streams import Consumer, Stream
 
+DIRECT_GET = "$JS.API.DIRECT.GET."
 EXPECTED_LAST = "Nats-Expected-Last-Subject-Sequence"
 WRONG_LAST_SEQUENCE = 10071
+EARLIEST = "1970-01-01T00:00:00+00:00"
 LONGEST_FETCH_S = 0.05
 """A worker that stops waits for its fetch; a server would end it, memory looks again."""
 
@@ -116,6 +118,23 @@ class StreamLog:
 
     def last_seq(self, subject: str) -> int:
         return max((seq for seq, each in self.messages.items() if matches(subject, each.subject)), default=0)
+
+    def batch(self, request: Mapping[str, Any]) -> list[dict[str, str]]:
+        """The headers that answer a direct get of many: each message from a number or an instant on, then the end."""
+        seq, at = request.get("seq", 1), datetime.fromisoformat(request.get("start_time", EARLIEST))
+        found = [
+            headers_of(each)
+            for number, each in self.messages.items()
+            if number >= seq and each.at and each.at >= at and matches(request["next_by_subj"], each.subject)
+        ]
+        return [*found, {"Status": "204" if found else "404", "Nats-Num-Pending": "0"}]
+
+
+def headers_of(message: InMemoryMessage) -> dict[str, str]:
+    """The headers with which a direct get answers."""
+    stored_at = message.at.isoformat() if message.at else ""
+    place = {"Nats-Stream": message.stream, "Nats-Subject": message.subject, "Nats-Sequence": str(message.seq)}
+    return message.headers | place | {"Nats-Time-Stamp": stored_at}
 
 
 class Pending:

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from rota_contracts.catalog import CHANNELS, FEED, QUESTIONS, ROOT, Channel, dead_subject
 from rota_contracts.feed import API_PREFIX, ack_subject, consumer_api, team_subjects
 from rota_contracts.model import Payload
-from rota_contracts.streams import ATTACHMENTS_BUCKET, OUTPUTS_BUCKET, ROBOTS_BUCKET, consumers
+from rota_contracts.streams import (
+    ATTACHMENTS_BUCKET,
+    HANDLING_STREAM,
+    OUTPUTS_BUCKET,
+    ROBOTS_BUCKET,
+    consumers,
+    handling_subject,
+)
 
 API = "$JS.API"
 TOPOLOGY = "topology"
@@ -120,6 +127,8 @@ def _consuming(service: str) -> Iterable[str]:
             of = f"{consumer.stream}.{consumer.durable}"
             yield from (f"{API}.CONSUMER.INFO.{of}", f"{API}.CONSUMER.MSG.NEXT.{of}", f"$JS.ACK.{of}.>")
             yield dead_subject(consumer.filter_subject)
+            yield (mark := handling_subject(consumer.durable, "*"))
+            yield f"{API}.DIRECT.GET.{HANDLING_STREAM}.{mark}"
 
 
 def _robots(service: str) -> Iterable[str]:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from rota_common.bus.connection import Bus
 from rota_common.bus.publishing import NotInCatalog
-from rota_common.errors import Permanent, Transient
+from rota_common.errors import Permanent, Transient, Unreadable
 from rota_common.runtime import metrics
 from rota_common.runtime.logs import logger
 from rota_contracts.catalog import Question
@@ -67,7 +67,10 @@ class Ask:
         except NatsError as error:
             raise NoReply(f"can't ask {question.subject}: {error!r}") from error
         _raise_failure((reply.headers or {}).get(ERROR), reply.data)
-        return question.answer.model_validate_json(reply.data)
+        try:
+            return question.answer.model_validate_json(reply.data)
+        except ValidationError as error:  # of another version: it may be another replica's turn next
+            raise Unreadable(f"can't read the answer to {question.subject}: {error}") from error
 
 
 async def call_long(ask: Ask, question: Question[Q, A], request: Q, *, timeout: float, every: float = SLICE_S) -> A:

@@ -63,7 +63,7 @@ class Service:
         handling_limit: float = HANDLING_LIMIT_S,
     ) -> None:
         self.name, self.runtime = name, runtime or Runtime()
-        self._outages: tuple[type[Exception], ...] = (NatsError, *outages)
+        self.outages: tuple[type[Exception], ...] = (NatsError, *outages)
         transport = self.runtime.bus
         self.bus: Bus = transport.connection(name) if transport else Bus(nats_url, name=name, nkey_file=nkey_file)
         self.publish = Publish(self.bus, source=name, clock=self.runtime.clock)
@@ -110,7 +110,7 @@ class Service:
                     self.bus,
                     self.runtime.clock,
                     self.runtime.random,
-                    self._outages,
+                    self.outages,
                     self.runtime.fetch_timeout,
                     self._handling_limit,
                     self._marks,
@@ -118,7 +118,7 @@ class Service:
             )
         for responder in router.responders:
             wrapped = replace(responder, handle=wrap(responder.handle, middlewares))
-            respond(self.bus, self.name, wrapped, self._outages)
+            respond(self.bus, self.name, wrapped, self.outages)
 
     @property
     def channels(self) -> set[str]:
@@ -243,7 +243,7 @@ class Service:
             name=name,
             service=self.name,
             run=loop,
-            outages=self._outages,
+            outages=self.outages,
             random=self.runtime.random,
             is_over=is_over,
         )

@@ -15,7 +15,7 @@ from executor.domain.run import Run, Signal
 from executor.domain.steps import RunTurn, Step
 from executor.ports import Scope
 from executor.signals import StopRobot
-from executor.sweeper import BATCH, Sweeper
+from executor.sweeper import Sweeper
 from executor.worker import RunWorker
 from rota_common.errors import Transient
 from rota_common.testing.samples import MEMBER, NOON, TEAM, SetClock
@@ -107,9 +107,12 @@ async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
     assert sorted(seen) == ["bad", "good"]
 
 
-async def test_runs_that_can_not_be_gone_on_with_hide_no_other_from_the_sweeper() -> None:
+async def test_runs_that_can_not_be_gone_on_with_hide_no_other_from_the_sweeper(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("executor.sweeper.BATCH", 3)
     runs, clock = InMemoryRuns(), SetClock()
-    for number in range(BATCH):
+    for number in range(3):
         bad = new_run().with_execution(execution_id=f"bad {number}")
         await runs.create(bad, owner="dead", until=NOON - timedelta(hours=1))
     await runs.create(new_run().with_execution(execution_id="good"), owner="dead", until=NOON)
@@ -124,7 +127,7 @@ async def test_runs_that_can_not_be_gone_on_with_hide_no_other_from_the_sweeper(
     given: Any = Driving()
     give: Any = None  # no run is past its deadline
     sweep = Sweeper(runs=runs, worker=given, send=give, clock=clock)
-    for _ in range(BATCH):
+    for _ in range(3):
         await sweep()
         await asyncio.sleep(0)
         if "good" in seen:

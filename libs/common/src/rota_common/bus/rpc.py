@@ -36,6 +36,10 @@ PAUSE_S = 1.0
 """Least time between two requests for one reply: without a responder, each fails at once."""
 
 
+EMPTY: tuple[object, ...] = (None, False, 0, "", [], {})
+"""Values of a new optional field that ask for nothing new."""
+
+
 class NoReply(Transient):
     """No reply yet: no responder is there, it has stopped, or it is still working."""
 
@@ -111,6 +115,24 @@ class Responder:
     workers: int = 64
 
 
+def _request(question: Question[Q, A], body: bytes) -> Q:
+    """The parsed request. A field that this version doesn't know is refused, not dropped, unless it is empty.
+
+    Raises Transient: the service that asks is newer, and this one is about to be replaced.
+    """
+    try:
+        return question.request.model_validate_json(body, extra="forbid")
+    except ValidationError as error:
+        unknown = [each for each in error.errors(include_url=False) if each["type"] == "extra_forbidden"]
+        if not unknown:
+            raise
+        if set_ones := [".".join(map(str, each["loc"])) for each in unknown if each["input"] not in EMPTY]:
+            raise Transient(
+                f"unknown field {', '.join(set_ones)}: the answering service is older than the one that asks"
+            ) from error
+        return question.request.model_validate_json(body)
+
+
 def respond(bus: Bus, service: str, responder: Responder, outages: tuple[type[Exception], ...]) -> None:
     """Let `service` respond to a question; its replicas share the requests."""
     question = responder.question
@@ -121,7 +143,7 @@ def respond(bus: Bus, service: str, responder: Responder, outages: tuple[type[Ex
 
     async def answer(message: NatsMessage) -> NatsResponse:
         try:
-            request = question.request.model_validate_json(message.body)
+            request = _request(question, message.body)
             reply, error = (await responder.handle(request)).model_dump_json().encode(), None
         except (Permanent, ValidationError) as refusal:
             reply, error = str(refusal).encode(), PERMANENT

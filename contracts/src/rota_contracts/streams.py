@@ -22,6 +22,9 @@ ATTACHMENTS_KEPT_S = 90 * DAY
 HANDLING_STREAM = "HANDLING"
 """Marks of messages that are handled again and again (rota_common.bus.handling_marks), and of dead letters."""
 
+REDRIVE = "redrive"
+"""In place of a consumer's name: marks of dead letters that are being redriven."""
+
 REQUESTS = frozenset({"TRIGGERS", "EXECUTIONS"})
 """Streams of work: a consumer that is made later begins with what is there. Of other streams it begins with what is
 published from then on: 14 days of facts would be news of long ago."""
@@ -67,7 +70,7 @@ STREAMS = (
     Stream("FACTS",      (f"{ROOT}.trigger.admitted.>", f"{ROOT}.trigger.rejected.>", f"{ROOT}.trigger.missed.>",
                           f"{ROOT}.robot.>", f"{ROOT}.plan.>", f"{ROOT}.notification.>", f"{ROOT}.target.>"), "limits", 14 * DAY, 512 * MIB, 10 * MINUTE),
     Stream("DEAD",       (f"{ROOT}.dead.>",), "limits", 30 * DAY, 256 * MIB, 10 * MINUTE),
-    Stream(HANDLING_STREAM, (f"{ROOT}.handling.>",), "limits", 2 * DAY, 16 * MIB, 10 * MINUTE, latest_only=True),
+    Stream(HANDLING_STREAM, (f"{ROOT}.handling.>",), "limits", 30 * DAY, 16 * MIB, 10 * MINUTE, latest_only=True),
 )
 # fmt: on
 

@@ -10,6 +10,7 @@ from rota_contracts.streams import (
     ATTACHMENTS_BUCKET,
     HANDLING_STREAM,
     OUTPUTS_BUCKET,
+    REDRIVE,
     ROBOTS_BUCKET,
     consumers,
     handling_subject,
@@ -111,6 +112,7 @@ def _facts(service: str) -> Iterable[str]:
             yield channel.pattern
     if service == GATEWAY:
         yield from (f"{API}.{verb}.DEAD" for verb in ("STREAM.MSG.GET", "STREAM.MSG.DELETE"))
+        yield from _mark(handling_subject(REDRIVE, "*"))
     if any(channel.sequenced and service in channel.producers for channel in CHANNELS.values()):
         yield from (
             f"{API}.{verb}" for verb in (f"STREAM.MSG.GET.{FEED}", f"DIRECT.GET.{FEED}", f"DIRECT.GET.{FEED}.>")
@@ -127,8 +129,12 @@ def _consuming(service: str) -> Iterable[str]:
             of = f"{consumer.stream}.{consumer.durable}"
             yield from (f"{API}.CONSUMER.INFO.{of}", f"{API}.CONSUMER.MSG.NEXT.{of}", f"$JS.ACK.{of}.>")
             yield dead_subject(consumer.filter_subject)
-            yield (mark := handling_subject(consumer.durable, "*"))
-            yield f"{API}.DIRECT.GET.{HANDLING_STREAM}.{mark}"
+            yield from _mark(handling_subject(consumer.durable, "*"))
+
+
+def _mark(subject: str) -> Iterable[str]:
+    """To write and to read marks."""
+    yield from (subject, f"{API}.DIRECT.GET.{HANDLING_STREAM}.{subject}")
 
 
 def _robots(service: str) -> Iterable[str]:

@@ -59,6 +59,10 @@ class InMemoryMessage:
             stream=self.stream, sequence=sequence, num_delivered=self.deliveries, timestamp=self.at, num_pending=0
         )
 
+    @property
+    def time(self) -> datetime | None:
+        return self.at
+
     async def respond(self, data: bytes) -> None:
         if self.reply is not None and not self.reply.done():
             self.reply.set_result(InMemoryMessage(self.subject, data, {}))

@@ -10,7 +10,7 @@ from rota_contracts.messages.delivery_log import ListDeliveries
 from tests.conformance.test_delivery_ports import LEASE, NOON, deliveries, delivery  # noqa: F401  # fixtures
 
 
-async def made_newer(deliveries: DeliveryStore, request_id: str) -> None:  # noqa: F811
+async def made_newer(deliveries: DeliveryStore, request_id: str) -> None:  # noqa: F811  # the fixture
     if isinstance(deliveries, InMemoryDeliveries):
         deliveries.unreadable.add(request_id)
         return
@@ -18,7 +18,7 @@ async def made_newer(deliveries: DeliveryStore, request_id: str) -> None:  # noq
     await deliveries._deliveries.update_one({"_id": request_id}, {"$set": {"targets.0.state": "dreaming"}})
 
 
-async def test_a_delivery_that_can_not_be_read_stops_no_retry_of_another(deliveries: DeliveryStore) -> None:  # noqa: F811
+async def test_a_delivery_that_can_not_be_read_stops_no_retry_of_another(deliveries: DeliveryStore) -> None:  # noqa: F811  # the fixture
     for request_id in ("newer", "ours"):
         await deliveries.insert(delivery(request_id))
     await made_newer(deliveries, "newer")

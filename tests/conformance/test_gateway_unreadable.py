@@ -16,7 +16,7 @@ from trigger_gateway.adapters.nats_definitions import NatsDefinitions
 from trigger_gateway.robots.ports import RobotRecords
 
 
-async def made_newer(robots: RobotRecords, member: str) -> None:  # noqa: F811
+async def made_newer(robots: RobotRecords, member: str) -> None:  # noqa: F811  # the fixture
     if isinstance(robots, InMemoryRobots):
         robots.unreadable.add(("acme", member))
         return
@@ -27,7 +27,7 @@ async def made_newer(robots: RobotRecords, member: str) -> None:  # noqa: F811
     await robots._robots.update_one({"_id": f"acme/{member}"}, {"$set": {"robot": json.dumps(newer)}})
 
 
-async def test_a_robot_that_can_not_be_read_hides_no_other_of_its_team(robots: RobotRecords) -> None:  # noqa: F811
+async def test_a_robot_that_can_not_be_read_hides_no_other_of_its_team(robots: RobotRecords) -> None:  # noqa: F811  # the fixture
     for member in ("newer", "ours"):
         await robots.insert(record(member))
     await made_newer(robots, "newer")
@@ -41,7 +41,7 @@ async def test_a_robot_that_can_not_be_read_hides_no_other_of_its_team(robots: R
 
 
 @pytest.mark.parametrize("kind", ["webhook", "database"])
-async def test_events_reach_a_robot_whose_subscriptions_can_be_read(robots: RobotRecords, kind: str) -> None:  # noqa: F811
+async def test_events_reach_a_robot_whose_subscriptions_can_be_read(robots: RobotRecords, kind: str) -> None:  # noqa: F811  # the fixture
     for member in ("newer", "ours"):
         await robots.insert(record(member))
     await made_newer(robots, "newer")

@@ -1,4 +1,4 @@
-"""What another version queued: it stops nothing else, and is left as it is."""
+"""Queue entries and clocks that another version wrote: they stop nothing else, and are left as they are."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from tests.conformance.test_scheduler_clocks import (  # noqa: F401  # fixtures
 from tests.conformance.test_scheduler_ports import accepted, eid, queue, write  # noqa: F401  # fixtures
 
 
-async def made_newer(queue: Queue, execution_id: str) -> None:  # noqa: F811
+async def made_newer(queue: Queue, execution_id: str) -> None:  # noqa: F811  # the fixture
     if isinstance(queue, InMemoryQueue):
         queue.unreadable.add(execution_id)
         return
@@ -28,7 +28,7 @@ async def made_newer(queue: Queue, execution_id: str) -> None:  # noqa: F811
     await queue._queue.update_one({"_id": execution_id}, {"$set": newer})
 
 
-async def test_an_entry_that_can_not_be_read_stops_no_dispatcher(queue: Queue) -> None:  # noqa: F811
+async def test_an_entry_that_can_not_be_read_stops_no_dispatcher(queue: Queue) -> None:  # noqa: F811  # the fixture
     await write(queue, decided=[accepted("t1"), accepted("t2")])
     await made_newer(queue, eid("t1"))
     for _ in range(2):
@@ -38,7 +38,7 @@ async def test_an_entry_that_can_not_be_read_stops_no_dispatcher(queue: Queue) -
     assert (await queue.look_up([eid("t1"), eid("t2"), eid("t3")]))[1] == {eid("t1")}
 
 
-async def test_a_due_trigger_that_can_not_be_read_stops_no_other(queue: Queue) -> None:  # noqa: F811
+async def test_a_due_trigger_that_can_not_be_read_stops_no_other(queue: Queue) -> None:  # noqa: F811  # the fixture
     due: dict[str, Any] = {"type": TriggerType.CLOCK, "scheduled_at": NOON}
     await queue.add_due([a_trigger("t1", **due), a_trigger("t2", **due)])
     await made_newer(queue, eid("t1"))
@@ -46,7 +46,7 @@ async def test_a_due_trigger_that_can_not_be_read_stops_no_other(queue: Queue) -
     assert (await queue.look_up([eid("t1")]))[1] == {eid("t1")}
 
 
-async def test_a_clock_that_can_not_be_read_stops_no_tick(clocks: Clocks) -> None:  # noqa: F811
+async def test_a_clock_that_can_not_be_read_stops_no_tick(clocks: Clocks) -> None:  # noqa: F811  # the fixture
     await clocks.write([Change(None, a_state("ann")), Change(None, a_state("bob"))])
     ann = a_state("ann").key
     if isinstance(clocks, MongoClocks):

@@ -19,7 +19,7 @@ from rota_common.bus.failure_policy import (
     decide,
 )
 from rota_common.errors import Permanent, Transient
-from rota_contracts.envelope import EnvelopeError
+from rota_contracts.envelope import EnvelopeError, OtherVersion
 
 NEW = timedelta(seconds=1)
 LONG = PATIENCE + timedelta(seconds=1)
@@ -62,11 +62,11 @@ def test_a_permanent_failure_is_buried_at_once(error: Exception, deliveries: int
     assert isinstance(decided(error, deliveries=deliveries, parsed=False), Bury)
 
 
-@pytest.mark.parametrize("parsed", [True, False])
-def test_what_this_version_can_not_read_waits_for_one_that_can(parsed: bool) -> None:
-    assert isinstance(decided(INVALID, parsed=parsed), Later)
-    assert isinstance(decided(INVALID, parsed=parsed, deliveries=99, age=LONG), Later)
-    assert isinstance(decided(INVALID, parsed=parsed, deliveries=99, age=LONG, failing=LONG), Bury)
+@pytest.mark.parametrize(("error", "parsed"), [(INVALID, True), (INVALID, False), (OtherVersion("v2"), False)])
+def test_what_this_version_can_not_read_waits_for_one_that_can(error: Exception, parsed: bool) -> None:
+    assert isinstance(decided(error, parsed=parsed), Later)
+    assert isinstance(decided(error, parsed=parsed, deliveries=99, age=LONG), Later)
+    assert isinstance(decided(error, parsed=parsed, deliveries=99, age=LONG, failing=LONG), Bury)
 
 
 @pytest.mark.parametrize("deliveries", [1, 5, 6, 1000])

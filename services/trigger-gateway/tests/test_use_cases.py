@@ -278,7 +278,7 @@ async def test_a_robot_that_can_not_be_published_keeps_no_other_from_it(
     assert await harness.sync.sweep()
     assert list(harness.definitions.robots) == [("acme", "good")]
     assert not await harness.sync.sweep()  # all were tried: the next sweep begins anew, after a pause
-    harness.definitions.put = put  # type: ignore[method-assign]
+    harness.definitions.put = put  # type: ignore[method-assign]  # there is room again
     while await harness.sync.sweep():
         pass
     assert len(harness.definitions.robots) == 4

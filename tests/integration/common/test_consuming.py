@@ -117,7 +117,7 @@ async def test_an_outage_of_the_store_is_waited_out(nats: EmbeddedServer, monkey
     ("headers", "body", "reason"),
     [
         ({}, b"{}", "EnvelopeError: expected the CloudEvents headers"),
-        ({"ce-type": "rota.v2.execution.started"}, b"{}", "EnvelopeError: expected type rota.v1.execution.started"),
+        ({"ce-type": "rota.v1.execution.parked"}, b"{}", "EnvelopeError: expected type rota.v1.execution.started"),
         ({"ce-type": CHANNEL.type}, b"not json", "ValidationError: 1 validation error"),
     ],
 )

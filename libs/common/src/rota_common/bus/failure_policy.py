@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from rota_common.errors import Permanent, Transient
 from rota_common.retries import backoff
 from rota_contracts.catalog import dead_subject
-from rota_contracts.envelope import MSG_ID, EnvelopeError
+from rota_contracts.envelope import MSG_ID, EnvelopeError, OtherVersion
 
 MAX_BUG_DELIVERIES = 5
 PATIENCE = timedelta(days=1)
@@ -78,9 +78,9 @@ def decide(
 
     `outages` are the errors of the service's own store when it can't be reached: they count as transient.
     """
-    if isinstance(error, (Permanent, EnvelopeError)) or (not attempt.parsed and _is_no_json(error)):
+    if isinstance(error, Permanent) or (not attempt.parsed and _is_no_event(error)):
         return Bury(_reason(error), _last_line(error))
-    passing = isinstance(error, (Transient, ValidationError, *outages))
+    passing = isinstance(error, (Transient, ValidationError, OtherVersion, *outages))
     if attempt.exhausted if passing else attempt.deliveries >= MAX_BUG_DELIVERIES:
         return Bury(_reason(error), _last_line(error))
     asked = error.after if isinstance(error, Transient) else None
@@ -120,9 +120,11 @@ async def bury(message: Msg, jetstream: JetStreamContext, *, consumer: str, verd
     await message.term()
 
 
-def _is_no_json(error: Exception) -> bool:
-    """No version of a message is anything but JSON."""
-    return isinstance(error, ValidationError) and error.errors(include_url=False)[0]["type"] == "json_invalid"
+def _is_no_event(error: Exception) -> bool:
+    """Every version of a message has our headers, and a body of JSON."""
+    if isinstance(error, ValidationError):
+        return error.errors(include_url=False)[0]["type"] == "json_invalid"
+    return isinstance(error, EnvelopeError) and not isinstance(error, OtherVersion)
 
 
 def _reason(error: Exception) -> str:

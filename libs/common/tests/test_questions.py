@@ -27,7 +27,6 @@ async def sent(bus: InMemoryBus, **more: Any) -> Any:
     return await bus.connection("trigger-gateway").client.request(READ_EXECUTION.subject, body, timeout=5)
 
 
-# EX-88
 async def test_a_field_that_the_answering_service_does_not_know_is_refused_by_name() -> None:
     bus = InMemoryBus()
     asked = answering(bus)

@@ -164,8 +164,8 @@ class Api:
     async def dead_letter(self, seq: int) -> Json:
         return await self._json("GET", f"/v1/dead/{seq}")
 
-    async def redrive(self, seq: int) -> Json:
-        return await self._json("POST", f"/v1/dead/{seq}/redrive")
+    async def redrive(self, seq: int, *, force: bool = False) -> Json:
+        return await self._json("POST", f"/v1/dead/{seq}/redrive", params={"force": True} if force else None)
 
     async def hook(self, team: str, source: str, body: bytes, headers: dict[str, str]) -> Json:
         return await self._json("POST", f"/v1/hooks/{team}/{source}", content=body, headers=headers)

@@ -1,5 +1,6 @@
 """The envelope: CloudEvents 1.0 in binary mode, with `ce-*` headers and the payload as JSON in the body."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +20,10 @@ CONTENT_TYPE = "application/json"
 
 class EnvelopeError(ValueError):
     """The headers are not those of an event of Rota."""
+
+
+class OtherVersion(EnvelopeError):
+    """An event of Rota in a version that this reader doesn't know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +68,16 @@ class Event(Generic[P_co]):
 def parse_event(payload: type[P_co], headers: Mapping[str, str] | None, body: bytes, *, expected: str) -> Event[P_co]:
     """Parse a message.
 
-    Raises EnvelopeError when a header is missing or the type is not `expected`, and pydantic's ValidationError
-    when the body is not a `payload`.
+    Raises EnvelopeError when a header is missing or the type is not `expected` (OtherVersion: but for its version), and
+    pydantic's ValidationError when the body is not a `payload`.
     """
     headers = {key.lower(): value for key, value in (headers or {}).items()}
     missing = [name for name in ("ce-id", "ce-type", "ce-source", "ce-time") if not headers.get(name)]
     if missing:
         raise EnvelopeError(f"expected the CloudEvents headers {', '.join(missing)}: they are missing")
     if headers["ce-type"] != expected:
-        raise EnvelopeError(f"expected type {expected}, got {headers['ce-type']}: this reader knows no other version")
+        kind = OtherVersion if _unversioned(headers["ce-type"]) == _unversioned(expected) else EnvelopeError
+        raise kind(f"expected type {expected}, got {headers['ce-type']}: this reader knows no other version")
     try:
         time = datetime.fromisoformat(headers["ce-time"])
     except ValueError as error:
@@ -91,3 +97,8 @@ def parse_event(payload: type[P_co], headers: Mapping[str, str] | None, body: by
         traceparent=headers.get(TRACEPARENT, ""),
         sequence=None if sequence is None else int(sequence),
     )
+
+
+def _unversioned(event_type: str) -> str:
+    """Of `rota.v1.execution.started` what is the same in every version."""
+    return re.sub(r"^rota\.v\d+\.", "", event_type)

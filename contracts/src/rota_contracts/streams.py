@@ -19,6 +19,16 @@ ATTACHMENTS_BUCKET = "attachments"
 
 ATTACHMENTS_KEPT_S = 90 * DAY
 
+HANDLING_STREAM = "HANDLING"
+"""Marks of messages that are handled again and again (rota_common.bus.handling_marks), and of dead letters."""
+
+REDRIVE = "redrive"
+"""In place of a consumer's name: marks of dead letters that are being redriven."""
+
+REQUESTS = frozenset({"TRIGGERS", "EXECUTIONS"})
+"""Streams of work: a consumer that is made later begins with what is there. Of other streams it begins with what is
+published from then on: 14 days of facts would be news of long ago."""
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -30,11 +40,16 @@ class Stream:
     max_age: int
     max_bytes: int
     duplicate_window: int
+    latest_only: bool = False
+    """Keep the last message of each subject alone."""
 
 
 @dataclass(frozen=True)
 class Consumer:
-    """A durable pull consumer. `ack_wait` in seconds: a message without a sign of life is redelivered after it."""
+    """A durable pull consumer. `ack_wait` in seconds: a message without a sign of life is redelivered after it.
+
+    `start`: what a consumer that is made later than its stream begins with.
+    """
 
     stream: str
     durable: str
@@ -42,6 +57,7 @@ class Consumer:
     service: str
     ack_wait: int = 15
     max_ack_pending: int = 1000
+    start: Literal["all", "new"] = "all"
 
 
 # fmt: off
@@ -54,6 +70,7 @@ STREAMS = (
     Stream("FACTS",      (f"{ROOT}.trigger.admitted.>", f"{ROOT}.trigger.rejected.>", f"{ROOT}.trigger.missed.>",
                           f"{ROOT}.robot.>", f"{ROOT}.plan.>", f"{ROOT}.notification.>", f"{ROOT}.target.>"), "limits", 14 * DAY, 512 * MIB, 10 * MINUTE),
     Stream("DEAD",       (f"{ROOT}.dead.>",), "limits", 30 * DAY, 256 * MIB, 10 * MINUTE),
+    Stream(HANDLING_STREAM, (f"{ROOT}.handling.>",), "limits", 30 * DAY, 16 * MIB, 10 * MINUTE, latest_only=True),
 )
 # fmt: on
 
@@ -61,8 +78,19 @@ STREAMS = (
 def consumers() -> list[Consumer]:
     """One durable for every (channel, consuming service) of the catalog."""
     return [
-        Consumer(channel.stream, channel.durable(service), channel.pattern, service)
+        Consumer(
+            channel.stream,
+            channel.durable(service),
+            channel.pattern,
+            service,
+            start="all" if channel.stream in REQUESTS else "new",
+        )
         for channel in CHANNELS.values()
         if channel.stream is not None
         for service in sorted(channel.consumers - {"anyone"})
     ]
+
+
+def handling_subject(durable: str, seq: int | str) -> str:
+    """The subject of a consumer's mark about message `seq` of its stream; `*` for all."""
+    return f"{ROOT}.handling.{durable}.{seq}"

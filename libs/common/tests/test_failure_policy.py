@@ -1,5 +1,6 @@
 """The failure policy: retry or bury, with which delay and which reason."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -7,35 +8,65 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from rota_common.bus.failure_policy import MAX_BUG_DELIVERIES, PATIENCE, RETRY_CAP_S, Bury, Later, decide
+from rota_common.bus.failure_policy import (
+    MANY_DELIVERIES,
+    MAX_BUG_DELIVERIES,
+    PATIENCE,
+    RETRY_CAP_S,
+    Attempt,
+    Bury,
+    Later,
+    decide,
+)
 from rota_common.errors import Permanent, Transient
-from rota_contracts.envelope import EnvelopeError
+from rota_contracts.envelope import EnvelopeError, OtherVersion
 
 NEW = timedelta(seconds=1)
-OLD = PATIENCE + timedelta(seconds=1)
+LONG = PATIENCE + timedelta(seconds=1)
 
 
 class Outage(Exception):
     """The error of some store when it can't be reached."""
 
 
-def decided(error: Exception, *, deliveries: int = 1, age: timedelta = NEW, **given: Any) -> Later | Bury:
-    return decide(error, deliveries=deliveries, age=age, random=Random(7), **given)
+def decided(
+    error: Exception,
+    *,
+    deliveries: int = 1,
+    age: timedelta = NEW,
+    failing: timedelta = NEW,
+    parsed: bool = True,
+    **given: Any,
+) -> Later | Bury:
+    attempt = Attempt(deliveries=deliveries, age=age, failing=failing, parsed=parsed)
+    return decide(error, attempt, random=Random(7), **given)
 
 
-def unreadable() -> ValidationError:
-    class Wanted(BaseModel):
-        name: str
-
-    with pytest.raises(ValidationError) as raised:
-        Wanted.model_validate({})
-    return raised.value
+def raised(parse: Callable[[], object]) -> ValidationError:
+    with pytest.raises(ValidationError) as error:
+        parse()
+    return error.value
 
 
-@pytest.mark.parametrize("error", [Permanent("no such robot"), EnvelopeError("no ce-id"), unreadable()])
+class Wanted(BaseModel):
+    name: str
+
+
+INVALID = raised(lambda: Wanted.model_validate({}))
+NO_JSON = raised(lambda: Wanted.model_validate_json(b"no json"))
+
+
+@pytest.mark.parametrize("error", [Permanent("no such robot"), EnvelopeError("no ce-id"), NO_JSON])
 @pytest.mark.parametrize("deliveries", [1, 99])
 def test_a_permanent_failure_is_buried_at_once(error: Exception, deliveries: int) -> None:
-    assert isinstance(decided(error, deliveries=deliveries), Bury)
+    assert isinstance(decided(error, deliveries=deliveries, parsed=False), Bury)
+
+
+@pytest.mark.parametrize(("error", "parsed"), [(INVALID, True), (INVALID, False), (OtherVersion("v2"), False)])
+def test_what_this_version_can_not_read_waits_for_one_that_can(error: Exception, parsed: bool) -> None:
+    assert isinstance(decided(error, parsed=parsed), Later)
+    assert isinstance(decided(error, parsed=parsed, deliveries=99, age=LONG), Later)
+    assert isinstance(decided(error, parsed=parsed, deliveries=99, age=LONG, failing=LONG), Bury)
 
 
 @pytest.mark.parametrize("deliveries", [1, 5, 6, 1000])
@@ -43,8 +74,17 @@ def test_a_transient_failure_is_redelivered_however_often_it_failed(deliveries: 
     assert isinstance(decided(Transient("busy"), deliveries=deliveries, age=PATIENCE), Later)
 
 
-def test_a_transient_failure_is_buried_after_a_day() -> None:
-    assert decided(Transient("busy"), age=OLD) == Bury("busy", "")
+def test_a_transient_failure_is_buried_when_it_has_failed_for_a_day() -> None:
+    assert decided(Transient("busy"), deliveries=99, age=LONG, failing=LONG) == Bury("busy", "")
+    assert isinstance(decided(Transient("busy"), deliveries=9, age=LONG, failing=LONG), Later)
+
+
+def test_the_time_that_a_message_waited_for_its_first_try_does_not_count() -> None:
+    assert isinstance(decided(Transient("busy"), age=timedelta(days=3)), Later)
+
+
+def test_a_message_whose_failures_no_process_remembers_is_buried_after_very_many_tries() -> None:
+    assert isinstance(decided(Transient("busy"), deliveries=MANY_DELIVERIES, age=LONG), Bury)
 
 
 @pytest.mark.parametrize("after", [0, 0.2, 7, 3600])
@@ -61,7 +101,8 @@ def test_without_a_requested_delay_delays_grow_up_to_a_limit(deliveries: int, se
 
 def test_delays_are_jittered() -> None:
     random = Random(7)
-    delays = {decide(Transient("busy"), deliveries=3, age=NEW, random=random) for _ in range(20)}
+    attempt = Attempt(deliveries=3, age=NEW, failing=NEW)
+    delays = {decide(Transient("busy"), attempt, random=random) for _ in range(20)}
     assert len(delays) == 20
 
 
@@ -75,7 +116,7 @@ def test_a_bug_is_tried_five_times_and_then_buried(deliveries: int, kind: type[o
 def test_an_outage_of_the_service_s_own_store_is_transient() -> None:
     assert isinstance(decided(Outage("away"), deliveries=99, outages=(Outage,)), Later)
     assert isinstance(decided(Outage("away"), deliveries=99), Bury)
-    assert isinstance(decided(Outage("away"), age=OLD, outages=(Outage,)), Bury)
+    assert isinstance(decided(Outage("away"), deliveries=99, age=LONG, failing=LONG, outages=(Outage,)), Bury)
 
 
 def test_a_bug_is_named_with_its_kind_and_its_place() -> None:

@@ -1,6 +1,7 @@
 """Ends from outside: a deleted robot, and ends that only a sweep publishes."""
 
 import asyncio
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -104,3 +105,50 @@ async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
     await asyncio.wait_for(both.wait(), 5)
     await sweep.close()
     assert sorted(seen) == ["bad", "good"]
+
+
+async def test_runs_that_can_not_be_gone_on_with_hide_no_other_from_the_sweeper(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("executor.sweeper.BATCH", 3)
+    runs, clock = InMemoryRuns(), SetClock()
+    for number in range(3):
+        bad = new_run().with_execution(execution_id=f"bad {number}")
+        await runs.create(bad, owner="dead", until=NOON - timedelta(hours=1))
+    await runs.create(new_run().with_execution(execution_id="good"), owner="dead", until=NOON)
+    seen = set[str]()
+
+    class Driving:
+        async def resume(self, run_id: str, *, from_sweeper: bool) -> None:
+            seen.add(run_id)
+            if run_id != "good":
+                raise ValueError("a bug")
+
+    given: Any = Driving()
+    give: Any = None  # no run is past its deadline
+    sweep = Sweeper(runs=runs, worker=given, send=give, clock=clock)
+    for _ in range(3):
+        await sweep()
+        await asyncio.sleep(0)
+        if "good" in seen:
+            break
+    await sweep.close()
+    assert "good" in seen
+
+
+async def test_a_run_whose_deadline_can_not_be_signalled_keeps_no_other_from_its_end() -> None:
+    runs, clock = InMemoryRuns(), SetClock()
+    for run_id in ("bad", "good"):
+        run = new_run().with_execution(execution_id=run_id, deadline_at=NOON)
+        await runs.create(run, owner="dead", until=NOON + timedelta(hours=1))
+    ended = list[str]()
+
+    async def send(scope: Scope, _: Signal) -> None:
+        if scope.execution_id == "bad":
+            raise ValueError("a bug")
+        ended.append(str(scope.execution_id))
+
+    worker: Any = None  # nothing is overdue
+    given: Any = send
+    await Sweeper(runs=runs, worker=worker, send=given, clock=clock)()
+    assert ended == ["good"]

@@ -92,6 +92,15 @@ async def test_an_answer_to_an_unknown_run_is_redelivered() -> None:
         await WorkerHarness().worker.resume("e1", outcome_of(new_run(), RequestDelivery("r1")))
 
 
+async def test_an_answer_whose_run_has_been_missing_for_long_is_dropped() -> None:
+    harness, answer = WorkerHarness(), outcome_of(new_run(), RequestDelivery("r1"))
+    with pytest.raises(Transient) as missing:
+        await harness.worker.resume("e1", answer, sent_at=NOON - timedelta(minutes=14))
+    assert missing.value.after is None  # so that the delay grows
+    await harness.worker.resume("e1", answer, sent_at=NOON - timedelta(minutes=16))
+    assert await harness.runs.find("e1") is None
+
+
 async def test_an_answer_is_redelivered_while_the_run_is_held() -> None:
     harness = WorkerHarness(expected="a result")
     held = HeldStep(harness, RunTurn)

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 from services.scheduler.tests.harness import OWNER, Harness, as_event, finished, started
 
-from rota_common.errors import Transient
+from rota_common.errors import Transient, Unreadable
 from rota_common.testing.samples import MEMBER, SetClock, a_robot, a_trigger
+from rota_contracts.ids import execution_id
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import RejectReason
 from scheduler.adapters.in_memory_queue import InMemoryQueue
@@ -42,6 +43,17 @@ async def test_a_repeated_trigger_is_published_again_and_not_decided_again() -> 
         harness.robots.kept[MEMBER] = a_robot(robot_status="paused")
         await harness.take(a_trigger("t1"))
     assert (harness.published.requested_ids, harness.published.rejected) == (["t1", "t1"], [])
+
+
+async def test_a_trigger_that_another_version_has_queued_fails_alone_and_is_not_queued_twice() -> None:
+    async with Harness().open() as harness:
+        await harness.take(a_trigger("t1"))
+        harness.queue.unreadable.add(execution_id("t1"))
+        repeated = asyncio.create_task(harness.take(a_trigger("t1")))
+        await harness.take(a_trigger("t2"))
+        with pytest.raises(Unreadable):
+            await repeated
+        assert harness.published.requested_ids == ["t1", "t2"]
 
 
 async def test_a_repeated_rejection_is_published_again() -> None:
@@ -173,3 +185,6 @@ async def test_a_request_that_no_executor_begins_is_published_again() -> None:
         while len(harness.published.again) == 1:
             await asyncio.sleep(0.01)
         assert harness.published.again == [("t1", 1), ("t1", 2)]
+        await harness.take(started("t1"))
+        while harness.dispatcher._republished:  # what runs is not remembered
+            await asyncio.sleep(0.01)

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
@@ -11,8 +11,10 @@ import pytest
 from rota_common.errors import Transient
 from rota_contracts.messages.execution import ExecStatus, TriggerReply, TriggerState
 from rota_contracts.messages.trigger import Message, TriggerAdmittedV1, TriggerType
+from rota_contracts.robots.robot import Robot
 from trigger_gateway.adapters import in_memory_stores, scripted
 from trigger_gateway.problems import Conflict, NotFound, StoredNotApplied
+from trigger_gateway.robots.record import RobotRecord
 from trigger_gateway.robots.routes import KEPT_FOR, Route, Routes
 from trigger_gateway.robots.save_robot import SaveRobot
 from trigger_gateway.robots.sync_robots import SyncRobots
@@ -255,3 +257,28 @@ async def test_guessed_names_are_not_cached(harness: Harness) -> None:
         await harness.routes.find(f"team{number}", "leads")
     await harness.route()
     assert len(harness.routes._kept) == 1
+
+
+async def test_a_robot_that_can_not_be_published_keeps_no_other_from_it(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trigger_gateway.robots.sync_robots.BATCH", 3)
+    put, members = harness.definitions.put, [f"bad-{number}" for number in range(3)] + ["good"]
+
+    async def refusing(robot: Robot) -> None:
+        if robot.member_id.startswith("bad"):
+            raise Transient("maximum bytes exceeded")
+        await put(robot)
+
+    harness.definitions.put = refusing  # type: ignore[method-assign]  # as a full bucket does
+    for seconds, member in enumerate(members):
+        robot = Robot.model_validate(DEFINITION | {"team_id": "acme", "rev": 1} | {"member_id": member})
+        await harness.robots.insert(RobotRecord(robot, AT + timedelta(seconds=seconds)))
+    assert await harness.sync.sweep()
+    assert await harness.sync.sweep()
+    assert list(harness.definitions.robots) == [("acme", "good")]
+    assert not await harness.sync.sweep()  # all were tried: the next sweep begins anew, after a pause
+    harness.definitions.put = put  # type: ignore[method-assign]  # there is room again
+    while await harness.sync.sweep():
+        pass
+    assert len(harness.definitions.robots) == 4

@@ -8,10 +8,11 @@ import pytest
 import structlog
 
 from rota_common.bus import dead_letters
+from rota_common.bus.handling_marks import MARKED_FROM, MAX_ENDED
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Service
-from rota_common.testing.bus import stored
+from rota_common.testing.bus import short_ack_wait, stored
 from rota_common.testing.crash import crash
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, TEAM
@@ -116,12 +117,11 @@ async def test_an_outage_of_the_store_is_waited_out(nats: EmbeddedServer, monkey
     ("headers", "body", "reason"),
     [
         ({}, b"{}", "EnvelopeError: expected the CloudEvents headers"),
-        ({"ce-type": "rota.v2.execution.started"}, b"{}", "EnvelopeError: expected type rota.v1.execution.started"),
+        ({"ce-type": "rota.v1.execution.parked"}, b"{}", "EnvelopeError: expected type rota.v1.execution.started"),
         ({"ce-type": CHANNEL.type}, b"not json", "ValidationError: 1 validation error"),
-        ({"ce-type": CHANNEL.type}, b'{"execution_id": 7}', "ValidationError: "),
     ],
 )
-async def test_an_unreadable_message_is_buried_without_a_call_of_when_buried(
+async def test_a_message_that_was_never_an_event_is_buried_without_a_call_of_when_buried(
     nats: EmbeddedServer, headers: dict[str, str], body: bytes, reason: str
 ) -> None:
     seen = Seen()
@@ -322,6 +322,56 @@ async def test_a_message_of_a_dead_service_is_redelivered_after_the_ack_wait(nat
     async with reading(nats.url, second):
         assert await second.times(1) == ["e1"]
         await settled(nats.url)
+
+
+async def test_a_message_that_ends_its_worker_each_time_is_buried_alone(nats: EmbeddedServer) -> None:
+    await short_ack_wait(nats.url, "scheduler")
+    deadly = asyncio.Event()
+
+    async def killed_by_e1(event: Started) -> None:
+        if event.data.execution_id == "e1":
+            deadly.set()
+            await asyncio.Event().wait()
+        await asyncio.sleep(0.01)
+
+    await publish(nats.url, "e1", "e2")
+    for _ in range(MARKED_FROM - 1 + MAX_ENDED):
+        deadly.clear()
+        service = reader(nats.url, Seen(killed_by_e1))
+        await service.start()
+        await asyncio.wait_for(deadly.wait(), PATIENCE_S)
+        await crash(service)
+    seen = Seen()
+    async with reading(nats.url, seen):
+        await publish(nats.url, "e3")
+        await seen.times(1)
+        await settled(nats.url)
+    (letter,) = await letters(nats.url)
+    assert letter.reason == f"its worker ended {MAX_ENDED} times while it handled this message, and reached no verdict"
+    assert "e1" not in seen.ids
+
+
+async def test_a_worker_without_its_consumer_keeps_one_subscription(
+    nats: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rota_common.bus.consuming.RECOVER_S", 0.001)
+    async with reading(nats.url, Seen()) as service:
+        before = len(service.bus.client._subs)
+        async with jetstream(nats.url) as js:
+            await js.delete_consumer(CHANNEL.stream or "", DURABLE)
+        (worker,) = service._workers
+        bound, bind = 0, worker._bind
+
+        async def counted() -> Any:
+            nonlocal bound
+            bound += 1
+            return await bind()
+
+        worker._bind = counted  # type: ignore[method-assign]  # to see how often it began anew
+        async with asyncio.timeout(PATIENCE_S):
+            while bound < 20:
+                await asyncio.sleep(0.01)
+        assert len(service.bus.client._subs) <= before + 1
 
 
 async def test_a_message_is_one_line_of_the_log(nats: EmbeddedServer) -> None:

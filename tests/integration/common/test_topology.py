@@ -3,9 +3,11 @@
 from typing import Any
 
 from nats.js import JetStreamContext
+from nats.js.api import DeliverPolicy
 
 from rota_common import topology
 from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_contracts.catalog import ROBOT_CHANGED
 from rota_contracts.streams import ATTACHMENTS_BUCKET, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, consumers
 from tests.integration.common.harness import CHANNEL, DURABLE, Seen, jetstream, publish, reading
 
@@ -70,3 +72,30 @@ async def test_a_consumer_that_is_missing_is_made(nats: EmbeddedServer) -> None:
         await js.delete_consumer("EXECUTIONS", DURABLE)
         await topology.apply(js)
         assert await state(js) == before
+
+
+async def test_a_consumer_that_an_upgrade_adds_begins_with_all_requests_but_with_new_facts_alone(
+    nats: EmbeddedServer,
+) -> None:
+    changed = ROBOT_CHANGED.durable("memory")
+    await publish(nats.url, "e1")
+    async with jetstream(nats.url) as js:
+        await js.publish(ROBOT_CHANGED.subject("acme", "ann"), b"{}")
+        for stream, durable in (("EXECUTIONS", DURABLE), ("FACTS", changed)):
+            await js.delete_consumer(stream, durable)
+        await topology.apply(js)
+        await topology.apply(js)
+        assert (await js.consumer_info("EXECUTIONS", DURABLE)).num_pending == 1
+        assert (await js.consumer_info("FACTS", changed)).num_pending == 0
+
+
+async def test_a_consumer_from_before_keeps_its_place(nats: EmbeddedServer) -> None:
+    changed = ROBOT_CHANGED.durable("memory")
+    async with jetstream(nats.url) as js:
+        config = (await js.consumer_info("FACTS", changed)).config
+        await js.delete_consumer("FACTS", changed)
+        await js.add_consumer("FACTS", config.evolve(deliver_policy=DeliverPolicy.ALL))  # as earlier versions made it
+        await js.publish(ROBOT_CHANGED.subject("acme", "ann"), b"{}")
+        await topology.apply(js)
+        info = await js.consumer_info("FACTS", changed)
+        assert (info.num_pending, info.config.deliver_policy) == (1, DeliverPolicy.ALL)

@@ -188,7 +188,7 @@ async def test_killed_before_the_request_is_acknowledged_the_same_fact_is_publis
     await harness.robot({"preferences": hooks(receiver.url())})
     await harness.listen(DELIVERY_ACCEPTED)
     with monkeypatch.context() as patch:
-        patch.setattr("rota_common.bus.consuming.acknowledge", stuck := Stuck())
+        patch.setattr("rota_common.bus.handling.acknowledge", stuck := Stuck())
         first = await harness.start()
         await harness.request()
         await killed_at(stuck.reached, first, harness)

@@ -99,7 +99,7 @@ async def test_killed_before_the_request_is_acknowledged_no_fact_is_stored_twice
 ) -> None:
     await start_with(harness, receiver)
     with monkeypatch.context() as patch:
-        patch.setattr("rota_common.bus.consuming.acknowledge", stuck := Stuck())
+        patch.setattr("rota_common.bus.handling.acknowledge", stuck := Stuck())
         first = await harness.start()
         await harness.request()
         await killed_at(stuck.reached, first, harness)

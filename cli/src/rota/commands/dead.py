@@ -42,6 +42,7 @@ def show(seq: Annotated[int, typer.Argument(help="Its number in `rota dead list`
 def redrive(
     seq: Annotated[int | None, typer.Argument(help="Its number in `rota dead list`.")] = None,
     all_of_them: Annotated[bool, typer.Option("--all", help="Every dead letter.")] = False,
+    force: Annotated[bool, typer.Option(help="Also if an interrupted redrive may have sent it already.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Send dead letters back to their stream, once the cause is fixed."""
@@ -50,7 +51,7 @@ def redrive(
 
     async def send_back(api: Api) -> list[Json]:
         wanted = [int(letter["seq"]) for letter in await api.dead()] if seq is None else [seq]
-        return [{"seq": one, "subject": (await api.redrive(one)).get("subject")} for one in wanted]
+        return [{"seq": one, "subject": (await api.redrive(one, force=force)).get("subject")} for one in wanted]
 
     for sent in with_api(send_back, admin=True):
         say_json(sent) if json else say(f"{sent['seq']}: sent back to {sent['subject'] or 'its subject'}")

@@ -1,4 +1,4 @@
-"""The two kinds of failure that a handler raises; `rota_common.bus.failure_policy` decides about them."""
+"""The kinds of failure that a handler raises; `rota_common.bus.failure_policy` decides about them."""
 
 
 class Transient(Exception):
@@ -11,3 +11,7 @@ class Transient(Exception):
 
 class Permanent(Exception):
     """It will never work: the message is buried at once, with this reason."""
+
+
+class Unreadable(Transient):
+    """What is stored can't be read by this version; another one may."""

@@ -10,7 +10,15 @@ from typing import Any
 
 import nats
 from nats.js import JetStreamContext
-from nats.js.api import ConsumerConfig, DiscardPolicy, KeyValueConfig, RetentionPolicy, StorageType, StreamConfig
+from nats.js.api import (
+    ConsumerConfig,
+    DeliverPolicy,
+    DiscardPolicy,
+    KeyValueConfig,
+    RetentionPolicy,
+    StorageType,
+    StreamConfig,
+)
 from nats.js.errors import BucketNotFoundError, NotFoundError
 
 from rota_common.bus.connection import identity
@@ -55,6 +63,7 @@ async def _stream(jetstream: JetStreamContext, stream: Stream, replicas: int) ->
         duplicate_window=stream.duplicate_window,
         num_replicas=replicas,
         allow_direct=True,
+        max_msgs_per_subject=1 if stream.latest_only else -1,
     )
     try:
         await jetstream.stream_info(stream.name)
@@ -66,7 +75,13 @@ async def _stream(jetstream: JetStreamContext, stream: Stream, replicas: int) ->
 
 
 async def _consumer(jetstream: JetStreamContext, consumer: Consumer) -> str:
+    """Where it starts is decided once: the server refuses to change that of a consumer that is there."""
+    try:
+        start = (await jetstream.consumer_info(consumer.stream, consumer.durable)).config.deliver_policy
+    except NotFoundError:
+        start = DeliverPolicy.NEW if consumer.start == "new" else DeliverPolicy.ALL
     config = ConsumerConfig(
+        deliver_policy=start,
         durable_name=consumer.durable,
         filter_subject=consumer.filter_subject,
         ack_wait=consumer.ack_wait,

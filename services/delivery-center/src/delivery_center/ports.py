@@ -61,7 +61,8 @@ class Channel(Protocol[C_contra]):
 
 
 class Deliveries(Protocol):
-    """The deliveries of all teams."""
+    """The deliveries of all teams. One that another version wrote, and this one can't read, raises Unreadable where it
+    is asked for by id, and is left out of everything else."""
 
     async def find(self, request_id: str) -> Delivery | None: ...
 

@@ -40,12 +40,12 @@ class Answers:
     async def validation(self, event: Event[ValidationCompletedV1]) -> None:
         data = event.data
         verdict = VerdictGiven(data.validation_id, data.task_id, data.verdict, data.error)
-        await self._worker.resume(data.execution_id, verdict)
+        await self._worker.resume(data.execution_id, verdict, sent_at=event.time)
 
     async def delivery(self, event: Event[DeliveryAcceptedV1]) -> None:
-        await self._worker.resume(event.data.execution_id, DeliveryTaken(event.data.result))
+        await self._worker.resume(event.data.execution_id, DeliveryTaken(event.data.result), sent_at=event.time)
 
     async def learning(self, event: Event[LearningCompletedV1]) -> None:
         data = event.data
         result = LearningResult(lessons=data.lessons, skipped=data.skipped, error=data.error)
-        await self._worker.resume(data.execution_id, Learnt(result))
+        await self._worker.resume(data.execution_id, Learnt(result), sent_at=event.time)

@@ -111,7 +111,11 @@ class SignalResult(Enum):
 
 
 class RunQueries(Protocol):
-    """Stored runs, to read. A run is read with the signals that it hasn't applied yet."""
+    """Stored runs, to read. A run is read with the signals that it hasn't applied yet.
+
+    One that another version wrote, and this one can't read, raises Unreadable where it is asked for by id, and is left
+    out of everything else.
+    """
 
     async def find(self, run_id: str) -> Run | None: ...
 
@@ -122,7 +126,7 @@ class RunQueries(Protocol):
         ...
 
     async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotState]:
-        """The state of these runs, in this order; without a status if there is none."""
+        """The state of these runs, in this order; without a status if there is no such run."""
         ...
 
     async def by_callback(self, callback_id: str) -> Run | None:
@@ -179,11 +183,11 @@ class Runs(RunQueries, Protocol):
 
     async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None: ...
 
-    def overdue(self, now: datetime, *, limit: int) -> AsyncIterator[str]:
+    def overdue(self, now: datetime, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[str]:
         """Ids of runs to check by now, or whose promised results have expired."""
         ...
 
-    def past_deadline(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
+    def past_deadline(self, now: datetime, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[Run]:
         """Runs whose deadline is over, without the signal for it."""
         ...
 

@@ -3,7 +3,9 @@
 import asyncio
 from dataclasses import dataclass, field
 
+from executor.domain.run import Run
 from executor.ports import Runs, Scope
+from executor.resting_runs import RestingRuns
 from executor.signals import SendSignal, deadline_signal
 from executor.worker import RunWorker
 from rota_common.clock import Clock
@@ -18,21 +20,24 @@ LOG = logger(service="executor", loop="sweep")
 
 @dataclass(frozen=True, kw_only=True)
 class Sweeper:
-    """Every replica sweeps; claims are compare-and-set, so each overdue run is taken up once."""
+    """Every replica sweeps; claims are compare-and-set, so each overdue run is taken up once.
+
+    `outages`: errors of a server that is away, which say nothing about a run.
+    """
 
     runs: Runs
     worker: RunWorker
     send: SendSignal
     clock: Clock
+    outages: tuple[type[Exception], ...] = ()
+    _resting: RestingRuns = field(init=False, default_factory=RestingRuns)
     _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
 
     async def __call__(self) -> None:
         """Signal runs past their deadline, and take up overdue ones in the background."""
-        async for run in self.runs.past_deadline(self.clock(), limit=BATCH):
-            execution = run.execution
-            scope = Scope(execution.team_id, execution.member_id, run.id)
-            await self.send(scope, deadline_signal(run, self.clock))
-        async for run_id in self.runs.overdue(self.clock(), limit=BATCH):
+        async for run in self.runs.past_deadline(self.clock(), limit=BATCH, apart_from=self._resting.now()):
+            await self._end(run)
+        async for run_id in self.runs.overdue(self.clock(), limit=BATCH, apart_from=self._resting.now()):
             if run_id not in self._tasks and len(self._tasks) < CONCURRENCY:
                 self._take_up(run_id)
 
@@ -43,6 +48,17 @@ class Sweeper:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def _end(self, run: Run) -> None:
+        execution = run.execution
+        scope = Scope(execution.team_id, execution.member_id, run.id)
+        try:
+            await self.send(scope, deadline_signal(run, self.clock))
+        except self.outages:
+            raise
+        except Exception as error:  # the signal may be stored; the next sweep sends it again
+            self._resting.failed(run.id)
+            LOG.exception("could not end", execution_id=run.id, reason=repr(error))
+
     def _take_up(self, run_id: str) -> None:
         task = asyncio.create_task(self._resume(run_id))
         self._tasks[run_id] = task
@@ -51,7 +67,11 @@ class Sweeper:
     async def _resume(self, run_id: str) -> None:
         try:
             await self.worker.resume(run_id, from_sweeper=True)
+            self._resting.worked(run_id)
         except Transient:  # another worker holds it
             return
-        except Exception as error:  # it stays overdue for the next sweep, and holds up no other run
+        except self.outages as error:
+            LOG.warning("a server is away", execution_id=run_id, reason=repr(error))
+        except Exception as error:  # it stays overdue, and holds up no other run
+            self._resting.failed(run_id)
             LOG.exception("could not go on", execution_id=run_id, reason=repr(error))

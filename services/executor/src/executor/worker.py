@@ -31,10 +31,17 @@ from executor.steps.step_runner import StepRunner
 from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_common.retries import backoff
+from rota_common.runtime.logs import logger
+from rota_common.runtime.metrics import ORPHANED
 from rota_contracts.messages.trigger import ExecutorMode
 
 BUSY_S = 1.0
 """Delay before a message comes back to a run that another worker holds."""
+
+ORPHANED_AFTER = timedelta(minutes=15)
+"""A restored or failed-over database may be behind for a while; a run that is missing for longer is gone."""
+
+LOG = logger(service="executor")
 
 
 @dataclass(frozen=True)
@@ -79,9 +86,15 @@ class RunWorker:
             raise failure
 
     async def resume(
-        self, run_id: str, answer: Progressed | None = None, *, grant: int = 0, from_sweeper: bool = False
+        self,
+        run_id: str,
+        answer: Progressed | None = None,
+        *,
+        grant: int = 0,
+        from_sweeper: bool = False,
+        sent_at: datetime | None = None,
     ) -> None:
-        """Apply an `answer` that the run waits for, or the slot it requested, and go on.
+        """Apply an `answer` that the run waits for, or the slot it requested, and go on. `sent_at`: of its message.
 
         `from_sweeper`: there is no message behind it that would be redelivered. While another worker holds the run it
         is left to that worker, or to the sweeper once the claim has ended; an answer must not be lost meanwhile, so
@@ -91,7 +104,10 @@ class RunWorker:
             return
         claimed = await self.runs.claim(run_id, owner=self.owner, until=self._until(), now=self.clock())
         if claimed is None:
-            await self._unclaimed(run_id, must_claim=answer is not None or grant > 0, from_sweeper=from_sweeper)
+            if (found := await self.runs.find(run_id)) is None:
+                self._missing(run_id, sent_at)
+            else:
+                await self._unclaimed(found, must_claim=answer is not None or grant > 0, from_sweeper=from_sweeper)
             return
         run, epoch = claimed
         if not run.recalled:  # its first worker may have died before it published the start
@@ -130,14 +146,18 @@ class RunWorker:
             await self.resume(run_id)
         return released is not None
 
-    async def _unclaimed(self, run_id: str, *, must_claim: bool, from_sweeper: bool) -> None:
-        run = await self.runs.find(run_id)
-        if run is None:
-            raise Transient(f"execution {run_id} isn't there yet", after=BUSY_S)
+    def _missing(self, run_id: str, sent_at: datetime | None) -> None:
+        """A run is stored before anything is requested for it: an answer that has waited this long has lost its run."""
+        if sent_at is None or self.clock() - sent_at < ORPHANED_AFTER:
+            raise Transient(f"execution {run_id} isn't there yet")
+        ORPHANED.inc()
+        LOG.warning("orphaned: dropped the message of an execution that isn't there", execution_id=run_id)
+
+    async def _unclaimed(self, run: Run, *, must_claim: bool, from_sweeper: bool) -> None:
         if run.over:
             await self._publish_end(run, from_sweeper=from_sweeper)
         elif must_claim:
-            raise Transient(f"execution {run_id} is being worked on", after=BUSY_S)
+            raise Transient(f"execution {run.id} is being worked on", after=BUSY_S)
 
     async def _publish_end(self, run: Run, *, from_sweeper: bool) -> None:
         await self.publisher.finished(run)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from rota_common.errors import Unreadable
 from rota_contracts.envelope import Event
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.control import Withdraw
@@ -41,13 +42,17 @@ class Intake:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The data that a turn needs: triggers that are stored already, and the robots' current summaries."""
+    """The data that a turn needs: triggers that are stored already, and the robots' current summaries. `unreadable`:
+    triggers that are stored by another version."""
 
     stored: dict[str, StoredTrigger]
     robots: dict[Key, RobotSummary | BaseException | None]
+    unreadable: frozenset[str] = frozenset()
 
     def problem(self, trigger: TriggerReceivedV1) -> BaseException | None:
-        """Why no decision about this trigger is possible, if its robot could not be read."""
+        """Why no decision about this trigger is possible, if its robot, or what is stored of it, could not be read."""
+        if (wanted := execution_id(trigger.trigger_id)) in self.unreadable:
+            return Unreadable(f"execution {wanted} was queued by another version: this one can't read it")
         robot = self.robots.get((trigger.team_id, trigger.member_id))
         return robot if isinstance(robot, BaseException) else None
 
@@ -67,8 +72,9 @@ async def read_snapshot(intake: Intake, queue: Queue, robots: Robots) -> Snapsho
     found = await asyncio.gather(
         *(robots.find(team, member, rev=rev) for (team, member), rev in revs.items()), return_exceptions=True
     )
-    stored = await queue.stored([execution_id(trigger.trigger_id) for trigger in received]) if received else {}
-    return Snapshot(stored, dict(zip(revs, found, strict=True)))
+    ids = [execution_id(trigger.trigger_id) for trigger in received]
+    stored, unreadable = await queue.look_up(ids) if ids else ({}, set())
+    return Snapshot(stored, dict(zip(revs, found, strict=True)), frozenset(unreadable))
 
 
 def decide(intake: Intake, snapshot: Snapshot, queue_state: QueueState, *, pool: int, now: datetime) -> Batch:

@@ -230,6 +230,8 @@ class Dispatcher:
             for entry in active.values()
             if not entry.running and entry.admitted_at is not None and entry.admitted_at < limit
         ]
+        waiting = {each for each in self._republished if each in active and not active[each].running}
+        self._republished = {each: self._republished[each] for each in waiting}
         if not late:
             return
         for execution_id, stored in (await self.queue.stored(late)).items():

@@ -63,7 +63,12 @@ class Queue(Protocol):
         ...
 
     async def stored(self, ids: Sequence[str]) -> dict[str, StoredTrigger]:
-        """Those of these executions that are stored."""
+        """Those of these executions that are stored, and that this version can read. Nothing else that is read from
+        the queue holds any that it can't."""
+        ...
+
+    async def look_up(self, ids: Sequence[str]) -> tuple[dict[str, StoredTrigger], set[str]]:
+        """As `stored`, and the ids of those that are stored and can't be read."""
         ...
 
     async def add_due(self, triggers: Sequence[TriggerReceivedV1]) -> None:

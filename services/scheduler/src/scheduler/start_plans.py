@@ -43,7 +43,8 @@ class StartPlans:
         now = self.clock()
         batch = Batch(at=now)
         plans = await self.plans.due(now, AT_ONCE)
-        ran = await self.queue.stored([plan.execution_id for plan in plans]) if plans else {}
+        ran, unreadable = await self.queue.look_up([plan.execution_id for plan in plans]) if plans else ({}, set())
+        plans = [plan for plan in plans if plan.execution_id not in unreadable]
         for plan in plans:
             if plan.execution_id in ran:  # an expired item had the same id, and its run is still stored
                 await self.change_plans.end(start(plan, now))

@@ -1,11 +1,12 @@
 """The API as a whole: errors, request ids, documentation, executions read from the executor, dead letters."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 
+from rota_common.clock import now
 from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_contracts.catalog import LIST_EXECUTIONS, READ_EXECUTION
 from rota_contracts.messages.execution import (
@@ -175,6 +176,32 @@ async def test_the_administrator_reads_and_redrives_dead_letters(acme: Gateway) 
     for method, path in (("GET", "/v1/dead/1"), ("POST", "/v1/dead/1/redrive")):
         assert error_of(await acme.call(method, path, key=ADMIN)) == (404, "dead_letter_not_found")
     assert list(fields_of(await acme.call("GET", "/v1/dead/x", key=ADMIN))) == ["seq"]
+
+
+async def test_a_redrive_that_was_interrupted_long_ago_publishes_no_second_copy(acme: Gateway) -> None:
+    await bury(acme.bus)
+    began = (now() - timedelta(minutes=9)).isoformat().encode()
+    await acme.bus.store("rota.v1.handling.redrive.1", began, {})  # and the process ended before it removed the letter
+    answer = await acme.call("POST", "/v1/dead/1/redrive", key=ADMIN)
+    assert error_of(answer) == (409, "redrive_interrupted")
+    assert (len(acme.bus.dead), len(acme.bus.streams["TRIGGERS"].messages)) == (1, 0)
+    assert (await acme.call("POST", "/v1/dead/1/redrive", key=ADMIN, params={"force": True})).status_code == 200
+    assert (len(acme.bus.dead), len(acme.bus.streams["TRIGGERS"].messages)) == (0, 1)
+
+
+async def test_a_redrive_that_was_interrupted_just_now_is_repeated(acme: Gateway) -> None:
+    await bury(acme.bus)
+    await acme.bus.store("rota.v1.handling.redrive.1", now().isoformat().encode(), {})
+    assert (await acme.call("POST", "/v1/dead/1/redrive", key=ADMIN)).status_code == 200
+    assert (len(acme.bus.dead), len(acme.bus.streams["TRIGGERS"].messages)) == (0, 1)
+
+
+async def test_a_dead_letter_without_headers_hides_no_other(acme: Gateway) -> None:
+    await acme.bus.store("rota.v1.dead.rota.v1.trigger.received.acme.leader", b"by hand", {"rota-dead-deliveries": "x"})
+    await bury(acme.bus)
+    first, second = (await acme.call("GET", "/v1/dead", key=ADMIN)).json()["dead"]
+    assert (first["subject"], first["reason"]) == ("rota.v1.trigger.received.acme.leader", "")
+    assert second["reason"] == "it could not be read"
 
 
 async def test_a_publisher_needs_no_key(acme: Gateway) -> None:

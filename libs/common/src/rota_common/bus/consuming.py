@@ -1,16 +1,13 @@
-"""Consumers: messages of a durable consumer are handled, and acknowledged or returned by the failure policy.
+"""Consumers: messages of a durable consumer are fetched when a slot is free, and given to their handler.
 
 FastStream's own pull subscriber prefetches and, while it stops, swallows messages until their ack wait is over; so the
-loop below fetches one message at a time, only when a slot is free, and returns one that arrives too late.
+loop below fetches one message at a time, and returns one that arrives too late.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
-from time import perf_counter
-from typing import Any, TypeVar
 
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
@@ -18,34 +15,17 @@ from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 
 from rota_common.bus.connection import Bus
-from rota_common.bus.failure_policy import Bury, Later, acknowledge, bury, decide, hand_back, still_working
+from rota_common.bus.failure_policy import hand_back
+from rota_common.bus.handling import ChannelHandler, Handling
+from rota_common.bus.handling_marks import HandlingMarks
 from rota_common.clock import Clock
-from rota_common.runtime import metrics, traces
 from rota_common.runtime.logs import logger
-from rota_contracts.catalog import Channel
-from rota_contracts.envelope import Event, parse_event
-from rota_contracts.model import Payload
 from rota_contracts.streams import Consumer as ConsumerConfig
 from rota_contracts.streams import consumers
 
-P = TypeVar("P", bound=Payload)
-Handler = Callable[[Event[Any]], Awaitable[None]]
-OnBuried = Callable[[Event[Any], str], Awaitable[None]]
 RECOVER_S = 0.5
-
-
-@dataclass(frozen=True)
-class ChannelHandler:
-    """The handler of a channel. `slots` messages are handled at once; while `gate` is not set, none is fetched.
-
-    `when_buried` runs before a message is buried, so that it can publish the failure to those that wait for a result.
-    """
-
-    channel: Channel[Any]
-    handle: Handler
-    slots: int = 16
-    gate: asyncio.Event | None = None
-    when_buried: OnBuried | None = None
+HANDLING_LIMIT_S = 6 * 3600.0
+"""After this a handler is ended and its message handed back."""
 
 
 @dataclass
@@ -59,6 +39,8 @@ class Worker:
     random: Random
     outages: tuple[type[Exception], ...] = ()
     fetch_timeout: float = 2.0
+    handling_limit: float = HANDLING_LIMIT_S
+    marks: HandlingMarks | None = None
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _running: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -68,6 +50,19 @@ class Worker:
             raise ValueError(f"{self.service} is not a consumer of {channel.type}: add it to rota_contracts.catalog")
         self.config = _config(channel.durable(self.service))
         self._log = logger(service=self.service, channel=channel.name)
+        self._handling = Handling(
+            handler=self.handler,
+            service=self.service,
+            bus=self.bus,
+            clock=self.clock,
+            random=self.random,
+            outages=self.outages,
+            limit=self.handling_limit,
+            marks=self.marks or HandlingMarks(bus=self.bus),
+        )
+
+    def is_stopping(self) -> bool:
+        return self._stopping.is_set()
 
     async def run(self) -> None:
         """Fetch messages until `stop`, through every outage of the server."""
@@ -82,6 +77,7 @@ class Worker:
                 source = source or await self._bind()
                 message = await self._next(source)
             except (NatsError, OSError) as error:
+                await _leave(source)
                 source = None
                 message = None
                 self._log.debug("pull failed", error=repr(error))
@@ -91,7 +87,7 @@ class Worker:
             elif self._stopping.is_set():
                 await hand_back(message)
             else:
-                task = asyncio.create_task(self._process(message))
+                task = asyncio.create_task(self._handling(message, self.config))
                 self._running.add(task)
                 task.add_done_callback(self._running.discard)
                 task.add_done_callback(lambda _: free.release())
@@ -127,67 +123,12 @@ class Worker:
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
-    async def _process(self, message: Msg) -> None:
-        """Handle one message, and log its outcome in one line."""
-        started, beat = perf_counter(), asyncio.create_task(self._beat(message))
-        facts: dict[str, Any] = {"deliveries": message.metadata.num_delivered, "subject": message.subject}
-        try:
-            outcome = await self._attempt(message, facts)
-        except asyncio.CancelledError:
-            outcome = "handed back"
-            with contextlib.suppress(NatsError):
-                await hand_back(message)
-        except Exception as error:  # the acknowledgement failed: the server is down, and will redeliver the message
-            outcome, facts["reason"] = "unsettled", repr(error)
-        finally:
-            beat.cancel()
-        seconds = perf_counter() - started
-        channel = self.handler.channel.name
-        metrics.MESSAGES.labels(self.service, channel, outcome).inc()
-        metrics.HANDLING_SECONDS.labels(self.service, channel).observe(seconds)
-        log = self._log.info if outcome == "done" else self._log.warning
-        log("handled", outcome=outcome, seconds=round(seconds, 4), **facts)
 
-    async def _attempt(self, message: Msg, facts: dict[str, Any]) -> str:
-        channel, event = self.handler.channel, None
-        try:
-            event = parse_event(channel.payload, message.headers, message.data, expected=channel.type)
-            facts |= {"event_id": event.id, "trace_id": traces.trace_id(event.traceparent)}
-            facts |= {
-                key: getattr(event.data, key) for key in ("execution_id", "trigger_id") if hasattr(event.data, key)
-            }
-            await self.handler.handle(event)
-        except Exception as error:
-            return await self._failed(message, event, error, facts)
-        await acknowledge(message)
-        return "done"
-
-    async def _failed(self, message: Msg, event: Event[Any] | None, error: Exception, facts: dict[str, Any]) -> str:
-        meta = message.metadata
-        verdict = decide(
-            error,
-            deliveries=meta.num_delivered,
-            age=self.clock() - meta.timestamp,
-            random=self.random,
-            outages=self.outages,
-        )
-        facts["reason"] = verdict.reason
-        match verdict:
-            case Later(delay):
-                await hand_back(message, delay)
-                return "later"
-            case Bury():
-                if event is not None and self.handler.when_buried is not None:
-                    await self.handler.when_buried(event, verdict.reason)
-                await bury(message, self.bus.jetstream, consumer=self.config.durable, verdict=verdict, at=self.clock())
-                metrics.DEAD_LETTERS.labels(self.service, self.handler.channel.name).inc()
-                return "buried"
-
-    async def _beat(self, message: Msg) -> None:
-        while True:
-            await asyncio.sleep(self.config.ack_wait / 3)
-            with contextlib.suppress(NatsError):
-                await still_working(message)
+async def _leave(source: JetStreamContext.PullSubscription | None) -> None:
+    """Give the subscription back: binding anew makes another one."""
+    if source is not None:
+        with contextlib.suppress(NatsError, OSError):
+            await source.unsubscribe()
 
 
 def _config(durable: str) -> ConsumerConfig:

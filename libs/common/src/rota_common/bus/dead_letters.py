@@ -1,18 +1,23 @@
 """Dead letters: list them, read one, redrive one."""
 
 import contextlib
-from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from nats.js import JetStreamContext
+from nats.js.api import RawStreamMsg
 from nats.js.errors import NotFoundError
 from pydantic import AwareDatetime, BaseModel
 
 from rota_common.bus.failure_policy import DEAD_PREFIX, DEAD_STREAM
+from rota_common.clock import Clock, now
+from rota_common.errors import Permanent
 from rota_contracts.catalog import dead_subject
 from rota_contracts.envelope import MSG_ID
+from rota_contracts.streams import HANDLING_STREAM, REDRIVE, handling_subject
 
 PREVIEW = 500
+RECOGNISED_FOR = timedelta(minutes=8)
+"""Less than the duplicate window of any stream, by the difference of two clocks."""
 ALL = dead_subject(">")
 
 
@@ -30,6 +35,10 @@ class DeadLetter(BaseModel):
     payload: str
 
 
+class RedriveInterrupted(Permanent):
+    """An earlier redrive of this letter ended half-way, too long ago for the stream to recognise a repeat."""
+
+
 async def listed(jetstream: JetStreamContext, *, limit: int = 100) -> list[DeadLetter]:
     """The oldest dead letters, at most `limit`; payloads are truncated."""
     found: list[DeadLetter] = []
@@ -37,7 +46,7 @@ async def listed(jetstream: JetStreamContext, *, limit: int = 100) -> list[DeadL
     with contextlib.suppress(NotFoundError):  # after the last one
         while len(found) < limit:
             message = await jetstream.get_msg(DEAD_STREAM, seq=seq, subject=ALL, next=True)
-            letter = _letter(message.seq or seq, message.headers or {}, message.data or b"")
+            letter = _letter(message.seq or seq, message)
             found.append(letter.model_copy(update={"payload": letter.payload[:PREVIEW]}))
             seq = letter.seq + 1
     return found
@@ -49,18 +58,22 @@ async def find(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
         message = await jetstream.get_msg(DEAD_STREAM, seq)
     except NotFoundError:
         return None
-    return _letter(seq, message.headers or {}, message.data or b"")
+    return _letter(seq, message)
 
 
-async def redrive(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
+async def redrive(
+    jetstream: JetStreamContext, seq: int, *, force: bool = False, clock: Clock = now
+) -> DeadLetter | None:
     """Publish a dead letter on its subject again and remove it; None if there is none with this number.
 
     All consumers of the subject receive it again; they are idempotent. Its `Nats-Msg-Id` is new, so the stream stores
-    it, and derived from `seq`, so redriving it twice stores it once.
+    it, and derived from `seq`, so redriving it twice within the stream's duplicate window stores it once. A mark says
+    when it began: after that window a repeat may be a second copy, and needs `force`. Raises RedriveInterrupted.
     """
     letter = await find(jetstream, seq)
     if letter is None:
         return None
+    await _begin(jetstream, seq, force=force, at=clock())
     message = await jetstream.get_msg(DEAD_STREAM, seq)
     dropped = (DEAD_PREFIX, "Nats-Expected")
     headers = {key: value for key, value in letter.headers.items() if not key.startswith(dropped)}
@@ -70,18 +83,45 @@ async def redrive(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
     return letter
 
 
-def _letter(seq: int, headers: Mapping[str, str], data: bytes) -> DeadLetter:
+async def _begin(jetstream: JetStreamContext, seq: int, *, force: bool, at: datetime) -> None:
+    subject = handling_subject(REDRIVE, seq)
+    try:
+        mark = await jetstream.get_last_msg(HANDLING_STREAM, subject, direct=True)
+    except NotFoundError:
+        mark = None
+    if mark is not None and not force:
+        began = datetime.fromisoformat((mark.data or b"").decode())
+        if at - began > RECOGNISED_FOR:
+            raise RedriveInterrupted(
+                f"a redrive of dead letter {seq} was interrupted at {began:%Y-%m-%d %H:%M:%S} UTC, so it may have been "
+                "published already: look whether it had its effect, and use force to publish it all the same"
+            )
+        return
+    await jetstream.publish(subject, at.isoformat().encode(), stream=HANDLING_STREAM, timeout=5)
+
+
+def _letter(seq: int, message: RawStreamMsg) -> DeadLetter:
+    """Also of a message that something else put among the dead letters, without our headers."""
+    headers, data = message.headers or {}, message.data or b""
+
     def value(name: str) -> str:
-        return headers.get(f"{DEAD_PREFIX}{name}", "")
+        return str(headers.get(f"{DEAD_PREFIX}{name}", ""))
 
     return DeadLetter(
         seq=seq,
-        subject=value("subject"),
+        subject=value("subject") or (message.subject or "").removeprefix(dead_subject("")),
         consumer=value("consumer"),
         reason=value("reason"),
         traceback=value("traceback"),
-        deliveries=int(value("deliveries") or 0),
-        buried_at=datetime.fromisoformat(value("at")),
+        deliveries=int(deliveries) if (deliveries := value("deliveries")).isdecimal() else 0,
+        buried_at=_instant(value("at")) or message.time or datetime.fromtimestamp(0, UTC),
         headers=dict(headers),
         payload=data.decode(errors="replace"),
     )
+
+
+def _instant(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,7 +1,8 @@
 """The failure policy: retry, bury or acknowledge a message, decided here and nowhere else.
 
-`Transient` is redelivered after a growing, jittered delay, for a day at most; `Permanent` and unreadable messages are
-buried at once; anything else is a bug, tried 5 times and then buried. Burying is a copy to the dead letters, then TERM.
+`Permanent` failures and what was never an event are buried at once; a bug is tried 5 times and then buried. All that
+may pass is redelivered after a growing, jittered delay, until it has failed for a day: `Transient`, an outage, and
+whatever this version can't read, because another version may. Burying is a copy to the dead letters, then TERM.
 """
 
 import traceback
@@ -16,11 +17,17 @@ from pydantic import ValidationError
 from rota_common.errors import Permanent, Transient
 from rota_common.retries import backoff
 from rota_contracts.catalog import dead_subject
-from rota_contracts.envelope import MSG_ID, EnvelopeError
+from rota_contracts.envelope import MSG_ID, EnvelopeError, OtherVersion
 
 MAX_BUG_DELIVERIES = 5
 PATIENCE = timedelta(days=1)
-"""How long a message may fail transiently before it is buried."""
+"""How long a message may fail in passing before it is buried, from its first failure on."""
+
+MIN_DELIVERIES = 10
+"""Before so many, no failure that may pass buries a message."""
+
+MANY_DELIVERIES = 5_000
+"""After so many, a message older than the patience is buried even if no process has seen it fail for that long."""
 
 RETRY_CAP_S = 30.0
 DEAD_STREAM = "DEAD"
@@ -44,20 +51,40 @@ class Bury:
     trace: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A delivery that failed: the number of deliveries so far, the message's age, and how long it has been failing.
+
+    `parsed`: the message could be read, so that the failure is the handler's.
+    """
+
+    deliveries: int
+    age: timedelta
+    failing: timedelta
+    parsed: bool = True
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether a failure that may pass has lasted too long."""
+        if self.age <= PATIENCE or self.deliveries < MIN_DELIVERIES:
+            return False
+        return self.failing > PATIENCE or self.deliveries >= MANY_DELIVERIES
+
+
 def decide(
-    error: Exception, *, deliveries: int, age: timedelta, random: Random, outages: tuple[type[Exception], ...] = ()
+    error: Exception, attempt: Attempt, *, random: Random, outages: tuple[type[Exception], ...] = ()
 ) -> Later | Bury:
-    """Decide about `error` at the `deliveries`-th delivery of a message that is `age` old.
+    """Decide about the failure of an attempt.
 
     `outages` are the errors of the service's own store when it can't be reached: they count as transient.
     """
-    if isinstance(error, (Permanent, EnvelopeError, ValidationError)):
+    if isinstance(error, Permanent) or (not attempt.parsed and _is_no_event(error)):
         return Bury(_reason(error), _last_line(error))
-    passing = isinstance(error, (Transient, *outages))
-    if age > PATIENCE if passing else deliveries >= MAX_BUG_DELIVERIES:
+    passing = isinstance(error, (Transient, ValidationError, OtherVersion, *outages))
+    if attempt.exhausted if passing else attempt.deliveries >= MAX_BUG_DELIVERIES:
         return Bury(_reason(error), _last_line(error))
     asked = error.after if isinstance(error, Transient) else None
-    delay = asked if asked is not None else backoff(deliveries, random=random, cap=RETRY_CAP_S)
+    delay = asked if asked is not None else backoff(attempt.deliveries, random=random, cap=RETRY_CAP_S)
     return Later(delay, _reason(error))
 
 
@@ -91,6 +118,13 @@ async def bury(message: Msg, jetstream: JetStreamContext, *, consumer: str, verd
     }
     await jetstream.publish(dead_subject(message.subject), message.data, headers=headers, stream=DEAD_STREAM, timeout=5)
     await message.term()
+
+
+def _is_no_event(error: Exception) -> bool:
+    """Every version of a message has our headers, and a body of JSON."""
+    if isinstance(error, ValidationError):
+        return error.errors(include_url=False)[0]["type"] == "json_invalid"
+    return isinstance(error, EnvelopeError) and not isinstance(error, OtherVersion)
 
 
 def _reason(error: Exception) -> str:

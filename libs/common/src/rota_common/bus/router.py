@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from rota_common.bus.consuming import ChannelHandler, Handler, OnBuried
+from rota_common.bus.handling import ChannelHandler, Handler, OnBuried
 from rota_common.bus.rpc import RequestHandler, Responder
 from rota_contracts.catalog import Channel, Question
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from rota_common.bus.connection import Bus
 from rota_common.bus.publishing import NotInCatalog
-from rota_common.errors import Permanent, Transient
+from rota_common.errors import Permanent, Transient, Unreadable
 from rota_common.runtime import metrics
 from rota_common.runtime.logs import logger
 from rota_contracts.catalog import Question
@@ -34,6 +34,10 @@ STILL_WORKING_S = 8.0
 
 PAUSE_S = 1.0
 """Least time between two requests for one reply: without a responder, each fails at once."""
+
+
+EMPTY: tuple[object, ...] = (None, False, 0, "", [], {})
+"""Values of a new optional field that ask for nothing new."""
 
 
 class NoReply(Transient):
@@ -67,7 +71,10 @@ class Ask:
         except NatsError as error:
             raise NoReply(f"can't ask {question.subject}: {error!r}") from error
         _raise_failure((reply.headers or {}).get(ERROR), reply.data)
-        return question.answer.model_validate_json(reply.data)
+        try:
+            return question.answer.model_validate_json(reply.data)
+        except ValidationError as error:  # of another version: it may be another replica's turn next
+            raise Unreadable(f"can't read the answer to {question.subject}: {error}") from error
 
 
 async def call_long(ask: Ask, question: Question[Q, A], request: Q, *, timeout: float, every: float = SLICE_S) -> A:
@@ -108,6 +115,24 @@ class Responder:
     workers: int = 64
 
 
+def _request(question: Question[Q, A], body: bytes) -> Q:
+    """The parsed request. A field that this version doesn't know is refused, not dropped, unless it is empty.
+
+    Raises Transient: the service that asks is newer, and this one is about to be replaced.
+    """
+    try:
+        return question.request.model_validate_json(body, extra="forbid")
+    except ValidationError as error:
+        unknown = [each for each in error.errors(include_url=False) if each["type"] == "extra_forbidden"]
+        if not unknown:
+            raise
+        if set_ones := [".".join(map(str, each["loc"])) for each in unknown if each["input"] not in EMPTY]:
+            raise Transient(
+                f"unknown field {', '.join(set_ones)}: the answering service is older than the one that asks"
+            ) from error
+        return question.request.model_validate_json(body)
+
+
 def respond(bus: Bus, service: str, responder: Responder, outages: tuple[type[Exception], ...]) -> None:
     """Let `service` respond to a question; its replicas share the requests."""
     question = responder.question
@@ -118,7 +143,7 @@ def respond(bus: Bus, service: str, responder: Responder, outages: tuple[type[Ex
 
     async def answer(message: NatsMessage) -> NatsResponse:
         try:
-            request = question.request.model_validate_json(message.body)
+            request = _request(question, message.body)
             reply, error = (await responder.handle(request)).model_dump_json().encode(), None
         except (Permanent, ValidationError) as refusal:
             reply, error = str(refusal).encode(), PERMANENT

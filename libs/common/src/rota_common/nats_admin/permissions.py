@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from rota_contracts.catalog import CHANNELS, FEED, QUESTIONS, ROOT, Channel, dead_subject
 from rota_contracts.feed import API_PREFIX, ack_subject, consumer_api, team_subjects
 from rota_contracts.model import Payload
-from rota_contracts.streams import ATTACHMENTS_BUCKET, OUTPUTS_BUCKET, ROBOTS_BUCKET, consumers
+from rota_contracts.streams import (
+    ATTACHMENTS_BUCKET,
+    HANDLING_STREAM,
+    OUTPUTS_BUCKET,
+    REDRIVE,
+    ROBOTS_BUCKET,
+    consumers,
+    handling_subject,
+)
 
 API = "$JS.API"
 TOPOLOGY = "topology"
@@ -104,6 +112,7 @@ def _facts(service: str) -> Iterable[str]:
             yield channel.pattern
     if service == GATEWAY:
         yield from (f"{API}.{verb}.DEAD" for verb in ("STREAM.MSG.GET", "STREAM.MSG.DELETE"))
+        yield from _mark(handling_subject(REDRIVE, "*"))
     if any(channel.sequenced and service in channel.producers for channel in CHANNELS.values()):
         yield from (
             f"{API}.{verb}" for verb in (f"STREAM.MSG.GET.{FEED}", f"DIRECT.GET.{FEED}", f"DIRECT.GET.{FEED}.>")
@@ -120,6 +129,12 @@ def _consuming(service: str) -> Iterable[str]:
             of = f"{consumer.stream}.{consumer.durable}"
             yield from (f"{API}.CONSUMER.INFO.{of}", f"{API}.CONSUMER.MSG.NEXT.{of}", f"$JS.ACK.{of}.>")
             yield dead_subject(consumer.filter_subject)
+            yield from _mark(handling_subject(consumer.durable, "*"))
+
+
+def _mark(subject: str) -> Iterable[str]:
+    """To write and to read marks."""
+    yield from (subject, f"{API}.DIRECT.GET.{HANDLING_STREAM}.{subject}")
 
 
 def _robots(service: str) -> Iterable[str]:

@@ -15,6 +15,10 @@ QUESTIONS = Counter("rota_questions_total", "Requests answered, by outcome.", ["
 BACKGROUND_FAILURES = Counter(
     "rota_background_failures_total", "Times a background loop failed and was started again.", ["service", "loop"]
 )
+UNREADABLE = Counter(
+    "rota_unreadable_documents_total", "Documents set aside because this version can't read them.", ["service", "store"]
+)
+ORPHANED = Counter("rota_orphaned_total", "Messages dropped because the execution that they are for is gone.")
 FORGOTTEN = Counter("rota_forgotten_total", "Entries removed when a robot's retention (learn.keep) is over.", ["kind"])
 READY = Gauge("rota_ready", "1 while the service is ready.", ["service"])
 

@@ -10,7 +10,8 @@ from typing import Any, Protocol, Self
 from nats.errors import Error as NatsError
 
 from rota_common.bus.connection import Bus
-from rota_common.bus.consuming import Worker
+from rota_common.bus.consuming import HANDLING_LIMIT_S, Worker
+from rota_common.bus.handling_marks import HandlingMarks
 from rota_common.bus.live import EVENTS_LIMIT, LiveEvents
 from rota_common.bus.middlewares import Middleware, wrap
 from rota_common.bus.publishing import Publish
@@ -21,6 +22,7 @@ from rota_common.retries import backoff
 from rota_common.runtime import metrics
 from rota_common.runtime.logs import logger
 from rota_common.runtime.settings import ServiceSettings
+from rota_common.runtime.supervised_loop import SupervisedLoop
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event
 
@@ -58,19 +60,21 @@ class Service:
         nkey_file: str = "",
         runtime: Runtime | None = None,
         outages: tuple[type[Exception], ...] = (),
+        handling_limit: float = HANDLING_LIMIT_S,
     ) -> None:
         self.name, self.runtime = name, runtime or Runtime()
-        self._outages: tuple[type[Exception], ...] = (NatsError, *outages)
+        self.outages: tuple[type[Exception], ...] = (NatsError, *outages)
         transport = self.runtime.bus
         self.bus: Bus = transport.connection(name) if transport else Bus(nats_url, name=name, nkey_file=nkey_file)
         self.publish = Publish(self.bus, source=name, clock=self.runtime.clock)
         self.ask = Ask(self.bus, by=name)
         self.live = LiveEvents(self.bus, service=name)
+        self._handling_limit, self._marks = handling_limit, HandlingMarks(bus=self.bus)
         self._workers: list[Worker] = []
         self._hooks_up: list[Hook] = []
         self._hooks_down: list[Hook] = []
         self._probes: dict[str, Hook] = {}
-        self._loops: dict[str, Hook] = {}
+        self._loops: dict[str, SupervisedLoop] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._state = "not started"
         self.started = asyncio.Event()
@@ -86,7 +90,14 @@ class Service:
         outages: tuple[type[Exception], ...] = (),
     ) -> Self:
         """The service at the NATS that `settings` name, known there by its key."""
-        return cls(name, settings.nats_url, nkey_file=settings.nats_nkey_file, runtime=runtime, outages=outages)
+        return cls(
+            name,
+            settings.nats_url,
+            nkey_file=settings.nats_nkey_file,
+            runtime=runtime,
+            outages=outages,
+            handling_limit=settings.handling_limit,
+        )
 
     def include(self, router: Router) -> None:
         """Connect a router's handlers. Raises ValueError for a channel or question the catalog doesn't give it."""
@@ -99,13 +110,15 @@ class Service:
                     self.bus,
                     self.runtime.clock,
                     self.runtime.random,
-                    self._outages,
+                    self.outages,
                     self.runtime.fetch_timeout,
+                    self._handling_limit,
+                    self._marks,
                 )
             )
         for responder in router.responders:
             wrapped = replace(responder, handle=wrap(responder.handle, middlewares))
-            respond(self.bus, self.name, wrapped, self._outages)
+            respond(self.bus, self.name, wrapped, self.outages)
 
     @property
     def channels(self) -> set[str]:
@@ -123,19 +136,23 @@ class Service:
         """A part that must answer for the service to be ready; `check` raises if it doesn't."""
         self._probes[name] = check
 
-    def background(self, name: str, loop: Hook) -> None:
-        """Run `loop` for as long as the service runs; a failure is logged, counted and followed by a new start."""
-        self._loops[name] = loop
+    def background(self, name: str, loop: Hook) -> SupervisedLoop:
+        """Run `loop` as long as the service runs; it is started again when it ends. Failures are logged and counted;
+        after a few in a row the service isn't ready."""
+        self._loops[name] = self._supervised(name, loop)
+        return self._loops[name]
 
     def every(self, seconds: float, work: Work, *, name: str) -> None:
         """Run `work` now, and again `seconds` after each end; at once if it returned True, because there is more."""
 
         async def loop() -> None:
             while True:
-                if await work() is not True:
+                more = await work()
+                supervised.worked()
+                if more is not True:
                     await asyncio.sleep(seconds)
 
-        self.background(name, loop)
+        supervised = self.background(name, loop)
 
     def follow(
         self,
@@ -152,8 +169,9 @@ class Service:
             async with self.live.listen(channels, limit=limit) as events:
                 while True:
                     handle(await events.next())
+                    supervised.worked()
 
-        self.background(name, loop)
+        supervised = self.background(name, loop)
 
     async def start(self) -> None:
         """Return at once; `started` is set when the service has all it needs. It waits for its servers for ever."""
@@ -179,6 +197,7 @@ class Service:
             found["nats"] = "not connected"
         if not self.started.is_set():
             found["start"] = self._state
+        found |= {f"loop {name}": loop.problem for name, loop in self._loops.items() if loop.problem}
         checks = dict(self._probes)
         if self.bus.connected and self.started.is_set():
             checks |= {f"consumer {worker.config.durable}": self._consumer_probe(worker) for worker in self._workers}
@@ -205,9 +224,9 @@ class Service:
         await self.bus.listen()
         for worker in self._workers:
             name = f"pull {worker.config.durable}"
-            self._tasks.append(asyncio.create_task(self._supervise(name, worker.run), name=name))
+            self._loops[name] = self._supervised(name, worker.run, is_over=worker.is_stopping)
         for name, loop in self._loops.items():
-            self._tasks.append(asyncio.create_task(self._supervise(name, loop), name=name))
+            self._tasks.append(asyncio.create_task(loop(), name=name))
         self._state = "started"
         self.started.set()
         self._log.info("started")
@@ -219,19 +238,15 @@ class Service:
             self._log.warning("waiting", state=self._state, reason=reason)
             await asyncio.sleep(backoff(attempt, random=self.runtime.random, base=0.2, cap=2))
 
-    async def _supervise(self, name: str, loop: Hook) -> None:
-        attempt = 0
-        while True:
-            try:
-                await loop()
-                return
-            except self._outages as error:
-                self._log.warning("loop waits", loop=name, reason=repr(error))
-            except Exception:
-                self._log.exception("loop failed", loop=name)
-            metrics.BACKGROUND_FAILURES.labels(self.name, name).inc()
-            attempt += 1
-            await asyncio.sleep(backoff(attempt, random=self.runtime.random, base=0.2, cap=5))
+    def _supervised(self, name: str, loop: Hook, *, is_over: Callable[[], bool] = lambda: False) -> SupervisedLoop:
+        return SupervisedLoop(
+            name=name,
+            service=self.name,
+            run=loop,
+            outages=self.outages,
+            random=self.runtime.random,
+            is_over=is_over,
+        )
 
 
 async def _cancel(tasks: Sequence[asyncio.Task[None]], *, again: float = CANCEL_AGAIN_S) -> None:

@@ -1,12 +1,14 @@
 """The settings that every service has, read once in `__main__` from variables that begin with ROTA_."""
 
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class ServiceSettings(BaseSettings):
     """`nats_url` and `mongo_url` are the two servers; the HTTP port serves health and metrics.
 
-    `nats_nkey_file` holds the service's seed; empty: the server has no authentication.
+    `nats_nkey_file` holds the service's seed; empty: the server has no authentication. `handling_limit`: seconds after
+    which the handler of a message is ended, and the message handed back.
     """
 
     model_config = SettingsConfigDict(env_prefix="ROTA_", frozen=True, extra="ignore")
@@ -19,3 +21,4 @@ class ServiceSettings(BaseSettings):
     http_port: int = 8080
     log_level: str = "INFO"
     stop_timeout: float = 25.0
+    handling_limit: float = Field(default=6 * 3600.0, gt=0)

@@ -61,6 +61,10 @@ class InMemoryMessage:
             stream=self.stream, sequence=sequence, num_delivered=self.deliveries, timestamp=self.at, num_pending=0
         )
 
+    @property
+    def time(self) -> datetime | None:
+        return self.at
+
     async def respond(self, data: bytes) -> None:
         if self.reply is not None and not self.reply.done():
             self.reply.set_result(InMemoryMessage(self.subject, data, {}))
@@ -146,7 +150,7 @@ class Pending:
         self._waiting: deque[InMemoryMessage] = deque()
         self._in_hand: dict[int, InMemoryMessage] = {}
         self._delayed: set[asyncio.Task[None]] = set()
-        self._more = asyncio.Event()
+        self._fetching: deque[asyncio.Future[InMemoryMessage]] = deque()
 
     @property
     def idle(self) -> bool:
@@ -161,22 +165,26 @@ class Pending:
             message.subject, message.data, dict(message.headers), message.seq, message.stream, message.at, consumer=self
         )
         self._waiting.append(copy)
-        self._more.set()
+        self._hand_out()
 
     async def fetch(self, batch: int = 1, timeout: float = 5) -> list[InMemoryMessage]:
         """The next messages. Raises nats.errors.TimeoutError if there is none in time."""
-        if not self._waiting:
-            self._more.clear()
-            try:
-                await asyncio.wait_for(self._more.wait(), min(timeout, LONGEST_FETCH_S))
-            except TimeoutError:
-                raise NatsTimeout from None
-            if not self._waiting:  # another worker was faster
-                return await self.fetch(batch, timeout)
-        message = self._waiting.popleft()
-        message.deliveries += 1
-        self._in_hand[message.seq] = message
-        return [message]
+        wanted: asyncio.Future[InMemoryMessage] = asyncio.get_running_loop().create_future()
+        self._fetching.append(wanted)
+        self._hand_out()
+        try:
+            return [await asyncio.wait_for(wanted, min(timeout, LONGEST_FETCH_S))]
+        except TimeoutError:
+            raise NatsTimeout from None
+
+    def _hand_out(self) -> None:
+        """In the order in which workers asked, so that none starves."""
+        while self._waiting and self._fetching:
+            if not (wanted := self._fetching.popleft()).done():  # or its worker has given up
+                message = self._waiting.popleft()
+                message.deliveries += 1
+                self._in_hand[message.seq] = message
+                wanted.set_result(message)
 
     async def done(self, message: InMemoryMessage) -> None:
         self._in_hand.pop(message.seq, None)
@@ -192,4 +200,4 @@ class Pending:
     async def _return(self, message: InMemoryMessage, delay: float) -> None:
         await asyncio.sleep(delay)
         self._waiting.append(message)
-        self._more.set()
+        self._hand_out()

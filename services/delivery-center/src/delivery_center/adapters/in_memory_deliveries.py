@@ -5,16 +5,22 @@ from datetime import datetime
 
 from delivery_center.domain.delivery import Delivery, Target
 from delivery_center.domain.page_cursor import PageCursor, cursor_of
+from rota_common.errors import Unreadable
 from rota_contracts.messages.delivery_log import DeliveryFilter, ListDeliveries, ReplayDeliveries, TargetState
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode
 
 
 class InMemoryDeliveries:
+    """`unreadable`: request ids of deliveries that another version wrote."""
+
     def __init__(self) -> None:
         self.stored: dict[str, Delivery] = {}
+        self.unreadable: set[str] = set()
 
     async def find(self, request_id: str) -> Delivery | None:
+        if request_id in self.unreadable:
+            raise Unreadable(f"delivery {request_id} was written by another version: this one can't read it")
         return self.stored.get(request_id)
 
     async def find_of(self, team: str, execution_id: str) -> Delivery | None:
@@ -72,6 +78,7 @@ class InMemoryDeliveries:
                 each
                 for each in self.stored.values()
                 if each.context.team_id == asked.team_id
+                and each.request_id not in self.unreadable
                 and asked.member_id in (None, each.context.member_id)
                 and asked.execution_id in (None, each.context.execution_id)
                 and (asked.target_id is None or any(asked.target_id == target.target_id for target in each.targets))
@@ -82,7 +89,8 @@ class InMemoryDeliveries:
         )
 
     def _claim(self, wanted: Callable[[Delivery], bool], until: datetime) -> Delivery | None:
-        found = sorted(filter(wanted, self.stored.values()), key=lambda delivery: delivery.due_at or until)
+        readable = [each for each in self.stored.values() if each.request_id not in self.unreadable]
+        found = sorted(filter(wanted, readable), key=lambda delivery: delivery.due_at or until)
         if not found:
             return None
         update = {"due_at": until, "claimed": True, "revision": found[0].revision + 1}

@@ -9,7 +9,9 @@ from pymongo.errors import DuplicateKeyError, OperationFailure
 from delivery_center.adapters.delivery_documents import changing, delivery_of, document_of
 from delivery_center.domain.delivery import Delivery
 from delivery_center.domain.page_cursor import PageCursor
+from rota_common.errors import Unreadable
 from rota_common.stores.mongo import Database, Document
+from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.delivery_log import (
     DeliveryFilter,
     DeliveryState,
@@ -34,12 +36,14 @@ class MongoDeliveries:
     later.
     """
 
-    def __init__(self, database: Database, *, keep: timedelta = KEPT_FOR) -> None:
+    def __init__(self, database: Database, *, keep: timedelta = KEPT_FOR, reader: str | None = None) -> None:
         self._database = database
         self._deliveries = database["deliveries"]
+        self._aside = SetAside(self._deliveries, service="delivery-center", reader=reader)
         self._keep = keep
 
     async def prepare(self) -> None:
+        await self._aside.prepare()
         await self._deliveries.create_index("due_at", sparse=True)
         await self._deliveries.create_index(
             [("context.team_id", 1), ("context.member_id", 1), ("due_at", 1)],
@@ -61,12 +65,12 @@ class MongoDeliveries:
 
     async def find(self, request_id: str) -> Delivery | None:
         document = await self._deliveries.find_one({"_id": request_id})
-        return None if document is None else delivery_of(document)
+        return None if document is None else await self._read(document)
 
     async def find_of(self, team: str, execution_id: str) -> Delivery | None:
         condition = {"context.execution_id": execution_id, "context.team_id": team, "replay_of": None}
         document = await self._deliveries.find_one(condition, NO_BODY, sort=[("created_at", -1)])
-        return None if document is None else delivery_of(document)
+        return None if document is None else await self._read(document)
 
     async def page(self, asked: ListDeliveries, *, after: PageCursor | None) -> list[Delivery]:
         conditions = _matching(asked)
@@ -75,7 +79,7 @@ class MongoDeliveries:
         if after is not None:
             conditions.append(_behind(after, "$lt"))
         found = self._deliveries.find({"$and": conditions}, NO_BODY).sort(NEWEST).limit(asked.limit)
-        return [delivery_of(document) async for document in found]
+        return [delivery async for delivery in self._aside.readable_of(found, delivery_of)]
 
     async def replayable(self, asked: ReplayDeliveries, *, after: PageCursor | None) -> list[Delivery]:
         final = [TargetState.FAILED] if asked.targets == "failed" else [TargetState.FAILED, TargetState.DELIVERED]
@@ -89,11 +93,11 @@ class MongoDeliveries:
         if after is not None:
             conditions.append(_behind(after, "$gt"))
         found = self._deliveries.find({"$and": conditions}).sort(OLDEST).limit(asked.limit)
-        return [delivery_of(document) async for document in found]
+        return [delivery async for delivery in self._aside.readable_of(found, delivery_of)]
 
     async def replays_of(self, request_ids: Sequence[str]) -> list[Delivery]:
         found = self._deliveries.find({"replay_of": {"$in": list(request_ids), "$gt": ""}}, NO_BODY)
-        return [delivery_of(document) async for document in found]
+        return [delivery async for delivery in self._aside.readable_of(found, delivery_of)]
 
     async def insert(self, delivery: Delivery) -> Delivery:
         try:
@@ -119,13 +123,24 @@ class MongoDeliveries:
         return result.matched_count == 1
 
     async def _claim(self, condition: Document, until: datetime) -> Delivery | None:
-        document: Document | None = await self._deliveries.find_one_and_update(
-            condition,
-            {"$set": {"due_at": until, "claimed": True}, "$inc": {"revision": 1}},
-            sort=[("due_at", 1)],
-            return_document=ReturnDocument.AFTER,
-        )
-        return None if document is None else delivery_of(document)
+        """One that can't be read is given back at once, for another version, and the next one is claimed."""
+        while True:
+            document: Document | None = await self._deliveries.find_one_and_update(
+                condition | self._aside.readable,
+                {"$set": {"due_at": until, "claimed": True}, "$inc": {"revision": 1}},
+                sort=[("due_at", 1)],
+                return_document=ReturnDocument.AFTER,
+            )
+            if document is None or (delivery := await self._aside.read(document, delivery_of)) is not None:
+                return None if document is None else delivery
+            claim = {"_id": document["_id"], "revision": document["revision"]}
+            await self._deliveries.update_one(claim, [{"$set": {"due_at": "$$NOW", "claimed": False}}])
+
+    async def _read(self, document: Document) -> Delivery:
+        delivery = await self._aside.read(document, delivery_of)
+        if delivery is None:
+            raise Unreadable(f"delivery {document['_id']} was written by another version: this one can't read it")
+        return delivery
 
     async def _remove_after(self, keep: timedelta) -> None:
         seconds = int(keep.total_seconds())

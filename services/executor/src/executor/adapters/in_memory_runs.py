@@ -9,6 +9,7 @@ from executor.domain.run import JournalEntry, Run, Signal, deadline_id
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from executor.domain.situation.wording import about
 from executor.ports import Fenced, Scope, SignalResult
+from rota_common.errors import Unreadable
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ExecutionSummary, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -37,8 +38,11 @@ class Row:
 
 
 class InMemoryRuns:
+    """`unreadable`: runs that another version wrote."""
+
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
+        self.unreadable: set[str] = set()
 
     async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
         if run.id in self._rows:
@@ -48,7 +52,7 @@ class InMemoryRuns:
 
     async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:
         row = self._rows.get(run_id)
-        if row is None or row.run.over:
+        if row is None or row.run.over or run_id in self.unreadable:
             return None
         if row.owner is not None and (row.due_at is None or row.due_at > now):
             return None
@@ -57,11 +61,11 @@ class InMemoryRuns:
         return claimed.read(), claimed.epoch
 
     async def read_free(self, run_id: str) -> tuple[Run, int] | None:
-        row = self._rows.get(run_id)
+        row = self._readable(run_id)
         return None if row is None or row.owner is not None or row.run.over else (row.read(), row.epoch)
 
     async def find(self, run_id: str) -> Run | None:
-        row = self._rows.get(run_id)
+        row = self._readable(run_id)
         return None if row is None else row.read()
 
     async def save(self, run: Run, epoch: int) -> Run:
@@ -81,18 +85,19 @@ class InMemoryRuns:
     async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None:
         self._rows[run_id] = replace(self._fenced(run_id, epoch), due_at=until)
 
-    async def overdue(self, now: datetime, *, limit: int) -> AsyncIterator[str]:
-        due = [(row.due_at, run_id) for run_id, row in self._rows.items() if row.due_at and row.due_at <= now]
+    async def overdue(self, now: datetime, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[str]:
+        rows = self._apart_from(apart_from)
+        due = [(row.due_at, row.run.id) for row in rows if row.due_at and row.due_at <= now]
         for _, run_id in sorted(due)[:limit]:
             yield run_id
-        for run_id, row in list(self._rows.items())[:limit]:
+        for row in rows[:limit]:
             if row.owner is None and row.run.expires_at is not None and row.run.expires_at <= now:
-                yield run_id
+                yield row.run.id
 
-    async def past_deadline(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
+    async def past_deadline(self, now: datetime, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[Run]:
         found = [
             (deadline, row)
-            for row in self._rows.values()
+            for row in self._apart_from(apart_from)
             if (deadline := row.run.execution.deadline_at) is not None
             and deadline <= now
             and not row.run.over
@@ -118,7 +123,7 @@ class InMemoryRuns:
                 due_at = signal.at if row.owner is None and row.due_at is None else row.due_at
                 row = self._rows[run_id] = replace(row, inbox=(*row.inbox, signal), due_at=due_at)  # as it is now
                 known = True
-            if known:
+            if known and run_id not in self.unreadable:
                 signalled.append(row.read())
         return signalled
 
@@ -157,7 +162,7 @@ class InMemoryRuns:
         return _takes(row.run, giver) and await self.deliver_signal(run_id, signal) is SignalResult.ACCEPTED
 
     async def slots(self, run_ids: Sequence[str]) -> list[SlotState]:
-        return [_slot(run_id, self._rows.get(run_id)) for run_id in run_ids]
+        return [_slot(run_id, self._rows.get(run_id)) for run_id in run_ids if run_id not in self.unreadable]
 
     async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
         mine = [row.run for row in self._rows.values() if _owner(row.run.execution) == (team, member)]
@@ -165,7 +170,7 @@ class InMemoryRuns:
         return [run.id for run in found][:limit]
 
     async def recent(self, run: Run, *, earliest: datetime, limit: int) -> RecentRuns:
-        mine = [row.run for row in self._rows.values() if _beside(row.run, run)]
+        mine = [row.run for row in self._apart_from(()) if _beside(row.run, run)]
         reports = [each for each in mine if each.execution.inspiration is not None and _begun(each) < _begun(run)]
         since = max([earliest, *(each.execution.created_at for each in reports)])
         under_way = sorted((each for each in mine if not each.over), key=_begun)
@@ -174,7 +179,7 @@ class InMemoryRuns:
         return RecentRuns(since, _glimpses(under_way[:limit]), _glimpses(newest[:limit]))
 
     async def journal(self, run_id: str) -> list[JournalEntry]:
-        row = self._rows.get(run_id)
+        row = self._readable(run_id)
         return [] if row is None else list(row.entries)
 
     async def list(self, wanted: ListExecutions) -> ExecutionPage:
@@ -182,12 +187,22 @@ class InMemoryRuns:
         found.sort(key=lambda execution: execution.execution_id)
         found.sort(key=lambda execution: execution.created_at, reverse=True)
         first = (wanted.page - 1) * wanted.page_size
+        page = found[first : first + wanted.page_size]
         return ExecutionPage(
-            executions=[_summary(execution) for execution in found[first : first + wanted.page_size]],
+            executions=[_summary(each) for each in page if each.execution_id not in self.unreadable],
             total=len(found),
             page=wanted.page,
             page_size=wanted.page_size,
         )
+
+    def _readable(self, run_id: str) -> Row | None:
+        if run_id in self.unreadable:
+            raise Unreadable(f"execution {run_id} was written by another version: this one can't read it")
+        return self._rows.get(run_id)
+
+    def _apart_from(self, run_ids: Sequence[str]) -> Sequence[Row]:
+        left_out = self.unreadable | {*run_ids}
+        return [row for run_id, row in self._rows.items() if run_id not in left_out]
 
     def _fenced(self, run_id: str, epoch: int) -> Row:
         row = self._rows.get(run_id)

@@ -123,12 +123,13 @@ def past_deadline(now: datetime) -> Document:
     }
 
 
-def slot(run_id: str, document: Document | None) -> SlotState:
-    if document is None:
-        return SlotState(execution_id=run_id)
-    run = document["run"]
+def slot(document: Document) -> SlotState:
+    """Without a status if there is no run but an id."""
+    run = document.get("run")
+    if run is None:
+        return SlotState(execution_id=document["_id"])
     return SlotState(
-        execution_id=run_id,
+        execution_id=document["_id"],
         status=document["status"],
         error=run["execution"].get("error"),
         parks=run.get("parks", 0),
@@ -147,7 +148,8 @@ def merge_target(document: Document) -> UnderWay:
     )
 
 
-def summary(execution: dict[str, Any]) -> ExecutionSummary:
+def summary(document: Document) -> ExecutionSummary:
+    execution = document["run"]["execution"]
     content = execution.get("content") or {}
     return ExecutionSummary(
         **{**execution, "trigger_type": execution["trigger"]["type"], "summary": content.get("summary", "")}

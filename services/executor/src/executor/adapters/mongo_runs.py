@@ -6,9 +6,10 @@ and the `journal`, which is only ever appended to.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from time import monotonic
+from typing import TypeVar
 from uuid import uuid4
 
 from pymongo import ASCENDING, DESCENDING, ReturnDocument
@@ -39,10 +40,14 @@ from executor.adapters.mongo_run_queries import (
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from executor.ports import Fenced, Scope, SignalResult
+from rota_common.errors import Unreadable
 from rota_common.stores.mongo import OUTAGES, Database, Document
+from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.execution import ExecStatus, ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
+
+T = TypeVar("T")
 
 INBOX = {"inbox": 1}
 RETRY_FOR_S, RETRY_EVERY_S = 30.0, 0.2
@@ -54,11 +59,13 @@ STATE = {"journal": 0}
 
 
 class MongoRuns:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, reader: str | None = None) -> None:
         self._runs = database["executions"]
+        self._aside = SetAside(self._runs, service="executor", reader=reader)
 
     async def prepare(self) -> None:
         """Make the indexes; making them again changes nothing."""
+        await self._aside.prepare()
         await self._runs.create_index([("team_id", ASCENDING), ("created_at", DESCENDING)])
         await self._runs.create_index([("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)])
         for instant in ("due_at", "deadline_at", "expires_at"):
@@ -87,20 +94,33 @@ class MongoRuns:
 
     async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:
         document = await self._runs.find_one_and_update(
-            {"_id": run_id, "status": {"$nin": OVER}, "$or": [{"owner": None}, {"due_at": {"$lte": now}}]},
+            {
+                "_id": run_id,
+                "status": {"$nin": OVER},
+                "$or": [{"owner": None}, {"due_at": {"$lte": now}}],
+                **self._aside.readable,
+            },
             {"$set": {"owner": owner, "due_at": until}, "$inc": {"epoch": 1}},
             projection=STATE,
             return_document=ReturnDocument.AFTER,
         )
-        return None if document is None else (read(document), int(document["epoch"]))
+        if document is None:
+            return None
+        epoch = int(document["epoch"])
+        try:
+            return await self._read(document), epoch
+        except Unreadable:  # given back at once, for a worker of another version
+            given_back = [{"$set": {"owner": None, "due_at": "$$NOW"}}]
+            await self._runs.update_one({"_id": run_id, "epoch": epoch}, given_back)
+            raise
 
     async def read_free(self, run_id: str) -> tuple[Run, int] | None:
         document = await self._runs.find_one({"_id": run_id, "owner": None, "status": {"$nin": OVER}}, STATE)
-        return None if document is None else (read(document), int(document["epoch"]))
+        return None if document is None else (await self._read(document), int(document["epoch"]))
 
     async def find(self, run_id: str) -> Run | None:
         document = await self._runs.find_one({"_id": run_id}, STATE)
-        return None if document is None else read(document)
+        return None if document is None else await self._read(document)
 
     async def save(self, run: Run, epoch: int) -> Run:
         return await self._write(run, epoch, {})
@@ -125,14 +145,17 @@ class MongoRuns:
         if found.matched_count == 0:
             raise Fenced(f"execution {run_id} is another worker's by now")
 
-    async def overdue(self, now: datetime, *, limit: int) -> AsyncIterator[str]:
+    async def overdue(self, now: datetime, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[str]:
         for query, instant in ((overdue(now), "due_at"), (expired(now), "expires_at")):
-            async for document in self._runs.find(query, {"_id": 1}).sort(instant, ASCENDING).limit(limit):
+            wanted = {**query, **self._aside.readable, "_id": {"$nin": [*apart_from]}}
+            async for document in self._runs.find(wanted, {"_id": 1}).sort(instant, ASCENDING).limit(limit):
                 yield str(document["_id"])
 
-    async def past_deadline(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
-        async for document in self._runs.find(past_deadline(now), STATE).sort("deadline_at", ASCENDING).limit(limit):
-            yield read(document)
+    async def past_deadline(self, now: datetime, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[Run]:
+        wanted = {**past_deadline(now), **self._aside.readable, "_id": {"$nin": [*apart_from]}}
+        found = self._runs.find(wanted, STATE).sort("deadline_at", ASCENDING).limit(limit)
+        async for run in self._aside.readable_of(found, read):
+            yield run
 
     async def mark_announced(self, run_id: str) -> None:
         all_applied = {"$lte": [{"$size": "$inbox"}, "$run.heard"]}
@@ -154,7 +177,7 @@ class MongoRuns:
         await self._runs.update_many(
             {**signalled, "status": {"$nin": OVER}, "owner": None, "due_at": None}, {"$set": {"due_at": signal.at}}
         )
-        return [read(document) async for document in self._runs.find(signalled, STATE)]
+        return [run async for run in self._aside.readable_of(self._runs.find(signalled, STATE), read)]
 
     async def deliver_signal(self, run_id: str, signal: Signal) -> SignalResult:
         if await self._put(signal, {"_id": run_id, "status": {"$nin": OVER}}):
@@ -163,13 +186,13 @@ class MongoRuns:
 
     async def by_callback(self, callback_id: str) -> Run | None:
         document = await self._runs.find_one({CALLBACK_ID: callback_id}, STATE)
-        return None if document is None else read(document)
+        return None if document is None else await self._read(document)
 
     async def merge_targets(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
         found = self._runs.find(merge_targets_of(run), MERGE_TARGET).sort(
             [("created_at", DESCENDING), ("_id", DESCENDING)]
         )
-        return [merge_target(document) async for document in found.limit(limit)]
+        return [target async for target in self._aside.readable_of(found.limit(limit), merge_target)]
 
     async def merge(self, run_id: str, signal: Signal, *, giver: Run) -> bool:
         return await self._put(signal, {"_id": run_id, **merge_targets_of(giver)}) or await self._has(run_id, signal)
@@ -177,7 +200,8 @@ class MongoRuns:
     async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotState]:
         found = self._runs.find({"_id": {"$in": [*run_ids]}}, SLOT)
         known = {document["_id"]: document async for document in found}
-        return [slot(run_id, known.get(run_id)) for run_id in run_ids]
+        slots = [await self._aside.read(known.get(run_id, {"_id": run_id}), slot) for run_id in run_ids]
+        return [each for each in slots if each is not None]
 
     async def _put(self, signal: Signal, where: Document) -> bool:
         done = await self._runs.update_one({**where, "inbox.id": {"$ne": signal.id}}, put(signal))
@@ -197,12 +221,12 @@ class MongoRuns:
         since = datetime.fromisoformat(last["run"]["execution"]["created_at"]) if last else earliest
         under_way = self._runs.find(under_way_beside(run), EXCERPT).sort("created_at", ASCENDING)
         ended = self._runs.find(ended_since(run, since), EXCERPT).sort(FINISHED_AT, DESCENDING)
-        begun, over = await asyncio.gather(_excerpts(under_way.limit(limit)), _excerpts(ended.limit(limit)))
+        begun, over = await asyncio.gather(*(self._excerpts(each.limit(limit)) for each in (under_way, ended)))
         return RecentRuns(since, begun, [each for each in over if each.finished_at and each.finished_at > since])
 
     async def journal(self, run_id: str) -> list[JournalEntry]:
         document = await self._runs.find_one({"_id": run_id}, {"journal": 1})
-        return [JournalEntry.model_validate(entry) for entry in (document or {}).get("journal") or []]
+        return [] if document is None else await self._parsed(document, _journal)
 
     async def list(self, wanted: ListExecutions) -> ExecutionPage:
         query: Document = {"team_id": wanted.team_id}
@@ -213,11 +237,24 @@ class MongoRuns:
         cursor = self._runs.find(query, SUMMARY).sort([("created_at", DESCENDING), ("_id", ASCENDING)])
         page = cursor.skip((wanted.page - 1) * wanted.page_size).limit(wanted.page_size)
         return ExecutionPage(
-            executions=[summary(document["run"]["execution"]) async for document in page],
+            executions=[each async for each in self._aside.readable_of(page, summary)],
             total=await self._runs.count_documents(query),
             page=wanted.page,
             page_size=wanted.page_size,
         )
+
+    async def _read(self, document: Document) -> Run:
+        return await self._parsed(document, read)
+
+    async def _parsed(self, document: Document, parse: Callable[[Document], T]) -> T:
+        """Raises Unreadable."""
+        parsed = await self._aside.read(document, parse)
+        if parsed is None:
+            raise Unreadable(f"execution {document['_id']} was written by another version: this one can't read it")
+        return parsed
+
+    async def _excerpts(self, found: AsyncIterator[Document]) -> Sequence[RunExcerpt]:
+        return [each async for each in self._aside.readable_of(found, _excerpt)]
 
     async def _write(
         self, run: Run, epoch: int, state: Document, *, ends: int = 0, only_if: Document | None = None
@@ -249,5 +286,9 @@ class MongoRuns:
                 await asyncio.sleep(RETRY_EVERY_S)
 
 
-async def _excerpts(found: AsyncIterator[Document]) -> list[RunExcerpt]:
-    return [RunExcerpt.model_validate(document["run"]["execution"]) async for document in found]
+def _excerpt(document: Document) -> RunExcerpt:
+    return RunExcerpt.model_validate(document["run"]["execution"])
+
+
+def _journal(document: Document) -> list[JournalEntry]:
+    return [JournalEntry.model_validate(entry) for entry in document.get("journal") or []]

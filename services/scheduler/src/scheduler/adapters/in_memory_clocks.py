@@ -9,7 +9,10 @@ from scheduler.robot_summary import Key
 
 
 class InMemoryClocks:
+    """`unreadable`: clocks that another version wrote."""
+
     def __init__(self) -> None:
+        self.unreadable: set[Key] = set()
         self._states: dict[Key, ClockState] = {}
         self._facts: dict[tuple[Key, int], MissedFact] = {}
 
@@ -17,7 +20,7 @@ class InMemoryClocks:
         return {key: state.rev for key, state in self._states.items()}
 
     async def find(self, keys: Sequence[Key]) -> dict[Key, ClockState]:
-        return {key: self._states[key] for key in keys if key in self._states}
+        return {key: self._states[key] for key in keys if key in self._states and key not in self.unreadable}
 
     async def write(self, changes: Sequence[Change]) -> int:
         return sum(self._write(change) for change in changes)
@@ -43,7 +46,8 @@ class InMemoryClocks:
                 self._facts = {name: fact for name, fact in self._facts.items() if fact.key != key}
 
     async def due(self, now: datetime, limit: int) -> list[ClockState]:
-        found = [(state.check_at, state) for state in self._states.values() if state.check_at is not None]
+        readable = [state for key, state in self._states.items() if key not in self.unreadable]
+        found = [(state.check_at, state) for state in readable if state.check_at is not None]
         due = sorted(((at, state) for at, state in found if at <= now), key=lambda each: each[0])
         return [state for _, state in due][:limit]
 

@@ -9,7 +9,10 @@ from scheduler.plan import NEVER, Plan
 
 
 class InMemoryPlans:
+    """`unreadable`: keys of plans that another version wrote."""
+
     def __init__(self) -> None:
+        self.unreadable: set[str] = set()
         self._plans: dict[str, Plan] = {}
 
     async def find(self, key: str) -> Plan | None:
@@ -36,7 +39,7 @@ class InMemoryPlans:
         return [plan.item for plan in planned if member in (None, plan.item.member_id)][:limit]
 
     async def due(self, now: datetime, limit: int) -> list[Plan]:
-        return [plan for plan in self._planned() if plan.due_at <= now][:limit]
+        return [plan for plan in self._planned() if plan.due_at <= now and plan.key not in self.unreadable][:limit]
 
     async def call(self, robots: Sequence[tuple[str, str]], now: datetime) -> None:
         for plan in self._planned():

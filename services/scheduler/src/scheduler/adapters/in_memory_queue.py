@@ -38,11 +38,12 @@ class Row:
 
 
 class InMemoryQueue:
-    """`lease` in seconds, judged by `clock`."""
+    """`lease` in seconds, judged by `clock`. `unreadable`: executions that another version queued."""
 
     def __init__(self, *, lease: float, clock: Clock, plans: InMemoryPlans | None = None) -> None:
         self._span, self._clock = timedelta(seconds=lease), clock
         self.rows: dict[str, Row] = {}
+        self.unreadable: set[str] = set()
         self.cancel_requests: dict[str, tuple[datetime, Withdraw]] = {}
         self._plans = plans or InMemoryPlans()
         self._unpublished: set[str] = set()
@@ -64,20 +65,25 @@ class InMemoryQueue:
 
     async def load(self) -> QueueState:
         queue_state = QueueState()
-        for row in self.rows.values():
-            if row.live and row.entry is not None:
+        for each, row in self.rows.items():
+            if row.live and row.entry is not None and each not in self.unreadable:
                 queue_state.put(row.entry, row.state)
         return queue_state
 
     async def stored(self, ids: Sequence[str]) -> dict[str, StoredTrigger]:
-        return {each: _stored_trigger(each, self.rows[each]) for each in ids if each in self.rows}
+        return (await self.look_up(ids))[0]
+
+    async def look_up(self, ids: Sequence[str]) -> tuple[dict[str, StoredTrigger], set[str]]:
+        there = [each for each in ids if each in self.rows]
+        readable = {each: _stored_trigger(each, self.rows[each]) for each in there if each not in self.unreadable}
+        return readable, self.unreadable.intersection(there)
 
     async def add_due(self, triggers: Sequence[TriggerReceivedV1]) -> None:
         for each in triggers:
             self.rows.setdefault(execution_id(each.trigger_id), Row(each, "", EntryState.DUE))
 
     async def undecided(self, limit: int) -> list[StoredTrigger]:
-        due = [(each, row) for each, row in self.rows.items() if row.state is EntryState.DUE]
+        due = [(each, row) for each, row in self._readable() if row.state is EntryState.DUE]
         due.sort(key=lambda one: (one[1].trigger.scheduled_at, one[0]))
         return [_stored_trigger(each, row) for each, row in due][:limit]
 
@@ -86,7 +92,7 @@ class InMemoryQueue:
         return Counter(key for row in rows if (key := (row.trigger.team_id, row.trigger.member_id)) in keys)
 
     async def unpublished(self) -> list[StoredTrigger]:
-        return [_stored_trigger(each, self.rows[each]) for each in sorted(self._unpublished)]
+        return [_stored_trigger(each, self.rows[each]) for each in sorted(self._unpublished - self.unreadable)]
 
     async def mark_published(self, ids: Sequence[str]) -> None:
         self._unpublished -= set(ids)
@@ -100,6 +106,9 @@ class InMemoryQueue:
         self._write(batch)
         for answered in batch.answered:
             self.cancel_requests.pop(answered, None)
+
+    def _readable(self) -> list[tuple[str, Row]]:
+        return [(each, row) for each, row in self.rows.items() if each not in self.unreadable]
 
     def _write(self, batch: Batch) -> None:
         self._decide(batch)

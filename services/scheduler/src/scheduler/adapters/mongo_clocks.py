@@ -7,6 +7,7 @@ from typing import Any
 from pymongo import ASCENDING, DeleteOne, UpdateOne
 
 from rota_common.stores.mongo import Database, Document
+from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.trigger import MissReason
 from rota_contracts.robots.clock_config import Clock
 from scheduler.clock_state import Change, ClockState, Missed, MissedFact
@@ -18,8 +19,10 @@ class MongoClocks:
 
     def __init__(self, database: Database) -> None:
         self._clocks = database["clocks"]
+        self._aside = SetAside(self._clocks, service="scheduler")
 
     async def prepare(self) -> None:
+        await self._aside.prepare()
         await self._clocks.create_index([("check_at", ASCENDING)], sparse=True)
         await self._clocks.create_index("unpublished.at", sparse=True)
 
@@ -28,8 +31,7 @@ class MongoClocks:
 
     async def find(self, keys: Sequence[Key]) -> dict[Key, ClockState]:
         found = self._clocks.find({"_id": {"$in": [_id(key) for key in keys]}})
-        states = [_state(document) async for document in found]
-        return {state.key: state for state in states}
+        return {state.key: state async for state in self._aside.readable_of(found, _state)}
 
     async def write(self, changes: Sequence[Change]) -> int:
         if not changes:
@@ -43,12 +45,14 @@ class MongoClocks:
             await self._clocks.bulk_write(gone, ordered=False)
 
     async def due(self, now: datetime, limit: int) -> list[ClockState]:
-        found = self._clocks.find({"check_at": {"$lte": now}}).sort("check_at", ASCENDING).limit(limit)
-        return [_state(document) async for document in found.batch_size(limit)]
+        due = {"check_at": {"$lte": now}, **self._aside.readable}
+        found = self._clocks.find(due).sort("check_at", ASCENDING).limit(limit)
+        return [state async for state in self._aside.readable_of(found.batch_size(limit), _state)]
 
     async def unpublished(self, limit: int) -> list[MissedFact]:
-        found = self._clocks.find({"unpublished.at": {"$exists": True}}, {"unpublished": 1}).limit(limit)
-        return [_fact(document["_id"], each) async for document in found for each in document["unpublished"]]
+        unpublished = {"unpublished.at": {"$exists": True}, **self._aside.readable}
+        found = self._clocks.find(unpublished, {"unpublished": 1}).limit(limit)
+        return [fact async for facts in self._aside.readable_of(found, _facts) for fact in facts]
 
     async def mark_published(self, facts: Sequence[MissedFact]) -> None:
         pulls = [
@@ -125,6 +129,10 @@ def _state(document: Document) -> ClockState:
 def _unpublished(number: int, missed: Missed, at: datetime | None) -> Document:
     fields = {"first": missed.first, "last": missed.last, "count": missed.count, "message": missed.message}
     return fields | {"number": number, "reason": missed.reason, "at": at}
+
+
+def _facts(document: Document) -> list[MissedFact]:
+    return [_fact(document["_id"], each) for each in document["unpublished"]]
 
 
 def _fact(name: str, each: Document) -> MissedFact:

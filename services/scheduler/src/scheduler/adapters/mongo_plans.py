@@ -7,6 +7,7 @@ from pymongo import ASCENDING, UpdateOne
 from pymongo.errors import DuplicateKeyError
 
 from rota_common.stores.mongo import Database, Document
+from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.plan import PlanChangedV1, PlanItem, PlanState
 from scheduler.plan import NEVER, Plan, PlanFact
 
@@ -20,8 +21,10 @@ class MongoPlans:
 
     def __init__(self, database: Database) -> None:
         self._plans = database["plans"]
+        self._aside = SetAside(self._plans, service="scheduler")
 
     async def prepare(self) -> None:
+        await self._aside.prepare()
         due = [("due_at", ASCENDING)]
         await self._plans.create_index(due, partialFilterExpression=PLANNED)
         await self._plans.create_index(
@@ -53,8 +56,9 @@ class MongoPlans:
         return [PlanItem.model_validate(document["item"]) async for document in found]
 
     async def due(self, now: datetime, limit: int) -> list[Plan]:
-        found = self._plans.find(PLANNED | {"due_at": {"$lte": now}}).sort("due_at", ASCENDING).limit(limit)
-        return [_plan(document) async for document in found]
+        due = PLANNED | {"due_at": {"$lte": now}} | self._aside.readable
+        found = self._plans.find(due).sort("due_at", ASCENDING).limit(limit)
+        return [plan async for plan in self._aside.readable_of(found, _plan)]
 
     async def call(self, robots: Sequence[tuple[str, str]], now: datetime) -> None:
         owners = [{"team": team, "member": member} for team, member in robots]
@@ -64,8 +68,8 @@ class MongoPlans:
         await self._plans.update_one({"_id": plan.key, "changes": plan.changes}, {"$set": {"due_at": until}})
 
     async def unpublished(self, before: datetime, limit: int) -> list[Plan]:
-        found = self._plans.find(HAS_FACTS | {"unpublished.fact.at": {"$lte": before}}).limit(limit)
-        return [_plan(document) async for document in found]
+        old = HAS_FACTS | {"unpublished.fact.at": {"$lte": before}} | self._aside.readable
+        return [plan async for plan in self._aside.readable_of(self._plans.find(old).limit(limit), _plan)]
 
     async def mark_published(self, plan: Plan) -> None:
         numbers = [each.number for each in plan.unpublished]

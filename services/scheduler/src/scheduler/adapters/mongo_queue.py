@@ -14,12 +14,13 @@ from pymongo import ASCENDING, ReturnDocument
 from pymongo.errors import BulkWriteError, DuplicateKeyError, ExecutionTimeout, OperationFailure
 
 from rota_common.errors import Transient
-from rota_common.stores.mongo import Mongo
+from rota_common.stores.mongo import Document, Mongo
+from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from scheduler.adapters.mongo_plans import revisions
 from scheduler.adapters.queue_documents import due_document, entry_of, operations, stored_trigger_of
 from scheduler.batch import Batch, StoredTrigger
-from scheduler.domain import EntryState, QueueState
+from scheduler.domain import Entry, EntryState, QueueState
 from scheduler.plan import Plan
 from scheduler.ports import LeaseLost, PlansChanged
 from scheduler.robot_summary import Key
@@ -46,10 +47,15 @@ def ignoring_duplicates() -> Iterator[None]:
             raise
 
 
+def _placed(document: Document) -> tuple[Entry, EntryState]:
+    return entry_of(document), EntryState(document["state"])
+
+
 class MongoQueue:
-    def __init__(self, mongo: Mongo, *, lease: float) -> None:
+    def __init__(self, mongo: Mongo, *, lease: float, reader: str | None = None) -> None:
         self._mongo = mongo
         self._queue = mongo.database["queue"]
+        self._aside = SetAside(self._queue, service="scheduler", reader=reader)
         self._leases = mongo.database["leases"]
         self._cancel_requests = mongo.database["withdrawals"]
         self._plans = mongo.database["plans"]
@@ -58,6 +64,7 @@ class MongoQueue:
 
     async def prepare(self) -> None:
         """Create the indexes and the lease's document; idempotent."""
+        await self._aside.prepare()
         owner = [("team", ASCENDING), ("member", ASCENDING)]
         await self._queue.create_index([("live", ASCENDING), *owner], partialFilterExpression={"live": True})
         await self._queue.create_index("due_at", sparse=True)
@@ -105,21 +112,31 @@ class MongoQueue:
 
     async def load(self) -> QueueState:
         queue_state = QueueState()
-        async for document in self._queue.find({"live": True}, {"trigger": 0}):
-            queue_state.put(entry_of(document), EntryState(document["state"]))
+        found = self._queue.find({"live": True, **self._aside.readable}, {"trigger": 0})
+        async for entry, state in self._aside.readable_of(found, _placed):
+            queue_state.put(entry, state)
         return queue_state
 
     async def stored(self, ids: Sequence[str]) -> dict[str, StoredTrigger]:
-        found = self._queue.find({"_id": {"$in": list(ids)}})
-        return {document["_id"]: stored_trigger_of(document) async for document in found}
+        return (await self.look_up(ids))[0]
+
+    async def look_up(self, ids: Sequence[str]) -> tuple[dict[str, StoredTrigger], set[str]]:
+        stored, unreadable = dict[str, StoredTrigger](), set[str]()
+        async for document in self._queue.find({"_id": {"$in": list(ids)}}):
+            if (trigger := await self._aside.read(document, stored_trigger_of)) is None:
+                unreadable.add(document["_id"])
+            else:
+                stored[document["_id"]] = trigger
+        return stored, unreadable
 
     async def add_due(self, triggers: Sequence[TriggerReceivedV1]) -> None:
         with ignoring_duplicates():
             await self._queue.insert_many([due_document(each) for each in triggers], ordered=False)
 
     async def undecided(self, limit: int) -> list[StoredTrigger]:
-        found = self._queue.find({"due_at": {"$gt": LONG_AGO}}).sort("due_at", ASCENDING).limit(limit)
-        return [stored_trigger_of(document) async for document in found]
+        due = {"due_at": {"$gt": LONG_AGO}, **self._aside.readable}
+        found = self._queue.find(due).sort("due_at", ASCENDING).limit(limit)
+        return [each async for each in self._aside.readable_of(found, stored_trigger_of)]
 
     async def open_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
         owner = {"$or": [{"team": team, "member": member} for team, member in keys]}
@@ -131,7 +148,8 @@ class MongoQueue:
         return held
 
     async def unpublished(self) -> list[StoredTrigger]:
-        return [stored_trigger_of(document) async for document in self._queue.find({"unpublished": True})]
+        found = self._queue.find({"unpublished": True, **self._aside.readable})
+        return [each async for each in self._aside.readable_of(found, stored_trigger_of)]
 
     async def mark_published(self, ids: Sequence[str]) -> None:
         await self._queue.update_many({"_id": {"$in": list(ids)}}, {"$unset": {"unpublished": ""}})

@@ -6,7 +6,7 @@ from datetime import datetime
 from hashlib import sha256
 from uuid import uuid4
 
-from rota_common.errors import Transient
+from rota_common.errors import Transient, Unreadable
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
@@ -102,10 +102,15 @@ class InMemorySources:
 
 
 class InMemoryRobots:
+    """`unreadable`: robots that another version wrote."""
+
     def __init__(self) -> None:
         self._records: dict[tuple[str, str], RobotRecord] = {}
+        self.unreadable: set[tuple[str, str]] = set()
 
     async def find(self, team: str, member: str) -> RobotRecord | None:
+        if (team, member) in self.unreadable:
+            raise Unreadable(f"robot {member} was written by another version: this one can't read it")
         return self._records.get((team, member))
 
     async def insert(self, record: RobotRecord) -> bool:
@@ -132,13 +137,15 @@ class InMemoryRobots:
             marked = replace(there, synced=True, announced=True, confirmed=there.confirmed or confirmed)
             self._records[_key(robot)] = marked
 
-    async def unsynced(self, limit: int) -> list[RobotRecord]:
-        waiting = [record for record in self._records.values() if not record.synced]
+    async def unsynced(self, limit: int, *, apart_from: Sequence[tuple[str, str]] = ()) -> list[RobotRecord]:
+        left_out = self.unreadable | {*apart_from}
+        waiting = [record for key, record in self._records.items() if not record.synced and key not in left_out]
         return sorted(waiting, key=lambda record: record.changed_at)[:limit]
 
     async def page(self, team: str, *, page: int, page_size: int) -> tuple[list[Robot], int]:
         mine = sorted(self._of_team(team), key=lambda robot: robot.member_id)
-        return mine[(page - 1) * page_size : page * page_size], len(mine)
+        shown = mine[(page - 1) * page_size : page * page_size]
+        return [robot for robot in shown if _key(robot) not in self.unreadable], len(mine)
 
     async def subscribers(self, team: str, source: str, *, kind: str = "webhook") -> list[Subscriber]:
         named = webhook_sources if kind == "webhook" else database_sources

@@ -4,13 +4,18 @@ The definition is stored as the JSON text that other services read: an owner's f
 doesn't accept. The fields that robots are found by are beside it.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
+from pydantic_core import from_json
 from pymongo.errors import DuplicateKeyError
 
+from rota_common.errors import Unreadable
 from rota_common.stores.mongo import Database, Document
+from rota_common.stores.set_aside import SetAside
+from rota_contracts.robots.events import EventSubscription
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.robots.record import RobotRecord, Subscriber, database_sources, subscriber, webhook_sources
+from trigger_gateway.robots.record import RobotRecord, Subscriber, database_sources, webhook_sources
 
 FORM = 2
 """Version of the document: 2 has `databases`; the first had no number."""
@@ -19,10 +24,12 @@ FORM = 2
 class MongoRobots:
     """`_id` is `<team>/<member>`; neither can hold a slash."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, reader: str | None = None) -> None:
         self._robots = database["robots"]
+        self._aside = SetAside(self._robots, service="trigger-gateway", reader=reader)
 
     async def prepare(self) -> None:
+        await self._aside.prepare()
         await self._robots.create_index([("team", 1), ("deleted", 1), ("member", 1)])
         await self._robots.create_index([("team", 1), ("sources", 1)])
         await self._robots.create_index([("team", 1), ("databases", 1)])
@@ -31,7 +38,11 @@ class MongoRobots:
 
     async def find(self, team: str, member: str) -> RobotRecord | None:
         found = await self._robots.find_one({"_id": f"{team}/{member}"})
-        return _record(found) if found else None
+        if found is None:
+            return None
+        if (record := await self._aside.read(found, _record)) is None:
+            raise Unreadable(f"robot {member} was written by another version: this one can't read it")
+        return record
 
     async def insert(self, record: RobotRecord) -> bool:
         try:
@@ -54,14 +65,16 @@ class MongoRobots:
             {"_id": f"{robot.team_id}/{robot.member_id}", "rev": robot.rev}, {"$set": now_true}
         )
 
-    async def unsynced(self, limit: int) -> list[RobotRecord]:
-        cursor = self._robots.find({"synced": False}).sort("changed_at", 1).limit(limit)
-        return [_record(document) async for document in cursor]
+    async def unsynced(self, limit: int, *, apart_from: Sequence[tuple[str, str]] = ()) -> list[RobotRecord]:
+        left_out = [f"{team}/{member}" for team, member in apart_from]
+        wanted = {"synced": False, "_id": {"$nin": left_out}, **self._aside.readable}
+        cursor = self._robots.find(wanted).sort("changed_at", 1).limit(limit)
+        return [record async for record in self._aside.readable_of(cursor, _record)]
 
     async def page(self, team: str, *, page: int, page_size: int) -> tuple[list[Robot], int]:
         those = {"team": team, "deleted": False}
         cursor = self._robots.find(those).sort("member", 1).skip((page - 1) * page_size).limit(page_size)
-        robots = [_record(document).robot async for document in cursor]
+        robots = [record.robot async for record in self._aside.readable_of(cursor, _record)]
         return robots, await self._robots.count_documents(those)
 
     async def subscribers(self, team: str, source: str, *, kind: str = "webhook") -> list[Subscriber]:
@@ -69,12 +82,12 @@ class MongoRobots:
             await self._note_databases(team)
         field = "sources" if kind == "webhook" else "databases"
         cursor = self._robots.find({"team": team, field: source})
-        return [subscriber(_record(document).robot) async for document in cursor]
+        return [each async for each in self._aside.readable_of(cursor, _subscriber)]
 
     async def _note_databases(self, team: str) -> None:
         """Add `databases` to records from before databases were sources."""
-        async for document in self._robots.find({"team": team, "form": None}):
-            record = _record(document)
+        found = self._robots.find({"team": team, "form": None, **self._aside.readable})
+        async for record in self._aside.readable_of(found, _record):
             noted = {"databases": _databases(record.robot), "form": FORM}
             await self._robots.update_one({**_unchanged(record), "form": None}, {"$set": noted})
 
@@ -113,6 +126,13 @@ def _document(record: RobotRecord) -> Document:
         "confirmed": record.confirmed,
         "health_at": _text(record.health_at),
     }
+
+
+def _subscriber(document: Document) -> Subscriber:
+    """Of its definition the subscriptions alone, so that a robot whose other parts another version wrote is woken."""
+    events = from_json(document["robot"])["robot_config"]["events"]
+    subscriptions = tuple(EventSubscription.model_validate(each) for each in events)
+    return Subscriber(document["member"], document["rev"], subscriptions)
 
 
 def _record(document: Document) -> RobotRecord:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from nats.errors import Error as NatsError
 from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 from nats.js.kv import KeyValue
+from pydantic_core import from_json
 
 from rota_common.bus.connection import Bus
 from rota_common.bus.publishing import Publish
@@ -76,7 +77,7 @@ async def _put_if_newer(bucket: KeyValue, robot: Robot) -> bool:
     key = robot_key(robot.team_id, robot.member_id)
     try:
         entry = await bucket.get(key)
-        there, last = Robot.model_validate_json(entry.value or b"").rev, entry.revision
+        there, last = int(from_json(entry.value or b"")["rev"]), entry.revision  # whichever version wrote the rest
     except KeyNotFoundError as missing:  # also for a key that was purged by hand: then it still has a revision
         there, last = 0, missing.entry.revision if missing.entry else 0
     if there >= robot.rev:

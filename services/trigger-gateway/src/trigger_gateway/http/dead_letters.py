@@ -6,14 +6,15 @@ from fastapi import Path, Query
 from pydantic import BaseModel
 
 from rota_common.bus import dead_letters
-from rota_common.bus.dead_letters import DeadLetter
+from rota_common.bus.dead_letters import DeadLetter, RedriveInterrupted
 from trigger_gateway.http.auth_routes import admin_router
 from trigger_gateway.http.dependencies import UseCasesDep, jetstream_of
-from trigger_gateway.problems import NotFound
+from trigger_gateway.problems import Conflict, NotFound
 
 router = admin_router("dead letters")
 
 Seq = Annotated[int, Path(ge=1, le=2**63)]
+Force = Annotated[bool, Query(description="also if an earlier redrive was interrupted and may have published it")]
 
 
 class DeadLetters(BaseModel):
@@ -31,8 +32,11 @@ async def read_dead(seq: Seq, use: UseCasesDep) -> DeadLetter:
 
 
 @router.post("/dead/{seq}/redrive", summary="Redrive a dead letter to its stream")
-async def redrive_dead(seq: Seq, use: UseCasesDep) -> DeadLetter:
-    return _found(await dead_letters.redrive(jetstream_of(use), seq), seq)
+async def redrive_dead(seq: Seq, use: UseCasesDep, force: Force = False) -> DeadLetter:
+    try:
+        return _found(await dead_letters.redrive(jetstream_of(use), seq, force=force), seq)
+    except RedriveInterrupted as error:
+        raise Conflict("redrive_interrupted", str(error)) from error
 
 
 def _found(letter: DeadLetter | None, seq: int) -> DeadLetter:

@@ -10,7 +10,11 @@ from trigger_gateway.robots.record import RobotRecord, Subscriber
 
 
 class RobotRecords(Protocol):
-    """The source of truth about robots; a deleted one stays, so that its `rev` keeps growing."""
+    """The source of truth about robots; a deleted one stays, so that its `rev` keeps growing.
+
+    One that another version wrote, and this one can't read, is left out of everything but `find`, which raises
+    Unreadable, and `subscribers`, as long as its subscriptions can be read.
+    """
 
     async def find(self, team: str, member: str) -> RobotRecord | None:
         """Also a deleted one."""
@@ -32,8 +36,8 @@ class RobotRecords(Protocol):
         """This `rev` is published. `confirmed`: its owner is about to get the answer. Nothing if it has moved on."""
         ...
 
-    async def unsynced(self, limit: int) -> list[RobotRecord]:
-        """The longest waiting first."""
+    async def unsynced(self, limit: int, *, apart_from: Sequence[tuple[str, str]] = ()) -> list[RobotRecord]:
+        """The longest waiting first. `apart_from`: team and member of those to leave out."""
         ...
 
     async def page(self, team: str, *, page: int, page_size: int) -> tuple[list[Robot], int]:

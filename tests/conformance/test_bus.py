@@ -12,16 +12,19 @@ from rota_common.bus.router import Router
 from rota_common.bus.rpc import NoReply
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.service import Runtime, Service
+from rota_common.testing.bus import keep_none
 from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, NOON, TEAM
 from rota_contracts import catalog
 from rota_contracts.envelope import Event
+from rota_contracts.messages.delivery import DeliveryType
 from rota_contracts.messages.execution import (
     ExecutionReply,
     ExecutionStartedV1,
     ReadExecution,
 )
+from rota_contracts.messages.targets import TargetEnabledV1
 
 CHANNEL, QUESTION = catalog.EXECUTION_STARTED, catalog.READ_EXECUTION
 Make = Callable[[str], Service]
@@ -32,6 +35,7 @@ def make(request: pytest.FixtureRequest) -> Make:
     """Makes a service of a name, on one bus."""
     if request.param == "nats":
         url = request.getfixturevalue("nats").url
+        request.getfixturevalue("beside")(keep_none(url))
         return lambda name: Service(name, url, runtime=Runtime(fetch_timeout=0.3))
     bus = InMemoryBus()
     return lambda name: Service(name, "", runtime=Runtime(fetch_timeout=0.3, bus=bus))
@@ -182,3 +186,40 @@ async def test_a_request_that_no_service_answers_fails_at_once(make: Make) -> No
             await asker.ask(QUESTION, question())
         with pytest.raises(NoReply):
             await asker.ask(QUESTION, question())
+
+
+async def kept(service: Service, stream: str) -> int:
+    return int((await service.bus.jetstream.stream_info(stream)).state.messages)
+
+
+async def test_what_all_consumers_have_handled_leaves_the_stream(make: Make) -> None:
+    handler, publisher = Handler(Transient("later", after=0.05)), make("executor")
+    async with running(consuming(make, handler), publisher):
+        before = await kept(publisher, "EXECUTIONS")
+        await publisher.publish(CHANNEL, started("e1"), caused_by="c1")
+        assert await handler.called(2) == ["e1", "e1"]
+        async with asyncio.timeout(PATIENCE_S):
+            while await kept(publisher, "EXECUTIONS") > before:
+                await asyncio.sleep(0.02)
+        assert not await publisher.publish.first(CHANNEL, started("e1"), caused_by="c1")  # its id is remembered
+
+
+async def test_a_fact_that_no_service_consumes_is_confirmed_and_not_kept(make: Make) -> None:
+    publisher = make("delivery-center")
+    event = TargetEnabledV1(
+        team_id=TEAM, member_id=MEMBER, target_id="t1", type=DeliveryType.EMAIL, target="ada@acme.test", at=NOON
+    )
+    async with running(publisher):
+        before = await kept(publisher, "FACTS")
+        assert await publisher.publish.first(catalog.TARGET_ENABLED, event, caused_by="c1")
+        assert await kept(publisher, "FACTS") == before
+
+
+async def test_a_message_that_no_consumer_has_handled_stays_for_it(make: Make) -> None:
+    handler, publisher = Handler(), make("executor")
+    async with running(publisher):
+        before = await kept(publisher, "EXECUTIONS")
+        await publisher.publish(CHANNEL, started("e1"), caused_by="c1")
+        assert await kept(publisher, "EXECUTIONS") == before + 1
+    async with running(consuming(make, handler)):
+        assert await handler.called(1) == ["e1"]

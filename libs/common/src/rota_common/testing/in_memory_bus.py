@@ -6,7 +6,7 @@ this and a real nats-server to the same cases.
 """
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from nats.errors import Error as NatsError
-from nats.errors import NoRespondersError
+from nats.errors import MaxPayloadError, NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 from nats.js.errors import NotFoundError
 
 from rota_common.bus.publishing import Publish
 from rota_common.bus.rpc import Ask, Responder, respond
 from rota_common.clock import Clock, now
-from rota_common.testing.in_memory_stream import Delivered, InMemoryMessage, Pending, StreamLog, matches
+from rota_common.testing.in_memory_stream import MAX_PAYLOAD, Delivered, InMemoryMessage, Pending, StreamLog, matches
 from rota_contracts.catalog import Channel, Question
 from rota_contracts.envelope import Event, parse_event
 from rota_contracts.model import Part, Payload
@@ -45,7 +45,7 @@ class InMemoryBus:
         self.available = True
         self.clock = clock
         self.streams = {stream.name: StreamLog(stream) for stream in STREAMS}
-        self.consumers = {each.durable: Pending(each, self.notify) for each in consumers()}
+        self.consumers = {each.durable: Pending(each, self.handled) for each in consumers()}
         self.subscriptions: dict[str, tuple[str, Callback]] = {}
         self.responders: dict[str, list[Respond]] = defaultdict(list)
         self.changed = asyncio.Condition()
@@ -84,7 +84,7 @@ class InMemoryBus:
         log = self.streams[channel.stream or ""]
         return [
             parse_event(channel.payload, each.headers, each.data, expected=channel.type)
-            for each in log.messages.values()
+            for each in log.history
             if matches(channel.pattern, each.subject)
         ]
 
@@ -111,6 +111,16 @@ class InMemoryBus:
         async with self.changed:
             self.changed.notify_all()
 
+    async def handled(self, message: InMemoryMessage) -> None:
+        """A consumer is done with the message."""
+        if not any(each.holds(message.seq) for each in self._readers(message.stream, message.subject)):
+            self.streams[message.stream].handled(message.seq)
+        await self.notify()
+
+    def _readers(self, stream: str, subject: str) -> list[Pending]:
+        of_stream = (each for each in self.consumers.values() if each.config.stream == stream)
+        return [each for each in of_stream if matches(each.config.filter_subject, subject)]
+
     async def store(self, subject: str, data: bytes, headers: Mapping[str, str]) -> Delivered:
         """Keep a message in the stream of its subject and hand it to consumers and subscribers."""
         log = next((each for each in self.streams.values() if each.takes(subject)), None)
@@ -119,9 +129,11 @@ class InMemoryBus:
         stored, message = log.append(subject, data, headers, at=datetime.now(UTC))
         if message is not None:
             await self.pass_on(message)
-            for consumer in self.consumers.values():
-                if consumer.config.stream == log.name and matches(consumer.config.filter_subject, subject):
-                    consumer.put(message)
+            readers = self._readers(log.name, subject)
+            for consumer in readers:
+                consumer.put(message)
+            if not readers:
+                log.handled(message.seq)
             await self.notify()
         return stored
 
@@ -207,8 +219,13 @@ class _Broker:
 class _Client:
     bus: InMemoryBus
 
+    @property
+    def max_payload(self) -> int:
+        return MAX_PAYLOAD
+
     async def publish(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> None:
         self.bus.check()
+        check_size(payload)
         await self.bus.pass_on(InMemoryMessage(subject, payload, dict(headers or {})))
 
     async def request(
@@ -216,6 +233,7 @@ class _Client:
     ) -> InMemoryMessage:
         """Raises NoRespondersError, or nats.errors.TimeoutError after `timeout` seconds."""
         self.bus.check()
+        check_size(payload)
         try:
             return await asyncio.wait_for(self._reply(subject, payload, dict(headers or {})), timeout)
         except TimeoutError:
@@ -260,6 +278,7 @@ class _JetStream:
         headers: Mapping[str, str] | None = None,
     ) -> Delivered:
         self.bus.check()
+        check_size(payload)
         return await self.bus.store(subject, payload, dict(headers or {}))
 
     async def pull_subscribe_bind(self, *, durable: str, stream: str) -> Pending:
@@ -270,6 +289,16 @@ class _JetStream:
         self.bus.check()
         self.bus.consumers[durable].bound = True  # by a service that starts
         return self.bus.consumers[durable].config
+
+    async def stream_info(self, name: str, subjects_filter: str | None = None) -> Any:
+        """The part of a stream's state that services read."""
+        self.bus.check()
+        log = self.bus.streams.get(name)
+        if log is None:  # of a bucket
+            raise NotFoundError
+        subjects = Counter(each.subject for each in log.messages.values() if matches(subjects_filter or "", each.subject))
+        state = SimpleNamespace(messages=len(log.messages), bytes=log.bytes, subjects=dict(subjects))
+        return SimpleNamespace(config=SimpleNamespace(name=name, max_bytes=log.stream.max_bytes), state=state)
 
     async def get_msg(
         self, stream: str, seq: int | None = None, subject: str | None = None, next: bool = False, direct: bool = False
@@ -290,7 +319,12 @@ class _JetStream:
 
     async def delete_msg(self, stream: str, seq: int) -> bool:
         self.bus.check()
-        return self.bus.streams[stream].messages.pop(seq, None) is not None
+        return self.bus.streams[stream].remove(seq)
+
+
+def check_size(payload: bytes) -> None:
+    if len(payload) > MAX_PAYLOAD:
+        raise MaxPayloadError
 
 
 def next_of(found: Iterator[InMemoryMessage]) -> InMemoryMessage | None:

@@ -10,6 +10,7 @@ from nats.js.errors import NotFoundError
 
 from rota_common.bus.router import Router
 from rota_common.bus.rpc import NoReply
+from rota_common.bus.subject_log import SubjectLog
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.service import Runtime, Service
 from rota_common.testing.bus import keep_none
@@ -223,3 +224,17 @@ async def test_a_message_that_no_consumer_has_handled_stays_for_it(make: Make) -
         assert await kept(publisher, "EXECUTIONS") == before + 1
     async with running(consuming(make, handler)):
         assert await handler.called(1) == ["e1"]
+
+
+async def test_a_stream_is_searched_for_what_no_consumer_has_handled(make: Make) -> None:
+    handler, publisher = Handler(), make("executor")
+    log, subject = SubjectLog(publisher.bus, "EXECUTIONS"), CHANNEL.subject(TEAM, MEMBER)
+    async with running(publisher):
+        events = [await publisher.publish(CHANNEL, started(name), caused_by=name) for name in ("e1", "e2")]
+        found = [await log.holds(subject, name) for name in (*(event.id for event in events), "another")]
+        assert found == [True, True, False]
+        async with running(consuming(make, handler)):
+            await handler.called(2)
+            async with asyncio.timeout(PATIENCE_S):
+                while await log.holds(subject, events[1].id):
+                    await asyncio.sleep(0.02)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rota_contracts.catalog import CHANNELS, FEED, QUESTIONS, ROOT, Channel, dead_subject
 from rota_contracts.feed import API_PREFIX, ack_subject, consumer_api, team_subjects
 from rota_contracts.model import Payload
-from rota_contracts.streams import ATTACHMENTS_BUCKET, OUTPUTS_BUCKET, ROBOTS_BUCKET, consumers
+from rota_contracts.streams import ATTACHMENTS_BUCKET, BUCKETS, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, consumers
 
 API = "$JS.API"
 TOPOLOGY = "topology"
@@ -38,6 +38,12 @@ READS_OBJECTS = {
 }
 WRITES_OBJECTS = {OUTPUTS_BUCKET: frozenset({"executor"}), ATTACHMENTS_BUCKET: frozenset({GATEWAY})}
 CALLS_PROCESSES = frozenset({"executor", "delivery-center"})
+SEARCHES = {"scheduler": ("EXECUTIONS",)}
+"""Streams in which a service looks for what it has published."""
+
+MEASURES = {GATEWAY: (*(stream.name for stream in STREAMS), *(bucket.stream for bucket in BUCKETS))}
+"""Streams whose size a service reads."""
+
 SUBSCRIBES_TO_ALL = frozenset({GATEWAY})
 """It streams a team's facts to people."""
 
@@ -104,6 +110,8 @@ def _facts(service: str) -> Iterable[str]:
             yield channel.pattern
     if service == GATEWAY:
         yield from (f"{API}.{verb}.DEAD" for verb in ("STREAM.MSG.GET", "STREAM.MSG.DELETE"))
+    yield from (f"{API}.DIRECT.GET.{stream}" for stream in SEARCHES.get(service, ()))
+    yield from (f"{API}.STREAM.INFO.{stream}" for stream in MEASURES.get(service, ()))
     if any(channel.sequenced and service in channel.producers for channel in CHANNELS.values()):
         yield from (
             f"{API}.{verb}" for verb in (f"STREAM.MSG.GET.{FEED}", f"DIRECT.GET.{FEED}", f"DIRECT.GET.{FEED}.>")

@@ -16,10 +16,21 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
+from nats.js.errors import APIError
 
 from rota_common.bus.connection import Bus
-from rota_common.bus.failure_policy import Bury, Later, acknowledge, bury, decide, hand_back, still_working
+from rota_common.bus.failure_policy import (
+    UNBURIED_CAP_S,
+    Bury,
+    Later,
+    acknowledge,
+    bury,
+    decide,
+    hand_back,
+    still_working,
+)
 from rota_common.clock import Clock
+from rota_common.retries import backoff
 from rota_common.runtime import metrics, traces
 from rota_common.runtime.logs import logger
 from rota_contracts.catalog import Channel
@@ -32,6 +43,8 @@ P = TypeVar("P", bound=Payload)
 Handler = Callable[[Event[Any]], Awaitable[None]]
 OnBuried = Callable[[Event[Any], str], Awaitable[None]]
 RECOVER_S = 0.5
+UNBURIED = 10_000
+"""Verdicts on messages that couldn't be buried yet that one worker remembers."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,7 @@ class Worker:
     fetch_timeout: float = 2.0
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _running: set[asyncio.Task[None]] = field(default_factory=set)
+    _unburied: dict[int, Bury] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         channel = self.handler.channel
@@ -150,6 +164,9 @@ class Worker:
 
     async def _attempt(self, message: Msg, facts: dict[str, Any]) -> str:
         channel, event = self.handler.channel, None
+        if (verdict := self._unburied.get(message.metadata.sequence.stream)) is not None:
+            facts["reason"] = verdict.reason
+            return await self._bury(message, verdict)
         try:
             event = parse_event(channel.payload, message.headers, message.data, expected=channel.type)
             facts |= {"event_id": event.id, "trace_id": traces.trace_id(event.traceparent)}
@@ -179,9 +196,24 @@ class Worker:
             case Bury():
                 if event is not None and self.handler.when_buried is not None:
                     await self.handler.when_buried(event, verdict.reason)
-                await bury(message, self.bus.jetstream, consumer=self.config.durable, verdict=verdict, at=self.clock())
-                metrics.DEAD_LETTERS.labels(self.service, self.handler.channel.name).inc()
-                return "buried"
+                return await self._bury(message, verdict)
+
+    async def _bury(self, message: Msg, verdict: Bury) -> str:
+        """While the dead letters are full the message comes again later, to be buried then and not handled again."""
+        seq = message.metadata.sequence.stream
+        self._unburied[seq] = verdict
+        if len(self._unburied) > UNBURIED:
+            self._unburied.pop(next(iter(self._unburied)))
+        try:
+            await bury(message, self.bus.jetstream, consumer=self.config.durable, verdict=verdict, at=self.clock())
+        except APIError as error:
+            self._log.error("the dead letters are full", subject=message.subject, error=repr(error))
+            deliveries = message.metadata.num_delivered
+            await hand_back(message, backoff(deliveries, random=self.random, cap=UNBURIED_CAP_S))
+            return "unburied"
+        self._unburied.pop(seq, None)
+        metrics.DEAD_LETTERS.labels(self.service, self.handler.channel.name).inc()
+        return "buried"
 
     async def _beat(self, message: Msg) -> None:
         while True:

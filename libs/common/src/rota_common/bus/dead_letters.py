@@ -9,6 +9,7 @@ from nats.js.errors import NotFoundError
 from pydantic import AwareDatetime, BaseModel
 
 from rota_common.bus.failure_policy import DEAD_PREFIX, DEAD_STREAM
+from rota_common.errors import Permanent
 from rota_contracts.catalog import dead_subject
 from rota_contracts.envelope import MSG_ID
 
@@ -17,7 +18,8 @@ ALL = dead_subject(">")
 
 
 class DeadLetter(BaseModel):
-    """A buried message. `seq` is its number in the dead letters; `payload` is its body as text."""
+    """A buried message. `seq` is its number in the dead letters; `payload` is its body as text. `left_out`: it isn't
+    there, and what it was."""
 
     seq: int
     subject: str
@@ -28,6 +30,7 @@ class DeadLetter(BaseModel):
     buried_at: AwareDatetime
     headers: dict[str, str]
     payload: str
+    left_out: str = ""
 
 
 async def listed(jetstream: JetStreamContext, *, limit: int = 100) -> list[DeadLetter]:
@@ -53,7 +56,8 @@ async def find(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
 
 
 async def redrive(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
-    """Publish a dead letter on its subject again and remove it; None if there is none with this number.
+    """Publish a dead letter on its subject again and remove it; None if there is none with this number. Raises Permanent
+    for one whose payload was left out.
 
     All consumers of the subject receive it again; they are idempotent. Its `Nats-Msg-Id` is new, so the stream stores
     it, and derived from `seq`, so redriving it twice stores it once.
@@ -61,6 +65,11 @@ async def redrive(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
     letter = await find(jetstream, seq)
     if letter is None:
         return None
+    if letter.left_out:
+        raise Permanent(
+            f"dead letter {seq} has no payload ({letter.left_out}), as the dead letters were full: it can't be sent back,"
+            " start the run again instead"
+        )
     message = await jetstream.get_msg(DEAD_STREAM, seq)
     dropped = (DEAD_PREFIX, "Nats-Expected")
     headers = {key: value for key, value in letter.headers.items() if not key.startswith(dropped)}
@@ -84,4 +93,5 @@ def _letter(seq: int, headers: Mapping[str, str], data: bytes) -> DeadLetter:
         buried_at=datetime.fromisoformat(value("at")),
         headers=dict(headers),
         payload=data.decode(errors="replace"),
+        left_out=value("left-out"),
     )

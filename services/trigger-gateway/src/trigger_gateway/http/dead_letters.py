@@ -7,9 +7,10 @@ from pydantic import BaseModel
 
 from rota_common.bus import dead_letters
 from rota_common.bus.dead_letters import DeadLetter
+from rota_common.errors import Permanent
 from trigger_gateway.http.auth_routes import admin_router
 from trigger_gateway.http.dependencies import UseCasesDep, jetstream_of
-from trigger_gateway.problems import NotFound
+from trigger_gateway.problems import Conflict, NotFound
 
 router = admin_router("dead letters")
 
@@ -32,7 +33,10 @@ async def read_dead(seq: Seq, use: UseCasesDep) -> DeadLetter:
 
 @router.post("/dead/{seq}/redrive", summary="Redrive a dead letter to its stream")
 async def redrive_dead(seq: Seq, use: UseCasesDep) -> DeadLetter:
-    return _found(await dead_letters.redrive(jetstream_of(use), seq), seq)
+    try:
+        return _found(await dead_letters.redrive(jetstream_of(use), seq), seq)
+    except Permanent as error:
+        raise Conflict("payload_left_out", str(error)) from error
 
 
 def _found(letter: DeadLetter | None, seq: int) -> DeadLetter:

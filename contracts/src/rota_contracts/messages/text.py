@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from rota_contracts.model import Part
 
 INLINE_LIMIT = 256 * 1024
-"""Bytes of UTF-8. A NATS message holds 1 MB and a MongoDB document 16 MB; outputs add up."""
+"""Bytes of JSON. A NATS message holds 1 MB and a MongoDB document 16 MB; outputs add up."""
 
 
 class BlobRef(Part):

@@ -132,7 +132,7 @@ def _kept(stream: Stream | None, channel: Channel[Payload]) -> str:
     if stream is None:
         return "Not stored."
     if stream.retention == "interest" and channel.consumers == {ANYONE}:
-        return f"Confirmed by the stream {stream.name} and passed on to whoever listens, but not kept."
+        return f"Confirmed by the stream {stream.name} and passed on to live subscribers, but not kept."
     until = "for" if stream.retention == "limits" else "until it is handled, at most"
     return f"Kept in the stream {stream.name} {until} {stream.max_age // DAY} days."
 

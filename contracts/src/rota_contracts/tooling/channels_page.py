@@ -40,7 +40,7 @@ STREAMS_INTRODUCTION = """\
 ## Streams
 
 *Until it is handled*: until every consumer of its subject has acknowledged it; what only *anyone* consumes is confirmed
-and passed on to whoever listens, but not kept. Messages with the same `Nats-Msg-Id` within the duplicate window are
+and passed on to live subscribers, but not kept. Messages with the same `Nats-Msg-Id` within the duplicate window are
 stored once.
 """
 

@@ -34,8 +34,8 @@ DISCARD = {"new": DiscardPolicy.NEW, "old": DiscardPolicy.OLD}
 
 @dataclass(frozen=True)
 class Wanted:
-    """What an operator asks for. `replicas`: copies of each stream, None: as many as it has. `scale`: the factor for all
-    sizes. Without `force` neither is lowered below what a stream has."""
+    """What an operator asks for. `replicas`: copies of each stream, None: as many as it has. `scale`: the factor for
+    all sizes. Without `force` neither is lowered below what a stream has."""
 
     replicas: int | None = None
     scale: float = 1.0

@@ -56,8 +56,8 @@ async def find(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
 
 
 async def redrive(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
-    """Publish a dead letter on its subject again and remove it; None if there is none with this number. Raises Permanent
-    for one whose payload was left out.
+    """Publish a dead letter on its subject again and remove it; None if there is none with this number. Raises
+    Permanent for one whose payload was left out.
 
     All consumers of the subject receive it again; they are idempotent. Its `Nats-Msg-Id` is new, so the stream stores
     it, and derived from `seq`, so redriving it twice stores it once.
@@ -67,8 +67,8 @@ async def redrive(jetstream: JetStreamContext, seq: int) -> DeadLetter | None:
         return None
     if letter.left_out:
         raise Permanent(
-            f"dead letter {seq} has no payload ({letter.left_out}), as the dead letters were full: it can't be sent back,"
-            " start the run again instead"
+            f"dead letter {seq} has no payload ({letter.left_out}), as the dead letters were full: it can't be sent"
+            " back, start the run again instead"
         )
     message = await jetstream.get_msg(DEAD_STREAM, seq)
     dropped = (DEAD_PREFIX, "Nats-Expected")

@@ -49,10 +49,10 @@ class SubjectLog:
 
     async def holds(self, subject: str, event_id: str) -> bool:
         """True if the stream has a message of this event under the subject. Raises nats.errors.Error."""
-        seq = 1
+        seq, jetstream = 1, self._bus.jetstream
         while True:
             try:
-                found = await self._bus.jetstream.get_msg(self._stream, seq=seq, subject=subject, next=True, direct=True)
+                found = await jetstream.get_msg(self._stream, seq=seq, subject=subject, next=True, direct=True)
             except NotFoundError:
                 return False
             if (found.headers or {}).get("ce-id") == event_id:

@@ -91,8 +91,8 @@ class InMemoryMessage:
 
 @dataclass
 class StreamLog:
-    """What a stream keeps, within its limit of bytes, and its `history`: all that was ever published. Ids are remembered
-    for as long as the test runs."""
+    """What a stream keeps, within its limit of bytes, and its `history`: all that was ever published. Ids are
+    remembered for as long as the test runs."""
 
     stream: Stream
     messages: dict[int, InMemoryMessage] = field(default_factory=dict)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from pydantic_core import to_json
+
 from delivery_center.domain.delivery import Delivery, Target
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
@@ -28,6 +30,8 @@ from rota_contracts.messages.delivery_log import TargetState
 from rota_contracts.model import Payload
 
 ERROR_LIMIT = 1000
+DETAILS_LIMIT = 64 * 1024
+"""Bytes of JSON of all replies of a delivery's targets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ def of_first_attempts(delivery: Delivery) -> list[Fact]:
 
     Later attempts don't change it: a redelivered request gets the same answer.
     """
-    results = [_result(target, attempts=_at_first(target)) for target in delivery.targets]
+    results = _fitting([_result(target, attempts=_at_first(target)) for target in delivery.targets])
     at = delivery.accepted_at
     facts = [_attempted(delivery, target, attempts=1, since=at) for target in delivery.targets if _at_first(target)]
     facts += [_failed(delivery, result, since=at) for result in results if result.final and not result.success]
@@ -76,7 +80,8 @@ def of_last_changes(delivery: Delivery) -> list[Fact]:
         if target.state is TargetState.FAILED:
             facts.append(_failed(delivery, result_of(target), since=since))
     if unpublished and delivery.settled:
-        facts.append(_settled(delivery, [result_of(target) for target in delivery.targets], since=max(changed_at)))
+        results = _fitting([result_of(target) for target in delivery.targets])
+        facts.append(_settled(delivery, results, since=max(changed_at)))
     return facts
 
 
@@ -98,6 +103,14 @@ def result_of(target: Target) -> ChannelResult:
     if target.given_up is None:
         return result
     return result.model_copy(update={"error": target.given_up, "final": True})
+
+
+def _fitting(results: Sequence[ChannelResult]) -> Sequence[ChannelResult]:
+    """The results for a fact about all targets. Where they replied more together than it holds, their replies are only
+    in each `delivery.attempted`, and in the log."""
+    if sum(len(to_json(result.details)) for result in results) <= DETAILS_LIMIT:
+        return results
+    return [result.model_copy(update={"details": None}) for result in results]
 
 
 def _at_first(target: Target) -> int:

@@ -19,7 +19,7 @@ from trigger_gateway.runs.ports import Outcome, OutcomeListener
 
 READ_PATIENCE_S = 0.5
 TRIGGER_LIMIT = 384 * 1024
-"""Bytes: an execution's document and the answers about it hold its trigger beside its outputs, and a message is 1 MB."""
+"""Bytes: the answer about an execution holds its trigger beside its outputs, and a message has 1 MB."""
 
 
 class NatsTriggers:

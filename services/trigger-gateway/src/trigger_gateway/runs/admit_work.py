@@ -92,7 +92,7 @@ class AdmitWork:
 
 @dataclass(frozen=True, kw_only=True)
 class AdmittedTriggers:
-    """Triggers that pass the door. With `patient` a team at its share is told to wait, as everybody is when the bus is
+    """Triggers that pass the door. With `patient` a team at its share has to wait, as everybody has to when the bus is
     nearly full: for senders that can't be refused."""
 
     triggers: Triggers

@@ -22,7 +22,7 @@ async def fill(gateway: Gateway, stream: str, share: float) -> None:
     """Publish a fact that waits for its consumer, and let it take this share of EXECUTIONS."""
     fact = ExecutionStartedV1(execution_id="e1", team_id="beta", member_id="other", started_at=NOON)
     await gateway.bus.publish(EXECUTION_STARTED, fact, caused_by="c1")
-    limit(gateway, stream, to=int(gateway.bus.streams[stream].bytes / share))
+    limit(gateway, stream, to=int(gateway.bus.streams[stream].size / share))
     await gateway.use.admit_work.measure()
 
 
@@ -51,7 +51,7 @@ async def test_readiness_and_metrics_name_the_stream_that_is_nearly_full(acme: G
     assert ready.json()["degraded"]["stream EXECUTIONS"].startswith("it holds 95% of")
     log = acme.bus.streams["EXECUTIONS"]
     shown = (await acme.http.get("/metrics")).text
-    assert f'rota_stream_bytes{{stream="EXECUTIONS"}} {float(log.bytes)}' in shown
+    assert f'rota_stream_bytes{{stream="EXECUTIONS"}} {float(log.size)}' in shown
     assert f'rota_stream_max_bytes{{stream="EXECUTIONS"}} {float(log.stream.max_bytes)}' in shown
     await fill(acme, "EXECUTIONS", 0.1)
     assert "degraded" not in (await acme.http.get("/health/ready")).json()
@@ -59,7 +59,7 @@ async def test_readiness_and_metrics_name_the_stream_that_is_nearly_full(acme: G
 
 async def test_a_stream_that_drops_its_oldest_never_refuses_work(acme: Gateway) -> None:
     await acme.bus.store("rota.v1.delivery.settled.acme.leader", bytes(1000), {})
-    limit(acme, "DELIVERIES", to=acme.bus.streams["DELIVERIES"].bytes)
+    limit(acme, "DELIVERIES", to=acme.bus.streams["DELIVERIES"].size)
     await acme.use.admit_work.measure()
     assert (await acme.post()).status_code == 202
 

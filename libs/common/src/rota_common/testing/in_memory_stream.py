@@ -97,7 +97,7 @@ class StreamLog:
     stream: Stream
     messages: dict[int, InMemoryMessage] = field(default_factory=dict)
     history: list[InMemoryMessage] = field(default_factory=list)
-    bytes: int = 0
+    size: int = 0
     _ids: dict[str, int] = field(default_factory=dict)
     _last: int = 0
 
@@ -122,7 +122,7 @@ class StreamLog:
         self._make_room(message.size)
         self._last += 1
         self.messages[self._last] = message
-        self.bytes += message.size
+        self.size += message.size
         self.history.append(message)
         if msg_id is not None:
             self._ids[msg_id] = self._last
@@ -130,14 +130,14 @@ class StreamLog:
 
     def _make_room(self, size: int) -> None:
         """For a message of this size: drop the oldest, or raise as a full server does."""
-        while self.bytes + size > self.stream.max_bytes:
+        while self.size + size > self.stream.max_bytes:
             if self.stream.discard == "new" or not self.messages:
                 raise ServiceUnavailableError(code=503, err_code=FULL, description="maximum bytes exceeded")
             self.remove(next(iter(self.messages)))
 
     def remove(self, seq: int) -> bool:
         message = self.messages.pop(seq, None)
-        self.bytes -= message.size if message else 0
+        self.size -= message.size if message else 0
         return message is not None
 
     def handled(self, seq: int) -> None:

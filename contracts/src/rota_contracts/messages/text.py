@@ -11,7 +11,8 @@ INLINE_LIMIT = 256 * 1024
 
 
 class BlobRef(Part):
-    """A reference to a long text: an object of the NATS object store."""
+    """A reference to a long text: an object of the NATS object store. In the bucket `deliveries` it is the body of the
+    delivery `name`, which the gateway reads out: `GET /v1/teams/{team}/deliveries/{name}/body`."""
 
     bucket: str
     name: str

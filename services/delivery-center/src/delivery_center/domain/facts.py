@@ -8,6 +8,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from delivery_center.domain.delivery import Delivery, Target
+from rota_common.stores.blobs import json_size, text_of
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_ATTEMPTED,
@@ -27,9 +28,16 @@ from rota_contracts.messages.delivery import (
     DeliverySettledV1,
 )
 from rota_contracts.messages.delivery_log import TargetState
+from rota_contracts.messages.text import Text
 from rota_contracts.model import Payload
 
 ERROR_LIMIT = 1000
+BODY_LIMIT = 16 * 1024
+"""Bytes of JSON: readers of the feed get a longer body from the log."""
+
+LOG = "deliveries"
+"""The bucket of references to bodies in the log."""
+
 DETAILS_LIMIT = 64 * 1024
 """Bytes of JSON of all replies of a delivery's targets."""
 
@@ -59,7 +67,7 @@ def of_first_attempts(delivery: Delivery) -> list[Fact]:
     facts.append(
         Fact(
             DELIVERY_COMPLETED,
-            DeliveryCompletedV1(**owner, context=context, result=outcome, replay_of=delivery.replay_of),
+            DeliveryCompletedV1(**owner, context=context, result=_by_reference(outcome), replay_of=delivery.replay_of),
             since=at,
         )
     )
@@ -158,6 +166,17 @@ def _outcome(delivery: Delivery, results: Sequence[ChannelResult]) -> DeliveryRe
         error=error,
         sent_at=None if delivery.error else delivery.accepted_at,
     )
+
+
+def _by_reference(outcome: DeliveryResult) -> DeliveryResult:
+    """The outcome for the feed, which holds many: a long body of one takes no room from the facts of others."""
+    body = outcome.content.body
+    if body.inline is not None and json_size(body.inline) <= BODY_LIMIT:
+        return outcome
+    whole = text_of(body.inline, inline_limit=0) if body.inline is not None else body
+    ref = whole.ref and whole.ref.model_copy(update={"bucket": LOG, "name": outcome.request_id})
+    content = outcome.content.model_copy(update={"body": Text(ref=ref)})
+    return outcome.model_copy(update={"content": content})
 
 
 def _attempted(delivery: Delivery, target: Target, *, attempts: int, since: datetime) -> Fact:

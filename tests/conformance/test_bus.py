@@ -233,14 +233,17 @@ async def test_a_message_that_no_consumer_has_handled_stays_for_it(make: Make) -
 async def test_a_stream_is_searched_for_what_no_consumer_has_handled(make: Make) -> None:
     handler, publisher = Handler(), make("executor")
     log, subject = SubjectLog(publisher.bus, "EXECUTIONS"), CHANNEL.subject(TEAM, MEMBER)
+    durable = CHANNEL.durable("scheduler")
     async with running(publisher):
         events = [await publisher.publish(CHANNEL, started(name), caused_by=name) for name in ("e1", "e2")]
-        found = [await log.holds(subject, name) for name in (*(event.id for event in events), "another")]
+        found = [
+            await log.waits(subject, name, durable=durable) for name in (*(event.id for event in events), "another")
+        ]
         assert found == [True, True, False]
         async with running(consuming(make, handler)):
             await handler.called(2)
             async with asyncio.timeout(PATIENCE_S):
-                while await log.holds(subject, events[1].id):
+                while await log.waits(subject, events[1].id, durable=durable):
                     await asyncio.sleep(0.02)
 
 

@@ -165,5 +165,5 @@ async def test_the_gateway_measures_the_bus_and_the_scheduler_looks_for_its_requ
     assert await waiting_triggers(gateway.jetstream) == {"acme": 1}
     subject = "rota.v1.execution.requested.acme.robot"
     await scheduler.jetstream.publish(subject, b"", stream="EXECUTIONS", headers={"ce-id": "e1"})
-    log = SubjectLog(scheduler, "EXECUTIONS")
-    assert [await log.holds(subject, each) for each in ("e1", "e2")] == [True, False]
+    log, durable = SubjectLog(scheduler, "EXECUTIONS"), CHANNELS["execution.requested"].durable("executor")
+    assert [await log.waits(subject, each, durable=durable) for each in ("e1", "e2")] == [True, False]

@@ -52,7 +52,7 @@ class EventPublisher:
             catalog.EXECUTION_REQUESTED, request, caused_by=trigger.trigger_id, step=_grant(stored)
         )
         subject = catalog.EXECUTION_REQUESTED.subject(trigger.team_id, trigger.member_id)
-        return await self.stream.holds(subject, event.id)
+        return await self.stream.waits(subject, event.id, durable=catalog.EXECUTION_REQUESTED.durable("executor"))
 
     def _request(self, stored: StoredTrigger) -> ExecutionRequestedV1:
         trigger = stored.trigger

@@ -47,9 +47,12 @@ class SubjectLog:
             return None
         return _kept(found.headers or {})
 
-    async def holds(self, subject: str, event_id: str) -> bool:
-        """True if the stream has a message of this event under the subject. Raises nats.errors.Error."""
-        seq, jetstream = 1, self._bus.jetstream
+    async def waits(self, subject: str, event_id: str, *, durable: str) -> bool:
+        """True if the stream has a message of this event under the subject that the consumer may not have acknowledged
+        yet. Raises nats.errors.Error."""
+        jetstream = self._bus.jetstream
+        floor = (await jetstream.consumer_info(self._stream, durable)).ack_floor
+        seq = (floor.stream_seq if floor else 0) + 1
         while True:
             try:
                 found = await jetstream.get_msg(self._stream, seq=seq, subject=subject, next=True, direct=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rota_contracts.catalog import CHANNELS, FEED, QUESTIONS, ROOT, Channel, dead_subject
+from rota_contracts.catalog import CHANNELS, EXECUTION_REQUESTED, FEED, QUESTIONS, ROOT, Channel, dead_subject
 from rota_contracts.feed import API_PREFIX, ack_subject, consumer_api, team_subjects
 from rota_contracts.model import Payload
 from rota_contracts.streams import ATTACHMENTS_BUCKET, BUCKETS, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, consumers
@@ -38,8 +38,8 @@ READS_OBJECTS = {
 }
 WRITES_OBJECTS = {OUTPUTS_BUCKET: frozenset({"executor"}), ATTACHMENTS_BUCKET: frozenset({GATEWAY})}
 CALLS_PROCESSES = frozenset({"executor", "delivery-center"})
-SEARCHES = {"scheduler": ("EXECUTIONS",)}
-"""Streams in which a service looks for what it has published."""
+SEARCHES = {"scheduler": ((EXECUTION_REQUESTED, "executor"),)}
+"""Channels in whose stream a service looks for what it has published, and whose progress it looks at for that."""
 
 MEASURES = {GATEWAY: (*(stream.name for stream in STREAMS), *(bucket.stream for bucket in BUCKETS))}
 """Streams whose size a service reads."""
@@ -110,7 +110,9 @@ def _facts(service: str) -> Iterable[str]:
             yield channel.pattern
     if service == GATEWAY:
         yield from (f"{API}.{verb}.DEAD" for verb in ("STREAM.MSG.GET", "STREAM.MSG.DELETE"))
-    yield from (f"{API}.DIRECT.GET.{stream}" for stream in SEARCHES.get(service, ()))
+    for channel, reader in SEARCHES.get(service, ()):
+        yield f"{API}.DIRECT.GET.{channel.stream}"
+        yield f"{API}.CONSUMER.INFO.{channel.stream}.{channel.durable(reader)}"
     yield from (f"{API}.STREAM.INFO.{stream}" for stream in MEASURES.get(service, ()))
     if any(channel.sequenced and service in channel.producers for channel in CHANNELS.values()):
         yield from (

@@ -176,7 +176,7 @@ class InMemoryConnection:
 
     @property
     def jetstream(self) -> InMemoryJetStream:
-        return InMemoryJetStream(self.bus)
+        return InMemoryJetStream(self.bus, self.name)
 
     @property
     def broker(self) -> "_Broker":

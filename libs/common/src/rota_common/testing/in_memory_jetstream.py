@@ -32,7 +32,10 @@ def check_size(payload: bytes) -> None:
 
 @dataclass(frozen=True)
 class InMemoryJetStream:
+    """`name`: its service."""
+
     bus: Server
+    name: str
 
     async def publish(
         self,
@@ -52,8 +55,9 @@ class InMemoryJetStream:
 
     async def consumer_info(self, stream: str, durable: str, timeout: float | None = None) -> Any:
         self.bus.check()
-        self.bus.consumers[durable].bound = True  # by a service that starts
-        return self.bus.consumers[durable].config
+        consumer = self.bus.consumers[durable]
+        consumer.bound = consumer.bound or consumer.config.service == self.name  # by a service that starts
+        return SimpleNamespace(config=consumer.config, ack_floor=SimpleNamespace(stream_seq=consumer.ack_floor))
 
     async def stream_info(self, name: str, subjects_filter: str | None = None) -> Any:
         """The part of a stream's state that services read."""

@@ -159,6 +159,7 @@ class Pending:
         self._in_hand: dict[int, InMemoryMessage] = {}
         self._delayed: set[asyncio.Task[None]] = set()
         self._unhandled: set[int] = set()
+        self._last = 0
         self._more = asyncio.Event()
 
     @property
@@ -170,6 +171,11 @@ class Pending:
         """Whether this message isn't handled yet."""
         return seq in self._unhandled
 
+    @property
+    def ack_floor(self) -> int:
+        """The number up to which all its messages are handled."""
+        return min(self._unhandled) - 1 if self._unhandled else self._last
+
     def describe(self) -> str:
         return f"{len(self._waiting)} waiting, {len(self._in_hand)} in hand, {len(self._delayed)} to come again"
 
@@ -179,6 +185,7 @@ class Pending:
         )
         self._waiting.append(copy)
         self._unhandled.add(copy.seq)
+        self._last = copy.seq
         self._more.set()
 
     async def fetch(self, batch: int = 1, timeout: float = 5) -> list[InMemoryMessage]:

@@ -110,9 +110,9 @@ def _facts(service: str) -> Iterable[str]:
             yield channel.pattern
     if service == GATEWAY:
         yield from (f"{API}.{verb}.DEAD" for verb in ("STREAM.MSG.GET", "STREAM.MSG.DELETE"))
-    for channel, reader in SEARCHES.get(service, ()):
-        yield f"{API}.DIRECT.GET.{channel.stream}"
-        yield f"{API}.CONSUMER.INFO.{channel.stream}.{channel.durable(reader)}"
+    for searched, reader in SEARCHES.get(service, ()):
+        yield f"{API}.DIRECT.GET.{searched.stream}"
+        yield f"{API}.CONSUMER.INFO.{searched.stream}.{searched.durable(reader)}"
     yield from (f"{API}.STREAM.INFO.{stream}" for stream in MEASURES.get(service, ()))
     if any(channel.sequenced and service in channel.producers for channel in CHANNELS.values()):
         yield from (

@@ -84,6 +84,7 @@ bench: setup ## measure, beside the floor
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.wire
 	$(BIN)/python -m bench.stop
+	$(BIN)/python -m bench.bus_bytes
 	$(BIN)/python -m bench.clock
 	$(BIN)/python -m bench.flood
 

@@ -79,12 +79,12 @@ class System:
             await self._client.close()
         await self.processes.stop_all()
 
-    async def once(self) -> float:
+    async def once(self, event: Mapping[str, Any] = EVENT) -> float:
         """Seconds from posting the webhook to its delivery event."""
         connection = (
             self._idle.pop() if self._idle else Connection("127.0.0.1", self.processes.ports["trigger-gateway"])
         )
-        body = json.dumps(EVENT).encode()
+        body = json.dumps(event).encode()
         headers, started = signed(body), perf_counter()
         status, answer = await connection.post(f"/v1/hooks/{TEAM}/{SOURCE}", body, headers)
         self._idle.append(connection)

@@ -11,7 +11,7 @@ from rota_common import topology
 from rota_common.bus.robots import robot_key
 from rota_common.runtime.embedded_servers import mongod, nats_server
 from rota_common.stores.mongo import Mongo
-from rota_common.testing.bus import short_ack_wait
+from rota_common.testing.bus import keep_all, short_ack_wait
 from rota_contracts.robots.robot import Robot
 from rota_contracts.streams import ROBOTS_BUCKET
 
@@ -55,6 +55,7 @@ async def servers(folder: Path) -> AsyncIterator[Servers]:
         await bus.start()
         await store.start()
         await topology.apply_to(bus.url)
+        await keep_all(bus.url)  # the listener reads each stream from its beginning
         await short_ack_wait(bus.url, "scheduler")
         await _keep_old_documents(store.url)
         yield Servers(bus.url, store.url)

@@ -3,26 +3,33 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from nats.js.errors import NotFoundError
 
+from rota_common.bus import dead_letters
+from rota_common.bus.publishing import TooLarge
 from rota_common.bus.router import Router
 from rota_common.bus.rpc import NoReply
 from rota_common.bus.subject_log import SubjectLog
 from rota_common.errors import Permanent, Transient
+from rota_common.runtime import metrics
 from rota_common.runtime.service import Runtime, Service
-from rota_common.testing.in_memory_bus import InMemoryBus
+from rota_common.testing.bus import keep_none
+from rota_common.testing.in_memory_bus import InMemoryBus, InMemoryConnection
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, NOON, TEAM
 from rota_contracts import catalog
 from rota_contracts.envelope import Event
+from rota_contracts.messages.delivery import DeliveryType
 from rota_contracts.messages.execution import (
     ExecutionReply,
     ExecutionStartedV1,
     ReadExecution,
 )
+from rota_contracts.messages.targets import TargetEnabledV1
 
 CHANNEL, QUESTION = catalog.EXECUTION_STARTED, catalog.READ_EXECUTION
 Make = Callable[[str], Service]
@@ -33,6 +40,7 @@ def make(request: pytest.FixtureRequest) -> Make:
     """Makes a service of a name, on one bus."""
     if request.param == "nats":
         url = request.getfixturevalue("nats").url
+        request.getfixturevalue("beside")(keep_none(url))
         return lambda name: Service(name, url, runtime=Runtime(fetch_timeout=0.3))
     bus = InMemoryBus()
     return lambda name: Service(name, "", runtime=Runtime(fetch_timeout=0.3, bus=bus))
@@ -196,3 +204,127 @@ async def test_a_request_that_no_service_answers_fails_at_once(make: Make) -> No
             await asker.ask(QUESTION, question())
         with pytest.raises(NoReply):
             await asker.ask(QUESTION, question())
+
+
+async def kept(service: Service, stream: str) -> int:
+    return int((await service.bus.jetstream.stream_info(stream)).state.messages)
+
+
+async def test_what_all_consumers_have_handled_leaves_the_stream(make: Make) -> None:
+    handler, publisher = Handler(Transient("later", after=0.05)), make("executor")
+    async with running(consuming(make, handler), publisher):
+        before = await kept(publisher, "EXECUTIONS")
+        await publisher.publish(CHANNEL, started("e1"), caused_by="c1")
+        assert await handler.called(2) == ["e1", "e1"]
+        async with asyncio.timeout(PATIENCE_S):
+            while await kept(publisher, "EXECUTIONS") > before:
+                await asyncio.sleep(0.02)
+        assert not await publisher.publish.first(CHANNEL, started("e1"), caused_by="c1")  # its id is remembered
+
+
+async def test_a_fact_that_no_service_consumes_is_confirmed_and_not_kept(make: Make) -> None:
+    publisher = make("delivery-center")
+    event = TargetEnabledV1(
+        team_id=TEAM, member_id=MEMBER, target_id="t1", type=DeliveryType.EMAIL, target="ada@acme.test", at=NOON
+    )
+    async with running(publisher):
+        before = await kept(publisher, "FACTS")
+        assert await publisher.publish.first(catalog.TARGET_ENABLED, event, caused_by="c1")
+        assert await kept(publisher, "FACTS") == before
+
+
+async def test_a_message_that_no_consumer_has_handled_stays_for_it(make: Make) -> None:
+    handler, publisher = Handler(), make("executor")
+    async with running(publisher):
+        before = await kept(publisher, "EXECUTIONS")
+        await publisher.publish(CHANNEL, started("e1"), caused_by="c1")
+        assert await kept(publisher, "EXECUTIONS") == before + 1
+    async with running(consuming(make, handler)):
+        assert await handler.called(1) == ["e1"]
+
+
+async def test_a_stream_is_searched_for_what_no_consumer_has_handled(make: Make) -> None:
+    handler, publisher = Handler(), make("executor")
+    log, subject = SubjectLog(publisher.bus, "EXECUTIONS"), CHANNEL.subject(TEAM, MEMBER)
+    durable = CHANNEL.durable("scheduler")
+    async with running(publisher):
+        events = [await publisher.publish(CHANNEL, started(name), caused_by=name) for name in ("e1", "e2")]
+        found = [
+            await log.waits(subject, name, durable=durable) for name in (*(event.id for event in events), "another")
+        ]
+        assert found == [True, True, False]
+        async with running(consuming(make, handler)):
+            await handler.called(2)
+            async with asyncio.timeout(PATIENCE_S):
+                while await log.waits(subject, events[1].id, durable=durable):
+                    await asyncio.sleep(0.02)
+
+
+async def limit_bytes(service: Service, stream: str, *, to: int) -> None:
+    if isinstance(service.bus, InMemoryConnection):
+        log = service.bus.bus.streams[stream]
+        log.stream = replace(log.stream, max_bytes=to)
+    else:
+        await service.bus.jetstream.update_stream(
+            (await service.bus.jetstream.stream_info(stream)).config, max_bytes=to
+        )
+
+
+async def test_what_is_too_long_for_a_message_is_refused_for_good_and_says_so(make: Make) -> None:
+    long = "x" * 1024 * 1024
+
+    async def answer(request: ReadExecution) -> ExecutionReply:
+        return ExecutionReply.model_construct(execution=long)  # type: ignore[arg-type]  # any answer that is long
+
+    service, router, asker = make("executor"), Router(), make("trigger-gateway")
+    router.answer(QUESTION, answer)
+    service.include(router)
+    async with running(service, asker):
+        with pytest.raises(TooLarge, match="rota.v1.execution.started has .* bytes, and a message may have"):
+            await service.publish(CHANNEL, started(long[:-600]), caused_by="c1")  # its headers don't fit any more
+        with pytest.raises(Permanent, match="the request to .* has .* bytes"):
+            await asker.ask(QUESTION, ReadExecution(team_id=TEAM, execution_id=long))
+        too_long = pytest.raises(Permanent, match="the answer to .* has .* bytes")
+        with pytest.warns(UserWarning, match="Pydantic serializer"), too_long:  # the answer isn't an execution
+            await asker.ask(QUESTION, question())
+        await service.publish(CHANNEL, started("e1"), caused_by="c2")  # the connection is as before
+
+
+async def test_a_letter_that_the_dead_letters_have_no_room_for_goes_without_its_payload(make: Make) -> None:
+    handler, publisher = Handler(Permanent("never")), make("executor")
+    async with running(consuming(make, handler), publisher):
+        await limit_bytes(publisher, "DEAD", to=4000)
+        await publisher.publish(CHANNEL, started("e" * 8000), caused_by="c1")
+        letter = await dead_letter(publisher)
+        headers = letter.headers or {}
+        assert (letter.data or b"", headers["rota-dead-reason"]) == (b"", "never")
+        (listed,) = await dead_letters.listed(publisher.bus.jetstream)
+        assert "bytes of EXECUTIONS" in listed.left_out
+        with pytest.raises(Permanent, match="it can't be sent back"):
+            await dead_letters.redrive(publisher.bus.jetstream, listed.seq)
+
+
+async def test_a_message_that_can_not_be_buried_yet_comes_again_and_is_not_handled_again(make: Make) -> None:
+    answered = Handler()
+
+    async def when_buried(event: Event[Any], reason: str) -> None:
+        await answered(event)
+
+    handler, publisher, service = Handler(Permanent("never")), make("executor"), make("scheduler")
+    router, before = Router(), unburied(service)
+    router.on(CHANNEL, handler, when_buried=when_buried)
+    service.include(router)
+    async with running(service, publisher):
+        await limit_bytes(publisher, "DEAD", to=10)
+        await publisher.publish(CHANNEL, started("e1"), caused_by="c1")
+        await answered.called(1)
+        async with asyncio.timeout(PATIENCE_S):
+            while unburied(service) < before + 2:
+                await asyncio.sleep(0.02)
+        await limit_bytes(publisher, "DEAD", to=100_000)
+        assert (await dead_letter(publisher)).headers["rota-dead-reason"] == "never"
+    assert (len(handler.events), len(answered.events)) == (1, 1)
+
+
+def unburied(service: Service) -> float:
+    return metrics.MESSAGES.labels(service.name, CHANNEL.name, "unburied")._value.get()

@@ -28,20 +28,54 @@ REDRIVE = "redrive"
 REQUESTS = frozenset({"TRIGGERS", "EXECUTIONS"})
 """Streams of work: a consumer that is made later begins with what is there. Of other streams it begins with what is
 published from then on: 14 days of facts would be news of long ago."""
+OUTPUTS_KEPT_S = 100 * DAY
+"""Longer than a delivery is kept, so that whatever can be replayed can be read."""
+
+RUNS_PER_DAY, FEED_BYTES_PER_RUN, FEED_DAYS = 20_000, 4 * 1024, 14
+"""The rate that the feed is sized for: beyond it, the feed holds fewer days."""
+
+REFUSE_AT = 0.9
+"""The share of a stream or bucket at which new work is refused, so that accepted work always finds room."""
+
+TEAM_SHARE = 0.25
+"""The share of TRIGGERS that one team's waiting triggers may take."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """`max_age` and `duplicate_window` in seconds. A full stream rejects new messages and keeps the old ones."""
+    """`max_age` and `duplicate_window` in seconds.
+
+    `retention`: `interest` keeps a message until every consumer of its subject has acknowledged it, and a message
+    without a consumer not at all; `workqueue` until its one consumer has; `limits` until it is too old. `discard`, when
+    it is full: `new` refuses the new message, `old` drops the oldest. `needed`: accepted work can't go on without it.
+    """
 
     name: str
     subjects: tuple[str, ...]
-    retention: Literal["limits", "workqueue"]
+    retention: Literal["limits", "interest", "workqueue"]
     max_age: int
     max_bytes: int
     duplicate_window: int
     latest_only: bool = False
     """Keep the last message of each subject alone."""
+    discard: Literal["new", "old"] = "new"
+    needed: bool = True
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A key-value bucket or an object store; a full one refuses. `ttl` in seconds, 0: for ever."""
+
+    name: str
+    kind: Literal["KV", "OBJ"]
+    max_bytes: int
+    ttl: int = 0
+    needed: bool = False
+
+    @property
+    def stream(self) -> str:
+        """The name of the stream that holds it."""
+        return f"{self.kind}_{self.name}"
 
 
 @dataclass(frozen=True)
@@ -64,13 +98,20 @@ class Consumer:
 STREAMS = (
     Stream("TRIGGERS",   (f"{ROOT}.trigger.received.>",), "workqueue", 7 * DAY, 256 * MIB, 10 * MINUTE),
     Stream("EXECUTIONS", (f"{ROOT}.execution.>", f"{ROOT}.validation.>", f"{ROOT}.learning.>",
-                          f"{ROOT}.delivery.requested.>", f"{ROOT}.delivery.accepted.>"), "limits", 3 * DAY, 1024 * MIB, 10 * MINUTE),
+                          f"{ROOT}.delivery.requested.>", f"{ROOT}.delivery.accepted.>"), "interest", 3 * DAY, 1024 * MIB, 10 * MINUTE),
     Stream("DELIVERIES", (f"{ROOT}.delivery.attempted.>", f"{ROOT}.delivery.completed.>",
-                          f"{ROOT}.delivery.settled.>", f"{ROOT}.delivery.failed.>"), "limits", 14 * DAY, 1024 * MIB, 10 * MINUTE),
+                          f"{ROOT}.delivery.settled.>", f"{ROOT}.delivery.failed.>"), "limits", FEED_DAYS * DAY,
+                          RUNS_PER_DAY * FEED_DAYS * FEED_BYTES_PER_RUN, 10 * MINUTE, discard="old", needed=False),
     Stream("FACTS",      (f"{ROOT}.trigger.admitted.>", f"{ROOT}.trigger.rejected.>", f"{ROOT}.trigger.missed.>",
-                          f"{ROOT}.robot.>", f"{ROOT}.plan.>", f"{ROOT}.notification.>", f"{ROOT}.target.>"), "limits", 14 * DAY, 512 * MIB, 10 * MINUTE),
-    Stream("DEAD",       (f"{ROOT}.dead.>",), "limits", 30 * DAY, 256 * MIB, 10 * MINUTE),
-    Stream(HANDLING_STREAM, (f"{ROOT}.handling.>",), "limits", 30 * DAY, 16 * MIB, 10 * MINUTE, latest_only=True),
+                          f"{ROOT}.robot.>", f"{ROOT}.plan.>", f"{ROOT}.notification.>", f"{ROOT}.target.>"), "interest", 14 * DAY, 512 * MIB, 10 * MINUTE),
+    Stream("DEAD",       (f"{ROOT}.dead.>",), "limits", 30 * DAY, 256 * MIB, 10 * MINUTE, needed=False),
+    Stream(HANDLING_STREAM, (f"{ROOT}.handling.>",), "limits", 30 * DAY, 16 * MIB, 10 * MINUTE, latest_only=True,
+           discard="old", needed=False),
+)
+BUCKETS = (
+    Bucket(ROBOTS_BUCKET,      "KV",  512 * MIB),
+    Bucket(OUTPUTS_BUCKET,     "OBJ", 1024 * MIB, OUTPUTS_KEPT_S, needed=True),
+    Bucket(ATTACHMENTS_BUCKET, "OBJ", 2048 * MIB, ATTACHMENTS_KEPT_S),
 )
 # fmt: on
 

@@ -119,6 +119,22 @@ async def test_a_transient_failure_is_not_final(new_harness: Any, robot: Any, re
     assert (await harness.stored()).due_at is not None
 
 
+async def test_replies_of_many_targets_stay_out_of_the_facts_about_all_of_them(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
+    targets = [{"url": f"https://a.example/{number}"} for number in range(100)]
+    harness = new_harness(robot({"preferences": {"webhook": {"targets": targets}}}))
+    harness.webhook.script = [Sent(details={"status": 200, "body": "\x01" * 2048}) for _ in targets]
+    await harness.deliver(request_for())
+    for name in ("delivery.accepted", "delivery.completed"):
+        (fact,) = harness.published(name)
+        assert len(fact.model_dump_json()) < 100_000, name
+        assert [(each.success, each.details) for each in fact.result.results] == [(True, None)] * 100
+    assert len(harness.published("delivery.settled")[0].model_dump_json()) < 100_000
+    attempted = harness.published("delivery.attempted")
+    assert [fact.result.details["status"] for fact in attempted] == [200] * 100
+
+
 @pytest.mark.parametrize("mode", ["dryrun", "sandbox"])
 async def test_a_dry_run_sends_nothing_and_publishes_the_same_facts(
     new_harness: Any, robot: Any, request_for: Any, mode: str

@@ -45,7 +45,8 @@ class Robots:
 
 
 class PublishedEvents:
-    """A publisher that records. `away` makes the next batch fail."""
+    """A publisher that records. `away` makes the next batch fail; `outstanding` are the triggers whose request waits in
+    the stream."""
 
     def __init__(self) -> None:
         self.requested_ids: list[str] = []
@@ -54,7 +55,13 @@ class PublishedEvents:
         self.plans: list[tuple[str, str]] = []
         self.rejected: list[tuple[str, RejectReason]] = []
         self.statuses: list[tuple[str, str]] = []
+        self.outstanding: set[str] = set()
+        self.looked_for = 0
         self.away = False
+
+    async def is_outstanding(self, stored: StoredTrigger) -> bool:
+        self.looked_for += 1
+        return stored.trigger.trigger_id in self.outstanding
 
     async def publish_batch(self, batch: Batch, earlier: Sequence[StoredTrigger]) -> None:
         if self.away:

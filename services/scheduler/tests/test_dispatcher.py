@@ -188,3 +188,19 @@ async def test_a_request_that_no_executor_begins_is_published_again() -> None:
         await harness.take(started("t1"))
         while harness.dispatcher._republished:  # what runs is not remembered
             await asyncio.sleep(0.01)
+
+
+async def test_a_request_that_still_waits_for_an_executor_is_not_published_beside_itself() -> None:
+    async with Harness().open() as harness:
+        harness.published.outstanding = {"t1"}
+        await harness.take(a_trigger("t1"))
+        for looked in (1, 2, 3):
+            harness.clock.forward(61)
+            while harness.published.looked_for < looked:
+                await asyncio.sleep(0.01)
+        assert harness.published.again == []
+        harness.published.outstanding.clear()
+        harness.clock.forward(61)
+        while not harness.published.again:
+            await asyncio.sleep(0.01)
+        assert harness.published.again == [("t1", 1)]

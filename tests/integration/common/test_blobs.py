@@ -3,8 +3,8 @@
 import pytest
 
 from rota_common.bus.connection import Bus
-from rota_common.errors import Permanent
-from rota_common.stores.blobs import Blobs
+from rota_common.errors import Permanent, Transient
+from rota_common.stores.blobs import Blobs, text_of
 from rota_common.testing.in_memory_stores import InMemoryBlobs
 from rota_contracts.messages.text import INLINE_LIMIT
 from rota_contracts.streams import OUTPUTS_BUCKET
@@ -25,6 +25,27 @@ async def test_long_texts_are_kept_by_reference_and_short_ones_inline(blobs: Blo
     assert [await blobs.read(text) for text in kept] == [short, long, long, "", "y" + long]
     tiny = await blobs.keep("abc", inline_limit=2)
     assert (tiny.inline, await blobs.read(tiny)) == (None, "abc")
+
+
+async def test_a_text_is_as_long_as_it_is_in_a_message(blobs: Blobs) -> None:
+    controls = await blobs.keep("\x01" * (INLINE_LIMIT // 3))  # six bytes each, as JSON
+    assert controls.ref is not None
+    assert (controls.ref.size, await blobs.read(controls)) == (INLINE_LIMIT // 3, "\x01" * (INLINE_LIMIT // 3))
+
+
+async def test_a_text_that_is_not_kept_any_more_is_named(blobs: Blobs) -> None:
+    with pytest.raises(Permanent, match="of bucket outputs isn't there: long texts are kept for 100 days"):
+        await blobs.read(text_of("never stored" * INLINE_LIMIT))
+
+
+async def test_a_full_bucket_is_a_passing_failure(bus: Bus) -> None:
+    info = (await bus.jetstream.stream_info("OBJ_outputs")).config
+    await bus.jetstream.update_stream(info.evolve(max_bytes=1000))
+    try:
+        with pytest.raises(Transient, match="the bucket outputs doesn't take a text of .* bytes now"):
+            await Blobs(bus).keep("z" * (INLINE_LIMIT + 1))
+    finally:
+        await bus.jetstream.update_stream(info)
 
 
 async def test_changed_content_is_refused(blobs: Blobs, request: pytest.FixtureRequest) -> None:

@@ -3,13 +3,17 @@
 from typing import Any
 
 from nats.js import JetStreamContext
-from nats.js.api import DeliverPolicy
+from nats.js.api import DeliverPolicy, RetentionPolicy, StreamConfig
 
 from rota_common import topology
 from rota_common.runtime.embedded_servers import EmbeddedServer
+from rota_common.testing.bus import WITNESS, keep_none
+from rota_common.topology import Wanted
 from rota_contracts.catalog import ROBOT_CHANGED
-from rota_contracts.streams import ATTACHMENTS_BUCKET, OUTPUTS_BUCKET, ROBOTS_BUCKET, STREAMS, consumers
+from rota_contracts.streams import BUCKETS, STREAMS, consumers
 from tests.integration.common.harness import CHANNEL, DURABLE, Seen, jetstream, publish, reading
+
+CHOICES = ((None, False), (1, False), (5, False), (1, True), (None, True))
 
 
 async def state(js: JetStreamContext) -> dict[str, Any]:
@@ -18,7 +22,8 @@ async def state(js: JetStreamContext) -> dict[str, Any]:
     for stream in await js.streams_info():
         name = stream.config.name or ""
         found[name] = stream.config
-        found |= {f"{name}/{consumer.name}": consumer.config for consumer in await js.consumers_info(name)}
+        made = [consumer for consumer in await js.consumers_info(name) if consumer.name != WITNESS]
+        found |= {f"{name}/{consumer.name}": consumer.config for consumer in made}
     return found
 
 
@@ -26,7 +31,7 @@ async def test_everything_of_the_catalog_is_there(nats: EmbeddedServer) -> None:
     async with jetstream(nats.url) as js:
         found = await state(js)
     wanted = {stream.name for stream in STREAMS} | {f"{each.stream}/{each.durable}" for each in consumers()}
-    assert set(found) == wanted | {f"KV_{ROBOTS_BUCKET}", f"OBJ_{OUTPUTS_BUCKET}", f"OBJ_{ATTACHMENTS_BUCKET}"}
+    assert set(found) == wanted | {bucket.stream for bucket in BUCKETS}
 
 
 async def test_a_stream_has_the_limits_of_its_declaration(nats: EmbeddedServer) -> None:
@@ -36,8 +41,10 @@ async def test_a_stream_has_the_limits_of_its_declaration(nats: EmbeddedServer) 
         config = found[stream.name]
         assert tuple(config.subjects) == stream.subjects
         assert (config.max_bytes, config.max_age) == (stream.max_bytes, stream.max_age)
-        assert (config.duplicate_window, config.discard) == (stream.duplicate_window, "new")
+        assert (config.duplicate_window, config.discard) == (stream.duplicate_window, stream.discard)
         assert config.retention == stream.retention
+    for bucket in BUCKETS:
+        assert (found[bucket.stream].max_bytes, found[bucket.stream].max_age) == (bucket.max_bytes, bucket.ttl)
 
 
 async def test_applying_it_twice_changes_nothing(nats: EmbeddedServer) -> None:
@@ -99,3 +106,52 @@ async def test_a_consumer_from_before_keeps_its_place(nats: EmbeddedServer) -> N
         await topology.apply(js)
         info = await js.consumer_info("FACTS", changed)
         assert (info.num_pending, info.config.deliver_policy) == (1, DeliverPolicy.ALL)
+
+
+async def test_a_stream_of_an_older_version_keeps_what_is_not_handled_and_lets_go_of_the_rest(
+    nats: EmbeddedServer,
+) -> None:
+    await keep_none(nats.url)
+    async with jetstream(nats.url) as js:
+        made = (await js.stream_info("EXECUTIONS")).config
+        await js.update_stream(made.evolve(retention=RetentionPolicy.LIMITS))
+        await publish(nats.url, "e1")
+        seen = Seen()
+        async with reading(nats.url, seen):
+            await seen.times(1)
+        await publish(nats.url, "e2")
+        assert (await js.stream_info("EXECUTIONS")).state.messages == 2
+        await topology.apply(js)
+        assert (await js.stream_info("EXECUTIONS")).config == made
+        assert (await js.stream_info("EXECUTIONS")).state.messages == 1
+    async with reading(nats.url, seen):
+        await seen.times(2)
+
+
+async def test_running_it_again_never_lowers_what_an_operator_has_raised(nats: EmbeddedServer) -> None:
+    async with jetstream(nats.url) as js:
+        declared = await state(js)
+        names = [each.name for each in STREAMS] + [each.stream for each in BUCKETS]
+        await topology.apply(js, Wanted(scale=2))
+        raised = await state(js)
+        assert {name: raised[name].max_bytes for name in names} == {
+            name: 2 * declared[name].max_bytes for name in names
+        }
+        await topology.apply(js)
+        assert await state(js) == raised
+        await topology.apply(js, Wanted(force=True))
+        assert await state(js) == declared
+
+
+async def test_a_bucket_of_an_older_version_gets_its_limits(nats: EmbeddedServer) -> None:
+    async with jetstream(nats.url) as js:
+        outputs = (await js.stream_info("OBJ_outputs")).config
+        await js.update_stream(outputs.evolve(max_age=0, max_bytes=1024))
+        await topology.apply(js)
+        assert (await js.stream_info("OBJ_outputs")).config == outputs
+
+
+def test_copies_are_never_lowered_by_leaving_them_out() -> None:
+    there = StreamConfig(num_replicas=3, max_bytes=100)
+    assert [Wanted(replicas, force=force).copies(there) for replicas, force in CHOICES] == [3, 3, 5, 1, 3]
+    assert [Wanted(replicas).copies(None) for replicas in (None, 3)] == [1, 3]

@@ -8,11 +8,13 @@ from structlog.testing import capture_logs
 
 from rota_common.bus.connection import Bus, barrier
 from rota_common.bus.robots import Robots
+from rota_common.bus.stream_usage import read_usage, waiting_triggers
+from rota_common.bus.subject_log import SubjectLog
 from rota_common.stores.blobs import Blobs
 from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import CHANNELS, QUESTIONS, SERVICES, dead_subject
 from rota_contracts.messages.text import INLINE_LIMIT
-from rota_contracts.streams import STREAMS, consumers
+from rota_contracts.streams import BUCKETS, STREAMS, consumers
 from tests.integration.isolation.harness import IsolatedNats
 from trigger_gateway.http.stream import shown_channels
 
@@ -153,3 +155,15 @@ async def test_robots_and_outputs_go_through_their_buckets(bus: IsolatedNats) ->
     kept = await Blobs(executor).keep("x" * (INLINE_LIMIT + 1))
     for service in ("validator", "delivery-center"):
         assert len(await Blobs(await bus.service(service)).read(kept)) == INLINE_LIMIT + 1
+
+
+async def test_the_gateway_measures_the_bus_and_the_scheduler_looks_for_its_requests(bus: IsolatedNats) -> None:
+    gateway, scheduler = await bus.service("trigger-gateway"), await bus.service("scheduler")
+    usage = await read_usage(gateway.jetstream)
+    assert {each.stream for each in usage} == {each.name for each in STREAMS} | {each.stream for each in BUCKETS}
+    await gateway.jetstream.publish("rota.v1.trigger.received.acme.robot", b"", stream="TRIGGERS")
+    assert await waiting_triggers(gateway.jetstream) == {"acme": 1}
+    subject = "rota.v1.execution.requested.acme.robot"
+    await scheduler.jetstream.publish(subject, b"", stream="EXECUTIONS", headers={"ce-id": "e1"})
+    log, durable = SubjectLog(scheduler, "EXECUTIONS"), CHANNELS["execution.requested"].durable("executor")
+    assert [await log.waits(subject, each, durable=durable) for each in ("e1", "e2")] == [True, False]

@@ -16,7 +16,7 @@ from rota_common import topology
 from rota_common.clock import now
 from rota_common.runtime.embedded_servers import nats_server
 from rota_common.stores.mongo import Mongo
-from rota_common.testing.bus import short_ack_wait
+from rota_common.testing.bus import keep_all, short_ack_wait
 from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import TEAM, a_robot
 from rota_contracts import catalog
@@ -214,6 +214,7 @@ async def a_lane(folder: Path, ends: AsyncExitStack, mongo_url: str, prefix: str
     await server.start()
     ends.push_async_callback(server.kill)
     await topology.apply_to(server.url)
+    await keep_all(server.url)
     await short_ack_wait(server.url, "scheduler")
     made = Lane(server.url, mongo_url, prefix, folder, after=after)
     await ends.enter_async_context(made.open())

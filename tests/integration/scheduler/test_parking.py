@@ -46,6 +46,7 @@ async def test_a_grant_survives_a_dispatcher_that_is_killed(harness: Harness) ->
         assert await harness.grants(2) == [("t1", 0), ("t1", 1)]
     async with harness.scheduler(republish_after=0.5):
         sent = await harness.requests.received()
+        await harness.gateway.bus.jetstream.purge_stream("EXECUTIONS")
         while len({(each.headers or {})["Nats-Msg-Id"] for each in sent}) < 3:  # no executor has started it
             sent = await harness.requests.received(len(sent) + 1)
         await harness.started("t1", grant=1)

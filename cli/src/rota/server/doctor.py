@@ -8,6 +8,7 @@ from nats.js.errors import NotFoundError
 
 from rota.context import Context
 from rota.doctor import TIMEOUT_S, Finding, Level
+from rota.server.doctor_streams import check_streams
 from rota.urls import without_password
 from rota_common.bus.connection import identity
 from rota_common.nats_admin.config import Folder
@@ -39,7 +40,7 @@ async def check_nats(url: str, config: str) -> list[Finding]:
         return [Finding("nats", Level.MISSING, f"no answer from {shown}: {error!r}", mend)]
     try:
         jetstream = client.jetstream(timeout=TIMEOUT_S)
-        found = [Finding("nats", Level.OK, shown)]
+        found = [Finding("nats", Level.OK, shown), *await check_streams(jetstream)]
         for service in SERVICES[1:]:  # the gateway reads no stream, and was checked over HTTP
             durables = [one for one in consumers() if one.service == service]
             infos = [await jetstream.consumer_info(one.stream, one.durable) for one in durables]

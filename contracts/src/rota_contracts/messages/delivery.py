@@ -155,6 +155,7 @@ class ReadDelivery(Part):
     team_id: Name
     execution_id: str = ""
     request_id: str = ""
+    with_body: bool = Field(default=False, description="only by request_id")
 
 
 class AttemptDetail(Part):
@@ -186,3 +187,4 @@ class DeliveryReply(Part):
     context: DeliveryContext | None = None
     summary: str = ""
     replay_of: str | None = None
+    body: str | None = Field(default=None, description="if it was asked for")

@@ -7,11 +7,12 @@ from pydantic import Field, model_validator
 from rota_contracts.model import Part
 
 INLINE_LIMIT = 256 * 1024
-"""Bytes of UTF-8. A NATS message holds 1 MB and a MongoDB document 16 MB; outputs add up."""
+"""Bytes of JSON. A NATS message holds 1 MB and a MongoDB document 16 MB; outputs add up."""
 
 
 class BlobRef(Part):
-    """A reference to a long text: an object of the NATS object store."""
+    """A reference to a long text: an object of the NATS object store. In the bucket `deliveries` it is the body of the
+    delivery `name`, which the gateway reads out: `GET /v1/teams/{team}/deliveries/{name}/body`."""
 
     bucket: str
     name: str

@@ -113,7 +113,7 @@ def _channel(channel: Channel[Payload]) -> Document:
     return {
         "address": channel.subject("{team}", "{member}"),
         "title": channel.name,
-        "description": f"{channel.summary} {_kept(stream)}",
+        "description": f"{channel.summary} {_kept(stream, channel)}",
         "parameters": {name: {"$ref": f"#/components/parameters/{name}"} for name in PARAMETERS},
         "messages": {
             "event": {
@@ -128,21 +128,23 @@ def _channel(channel: Channel[Payload]) -> Document:
     } | ({"x-retention": _retention(stream)} if stream else {})
 
 
-def _kept(stream: Stream | None) -> str:
+def _kept(stream: Stream | None, channel: Channel[Payload]) -> str:
     if stream is None:
         return "Not stored."
-    until = "until it is handled, at most" if stream.retention == "workqueue" else "for"
+    if stream.retention == "interest" and channel.consumers == {ANYONE}:
+        return f"Confirmed by the stream {stream.name} and passed on to live subscribers, but not kept."
+    until = "for" if stream.retention == "limits" else "until it is handled, at most"
     return f"Kept in the stream {stream.name} {until} {stream.max_age // DAY} days."
 
 
 def _retention(stream: Stream) -> Document:
-    """The retention of the stream. A full stream rejects new messages and keeps the old ones."""
+    """The retention of the stream, and what it does when it is full."""
     return {
         "stream": stream.name,
         "policy": stream.retention,
         "max_age_seconds": stream.max_age,
         "max_bytes": stream.max_bytes,
-        "when_full": "refuse",
+        "when_full": "drop oldest" if stream.discard == "old" else "refuse",
     }
 
 

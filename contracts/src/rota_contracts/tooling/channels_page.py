@@ -39,8 +39,9 @@ A payload of version 1 only gains optional fields; readers ignore fields that th
 STREAMS_INTRODUCTION = """\
 ## Streams
 
-A full stream rejects new messages and never drops old ones. Messages with the same `Nats-Msg-Id`
-within the duplicate window are stored once.
+*Until it is handled*: until every consumer of its subject has acknowledged it; what only *anyone* consumes is confirmed
+and passed on to live subscribers, but not kept. Messages with the same `Nats-Msg-Id` within the duplicate window are
+stored once.
 """
 
 QUESTIONS_INTRODUCTION = """\
@@ -72,7 +73,7 @@ def channels_page() -> str:
         facts,
         _table(("Channel", "Payload", "Stream", "Publishers", "Consumers", "Published"), map(_fact, channels)),
         STREAMS_INTRODUCTION,
-        _table(("Stream", "Subjects", "Kept", "At most", "Duplicate window"), map(_stream, STREAMS)),
+        _table(("Stream", "Subjects", "Kept", "At most", "When full", "Duplicate window"), map(_stream, STREAMS)),
         QUESTIONS_INTRODUCTION,
         _table(("Subject", "Request", "Answer", "Answered by", "Asked by", "Within"), map(_question, questions)),
         OTHERS,
@@ -97,12 +98,13 @@ def _fact(channel: Channel[Payload]) -> tuple[str, ...]:
 
 
 def _stream(stream: Stream) -> tuple[str, ...]:
-    kept = "until it is handled, at most" if stream.retention == "workqueue" else "for"
+    kept = "for" if stream.retention == "limits" else "until it is handled, at most"
     return (
         stream.name,
         "<br>".join(f"`{subject}`" for subject in stream.subjects),
         f"{kept} {stream.max_age // DAY} days",
         f"{stream.max_bytes // MIB} MiB",
+        "drops the oldest" if stream.discard == "old" else "refuses",
         f"{stream.duplicate_window // MINUTE} min",
     )
 

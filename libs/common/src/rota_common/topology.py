@@ -6,7 +6,7 @@
 import argparse
 import asyncio
 import sys
-from typing import Any
+from dataclasses import dataclass
 
 import nats
 from nats.js import JetStreamContext
@@ -18,60 +18,89 @@ from nats.js.api import (
     RetentionPolicy,
     StorageType,
     StreamConfig,
+    StreamInfo,
 )
-from nats.js.errors import BucketNotFoundError, NotFoundError
+from nats.js.errors import NotFoundError
 
 from rota_common.bus.connection import identity
 from rota_common.nats_admin.permissions import TOPOLOGY
 from rota_common.runtime.settings import ServiceSettings
-from rota_contracts.streams import (
-    ATTACHMENTS_BUCKET,
-    ATTACHMENTS_KEPT_S,
-    MIB,
-    OUTPUTS_BUCKET,
-    ROBOTS_BUCKET,
-    STREAMS,
-    Consumer,
-    Stream,
-    consumers,
-)
+from rota_contracts.streams import BUCKETS, STREAMS, Bucket, Consumer, Stream, consumers
 
 MAX_DELIVER = -1
 """No limit on the server: the failure policy counts deliveries, and buries every message that it gives up."""
 
+DISCARD = {"new": DiscardPolicy.NEW, "old": DiscardPolicy.OLD}
 
-async def apply(jetstream: JetStreamContext, *, replicas: int = 1) -> list[str]:
-    """Create or update everything; repeating it changes nothing. Returns the names."""
-    done = [await _stream(jetstream, stream, replicas) for stream in STREAMS]
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an operator asks for. `replicas`: copies of each stream, None: as many as it has. `scale`: the factor for
+    all sizes. Without `force` neither is lowered below what a stream has."""
+
+    replicas: int | None = None
+    scale: float = 1.0
+    force: bool = False
+
+    def copies(self, there: StreamConfig | None) -> int:
+        has = (there.num_replicas or 1) if there else 1
+        asked = has if self.replicas is None else self.replicas
+        return asked if self.force else max(asked, has)
+
+    def bytes(self, declared: int, there: StreamConfig | None) -> int:
+        """A stream without a limit gets one: its publishers rely on it."""
+        asked, has = int(declared * self.scale), there.max_bytes if there else None
+        return asked if self.force or has is None or has <= 0 else max(asked, has)
+
+
+async def apply(jetstream: JetStreamContext, wanted: Wanted | None = None) -> list[str]:
+    """Create or update everything; repeating it changes nothing. Returns the names.
+
+    A stream keeps by interest only once its consumers are there: what services publish meanwhile would be dropped.
+    """
+    wanted = wanted or Wanted()
+    done = [await _stream(jetstream, stream, wanted) for stream in STREAMS]
     done += [await _consumer(jetstream, consumer) for consumer in consumers()]
-    done.append(await _robots(jetstream, replicas))
-    done.append(await _objects(jetstream, replicas, OUTPUTS_BUCKET, max_bytes=1024 * MIB))
-    done.append(await _objects(jetstream, replicas, ATTACHMENTS_BUCKET, max_bytes=2048 * MIB, ttl=ATTACHMENTS_KEPT_S))
+    for stream in STREAMS:
+        await _keep_by_interest(jetstream, stream)
+    done += [await _bucket(jetstream, bucket, wanted) for bucket in BUCKETS]
     return done
 
 
-async def _stream(jetstream: JetStreamContext, stream: Stream, replicas: int) -> str:
+async def find_stream(jetstream: JetStreamContext, name: str) -> StreamInfo | None:
+    try:
+        return await jetstream.stream_info(name)
+    except NotFoundError:
+        return None
+
+
+async def _stream(jetstream: JetStreamContext, stream: Stream, wanted: Wanted) -> str:
+    found = await find_stream(jetstream, stream.name)
+    there = found.config if found else None
     retention = RetentionPolicy.WORK_QUEUE if stream.retention == "workqueue" else RetentionPolicy.LIMITS
+    if there and stream.retention == "interest":
+        retention = RetentionPolicy(there.retention)
     config = StreamConfig(
         name=stream.name,
         subjects=list(stream.subjects),
         retention=retention,
         storage=StorageType.FILE,
-        discard=DiscardPolicy.NEW,
+        discard=DISCARD[stream.discard],
         max_age=stream.max_age,
-        max_bytes=stream.max_bytes,
+        max_bytes=wanted.bytes(stream.max_bytes, there),
         duplicate_window=stream.duplicate_window,
-        num_replicas=replicas,
+        num_replicas=wanted.copies(there),
         allow_direct=True,
         max_msgs_per_subject=1 if stream.latest_only else -1,
     )
-    try:
-        await jetstream.stream_info(stream.name)
-    except NotFoundError:
-        await jetstream.add_stream(config)
-    else:
-        await jetstream.update_stream(config)
+    await (jetstream.update_stream(config) if there else jetstream.add_stream(config))
     return f"stream {stream.name}"
+
+
+async def _keep_by_interest(jetstream: JetStreamContext, stream: Stream) -> None:
+    found = await find_stream(jetstream, stream.name)
+    if stream.retention == "interest" and found and found.config.retention != RetentionPolicy.INTEREST:
+        await jetstream.update_stream(found.config.evolve(retention=RetentionPolicy.INTEREST))
 
 
 async def _consumer(jetstream: JetStreamContext, consumer: Consumer) -> str:
@@ -92,31 +121,38 @@ async def _consumer(jetstream: JetStreamContext, consumer: Consumer) -> str:
     return f"consumer {consumer.stream}/{consumer.durable}"
 
 
-async def _robots(jetstream: JetStreamContext, replicas: int) -> str:
-    try:
-        await jetstream.key_value(ROBOTS_BUCKET)
-    except BucketNotFoundError:
-        await jetstream.create_key_value(
-            KeyValueConfig(bucket=ROBOTS_BUCKET, history=1, max_bytes=512 * MIB, replicas=replicas, direct=True)
+async def _bucket(jetstream: JetStreamContext, bucket: Bucket, wanted: Wanted) -> str:
+    """A bucket is made by its client, and from then on updated as the stream that it is."""
+    found = await find_stream(jetstream, bucket.stream)
+    if found is None:
+        await _make(jetstream, bucket, wanted)
+    else:
+        there = found.config
+        changed = there.evolve(
+            max_bytes=wanted.bytes(bucket.max_bytes, there), num_replicas=wanted.copies(there), max_age=bucket.ttl
         )
-    return f"bucket {ROBOTS_BUCKET}"
+        await jetstream.update_stream(changed)
+    return f"bucket {bucket.name}"
 
 
-async def _objects(jetstream: JetStreamContext, replicas: int, bucket: str, **limits: float) -> str:
-    """`limits`: max_bytes; ttl in seconds, without one: forever."""
-    try:
-        await jetstream.object_store(bucket)
-    except BucketNotFoundError:
-        options: dict[str, Any] = {"replicas": replicas, "storage": StorageType.FILE, **limits}
-        await jetstream.create_object_store(bucket, **options)
-    return f"bucket {bucket}"
+async def _make(jetstream: JetStreamContext, bucket: Bucket, wanted: Wanted) -> None:
+    size, replicas = wanted.bytes(bucket.max_bytes, None), wanted.copies(None)
+    if bucket.kind == "KV":
+        config = KeyValueConfig(
+            bucket=bucket.name, history=1, max_bytes=size, ttl=bucket.ttl or None, replicas=replicas, direct=True
+        )
+        await jetstream.create_key_value(config)
+    else:
+        await jetstream.create_object_store(
+            bucket.name, max_bytes=size, ttl=bucket.ttl or None, replicas=replicas, storage=StorageType.FILE
+        )
 
 
-async def apply_to(url: str, *, nkey_file: str = "", replicas: int = 1) -> list[str]:
+async def apply_to(url: str, *, nkey_file: str = "", wanted: Wanted | None = None) -> list[str]:
     """`apply` over a connection of its own, with the key of the user `topology`."""
     client = await nats.connect(url, connect_timeout=5, max_reconnect_attempts=3, **identity(TOPOLOGY, nkey_file))
     try:
-        return await apply(client.jetstream(timeout=10), replicas=replicas)
+        return await apply(client.jetstream(timeout=10), wanted)
     finally:
         await client.close()
 
@@ -126,9 +162,12 @@ def main() -> int:
     settings = ServiceSettings()
     parser.add_argument("--nats-url", default=settings.nats_url, help="default: $ROTA_NATS_URL")
     parser.add_argument("--nkey-file", default=settings.nats_nkey_file, help="default: $ROTA_NATS_NKEY_FILE")
-    parser.add_argument("--replicas", type=int, default=1, help="copies of each stream: 3 on a NATS cluster of 3")
+    parser.add_argument("--replicas", type=int, help="copies of each stream and bucket: 3 on a NATS cluster of 3")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor for all sizes (default 1)")
+    parser.add_argument("--force", action="store_true", help="also lower copies and sizes")
     given = parser.parse_args()
-    for line in asyncio.run(apply_to(given.nats_url, nkey_file=given.nkey_file, replicas=given.replicas)):
+    wanted = Wanted(given.replicas, given.scale, given.force)
+    for line in asyncio.run(apply_to(given.nats_url, nkey_file=given.nkey_file, wanted=wanted)):
         print(line)
     return 0
 

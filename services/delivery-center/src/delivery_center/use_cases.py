@@ -78,7 +78,7 @@ class UseCases:
             stop_retries=StopRetries(deliveries=deliveries, finish=finish, clock=clock, lease=lease),
             breakers=breakers,
             paused=paused,
-            read_delivery=ReadDelivery(deliveries),
+            read_delivery=ReadDelivery(log=deliveries, texts=adapters.texts),
             list_deliveries=ListDeliveries(deliveries),
             replay=Replay(log=deliveries, robots=robots, clock=clock),
             targets=ManageTargets(store=adapters.failing_targets, breakers=breakers),

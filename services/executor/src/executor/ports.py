@@ -83,7 +83,8 @@ class Blobs(Protocol):
     """Long texts, stored by reference."""
 
     async def keep(self, text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
-        """Beyond `inline_limit` bytes it is stored, and the result refers to it."""
+        """Beyond `inline_limit` bytes it is stored, and the result refers to it. Raise Transient while the store takes
+        nothing."""
         ...
 
     async def read(self, text: Text) -> str: ...

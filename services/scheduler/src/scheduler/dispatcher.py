@@ -223,7 +223,8 @@ class Dispatcher:
             await self.queue.mark_published([each.execution_id for each in unpublished])
 
     async def _publish_overdue(self) -> None:
-        """Requests that no executor has begun for long are published again, past the stream's deduplication."""
+        """Requests that no executor has begun for long are published again, past the stream's deduplication; but only
+        those that have left the stream: a second copy of one that waits for an executor would only fill it."""
         limit, active = self.clock() - timedelta(seconds=self.timeouts.republish_after), self._queue_state.active
         late = [
             entry.execution_id
@@ -234,9 +235,11 @@ class Dispatcher:
         self._republished = {each: self._republished[each] for each in waiting}
         if not late:
             return
+        self._republished = {each: count for each, count in self._republished.items() if each in active}
         for execution_id, stored in (await self.queue.stored(late)).items():
-            again = self._republished[execution_id] = self._republished.get(execution_id, 0) + 1
-            await self.publisher.publish_request(stored, again=again)
+            if not await self.publisher.is_outstanding(stored):
+                again = self._republished[execution_id] = self._republished.get(execution_id, 0) + 1
+                await self.publisher.publish_request(stored, again=again)
             active[execution_id] = replace(active[execution_id], admitted_at=self.clock())
 
     def _return_inbox(self, reason: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rota_common.bus.publishing import Publish
+from rota_common.bus.subject_log import SubjectLog
 from rota_common.clock import Clock
 from rota_contracts import catalog
 from rota_contracts.ids import derived_id
@@ -20,6 +21,8 @@ from scheduler.plan import Plan
 @dataclass(frozen=True, kw_only=True)
 class EventPublisher:
     publish: Publish
+    stream: SubjectLog
+    """Of execution.requested."""
     clock: Clock
 
     async def publish_batch(self, batch: Batch, earlier: Sequence[StoredTrigger]) -> None:
@@ -33,22 +36,33 @@ class EventPublisher:
 
     async def publish_request(self, stored: StoredTrigger, *, again: int = 0) -> None:
         """The request for an execution. Each grant of a slot is a fact of its own."""
+        await self.publish(
+            catalog.EXECUTION_REQUESTED,
+            self._request(stored),
+            caused_by=stored.trigger.trigger_id,
+            step=_grant(stored),
+            again=again,
+            trace=stored.traceparent,
+        )
+
+    async def is_outstanding(self, stored: StoredTrigger) -> bool:
+        """True while the request for this grant waits in the stream: no executor has acknowledged it."""
+        request, trigger = self._request(stored), stored.trigger
+        event = self.publish.event(
+            catalog.EXECUTION_REQUESTED, request, caused_by=trigger.trigger_id, step=_grant(stored)
+        )
+        subject = catalog.EXECUTION_REQUESTED.subject(trigger.team_id, trigger.member_id)
+        return await self.stream.waits(subject, event.id, durable=catalog.EXECUTION_REQUESTED.durable("executor"))
+
+    def _request(self, stored: StoredTrigger) -> ExecutionRequestedV1:
         trigger = stored.trigger
-        request = ExecutionRequestedV1(
+        return ExecutionRequestedV1(
             execution_id=stored.execution_id,
             team_id=trigger.team_id,
             member_id=trigger.member_id,
             trigger=trigger,
             requested_at=self.clock(),
             grant=stored.parks,
-        )
-        await self.publish(
-            catalog.EXECUTION_REQUESTED,
-            request,
-            caused_by=trigger.trigger_id,
-            step=str(stored.parks) if stored.parks else "",
-            again=again,
-            trace=stored.traceparent,
         )
 
     async def publish_plan(self, plan: Plan) -> None:
@@ -118,6 +132,10 @@ class EventPublisher:
             admitted_at=self.clock(),
         )
         await self.publish(catalog.TRIGGER_ADMITTED, admitted, caused_by=trigger.trigger_id, trace=stored.traceparent)
+
+
+def _grant(stored: StoredTrigger) -> str:
+    return str(stored.parks) if stored.parks else ""
 
 
 def _stored(decided: Decided) -> StoredTrigger:

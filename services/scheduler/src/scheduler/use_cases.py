@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Self
 from uuid import uuid4
 
+from rota_common.bus.subject_log import SubjectLog
 from rota_common.runtime.service import Service
+from rota_contracts.catalog import EXECUTION_REQUESTED
 from scheduler.cancel_queued import CancelQueued
 from scheduler.capacity import Capacity
 from scheduler.change_plans import ChangePlans
@@ -44,7 +46,8 @@ class UseCases:
     @classmethod
     def over(cls, adapters: Adapters, settings: Settings, service: Service) -> Self:
         clock, signals = service.runtime.clock, DispatchSignals()
-        publisher = EventPublisher(publish=service.publish, clock=clock)
+        requests = SubjectLog(service.bus, EXECUTION_REQUESTED.stream or "")
+        publisher = EventPublisher(publish=service.publish, stream=requests, clock=clock)
         capacity = Capacity(pool=settings.pool, on_more=signals.wake)
 
         def lag() -> float:

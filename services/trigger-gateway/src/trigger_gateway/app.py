@@ -16,6 +16,7 @@ from trigger_gateway.settings import Settings
 from trigger_gateway.use_cases import UseCases
 
 NAME = "trigger-gateway"
+MEASURE_EVERY_S = 1.0
 
 
 def build(
@@ -30,6 +31,7 @@ def build(
     adapters = adapters or real(settings, service, environ=os.environ if environ is None else environ)
     use = UseCases.over(adapters, messaging(service), settings, service, outages=mongo.OUTAGES)
     service.include(build_handlers(use))
+    service.every(MEASURE_EVERY_S, use.admit_work.measure, name="measure the bus")
     service.every(settings.sweep_interval, use.sync_robots.sweep, name="sync robots")
     # Another replica may have changed the robot.
     service.follow(

@@ -8,6 +8,7 @@ from typing import Protocol
 from rota_contracts.messages.attachment import StoredAttachment
 from trigger_gateway.databases.change_streams import Databases, StreamLeases
 from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords, RobotStates
+from trigger_gateway.runs.admit_work import BusUsage
 from trigger_gateway.runs.ports import Executions, Outcomes, Requests, Schedule, Triggers
 from trigger_gateway.sources.ports import SecretCipher, Sources
 from trigger_gateway.teams.ports import Keys, Teams
@@ -60,3 +61,4 @@ class Messaging:
     robot_states: RobotStates
     robot_events: RobotEvents
     agents: Agents
+    usage: BusUsage

@@ -1,7 +1,7 @@
 """The use cases of the gateway."""
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 from uuid import uuid4
 
@@ -20,6 +20,7 @@ from trigger_gateway.robots.save_robot import SaveRobot
 from trigger_gateway.robots.sync_robots import SyncRobots
 from trigger_gateway.robots.track_robot_health import TrackRobotHealth
 from trigger_gateway.robots.view_robots import ViewRobots
+from trigger_gateway.runs.admit_work import AdmittedTriggers, AdmitWork
 from trigger_gateway.runs.control_executions import ControlExecutions
 from trigger_gateway.runs.control_robots import ControlRobots
 from trigger_gateway.runs.intervene_robot import InterveneRobot
@@ -49,6 +50,7 @@ class UseCases:
     robot_health: TrackRobotHealth
     routes: Routes
     receive_webhook: ReceiveWebhook
+    admit_work: AdmitWork
     request_run: RequestRun
     intervene_robot: InterveneRobot
     control: ControlExecutions
@@ -78,6 +80,10 @@ class UseCases:
     ) -> Self:
         """`outages`: the exceptions of the stores when they are away."""
         clock = service.runtime.clock
+        admit_work = AdmitWork(usage=messaging.usage, degraded=service.degraded)
+        patient = AdmittedTriggers(triggers=messaging.triggers, admit=admit_work, patient=True)
+        databases = replace(messaging, triggers=patient)
+        messaging = replace(messaging, triggers=AdmittedTriggers(triggers=messaging.triggers, admit=admit_work))
         admin_key = settings.admin_key.get_secret_value() if settings.admin_key else None
         routes = Routes(sources=adapters.sources, robots=adapters.robots, clock=clock)
         rates = RateLimiter(
@@ -119,6 +125,7 @@ class UseCases:
             robot_health=TrackRobotHealth(records=adapters.robots, sync=sync, clock=clock),
             routes=routes,
             receive_webhook=_receive_webhook(adapters, messaging, settings, service, routes=routes, rates=rates),
+            admit_work=admit_work,
             request_run=request_run,
             intervene_robot=InterveneRobot(
                 robots=adapters.robots,
@@ -132,7 +139,7 @@ class UseCases:
             control_robots=ControlRobots(
                 robots=adapters.robots, teams=adapters.teams, save=save_robot, executions=control
             ),
-            assign_databases=_assign_databases(adapters, messaging, service, routes=routes, outages=outages),
+            assign_databases=_assign_databases(adapters, databases, service, routes=routes, outages=outages),
             inbound=adapters.inbound,
             stream_leases=adapters.stream_leases,
             rates=rates,

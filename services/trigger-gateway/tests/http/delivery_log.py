@@ -101,7 +101,8 @@ class DeliveryLog:
 
     async def _read(self, question: ReadDelivery) -> DeliveryReply:
         mine = self.deliveries if question.team_id == "acme" else []
-        return next((each for each in mine if each.request_id == question.request_id), DeliveryReply())
+        found = next((each for each in mine if each.request_id == question.request_id), DeliveryReply())
+        return found.model_copy(update={"body": "# All is well"}) if question.with_body else found
 
     async def _list(self, question: ListDeliveries) -> DeliveryPage:
         self.asked.append(question)

@@ -81,7 +81,7 @@ class Gateway:
 
     def facts(self) -> int:
         """The number of facts published so far, by any service."""
-        return len(self.bus.streams["FACTS"].messages)
+        return len(self.bus.streams["FACTS"].history)
 
     def published(self, member: str = "leader") -> Robot | None:
         """The robot of the team acme as every other service reads it."""

@@ -24,7 +24,7 @@ async def test_the_asyncapi_document_states_the_retention_of_the_feed(empty: Gat
     document = answer.json()
     assert document == asyncapi(document["info"]["version"])
     feed = document["channels"]["delivery.completed"]
-    kept = {"stream": FEED, "max_age_seconds": 14 * DAY, "when_full": "refuse"}
+    kept = {"stream": FEED, "max_age_seconds": 14 * DAY, "when_full": "drop oldest"}
     assert feed["x-retention"].items() >= kept.items()
     assert "Kept in the stream DELIVERIES for 14 days." in feed["description"]
 

@@ -70,6 +70,14 @@ async def test_a_delivery_is_read_with_every_attempt(acme: Gateway, deliveries: 
     assert error_of(await acme.call("GET", f"{PATH}/d9")) == (404, "delivery_not_found")
 
 
+async def test_the_body_of_a_delivery_is_read_as_it_was_written(acme: Gateway, deliveries: DeliveryLog) -> None:
+    read = await acme.call("GET", f"{PATH}/d1/body")
+    assert (read.status_code, read.text) == (200, "# All is well")
+    assert read.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert (await acme.call("GET", f"{PATH}/d1")).json()["body"] is None
+    assert error_of(await acme.call("GET", f"{PATH}/d9/body")) == (404, "delivery_not_found")
+
+
 async def test_another_teams_deliveries_are_not_found(acme: Gateway, deliveries: DeliveryLog) -> None:  # TG-23
     other, path = await acme.make_team("other"), "/v1/teams/other/deliveries"
     assert (await acme.call("GET", path, key=other)).json() == {"deliveries": [], "next": ""}

@@ -170,6 +170,16 @@ async def test_a_definition_too_large_for_the_bus_is_refused(empty: Gateway) -> 
     assert error_of(await empty.call("POST", ROBOTS, content=b"x" * (768 * 1024 + 1))) == (413, "too_large")
 
 
+async def test_a_channel_with_more_targets_than_a_message_can_report_on_is_refused(empty: Gateway) -> None:
+    def to(count: int) -> dict[str, Any]:
+        targets = [{"url": f"https://a.example/{number}"} for number in range(count)]
+        return robot(delivery={"preferences": {"webhook": {"targets": targets}}})
+
+    assert (await empty.call("POST", ROBOTS, json=to(100))).status_code == 201
+    refused = fields_of(await empty.call("POST", ROBOTS, json=to(101) | {"member_id": "second"}))
+    assert "expected at most 100 targets, not 101" in refused["robot_config.delivery.preferences.webhook.targets"]
+
+
 async def test_changes_at_the_same_moment_are_all_made_or_refused(acme: Gateway) -> None:
     answers = await asyncio.gather(
         *(acme.call("PATCH", LEADER, json={"display_name": f"n{number}"}) for number in range(8))

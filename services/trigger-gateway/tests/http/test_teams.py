@@ -55,12 +55,12 @@ FOREIGN = [
 
 async def test_a_key_of_another_team_is_refused_everywhere_and_changes_nothing(acme: Gateway) -> None:  # TG-23
     foreign = await acme.make_team("other")
-    facts = len(acme.bus.streams["FACTS"].messages)
+    facts = len(acme.bus.streams["FACTS"].history)
     for method, path in FOREIGN:
         answer = await acme.call(method, f"/v1/teams/acme/{path}", key=foreign, json=robot("intruder"))
         assert error_of(answer) == (403, "foreign_team"), (method, path)
     assert acme.triggers() == []
-    assert len(acme.bus.streams["FACTS"].messages) == facts
+    assert len(acme.bus.streams["FACTS"].history) == facts
     assert (await acme.call("GET", "/v1/teams/acme/robots/leader")).status_code == 200
     assert (await acme.call("GET", "/v1/teams/other/robots", key=foreign)).json()["robots"] == []
 

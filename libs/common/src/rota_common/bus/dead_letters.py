@@ -22,7 +22,8 @@ ALL = dead_subject(">")
 
 
 class DeadLetter(BaseModel):
-    """A buried message. `seq` is its number in the dead letters; `payload` is its body as text."""
+    """A buried message. `seq` is its number in the dead letters; `payload` is its body as text. `left_out`: it isn't
+    there, and what it was."""
 
     seq: int
     subject: str
@@ -33,6 +34,7 @@ class DeadLetter(BaseModel):
     buried_at: AwareDatetime
     headers: dict[str, str]
     payload: str
+    left_out: str = ""
 
 
 class RedriveInterrupted(Permanent):
@@ -68,11 +70,17 @@ async def redrive(
 
     All consumers of the subject receive it again; they are idempotent. Its `Nats-Msg-Id` is new, so the stream stores
     it, and derived from `seq`, so redriving it twice within the stream's duplicate window stores it once. A mark says
-    when it began: after that window a repeat may be a second copy, and needs `force`. Raises RedriveInterrupted.
+    when it began: after that window a repeat may be a second copy, and needs `force`. Raises RedriveInterrupted, and
+    Permanent for one whose payload was left out.
     """
     letter = await find(jetstream, seq)
     if letter is None:
         return None
+    if letter.left_out:
+        raise Permanent(
+            f"dead letter {seq} has no payload ({letter.left_out}), as the dead letters were full: it can't be sent"
+            " back, start the run again instead"
+        )
     await _begin(jetstream, seq, force=force, at=clock())
     message = await jetstream.get_msg(DEAD_STREAM, seq)
     dropped = (DEAD_PREFIX, "Nats-Expected")
@@ -117,6 +125,7 @@ def _letter(seq: int, message: RawStreamMsg) -> DeadLetter:
         buried_at=_instant(value("at")) or message.time or datetime.fromtimestamp(0, UTC),
         headers=dict(headers),
         payload=data.decode(errors="replace"),
+        left_out=value("left-out"),
     )
 
 

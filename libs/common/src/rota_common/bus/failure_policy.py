@@ -11,7 +11,9 @@ from datetime import datetime, timedelta
 from random import Random
 
 from nats.aio.msg import Msg
+from nats.errors import MaxPayloadError
 from nats.js import JetStreamContext
+from nats.js.errors import APIError
 from pydantic import ValidationError
 
 from rota_common.errors import Permanent, Transient
@@ -32,7 +34,11 @@ MANY_DELIVERIES = 5_000
 RETRY_CAP_S = 30.0
 DEAD_STREAM = "DEAD"
 DEAD_PREFIX = "rota-dead-"
+LEFT_OUT = f"{DEAD_PREFIX}left-out"
+"""The header of a letter without its payload: how long it was, and where."""
+
 REASON_LIMIT = 2000
+UNBURIED_CAP_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,11 @@ async def still_working(message: Msg) -> None:
 
 
 async def bury(message: Msg, jetstream: JetStreamContext, *, consumer: str, verdict: Bury, at: datetime) -> None:
-    """Copy the message to the dead letters, then remove it from its consumer, so that nothing is lost in between."""
+    """Copy the message to the dead letters, then remove it from its consumer, so that nothing is lost in between.
+
+    Where the letter is refused as it is, because the stream is full or the letter too large, one without the payload
+    has to do: its ids, its reason, and where the message was. Raises nats.errors.Error if that is refused too.
+    """
     meta = message.metadata
     headers = {key: value for key, value in (message.headers or {}).items() if not key.startswith("Nats-Expected")}
     headers |= {
@@ -116,7 +126,13 @@ async def bury(message: Msg, jetstream: JetStreamContext, *, consumer: str, verd
         f"{DEAD_PREFIX}deliveries": str(meta.num_delivered),
         f"{DEAD_PREFIX}at": at.isoformat(),
     }
-    await jetstream.publish(dead_subject(message.subject), message.data, headers=headers, stream=DEAD_STREAM, timeout=5)
+    subject = dead_subject(message.subject)
+    try:
+        await jetstream.publish(subject, message.data, headers=headers, stream=DEAD_STREAM, timeout=5)
+    except (APIError, MaxPayloadError):
+        left_out = f"{len(message.data)} bytes of {meta.stream} {meta.sequence.stream}"
+        headers |= {LEFT_OUT: left_out, MSG_ID: f"{headers[MSG_ID]}:short"}
+        await jetstream.publish(subject, b"", headers=headers, stream=DEAD_STREAM, timeout=5)
     await message.term()
 
 

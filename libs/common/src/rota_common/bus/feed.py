@@ -17,7 +17,7 @@ from nats.js.api import PubAck
 from nats.js.errors import APIError
 
 from rota_common.bus.connection import Bus
-from rota_common.bus.publishing import TIMEOUT_S, Publish
+from rota_common.bus.publishing import TIMEOUT_S, Publish, check_size
 from rota_common.bus.subject_log import Kept, SubjectLog
 from rota_common.clock import Clock
 from rota_common.errors import Transient
@@ -98,7 +98,8 @@ class Feed:
 
         `since`: the instant of the fact, or earlier. `again`: it may have been published before, so the stream is
         searched from `since` on, as its duplicate window may be over.
-        Raises nats.errors.Error if the stream didn't store it, Transient if other replicas won every race.
+        Raises nats.errors.Error if the stream didn't store it, TooLarge if it never will, Transient if other replicas
+        won every race.
         """
         event = self._publish.event(channel, data, caused_by=caused_by, step=step, trace=trace)
         subject = channel.subject(data.team_id, data.member_id)
@@ -180,8 +181,9 @@ class Feed:
                 raise Transient(f"other replicas won every race on {subject} for {PATIENCE_S:g} s")
 
     async def _sent(self, subject: str, event: Event[P], last: int) -> PubAck:
-        headers = event.headers() | {EXPECTED_LAST: str(last)}
-        return await self._bus.jetstream.publish(subject, event.body(), timeout=TIMEOUT_S, stream=FEED, headers=headers)
+        headers, body = event.headers() | {EXPECTED_LAST: str(last)}, event.body()
+        check_size(self._bus, subject, body, headers)
+        return await self._bus.jetstream.publish(subject, body, timeout=TIMEOUT_S, stream=FEED, headers=headers)
 
     def _noted(self, subject: str, known: _Subject, event: Event[P], ack: PubAck) -> Event[P] | None:
         """The event if it was stored; None for a duplicate, which has another number."""

@@ -12,12 +12,24 @@ from typing import Any
 
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
+from nats.js.errors import APIError
 
 from rota_common.bus.connection import Bus
-from rota_common.bus.failure_policy import Attempt, Bury, Later, acknowledge, bury, decide, hand_back, still_working
+from rota_common.bus.failure_policy import (
+    UNBURIED_CAP_S,
+    Attempt,
+    Bury,
+    Later,
+    acknowledge,
+    bury,
+    decide,
+    hand_back,
+    still_working,
+)
 from rota_common.bus.handling_marks import HandlingMarks
 from rota_common.clock import Clock
 from rota_common.errors import Transient
+from rota_common.retries import backoff
 from rota_common.runtime import metrics, traces
 from rota_common.runtime.logs import logger
 from rota_contracts.catalog import Channel
@@ -73,6 +85,7 @@ class Handling:
     limit: float
     marks: HandlingMarks
     _failures: FirstFailures = field(default_factory=FirstFailures, init=False)
+    _unburied: dict[int, Bury] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._log = logger(service=self.service, channel=self.handler.channel.name)
@@ -102,6 +115,9 @@ class Handling:
 
     async def _attempt(self, message: Msg, config: Consumer, facts: dict[str, Any]) -> str:
         channel, event = self.handler.channel, None
+        if (verdict := self._unburied.get(message.metadata.sequence.stream)) is not None:
+            facts["reason"] = verdict.reason
+            return await self._bury(message, config, verdict)
         try:
             event = parse_event(channel.payload, message.headers, message.data, expected=channel.type)
             facts |= {"event_id": event.id, "trace_id": traces.trace_id(event.traceparent)}
@@ -145,10 +161,25 @@ class Handling:
             case Bury():
                 if event is not None and self.handler.when_buried is not None:
                     await self.handler.when_buried(event, verdict.reason)
-                await bury(message, self.bus.jetstream, consumer=config.durable, verdict=verdict, at=now)
-                self._failures.forget(meta.sequence.stream)
-                metrics.DEAD_LETTERS.labels(self.service, self.handler.channel.name).inc()
-                return "buried"
+                return await self._bury(message, config, verdict)
+
+    async def _bury(self, message: Msg, config: Consumer, verdict: Bury) -> str:
+        """While the dead letters are full the message comes again later, to be buried then and not handled again."""
+        seq = message.metadata.sequence.stream
+        self._unburied[seq] = verdict
+        if len(self._unburied) > REMEMBERED:
+            self._unburied.pop(next(iter(self._unburied)))
+        try:
+            await bury(message, self.bus.jetstream, consumer=config.durable, verdict=verdict, at=self.clock())
+        except APIError as error:
+            self._log.error("the dead letters are full", subject=message.subject, error=repr(error))
+            deliveries = message.metadata.num_delivered
+            await hand_back(message, backoff(deliveries, random=self.random, cap=UNBURIED_CAP_S))
+            return "unburied"
+        self._unburied.pop(seq, None)
+        self._failures.forget(seq)
+        metrics.DEAD_LETTERS.labels(self.service, self.handler.channel.name).inc()
+        return "buried"
 
 
 async def _beat(message: Msg, every: float) -> None:

@@ -1,6 +1,7 @@
 """Publishing of facts: ids are derived from the cause, so publishing a fact twice stores it once."""
 
 import contextlib
+from collections.abc import Mapping
 from typing import TypeVar
 from uuid import uuid4
 
@@ -8,6 +9,7 @@ from nats.errors import Error as NatsError
 
 from rota_common.bus.connection import Bus
 from rota_common.clock import Clock
+from rota_common.errors import Permanent
 from rota_common.runtime import metrics, traces
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import MSG_ID, Event
@@ -19,8 +21,24 @@ P = TypeVar("P", bound=Payload)
 TIMEOUT_S = 5.0
 """Timeout of JetStream's acknowledgement; its own default is 0.5 s."""
 
+FRAMING = 1024
+"""Bytes that a message's frame and the server's own headers may take."""
 
 IN_FEED = "{type} is part of the feed, whose facts are counted: publish it with rota_common.bus.feed.Feed"
+
+
+class TooLarge(Permanent):
+    """The message has more bytes than a message of the bus may have: no retry will change that."""
+
+
+def check_size(bus: Bus, what: str, body: bytes, headers: Mapping[str, str]) -> None:
+    """Raise TooLarge for a message that the server would refuse, together with the connection that sends it."""
+    limit = bus.client.max_payload - FRAMING
+    size = len(body) + sum(len(name) + len(value) + 4 for name, value in headers.items())
+    if size > limit:
+        raise TooLarge(
+            f"{what} has {size} bytes, and a message may have {limit}: pass long texts and files on by reference"
+        )
 
 
 class NotInCatalog(ValueError):
@@ -49,7 +67,8 @@ class Publish:
         `caused_by` is the event being handled, or the id of the cause. `step` distinguishes several facts of one
         channel and cause. `again` > 0 resends a fact on purpose, past JetStream's deduplication.
         `trace` is the traceparent to continue if the cause is an id.
-        Raises nats.errors.Error if the stream didn't store it, NotInCatalog for a channel of the feed.
+        Raises nats.errors.Error if the stream didn't store it, TooLarge if it never will, NotInCatalog for a channel of
+        the feed.
         """
         event = self.event(channel, data, caused_by=caused_by, step=step, trace=trace)
         await self._store(channel, event, again)
@@ -95,9 +114,10 @@ class Publish:
         headers = event.headers()
         if again:
             headers[MSG_ID] = f"{event.id}:{again}"
-        subject = channel.subject(event.data.team_id, event.data.member_id)
+        subject, body = channel.subject(event.data.team_id, event.data.member_id), event.body()
+        check_size(self._bus, channel.type, body, headers)
         stored = await self._bus.jetstream.publish(
-            subject, event.body(), timeout=TIMEOUT_S, stream=channel.stream, headers=headers
+            subject, body, timeout=TIMEOUT_S, stream=channel.stream, headers=headers
         )
         metrics.PUBLISHED.labels(self._source, channel.name).inc()
         return not stored.duplicate

@@ -12,7 +12,7 @@ from nats.errors import TimeoutError as NatsTimeout
 from pydantic import ValidationError
 
 from rota_common.bus.connection import Bus
-from rota_common.bus.publishing import NotInCatalog
+from rota_common.bus.publishing import NotInCatalog, check_size
 from rota_common.errors import Permanent, Transient, Unreadable
 from rota_common.runtime import metrics
 from rota_common.runtime.logs import logger
@@ -62,6 +62,7 @@ class Ask:
         if not self._bus.connected:  # the client would buffer the request and wait for its server
             raise NoReply(f"can't ask {question.subject}: not connected to NATS")
         body, seconds = request.model_dump_json().encode(), question.timeout if timeout is None else timeout
+        check_size(self._bus, f"the request to {question.subject}", body, {})
         try:
             reply = await self._bus.client.request(question.subject, body, timeout=seconds)
         except NoRespondersError as error:
@@ -145,6 +146,7 @@ def respond(bus: Bus, service: str, responder: Responder, outages: tuple[type[Ex
         try:
             request = _request(question, message.body)
             reply, error = (await responder.handle(request)).model_dump_json().encode(), None
+            check_size(bus, f"the answer to {question.subject}", reply, {})
         except (Permanent, ValidationError) as refusal:
             reply, error = str(refusal).encode(), PERMANENT
         except StillWorking as so_far:

@@ -47,6 +47,21 @@ class SubjectLog:
             return None
         return _kept(found.headers or {})
 
+    async def waits(self, subject: str, event_id: str, *, durable: str) -> bool:
+        """True if the stream has a message of this event under the subject that the consumer may not have acknowledged
+        yet. Raises nats.errors.Error."""
+        jetstream = self._bus.jetstream
+        floor = (await jetstream.consumer_info(self._stream, durable)).ack_floor
+        seq = (floor.stream_seq if floor else 0) + 1
+        while True:
+            try:
+                found = await jetstream.get_msg(self._stream, seq=seq, subject=subject, next=True, direct=True)
+            except NotFoundError:
+                return False
+            if (found.headers or {}).get("ce-id") == event_id:
+                return True
+            seq = (found.seq or seq) + 1
+
     async def since(self, subject: str, at: datetime) -> list[Kept]:
         """The messages stored at this instant or later, oldest first. Raises nats.errors.Error."""
         return await self._all(subject, {"start_time": at.astimezone(UTC).isoformat()})

@@ -3,15 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rota_contracts.catalog import CHANNELS, FEED, QUESTIONS, ROOT, Channel, dead_subject
+from rota_contracts.catalog import CHANNELS, EXECUTION_REQUESTED, FEED, QUESTIONS, ROOT, Channel, dead_subject
 from rota_contracts.feed import API_PREFIX, ack_subject, consumer_api, team_subjects
 from rota_contracts.model import Payload
 from rota_contracts.streams import (
     ATTACHMENTS_BUCKET,
+    BUCKETS,
     HANDLING_STREAM,
     OUTPUTS_BUCKET,
     REDRIVE,
     ROBOTS_BUCKET,
+    STREAMS,
     consumers,
     handling_subject,
 )
@@ -46,6 +48,12 @@ READS_OBJECTS = {
 }
 WRITES_OBJECTS = {OUTPUTS_BUCKET: frozenset({"executor"}), ATTACHMENTS_BUCKET: frozenset({GATEWAY})}
 CALLS_PROCESSES = frozenset({"executor", "delivery-center"})
+SEARCHES = {"scheduler": ((EXECUTION_REQUESTED, "executor"),)}
+"""Channels in whose stream a service looks for what it has published, and whose progress it looks at for that."""
+
+MEASURES = {GATEWAY: (*(stream.name for stream in STREAMS), *(bucket.stream for bucket in BUCKETS))}
+"""Streams whose size a service reads."""
+
 SUBSCRIBES_TO_ALL = frozenset({GATEWAY})
 """It streams a team's facts to people."""
 
@@ -113,6 +121,10 @@ def _facts(service: str) -> Iterable[str]:
     if service == GATEWAY:
         yield from (f"{API}.{verb}.DEAD" for verb in ("STREAM.MSG.GET", "STREAM.MSG.DELETE"))
         yield from _mark(handling_subject(REDRIVE, "*"))
+    for searched, reader in SEARCHES.get(service, ()):
+        yield f"{API}.DIRECT.GET.{searched.stream}"
+        yield f"{API}.CONSUMER.INFO.{searched.stream}.{searched.durable(reader)}"
+    yield from (f"{API}.STREAM.INFO.{stream}" for stream in MEASURES.get(service, ()))
     if any(channel.sequenced and service in channel.producers for channel in CHANNELS.values()):
         yield from (
             f"{API}.{verb}" for verb in (f"STREAM.MSG.GET.{FEED}", f"DIRECT.GET.{FEED}", f"DIRECT.GET.{FEED}.>")

@@ -22,6 +22,9 @@ ORPHANED = Counter("rota_orphaned_total", "Messages dropped because the executio
 FORGOTTEN = Counter("rota_forgotten_total", "Entries removed when a robot's retention (learn.keep) is over.", ["kind"])
 READY = Gauge("rota_ready", "1 while the service is ready.", ["service"])
 
+STREAM_BYTES = Gauge("rota_stream_bytes", "Bytes that a stream or bucket of NATS holds.", ["stream"])
+STREAM_MAX_BYTES = Gauge("rota_stream_max_bytes", "Bytes that a stream or bucket of NATS may hold.", ["stream"])
+
 MISSED_RUNS = Counter("rota_clock_missed_total", "Missed runs of clocks that are not made up for.", ["reason"])
 CLOCK_LATENESS = Histogram(
     "rota_clock_lateness_seconds",

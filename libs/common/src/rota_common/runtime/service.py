@@ -74,6 +74,8 @@ class Service:
         self._hooks_up: list[Hook] = []
         self._hooks_down: list[Hook] = []
         self._probes: dict[str, Hook] = {}
+        self.degraded: dict[str, str] = {}
+        """Parts that are there but near their limit, and how near: the service is ready all the same."""
         self._loops: dict[str, SupervisedLoop] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._state = "not started"

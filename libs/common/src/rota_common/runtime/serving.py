@@ -30,14 +30,17 @@ class App:
 
 
 def health_routes(service: Service) -> list[Route]:
-    """Live: the process responds. Ready: all its dependencies are available; else 503 with the reasons."""
+    """Live: the process responds. Ready: all its dependencies are available; else 503 with the reasons. A part near its
+    limit is named as degraded: the service goes on, so it isn't taken out of service."""
 
     async def live(_: Request) -> Response:
         return JSONResponse({"service": service.name, "live": True})
 
     async def ready(_: Request) -> Response:
         problems = await service.problems()
-        body = {"service": service.name, "ready": not problems, "problems": problems}
+        body: dict[str, object] = {"service": service.name, "ready": not problems, "problems": problems}
+        if service.degraded:
+            body["degraded"] = service.degraded
         return JSONResponse(body, status_code=503 if problems else 200)
 
     async def metrics(_: Request) -> Response:

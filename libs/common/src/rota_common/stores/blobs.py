@@ -4,24 +4,33 @@ import hashlib
 import json
 from base64 import urlsafe_b64encode
 
+from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
+from nats.js.errors import NotFoundError
+from pydantic_core import to_json
 
 from rota_common.bus.connection import Bus
-from rota_common.errors import Permanent
+from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.text import INLINE_LIMIT, BlobRef, Text
-from rota_contracts.streams import OUTPUTS_BUCKET
+from rota_contracts.streams import DAY, OUTPUTS_BUCKET, OUTPUTS_KEPT_S
 
 
 def text_of(text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
-    """`text` as messages and documents hold it; above `inline_limit` bytes of UTF-8 a reference.
+    """`text` as messages and documents hold it; above `inline_limit` bytes of JSON a reference: an escaped character
+    takes up to six.
 
     The caller stores the text of a reference: see `Blobs.keep`.
     """
-    raw = text.encode()
-    if len(raw) <= inline_limit:
+    if json_size(text) <= inline_limit:
         return Text(inline=text)
+    raw = text.encode()
     digest = hashlib.sha256(raw).hexdigest()
     return Text(ref=BlobRef(bucket=OUTPUTS_BUCKET, name=digest, size=len(raw), sha256=digest))
+
+
+def json_size(text: str) -> int:
+    """The bytes of the text in a message, without its quotes."""
+    return len(to_json(text)) - 2
 
 
 class Blobs:
@@ -31,21 +40,39 @@ class Blobs:
         self._bus = bus
 
     async def keep(self, text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
-        """`text_of(text)`; a reference is returned once its text is stored."""
+        """`text_of(text)`; a reference is returned once its text is stored. Raises Transient while NATS is away or the
+        store is full."""
         made = text_of(text, inline_limit=inline_limit)
         if made.ref is not None:
-            store = await self._bus.jetstream.object_store(made.ref.bucket)
-            await store.put(made.ref.name, text.encode())
+            await self._store(made.ref, text.encode())
         return made
 
+    async def _store(self, ref: BlobRef, raw: bytes) -> None:
+        if not self._bus.connected:  # the client would wait for its server
+            raise Transient("NATS: not connected")
+        try:
+            store = await self._bus.jetstream.object_store(ref.bucket)
+            await store.put(ref.name, raw)
+        except (NatsError, TimeoutError) as error:
+            text = f"the bucket {ref.bucket} doesn't take a text of {ref.size} bytes now: {error!r}"
+            raise Transient(text) from error
+
     async def read(self, text: Text) -> str:
-        """The whole text. Raises Permanent if the stored content has another digest."""
+        """The whole text. Raises Permanent if it isn't kept any more, or its content has another digest."""
         if text.ref is None:
             return text.inline or ""
-        raw = await _content(self._bus.jetstream, text.ref)
+        try:
+            raw = await _content(self._bus.jetstream, text.ref)
+        except NotFoundError as error:
+            raise gone(text.ref) from error
         if hashlib.sha256(raw).hexdigest() != text.ref.sha256:
             raise Permanent(f"object {text.ref.name} of bucket {text.ref.bucket} isn't what was stored there")
         return raw.decode()
+
+
+def gone(ref: BlobRef) -> Permanent:
+    days = OUTPUTS_KEPT_S // DAY
+    return Permanent(f"object {ref.name} of bucket {ref.bucket} isn't there: long texts are kept for {days} days")
 
 
 async def _content(jetstream: JetStreamContext, ref: BlobRef) -> bytes:

@@ -13,7 +13,10 @@ from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.catalog import Channel
 from rota_contracts.envelope import Event, parse_event
 from rota_contracts.model import Payload
-from rota_contracts.streams import consumers
+from rota_contracts.streams import STREAMS, consumers
+
+WITNESS = "witness"
+"""The name of the consumer of `keep_all`."""
 
 P = TypeVar("P", bound=Payload)
 
@@ -51,8 +54,27 @@ class Listener:
         await self._client.close()
 
 
+async def keep_all(url: str) -> None:
+    """Keep what is handled in the streams that keep by interest, by a consumer that acknowledges nothing, so that tests
+    can look at it: `stored`."""
+    client = await nats.connect(url)
+    for stream in STREAMS:
+        if stream.retention == "interest":
+            await client.jetstream().add_consumer(stream.name, ConsumerConfig(durable_name=WITNESS, filter_subject=">"))
+    await client.close()
+
+
+async def keep_none(url: str) -> None:
+    """Undo `keep_all`."""
+    client = await nats.connect(url)
+    for stream in STREAMS:
+        if stream.retention == "interest":
+            await client.jetstream().delete_consumer(stream.name, WITNESS)
+    await client.close()
+
+
 async def stored(url: str, channel: Channel[P]) -> list[Event[P]]:
-    """All stored events of a channel, oldest first."""
+    """All stored events of a channel, oldest first; those that are handled too, on a server with `keep_all`."""
     client = await nats.connect(url)
     jetstream = client.jetstream()
     events: list[Event[P]] = []

@@ -16,6 +16,7 @@ from rota_common.bus.middlewares import AnyHandler, Middleware, wrap
 from rota_common.runtime.embedded_servers import EmbeddedServer, mongod, nats_server
 from rota_common.stores.mongo import Mongo
 from rota_common.testing import chaos
+from rota_common.testing.bus import keep_all
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -123,6 +124,7 @@ def nats_streams(tmp_path_factory: pytest.TempPathFactory, beside: Run) -> Path:
     async def make() -> None:
         await server.start()
         await topology.apply_to(server.url)
+        await keep_all(server.url)
         await server.stop()
 
     beside(make())

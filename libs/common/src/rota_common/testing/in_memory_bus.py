@@ -8,8 +8,8 @@ this and a real nats-server to the same cases.
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -18,18 +18,18 @@ from uuid import uuid4
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
-from nats.js.errors import NotFoundError
 
 from rota_common.bus.publishing import Publish
 from rota_common.bus.rpc import Ask, Responder, respond
 from rota_common.clock import Clock, now
+from rota_common.testing.in_memory_jetstream import InMemoryJetStream, check_size
 from rota_common.testing.in_memory_stream import (
     DIRECT_GET,
+    MAX_PAYLOAD,
     Delivered,
     InMemoryMessage,
     Pending,
     StreamLog,
-    headers_of,
     matches,
 )
 from rota_contracts.catalog import Channel, Question
@@ -54,7 +54,7 @@ class InMemoryBus:
         self.available = True
         self.clock = clock
         self.streams = {stream.name: StreamLog(stream) for stream in STREAMS}
-        self.consumers = {each.durable: Pending(each, self.notify) for each in consumers()}
+        self.consumers = {each.durable: Pending(each, self.handled) for each in consumers()}
         self.subscriptions: dict[str, tuple[str, Callback]] = {}
         self.responders: dict[str, list[Respond]] = defaultdict(list)
         self.changed = asyncio.Condition()
@@ -93,7 +93,7 @@ class InMemoryBus:
         log = self.streams[channel.stream or ""]
         return [
             parse_event(channel.payload, each.headers, each.data, expected=channel.type)
-            for each in log.messages.values()
+            for each in log.history
             if matches(channel.pattern, each.subject)
         ]
 
@@ -120,6 +120,16 @@ class InMemoryBus:
         async with self.changed:
             self.changed.notify_all()
 
+    async def handled(self, message: InMemoryMessage) -> None:
+        """A consumer is done with the message."""
+        if not any(each.holds(message.seq) for each in self._readers(message.stream, message.subject)):
+            self.streams[message.stream].handled(message.seq)
+        await self.notify()
+
+    def _readers(self, stream: str, subject: str) -> list[Pending]:
+        of_stream = (each for each in self.consumers.values() if each.config.stream == stream)
+        return [each for each in of_stream if matches(each.config.filter_subject, subject)]
+
     async def store(self, subject: str, data: bytes, headers: Mapping[str, str]) -> Delivered:
         """Keep a message in the stream of its subject and hand it to consumers and subscribers."""
         log = next((each for each in self.streams.values() if each.takes(subject)), None)
@@ -128,9 +138,11 @@ class InMemoryBus:
         stored, message = log.append(subject, data, headers, at=datetime.now(UTC))
         if message is not None:
             await self.pass_on(message)
-            for consumer in self.consumers.values():
-                if consumer.config.stream == log.name and matches(consumer.config.filter_subject, subject):
-                    consumer.put(message)
+            readers = self._readers(log.name, subject)
+            for consumer in readers:
+                consumer.put(message)
+            if not readers:
+                log.handled(message.seq)
             await self.notify()
         return stored
 
@@ -172,8 +184,8 @@ class InMemoryConnection:
         return _Client(self.bus)
 
     @property
-    def jetstream(self) -> "_JetStream":
-        return _JetStream(self.bus)
+    def jetstream(self) -> InMemoryJetStream:
+        return InMemoryJetStream(self.bus, self.name)
 
     @property
     def broker(self) -> "_Broker":
@@ -216,6 +228,10 @@ class _Broker:
 class _Client:
     bus: InMemoryBus
 
+    @property
+    def max_payload(self) -> int:
+        return MAX_PAYLOAD
+
     def new_inbox(self) -> str:
         return f"_INBOX.{uuid4().hex}"
 
@@ -223,6 +239,7 @@ class _Client:
         self, subject: str, payload: bytes = b"", reply: str = "", headers: Mapping[str, str] | None = None
     ) -> None:
         self.bus.check()
+        check_size(payload)
         if subject.startswith(DIRECT_GET):
             for found in self.bus.streams[subject.removeprefix(DIRECT_GET)].batch(json.loads(payload)):
                 await self.bus.pass_on(InMemoryMessage(reply, b"", found))
@@ -234,6 +251,7 @@ class _Client:
     ) -> InMemoryMessage:
         """Raises NoRespondersError, or nats.errors.TimeoutError after `timeout` seconds."""
         self.bus.check()
+        check_size(payload)
         try:
             return await asyncio.wait_for(self._reply(subject, payload, dict(headers or {})), timeout)
         except TimeoutError:
@@ -271,53 +289,3 @@ class _Client:
 
     async def flush(self, timeout: float = 10) -> None:
         self.bus.check()
-
-
-@dataclass(frozen=True)
-class _JetStream:
-    bus: InMemoryBus
-
-    async def publish(
-        self,
-        subject: str,
-        payload: bytes = b"",
-        timeout: float | None = None,
-        stream: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Delivered:
-        self.bus.check()
-        return await self.bus.store(subject, payload, dict(headers or {}))
-
-    async def pull_subscribe_bind(self, *, durable: str, stream: str) -> Pending:
-        self.bus.check()
-        return self.bus.consumers[durable]
-
-    async def consumer_info(self, stream: str, durable: str, timeout: float | None = None) -> Any:
-        self.bus.check()
-        self.bus.consumers[durable].bound = True  # by a service that starts
-        return self.bus.consumers[durable].config
-
-    async def get_msg(
-        self, stream: str, seq: int | None = None, subject: str | None = None, next: bool = False, direct: bool = False
-    ) -> InMemoryMessage:
-        """Raises NotFoundError."""
-        self.bus.check()
-        messages = self.bus.streams[stream].messages
-        later = (each for at, each in messages.items() if at >= (seq or 1) and matches(subject or ">", each.subject))
-        found = next_of(later) if next else messages.get(seq or 0)
-        if found is None:
-            raise NotFoundError
-        return replace(found, headers=headers_of(found)) if direct else found
-
-    async def get_last_msg(self, stream: str, subject: str, direct: bool = False) -> InMemoryMessage:
-        """Raises NotFoundError."""
-        log = self.bus.streams[stream]
-        return await self.get_msg(stream, log.last_seq(subject) or None, direct=direct)
-
-    async def delete_msg(self, stream: str, seq: int) -> bool:
-        self.bus.check()
-        return self.bus.streams[stream].messages.pop(seq, None) is not None
-
-
-def next_of(found: Iterator[InMemoryMessage]) -> InMemoryMessage | None:
-    return next(found, None)

@@ -11,7 +11,7 @@ from uuid import uuid4
 from rota_common.bus.robots import Robots
 from rota_common.errors import Permanent
 from rota_common.stores.attachments import CHUNK, Attachments
-from rota_common.stores.blobs import Blobs, text_of
+from rota_common.stores.blobs import Blobs, gone, text_of
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.robot import Robot
@@ -43,7 +43,9 @@ class InMemoryBlobs(_Outage, Blobs):
         self._check()
         if text.ref is None:
             return text.inline or ""
-        raw = self.contents[text.ref.name]
+        raw = self.contents.get(text.ref.name)
+        if raw is None:
+            raise gone(text.ref)
         if sha256(raw).hexdigest() != text.ref.sha256:
             raise Permanent(f"object {text.ref.name} of bucket {text.ref.bucket} isn't what was stored there")
         return raw.decode()

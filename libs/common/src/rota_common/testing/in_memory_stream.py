@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from nats.errors import TimeoutError as NatsTimeout
-from nats.js.errors import APIError
+from nats.js.errors import APIError, ServiceUnavailableError
 
 from rota_contracts.envelope import MSG_ID
 from rota_contracts.streams import Consumer, Stream
@@ -18,6 +18,8 @@ DIRECT_GET = "$JS.API.DIRECT.GET."
 EXPECTED_LAST = "Nats-Expected-Last-Subject-Sequence"
 WRONG_LAST_SEQUENCE = 10071
 EARLIEST = "1970-01-01T00:00:00+00:00"
+FULL = 10077
+MAX_PAYLOAD = 1024 * 1024
 LONGEST_FETCH_S = 0.05
 """A worker that stops waits for its fetch; a server would end it, memory looks again."""
 
@@ -55,6 +57,12 @@ class InMemoryMessage:
     consumer: "Pending | None" = None
 
     @property
+    def size(self) -> int:
+        """The bytes that it takes in a stream, without those that a server adds."""
+        headers = sum(len(key) + len(value) for key, value in self.headers.items())
+        return len(self.subject) + len(self.data) + headers
+
+    @property
     def metadata(self) -> Any:
         sequence = SimpleNamespace(stream=self.seq)
         return SimpleNamespace(
@@ -89,10 +97,13 @@ class InMemoryMessage:
 
 @dataclass
 class StreamLog:
-    """What a stream keeps. Ids are remembered for as long as the test runs."""
+    """What a stream keeps, within its limit of bytes, and its `history`: all that was ever published. Ids are
+    remembered for as long as the test runs."""
 
     stream: Stream
     messages: dict[int, InMemoryMessage] = field(default_factory=dict)
+    history: list[InMemoryMessage] = field(default_factory=list)
+    size: int = 0
     _ids: dict[str, int] = field(default_factory=dict)
     _last: int = 0
 
@@ -113,12 +124,34 @@ class StreamLog:
         expected = headers.get(EXPECTED_LAST)
         if expected is not None and int(expected) != (last := self.last_seq(subject)):
             raise APIError(code=400, err_code=WRONG_LAST_SEQUENCE, description=f"wrong last sequence: {last}")
+        message = InMemoryMessage(subject, data, dict(headers), self._last + 1, self.name, at)
+        self._make_room(message.size)
         self._last += 1
-        message = InMemoryMessage(subject, data, dict(headers), self._last, self.name, at)
+        if self.stream.latest_only and (before := self.last_seq(subject)):
+            self.remove(before)
         self.messages[self._last] = message
+        self.size += message.size
+        self.history.append(message)
         if msg_id is not None:
             self._ids[msg_id] = self._last
         return Delivered(self.name, self._last), message
+
+    def _make_room(self, size: int) -> None:
+        """For a message of this size: drop the oldest, or raise as a full server does."""
+        while self.size + size > self.stream.max_bytes:
+            if self.stream.discard == "new" or not self.messages:
+                raise ServiceUnavailableError(code=503, err_code=FULL, description="maximum bytes exceeded")
+            self.remove(next(iter(self.messages)))
+
+    def remove(self, seq: int) -> bool:
+        message = self.messages.pop(seq, None)
+        self.size -= message.size if message else 0
+        return message is not None
+
+    def handled(self, seq: int) -> None:
+        """Every consumer of its subject has handled the message: it is kept only where that doesn't matter."""
+        if self.stream.retention != "limits":
+            self.remove(seq)
 
     def last_seq(self, subject: str) -> int:
         return max((seq for seq, each in self.messages.items() if matches(subject, each.subject)), default=0)
@@ -151,11 +184,22 @@ class Pending:
         self._in_hand: dict[int, InMemoryMessage] = {}
         self._delayed: set[asyncio.Task[None]] = set()
         self._fetching: deque[asyncio.Future[InMemoryMessage]] = deque()
+        self._unhandled: set[int] = set()
+        self._last = 0
 
     @property
     def idle(self) -> bool:
         """Nothing is left to handle; a consumer without a running worker has nothing to handle."""
         return not self.bound or not (self._waiting or self._in_hand or self._delayed)
+
+    def holds(self, seq: int) -> bool:
+        """Whether this message isn't handled yet."""
+        return seq in self._unhandled
+
+    @property
+    def ack_floor(self) -> int:
+        """The number up to which all its messages are handled."""
+        return min(self._unhandled) - 1 if self._unhandled else self._last
 
     def describe(self) -> str:
         return f"{len(self._waiting)} waiting, {len(self._in_hand)} in hand, {len(self._delayed)} to come again"
@@ -165,6 +209,8 @@ class Pending:
             message.subject, message.data, dict(message.headers), message.seq, message.stream, message.at, consumer=self
         )
         self._waiting.append(copy)
+        self._unhandled.add(copy.seq)
+        self._last = copy.seq
         self._hand_out()
 
     async def fetch(self, batch: int = 1, timeout: float = 5) -> list[InMemoryMessage]:
@@ -188,7 +234,8 @@ class Pending:
 
     async def done(self, message: InMemoryMessage) -> None:
         self._in_hand.pop(message.seq, None)
-        await self._changed()
+        self._unhandled.discard(message.seq)
+        await self._changed(message)
 
     async def again(self, message: InMemoryMessage, delay: float) -> None:
         if self._in_hand.pop(message.seq, None) is None:

@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from pydantic_core import to_json
+
 from delivery_center.domain.delivery import Delivery, Target
+from rota_common.stores.blobs import json_size, text_of
 from rota_contracts.catalog import (
     DELIVERY_ACCEPTED,
     DELIVERY_ATTEMPTED,
@@ -25,9 +28,18 @@ from rota_contracts.messages.delivery import (
     DeliverySettledV1,
 )
 from rota_contracts.messages.delivery_log import TargetState
+from rota_contracts.messages.text import Text
 from rota_contracts.model import Payload
 
 ERROR_LIMIT = 1000
+BODY_LIMIT = 16 * 1024
+"""Bytes of JSON: readers of the feed get a longer body from the log."""
+
+LOG = "deliveries"
+"""The bucket of references to bodies in the log."""
+
+DETAILS_LIMIT = 64 * 1024
+"""Bytes of JSON of all replies of a delivery's targets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,7 @@ def of_first_attempts(delivery: Delivery) -> list[Fact]:
 
     Later attempts don't change it: a redelivered request gets the same answer.
     """
-    results = [_result(target, attempts=_at_first(target)) for target in delivery.targets]
+    results = _fitting([_result(target, attempts=_at_first(target)) for target in delivery.targets])
     at = delivery.accepted_at
     facts = [_attempted(delivery, target, attempts=1, since=at) for target in delivery.targets if _at_first(target)]
     facts += [_failed(delivery, result, since=at) for result in results if result.final and not result.success]
@@ -55,7 +67,7 @@ def of_first_attempts(delivery: Delivery) -> list[Fact]:
     facts.append(
         Fact(
             DELIVERY_COMPLETED,
-            DeliveryCompletedV1(**owner, context=context, result=outcome, replay_of=delivery.replay_of),
+            DeliveryCompletedV1(**owner, context=context, result=_by_reference(outcome), replay_of=delivery.replay_of),
             since=at,
         )
     )
@@ -76,7 +88,8 @@ def of_last_changes(delivery: Delivery) -> list[Fact]:
         if target.state is TargetState.FAILED:
             facts.append(_failed(delivery, result_of(target), since=since))
     if unpublished and delivery.settled:
-        facts.append(_settled(delivery, [result_of(target) for target in delivery.targets], since=max(changed_at)))
+        results = _fitting([result_of(target) for target in delivery.targets])
+        facts.append(_settled(delivery, results, since=max(changed_at)))
     return facts
 
 
@@ -98,6 +111,14 @@ def result_of(target: Target) -> ChannelResult:
     if target.given_up is None:
         return result
     return result.model_copy(update={"error": target.given_up, "final": True})
+
+
+def _fitting(results: Sequence[ChannelResult]) -> Sequence[ChannelResult]:
+    """The results for a fact about all targets. Where they replied more together than it holds, their replies are only
+    in each `delivery.attempted`, and in the log."""
+    if sum(len(to_json(result.details)) for result in results) <= DETAILS_LIMIT:
+        return results
+    return [result.model_copy(update={"details": None}) for result in results]
 
 
 def _at_first(target: Target) -> int:
@@ -145,6 +166,17 @@ def _outcome(delivery: Delivery, results: Sequence[ChannelResult]) -> DeliveryRe
         error=error,
         sent_at=None if delivery.error else delivery.accepted_at,
     )
+
+
+def _by_reference(outcome: DeliveryResult) -> DeliveryResult:
+    """The outcome for the feed, which holds many: a long body of one takes no room from the facts of others."""
+    body = outcome.content.body
+    if body.inline is not None and json_size(body.inline) <= BODY_LIMIT:
+        return outcome
+    whole = text_of(body.inline, inline_limit=0) if body.inline is not None else body
+    ref = whole.ref and whole.ref.model_copy(update={"bucket": LOG, "name": outcome.request_id})
+    content = outcome.content.model_copy(update={"body": Text(ref=ref)})
+    return outcome.model_copy(update={"content": content})
 
 
 def _attempted(delivery: Delivery, target: Target, *, attempts: int, since: datetime) -> Fact:

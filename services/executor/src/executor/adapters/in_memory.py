@@ -9,6 +9,7 @@ from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.ports import Adapters, Prompt
+from rota_common.errors import Transient
 from rota_common.stores.blobs import text_of
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.conversation import ToolUse
@@ -73,12 +74,18 @@ class InMemoryRobots:
 
 
 class InMemoryBlobs:
+    """`full`: the next attempts to store a text, each of which is refused."""
+
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        self.full = 0
 
     async def keep(self, text: str, *, inline_limit: int = INLINE_LIMIT) -> Text:
         made = text_of(text, inline_limit=inline_limit)
         if made.ref is not None:
+            if self.full:
+                self.full -= 1
+                raise Transient("the object store is full")
             self._texts[made.ref.name] = text
         return made
 

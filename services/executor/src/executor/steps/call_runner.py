@@ -11,6 +11,7 @@ from executor.domain.run import Run
 from executor.domain.steps import MakeCalls
 from executor.domain.tasks.promised_calls import callback_of
 from executor.ports import Blobs, NotBegun, Processes, ToolFailed, Tools
+from executor.steps.keep_texts import keep_output
 from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.callback import callback_path
 from rota_contracts.messages.conversation import ToolUse
@@ -78,7 +79,7 @@ class CallRunner:
                 answer = await toolset.processes.call(use.name, process_call(run, task, use), timeout=seconds)
             if answer is None:
                 return _promised(run, task, use)
-            return Used(task.id, use.step_id, await self.blobs.keep(answer, inline_limit=room(run)))
+            return Used(task.id, use.step_id, await keep_output(self.blobs, run, answer, inline_limit=room(run)))
         except NotBegun as error:
             return NotCalled(task.id, use.step_id, str(error), error.after)
         except (ToolFailed, Transient, Permanent) as error:

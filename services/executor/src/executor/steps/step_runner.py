@@ -28,6 +28,7 @@ from executor.domain.steps import (
 from executor.ports import Blobs, Prompt
 from executor.steps.call_runner import CallRunner
 from executor.steps.gather_situation import GatherSituation
+from executor.steps.keep_texts import keep_output, keep_reply
 from executor.steps.look_up import ROUNDS, look_up, tools_to_look_up
 from executor.steps.merge_goals import MergeGoals
 from executor.steps.models import Models
@@ -37,9 +38,6 @@ from rota_contracts.messages.agent import DEFAULT_TIMEOUT_S
 from rota_contracts.messages.execution import Task
 from rota_contracts.messages.text import Text
 from rota_contracts.robots.robot import Phase
-
-REPLY_LIMIT, ALL_REPLIES_LIMIT = 16 * 1024, 4 * 1024 * 1024
-"""Bytes of one model reply, and of all replies of a run, that its journal keeps inline."""
 
 
 @dataclass(frozen=True)
@@ -154,9 +152,8 @@ class StepRunner:
         texts = LargeTexts()
         outcome = interpret(run, step, reply, tools, texts)
         for text in texts.large:
-            await self.blobs.keep(text, inline_limit=0)
-        limit = REPLY_LIMIT if run.said_bytes < ALL_REPLIES_LIMIT else 0
-        return StepResult(outcome, await self.blobs.keep(reply.model_dump_json(), inline_limit=limit), tools)
+            await keep_output(self.blobs, run, text, inline_limit=0)
+        return StepResult(outcome, await keep_reply(self.blobs, run, reply.model_dump_json()), tools)
 
     async def _tools_of(self, run: Run, agent: Agent) -> Sequence[Tool]:
         """The robot's tools that this assistant may use."""

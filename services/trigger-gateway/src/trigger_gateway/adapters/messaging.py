@@ -4,6 +4,7 @@ from rota_common.runtime.service import Service
 from trigger_gateway.adapters.nats_definitions import NatsRobotEvents
 from trigger_gateway.adapters.nats_questions import NatsAgents, NatsExecutions, NatsSchedule
 from trigger_gateway.adapters.nats_triggers import NatsOutcomes, NatsTriggers
+from trigger_gateway.adapters.nats_usage import NatsUsage
 from trigger_gateway.ports import Messaging
 
 
@@ -17,4 +18,5 @@ def messaging(service: Service) -> Messaging:
         robot_states=schedule,
         robot_events=NatsRobotEvents(service.bus, service.publish),
         agents=NatsAgents(service.ask),
+        usage=NatsUsage(service.bus),
     )

@@ -5,8 +5,6 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from nats.errors import MaxPayloadError
-
 from rota_common.bus.connection import Bus
 from rota_common.bus.live import Events, LiveEvents
 from rota_common.bus.publishing import Publish
@@ -20,6 +18,8 @@ from trigger_gateway.problems import Invalid
 from trigger_gateway.runs.ports import Outcome, OutcomeListener
 
 READ_PATIENCE_S = 0.5
+TRIGGER_LIMIT = 384 * 1024
+"""Bytes: the answer about an execution holds its trigger beside its outputs, and a message has 1 MB."""
 
 
 class NatsTriggers:
@@ -27,12 +27,14 @@ class NatsTriggers:
         self._bus, self._publish = bus, publish
 
     async def publish(self, trigger: TriggerReceivedV1, *, trace: str = "") -> bool:
+        if (size := len(trigger.model_dump_json())) > TRIGGER_LIMIT:
+            text = (
+                f"expected a trigger of at most {TRIGGER_LIMIT} bytes of JSON, not {size}: refer to files by their id"
+            )
+            raise Invalid("too_large", text)
         check_connected(self._bus)
         with transient():
-            try:
-                return await self._publish.first(TRIGGER_RECEIVED, trigger, caused_by=trigger.trigger_id, trace=trace)
-            except MaxPayloadError as error:
-                raise Invalid("too_large", "the request is too large for a message of the bus") from error
+            return await self._publish.first(TRIGGER_RECEIVED, trigger, caused_by=trigger.trigger_id, trace=trace)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from rota_common.bus import dead_letters
 from rota_common.bus.dead_letters import DeadLetter, RedriveInterrupted
+from rota_common.errors import Permanent
 from trigger_gateway.http.auth_routes import admin_router
 from trigger_gateway.http.dependencies import UseCasesDep, jetstream_of
 from trigger_gateway.problems import Conflict, NotFound
@@ -37,6 +38,8 @@ async def redrive_dead(seq: Seq, use: UseCasesDep, force: Force = False) -> Dead
         return _found(await dead_letters.redrive(jetstream_of(use), seq, force=force), seq)
     except RedriveInterrupted as error:
         raise Conflict("redrive_interrupted", str(error)) from error
+    except Permanent as error:
+        raise Conflict("payload_left_out", str(error)) from error
 
 
 def _found(letter: DeadLetter | None, seq: int) -> DeadLetter:

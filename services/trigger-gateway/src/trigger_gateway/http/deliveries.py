@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from fastapi import Body, Path, Query, Request
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator
+from starlette.responses import PlainTextResponse
 
 from rota_contracts.catalog import LIST_DELIVERIES, READ_DELIVERY, REPLAY_DELIVERIES
 from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
@@ -118,6 +119,13 @@ async def read_delivery_request(team: Name, request_id: RequestId, use: UseCases
     return await _read(use, team, request_id)
 
 
+@router.get("/deliveries/{request_id}/body", summary="Read the body of a delivery: the whole report")
+async def read_delivery_body(team: Name, request_id: RequestId, use: UseCasesDep) -> PlainTextResponse:
+    """Markdown. The feed refers to a long body instead of holding it."""
+    read = await _read(use, team, request_id, with_body=True)
+    return PlainTextResponse(read.body or "", media_type="text/markdown")
+
+
 @router.post("/deliveries/replay", status_code=202, summary="Replay a range of deliveries, page by page")
 async def replay_deliveries(team: Name, body: ReplayRange, request: Request, use: UseCasesDep) -> ReplayedPage:
     """Oldest first, one page per call: continue with `next` until it is empty."""
@@ -150,8 +158,9 @@ async def replay_delivery(
     return ReplayedOne(replay_id=replay_id, **view.model_dump())
 
 
-async def _read(use: UseCases, team: str, request_id: str) -> DeliveryReply:
-    read = await rpc.call(use.ask, READ_DELIVERY, ReadDelivery(team_id=team, request_id=request_id))
+async def _read(use: UseCases, team: str, request_id: str, *, with_body: bool = False) -> DeliveryReply:
+    question = ReadDelivery(team_id=team, request_id=request_id, with_body=with_body)
+    read = await rpc.call(use.ask, READ_DELIVERY, question, show_reason=with_body)
     if read.request_id is None:
         text = f"team {team} has no delivery {request_id}: it never existed, or has expired"
         raise NotFound("delivery_not_found", text)

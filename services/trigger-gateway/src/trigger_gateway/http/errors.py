@@ -1,6 +1,7 @@
 """Every error as `{"error": {"code", "message", "fields"}}` with its status, without paths, addresses and secrets."""
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -82,7 +83,7 @@ def error_response(
         error["fields"] = [{"field": each.field, "message": each.message} for each in fields]
     headers = headers or {}
     if status == 503:
-        headers["retry-after"] = str(RETRY_AFTER_S)
+        headers.setdefault("retry-after", str(RETRY_AFTER_S))
     if status == 413:
         headers["connection"] = "close"  # or the rest of the body would still be read and discarded
     if status == 401:
@@ -98,7 +99,9 @@ async def on_problem(_: Request, error: Exception) -> JSONResponse:
 
 async def on_transient(_: Request, error: Exception) -> JSONResponse:
     """Its message is worded for callers where it is raised."""
-    return error_response(503, "unavailable", str(error))
+    after = error.after if isinstance(error, Transient) else None
+    headers = {"retry-after": str(ceil(after))} if after else None
+    return error_response(503, "unavailable", str(error), headers=headers)
 
 
 async def on_mongo_outage(_: Request, error: Exception) -> JSONResponse:

@@ -23,6 +23,9 @@ from trigger_gateway.problems import FieldProblem, Invalid, invalid
 SETTABLE = (RobotStatus.IDLE, RobotStatus.PAUSED, RobotStatus.MAINTENANCE)
 """Statuses that an owner may set; `working` is derived and `error` comes from a run."""
 
+TARGETS_LIMIT = 100
+"""Targets of one channel of delivery."""
+
 DEFINITION_LIMIT = 512 * 1024
 """Bytes of JSON, with every default written out: other services read robots as messages, which hold 1 MB."""
 
@@ -94,7 +97,7 @@ def definition(raw: Mapping[str, Any]) -> RobotDefinition:
         raise invalid("invalid_robot", "the robot's definition is not valid", error) from error
     if (size := len(parsed.model_dump_json().encode())) > DEFINITION_LIMIT:
         raise Invalid("too_large", f"expected a definition of at most {DEFINITION_LIMIT} bytes, not {size}")
-    if wrong := _wrong_changes(parsed):
+    if wrong := _wrong_changes(parsed) + _too_many_targets(parsed):
         raise Invalid("invalid_robot", "the robot's definition is not valid", fields=wrong)
     return parsed
 
@@ -163,6 +166,22 @@ def _wrong_changes(parsed: RobotDefinition) -> list[FieldProblem]:
         )
         for number, each in enumerate(parsed.robot_config.events)
         if each.type == "database" and each.filter.trigger not in (None, *OPERATIONS)
+    ]
+
+
+def _too_many_targets(parsed: RobotDefinition) -> list[FieldProblem]:
+    """What all targets of a delivery answered has to fit into one message."""
+    channels = parsed.robot_config.delivery.preferences
+    counts = {
+        name: len(channel.targets) for name in type(channels).model_fields if (channel := getattr(channels, name))
+    }
+    return [
+        FieldProblem(
+            f"robot_config.delivery.preferences.{name}.targets",
+            f"expected at most {TARGETS_LIMIT} targets, not {count}: let one process pass the result on to the others",
+        )
+        for name, count in counts.items()
+        if count > TARGETS_LIMIT
     ]
 
 

@@ -9,7 +9,14 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         *("list_robots", "read_robot", "read_robot_status", "read_next_runs", "check_clock"),
         *("list_executions", "read_execution", "read_delivery", "read_trigger", "read_event", "follow"),
         *("list_plans", "list_sources", "read_source", "read_source_log", "list_keys", "list_subscriptions"),
-        *("list_deliveries", "read_delivery_request", "list_targets", "list_suppressions", "get_attachment"),
+        *(
+            "list_deliveries",
+            "read_delivery_request",
+            "read_delivery_body",
+            "list_targets",
+            "list_suppressions",
+            "get_attachment",
+        ),
     ),
     Role.MEMBER: (
         *("trigger", "intervene", "replay_execution", "search"),

@@ -26,7 +26,7 @@ from executor.domain.run import Run
 from executor.domain.steps import AskAgent, RunTurn
 from executor.domain.tasks.tasks import kept_tasks
 from rota_common.json_text import extract_json
-from rota_common.stores.blobs import text_of
+from rota_common.stores.blobs import json_size, text_of
 from rota_contracts.messages.delivery import DeliveryContent
 from rota_contracts.messages.execution import InspirationReport
 from rota_contracts.messages.text import INLINE_LIMIT, Text
@@ -131,5 +131,5 @@ def room(run: Run) -> int:
         for text in (turn.output, *(use.output for each in turn.rounds for use in each.uses))
         if text is not None
     ]
-    used = sum(len((text.inline or "").encode()) for text in outputs)
+    used = sum(json_size(text.inline or "") for text in outputs)
     return max(0, min(INLINE_LIMIT, 2 * INLINE_LIMIT - used))

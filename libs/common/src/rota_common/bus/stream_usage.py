@@ -1,0 +1,64 @@
+"""The usage of streams and buckets: the bytes that they hold, against their limits."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from nats.js import JetStreamContext
+from nats.js.errors import NotFoundError
+
+from rota_contracts.catalog import TRIGGER_RECEIVED
+from rota_contracts.streams import BUCKETS, MIB, REFUSE_AT, STREAMS
+
+
+@dataclass(frozen=True)
+class Usage:
+    """`stream`: its name on the server. `refuses`: it takes nothing more once it is full. `needed`: accepted work can't
+    go on then."""
+
+    part: str
+    stream: str
+    used: int
+    max_bytes: int
+    messages: int
+    refuses: bool
+    needed: bool
+
+    @property
+    def share(self) -> float:
+        return self.used / self.max_bytes if self.max_bytes > 0 else 0.0
+
+    @property
+    def nearly_full(self) -> bool:
+        """It refuses soon, or does already."""
+        return self.refuses and self.share >= REFUSE_AT
+
+    def __str__(self) -> str:
+        return f"{self.share:.0%} of {self.max_bytes / MIB:.4g} MiB"
+
+
+PARTS = (
+    *((f"stream {stream.name}", stream.name, stream.discard == "new", stream.needed) for stream in STREAMS),
+    *((f"bucket {bucket.name}", bucket.stream, True, bucket.needed) for bucket in BUCKETS),
+)
+
+
+async def read_usage(jetstream: JetStreamContext) -> list[Usage]:
+    """The usage of every stream and bucket that is there. Raises nats.errors.Error."""
+    found: list[Usage] = []
+    for part, name, refuses, needed in PARTS:
+        try:
+            info = await jetstream.stream_info(name)
+        except NotFoundError:
+            continue
+        limit, state = info.config.max_bytes or 0, info.state
+        found.append(Usage(part, name, state.bytes, limit, state.messages, refuses, needed))
+    return found
+
+
+async def waiting_triggers(jetstream: JetStreamContext) -> Counter[str]:
+    """The number of triggers by team that the scheduler hasn't taken yet. Raises nats.errors.Error."""
+    info = await jetstream.stream_info(TRIGGER_RECEIVED.stream or "", subjects_filter=TRIGGER_RECEIVED.pattern)
+    found = Counter[str]()
+    for subject, count in (info.state.subjects or {}).items():
+        found[subject.split(".")[-2]] += count
+    return found

@@ -6,10 +6,11 @@ from typing import Any
 from executor.domain.run import Run, Signal, deadline_id
 from executor.domain.situation.wording import about
 from rota_common.stores.mongo import Document
+from rota_common.stores.trigger_documents import stored_trigger
 from rota_contracts.messages.execution import ExecStatus, ExecutionSummary, excerpt
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
-from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.trigger import ExecutorMode, TriggerType
 from rota_contracts.robots.robot import Phase
 
 OVER = [str(status) for status in ExecStatus if status.over]
@@ -143,7 +144,7 @@ def merge_target(document: Document) -> UnderWay:
         execution_id=document["_id"],
         status=document["status"],
         goals=excerpt(goals, GOALS_LIMIT),
-        about=about(TriggerReceivedV1.model_validate(execution["trigger"])),
+        about=about(stored_trigger(execution["trigger"])),
     )
 
 

@@ -14,7 +14,7 @@ from uuid import uuid4
 from pymongo import ASCENDING, DESCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from executor.adapters.mongo_run_documents import as_stored, change, read, whole
+from executor.adapters.mongo_run_documents import as_stored, change, execution_fields, read, whole
 from executor.adapters.mongo_run_queries import (
     BY_CLOCK,
     EXCERPT,
@@ -250,4 +250,4 @@ class MongoRuns:
 
 
 async def _excerpts(found: AsyncIterator[Document]) -> list[RunExcerpt]:
-    return [RunExcerpt.model_validate(document["run"]["execution"]) async for document in found]
+    return [RunExcerpt.model_validate(execution_fields(document["run"]["execution"])) async for document in found]

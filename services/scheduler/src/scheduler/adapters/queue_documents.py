@@ -5,6 +5,7 @@ from datetime import datetime
 from pymongo import InsertOne, UpdateMany, UpdateOne
 
 from rota_common.stores.mongo import Document
+from rota_common.stores.trigger_documents import stored_trigger, trigger_document
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
@@ -70,7 +71,7 @@ def _base(trigger: TriggerReceivedV1) -> Document:
         "member": trigger.member_id,
         "type": trigger.type,
         "traceparent": "",
-        "trigger": trigger.model_dump(mode="json"),
+        "trigger": trigger_document(trigger.model_dump(mode="json")),
     }
 
 
@@ -105,7 +106,7 @@ def stored_trigger_of(document: Document) -> StoredTrigger:
     return StoredTrigger(
         execution_id=document["_id"],
         state=EntryState(document["state"]),
-        trigger=TriggerReceivedV1.model_validate(document["trigger"]),
+        trigger=stored_trigger(document["trigger"]),
         traceparent=document["traceparent"],
         status=ExecStatus(status) if status else None,
         refusal=Refusal(RejectReason(reason), document["message"]) if reason else None,

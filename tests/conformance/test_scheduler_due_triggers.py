@@ -15,7 +15,8 @@ from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.batch import Batch, Decided, Ended, Moved
-from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider
+from scheduler.admission import consider
+from scheduler.domain import Entry, EntryState, QueueState, Refusal
 from scheduler.ports import Queue
 from scheduler.robot_summary import summary_of
 
@@ -48,7 +49,7 @@ def eid(trigger: TriggerReceivedV1) -> str:
 
 def decided(trigger: TriggerReceivedV1, *, refusal: Refusal | None = None, admitted: bool = False) -> Decided:
     summary = summary_of(a_robot(member_id=trigger.member_id))
-    verdict = refusal or consider(trigger, summary, QueueState(), now=NOON)
+    verdict = refusal or consider(trigger, summary, now=NOON)
     return Decided(trigger, "", verdict, admitted, from_clock=True)
 
 

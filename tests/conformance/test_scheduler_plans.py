@@ -22,7 +22,8 @@ from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.batch import Batch, Cancelled, Decided, Moved
 from scheduler.decide import stop_refusal
-from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider
+from scheduler.admission import consider
+from scheduler.domain import Entry, EntryState, QueueState, Refusal
 from scheduler.plan import Plan, change, plan_key, remove, start
 from scheduler.ports import CancelRequests, Plans, PlansChanged, Queue
 from scheduler.robot_summary import RobotSummary, summary_of
@@ -72,7 +73,7 @@ def planned(plan_id: str = "p1", *, at: datetime | None = NOON, team: str = TEAM
 
 def decided(trigger_id: str, *, admitted: bool = False, **fields: Any) -> Decided:
     trigger = a_trigger(trigger_id, **fields)
-    entry = consider(trigger, a_card(team_id=trigger.team_id, member_id=trigger.member_id), QueueState(), now=NOON)
+    entry = consider(trigger, a_card(team_id=trigger.team_id, member_id=trigger.member_id), now=NOON)
     return Decided(trigger, "", entry, admitted)
 
 

@@ -17,7 +17,8 @@ from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.batch import Batch, Cancelled, Decided, Ended, Moved
-from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider
+from scheduler.admission import consider
+from scheduler.domain import Entry, EntryState, QueueState, Refusal
 from scheduler.ports import LeaseLost, Queue
 from scheduler.robot_summary import RobotSummary, summary_of
 
@@ -49,7 +50,7 @@ def eid(trigger_id: str) -> str:
 def accepted(trigger_id: str, *, admitted: bool = False, **fields: Any) -> Decided:
     trigger: TriggerReceivedV1 = a_trigger(trigger_id, **fields)
     robot = a_card(team_id=trigger.team_id, member_id=trigger.member_id)
-    entry = consider(trigger, robot, QueueState(), now=NOON)
+    entry = consider(trigger, robot, now=NOON)
     assert isinstance(entry, Entry)
     return Decided(trigger, f"00-{trigger_id}", entry, admitted)
 
@@ -285,7 +286,7 @@ async def test_every_type_and_quota_survives_being_stored(queue: Queue) -> None:
     decided = []
     for number, kind in enumerate(kinds):
         trigger = a_trigger(f"t{number}", kind)
-        entry = consider(trigger, robot, QueueState(), now=NOON + timedelta(seconds=number))
+        entry = consider(trigger, robot, now=NOON + timedelta(seconds=number))
         decided.append(Decided(trigger, "", entry))
     await write(queue, decided=decided)
     stored = (await queue.load()).queued.values()

@@ -19,6 +19,9 @@ ATTACHMENTS_BUCKET = "attachments"
 
 ATTACHMENTS_KEPT_S = 90 * DAY
 
+TRIGGERS_KEPT_S = 7 * DAY
+"""How long a trigger may wait: on the bus, and for its first slot."""
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -46,7 +49,7 @@ class Consumer:
 
 # fmt: off
 STREAMS = (
-    Stream("TRIGGERS",   (f"{ROOT}.trigger.received.>",), "workqueue", 7 * DAY, 256 * MIB, 10 * MINUTE),
+    Stream("TRIGGERS",   (f"{ROOT}.trigger.received.>",), "workqueue", TRIGGERS_KEPT_S, 256 * MIB, 10 * MINUTE),
     Stream("EXECUTIONS", (f"{ROOT}.execution.>", f"{ROOT}.validation.>", f"{ROOT}.learning.>",
                           f"{ROOT}.delivery.requested.>", f"{ROOT}.delivery.accepted.>"), "limits", 3 * DAY, 1024 * MIB, 10 * MINUTE),
     Stream("DELIVERIES", (f"{ROOT}.delivery.attempted.>", f"{ROOT}.delivery.completed.>",

@@ -24,6 +24,7 @@ from trigger_gateway.problems import Invalid
 from trigger_gateway.robots.record import RobotRecord
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.sources.source import DatabaseSettings, Source
+from trigger_gateway.webhooks.backlogs import Backlogs
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 CONFIG = {"identity": {"role": "Greeter"}, "events": [{"type": "database", "source": "crm"}]}
@@ -35,6 +36,7 @@ class Harness:
     def __init__(self) -> None:
         self.sources, self.robots = InMemorySources(), InMemoryRobots()
         self.triggers, self.inbound = InMemoryTriggers(), InMemoryInboundLog()
+        self.backlogs = Backlogs()
         self.databases, self.readings = InMemoryDatabases(), InMemoryStreamLeases(self.clock)
         self.source = Source("acme", "crm", AT, database=settings())
 
@@ -53,6 +55,7 @@ class Harness:
             leases=self.readings,
             routes=routes,
             triggers=triggers or self.triggers,
+            backlogs=self.backlogs,
             inbound=self.inbound,
             clock=self.clock,
             random=Random(1),

@@ -88,6 +88,11 @@ class Service:
         """The service at the NATS that `settings` name, known there by its key."""
         return cls(name, settings.nats_url, nkey_file=settings.nats_nkey_file, runtime=runtime, outages=outages)
 
+    @property
+    def outages(self) -> tuple[type[Exception], ...]:
+        """The errors of servers that are away: they pass."""
+        return self._outages
+
     def include(self, router: Router) -> None:
         """Connect a router's handlers. Raises ValueError for a channel or question the catalog doesn't give it."""
         middlewares = self.runtime.middlewares

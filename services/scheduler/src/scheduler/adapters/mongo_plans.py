@@ -60,6 +60,18 @@ class MongoPlans:
         owners = [{"team": team, "member": member} for team, member in robots]
         await self._plans.update_many(PLANNED | {"due_at": NEVER, "$or": owners}, {"$set": {"due_at": now}})
 
+    async def timeless(self, limit: int) -> list[tuple[str, str]]:
+        owner = {"team": "$team", "member": "$member"}
+        found = self._plans.aggregate(
+            [
+                {"$match": PLANNED | {"due_at": NEVER}},
+                {"$group": {"_id": owner}},
+                {"$sort": {"_id": 1}},
+                {"$limit": limit},
+            ]
+        )
+        return [(each["_id"]["team"], each["_id"]["member"]) async for each in found]
+
     async def postpone(self, plan: Plan, until: datetime) -> None:
         await self._plans.update_one({"_id": plan.key, "changes": plan.changes}, {"$set": {"due_at": until}})
 

@@ -17,9 +17,15 @@ from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from scheduler.adapters.mongo_plans import revisions
-from scheduler.adapters.queue_documents import due_document, entry_of, operations, stored_trigger_of
+from scheduler.adapters.queue_documents import (
+    due_document,
+    entry_of,
+    operations,
+    rejected_document,
+    stored_trigger_of,
+)
 from scheduler.batch import Batch, StoredTrigger
-from scheduler.domain import EntryState, QueueState
+from scheduler.domain import EntryState, QueueState, Refusal
 from scheduler.plan import Plan
 from scheduler.ports import LeaseLost, PlansChanged
 from scheduler.robot_summary import Key
@@ -135,6 +141,13 @@ class MongoQueue:
 
     async def mark_published(self, ids: Sequence[str]) -> None:
         await self._queue.update_many({"_id": {"$in": list(ids)}}, {"$unset": {"unpublished": ""}})
+
+    async def reject(self, trigger: TriggerReceivedV1, refusal: Refusal, at: datetime) -> StoredTrigger:
+        document = rejected_document(trigger, refusal, at)
+        stored = await self._queue.find_one_and_update(
+            {"_id": document["_id"]}, {"$setOnInsert": document}, upsert=True, return_document=ReturnDocument.AFTER
+        )
+        return stored_trigger_of(stored)
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
         await self._mongo.shielded(self._write(batch, owner, epoch))

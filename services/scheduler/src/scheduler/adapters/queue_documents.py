@@ -4,11 +4,12 @@ from datetime import datetime
 
 from pymongo import InsertOne, UpdateMany, UpdateOne
 
+from rota_common.runtime.traces import derived
 from rota_common.stores.mongo import Document
 from rota_common.stores.trigger_documents import stored_trigger, trigger_document
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
-from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.trigger import RejectReason, TriggerInput, TriggerReceivedV1, TriggerType
 from scheduler.batch import Batch, Decided, Moved, StoredTrigger
 from scheduler.domain import Entry, EntryState, Refusal
 
@@ -55,6 +56,12 @@ def due_document(trigger: TriggerReceivedV1) -> Document:
     return _base(trigger) | {"state": EntryState.DUE, "due_at": trigger.scheduled_at, "queued_at": trigger.received_at}
 
 
+def rejected_document(trigger: TriggerReceivedV1, refusal: Refusal, at: datetime) -> Document:
+    """A trigger that no batch takes: without the input, which may be the reason."""
+    bare = trigger.model_copy(update={"input": TriggerInput()})
+    return _base(bare) | {"queued_at": at} | _refused(refusal, at)
+
+
 def _decision(decided: Decided, at: datetime | None) -> InsertOne[Document] | UpdateOne:
     """A clock's trigger is marked as not yet published: no message of it will come again."""
     if not decided.from_clock:
@@ -70,7 +77,7 @@ def _base(trigger: TriggerReceivedV1) -> Document:
         "team": trigger.team_id,
         "member": trigger.member_id,
         "type": trigger.type,
-        "traceparent": "",
+        "traceparent": derived(trigger.trigger_id),
         "trigger": trigger_document(trigger.model_dump(mode="json")),
     }
 

@@ -14,8 +14,8 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
-from scheduler.batch import Batch, Decided, Ended, Moved
 from scheduler.admission import consider
+from scheduler.batch import Batch, Decided, Ended, Moved
 from scheduler.domain import Entry, EntryState, QueueState, Refusal
 from scheduler.ports import Queue
 from scheduler.robot_summary import summary_of

@@ -17,9 +17,9 @@ from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.in_memory_robot_queues import InMemoryRobotQueues
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.adapters.mongo_robot_queues import MongoRobotQueues
-from scheduler.batch import Batch, Decided, Ended, Moved
 from scheduler.admission import consider
-from scheduler.domain import Entry, EntryState, QueueState
+from scheduler.batch import Batch, Decided, Ended, Moved
+from scheduler.domain import Entry, EntryState
 from scheduler.ports import Queue, RobotActivity, RobotQueues
 from scheduler.robot_summary import summary_of
 

@@ -127,7 +127,7 @@ def past_deadline(now: datetime) -> Document:
 def slot(run_id: str, document: Document | None) -> SlotState:
     if document is None:
         return SlotState(execution_id=run_id)
-    run = document["run"]
+    run = document.get("run", {"execution": {}})
     return SlotState(
         execution_id=run_id,
         status=document["status"],

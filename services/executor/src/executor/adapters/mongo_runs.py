@@ -48,6 +48,9 @@ INBOX = {"inbox": 1}
 RETRY_FOR_S, RETRY_EVERY_S = 30.0, 0.2
 """Seconds that a write is retried while the server is away, and between two tries."""
 
+GIVEN_UP_KEPT_S = 31 * 86400
+"""Longer than dead letters are kept, which may be sent back."""
+
 CALLBACK_ID = "run.callbacks.id"
 STATE = {"journal": 0}
 """Without the journal, which grows with every step, and is read for a replay alone."""
@@ -63,6 +66,7 @@ class MongoRuns:
         await self._runs.create_index([("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)])
         for instant in ("due_at", "deadline_at", "expires_at"):
             await self._runs.create_index(instant, partialFilterExpression={instant: {"$type": "date"}})
+        await self._runs.create_index("given_up_at", expireAfterSeconds=GIVEN_UP_KEPT_S, sparse=True)
         called = {CALLBACK_ID: {"$exists": True}}
         await self._runs.create_index([(CALLBACK_ID, ASCENDING)], partialFilterExpression=called)
         alive = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", ASCENDING)]
@@ -85,6 +89,14 @@ class MongoRuns:
             return None
         return epoch
 
+    async def give_up(self, run_id: str, at: datetime) -> bool:
+        """Its place is taken by a document that no query but those by id finds."""
+        try:
+            await self._runs.insert_one({"_id": run_id, "status": ExecStatus.FAILED, "given_up_at": at})
+        except DuplicateKeyError:
+            return await self._runs.find_one({"_id": run_id, "given_up_at": {"$exists": True}}, {"_id": 1}) is not None
+        return True
+
     async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:
         document = await self._runs.find_one_and_update(
             {"_id": run_id, "status": {"$nin": OVER}, "$or": [{"owner": None}, {"due_at": {"$lte": now}}]},
@@ -100,7 +112,7 @@ class MongoRuns:
 
     async def find(self, run_id: str) -> Run | None:
         document = await self._runs.find_one({"_id": run_id}, STATE)
-        return None if document is None else read(document)
+        return None if document is None or "run" not in document else read(document)
 
     async def save(self, run: Run, epoch: int) -> Run:
         return await self._write(run, epoch, {})

@@ -7,7 +7,7 @@ import pytest
 from services.scheduler.tests.fixtures import InMemoryHarness
 
 from rota_common.runtime import traces
-from rota_common.testing.samples import a_robot
+from rota_common.testing.samples import SetClock, a_robot
 from rota_contracts import catalog
 from rota_contracts.messages.backlog import BacklogReportedV1
 from rota_contracts.messages.execution import TriggerState
@@ -88,6 +88,25 @@ async def test_a_full_backlog_is_reported_until_it_has_room(harness: Harness) ->
         await until([("acme", None, 5)])
         await harness.keep(a_robot(rev=3))
         await until([])
+
+
+async def test_what_waits_longer_than_the_bus_keeps_it_is_rejected_with_the_reason(harness: Harness) -> None:  # DEC-48
+    clock = SetClock()
+    await harness.keep(a_robot(robot_status="paused"))
+    async with harness.scheduler(clock=clock):
+        await harness.trigger("old")
+        await harness.admitted(1)
+        clock.forward(6 * 86400)
+        await harness.trigger("new")
+        await harness.admitted(2)
+        clock.forward(86401)
+        assert await harness.rejected(1) == ["old"]
+        assert (await harness.read("new")).state is TriggerState.QUEUED
+    (fact,) = await harness.facts(catalog.TRIGGER_REJECTED)
+    assert (fact.reason, fact.message) == (
+        RejectReason.EXPIRED,
+        "it has waited for 7 days, longer than triggers are kept",
+    )
 
 
 class Choosy(InMemoryQueue):

@@ -82,6 +82,10 @@ class Queue(Protocol):
         """How many executions of each robot wait or hold a slot, with or without a decision."""
         ...
 
+    async def waiting_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
+        """How many requests of people and clocks wait for their first slot, with or without a decision."""
+        ...
+
     async def unpublished(self) -> list[StoredTrigger]:
         """Triggers decided or cancelled without a message that would come again, whose facts may not be published."""
         ...

@@ -14,10 +14,11 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerInput, TriggerReceivedV1
 from scheduler.adapters.in_memory_plans import InMemoryPlans
 from scheduler.batch import Batch, CancelRequest, Decided, Moved, StoredTrigger
-from scheduler.domain import OVER, Entry, EntryState, QueueState, Refusal
+from scheduler.domain import OVER, Entry, EntryState, QueueState, Refusal, is_event
 from scheduler.ports import LeaseLost, PlansChanged
 from scheduler.robot_summary import Key
 
+WAITING = (EntryState.DUE, EntryState.QUEUED)
 HELD = (EntryState.DUE, EntryState.QUEUED, EntryState.ADMITTED, EntryState.RUNNING)
 
 
@@ -85,6 +86,11 @@ class InMemoryQueue:
     async def open_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
         rows = [row for row in self.rows.values() if row.state in HELD]
         return Counter(key for row in rows if (key := (row.trigger.team_id, row.trigger.member_id)) in keys)
+
+    async def waiting_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
+        rows = [row for row in self.rows.values() if row.state in WAITING and not is_event(row.trigger.type)]
+        first = [row for row in rows if row.entry is None or not row.entry.has_begun]
+        return Counter(key for row in first if (key := (row.trigger.team_id, row.trigger.member_id)) in keys)
 
     async def unpublished(self) -> list[StoredTrigger]:
         return [_stored_trigger(each, self.rows[each]) for each in sorted(self._unpublished)]

@@ -14,8 +14,8 @@ from pymongo import ASCENDING, ReturnDocument
 from pymongo.errors import BulkWriteError, DuplicateKeyError, ExecutionTimeout, OperationFailure
 
 from rota_common.errors import Transient
-from rota_common.stores.mongo import Mongo
-from rota_contracts.messages.trigger import TriggerReceivedV1
+from rota_common.stores.mongo import Document, Mongo
+from rota_contracts.messages.trigger import TriggerReceivedV1, TriggerType
 from scheduler.adapters.mongo_plans import revisions
 from scheduler.adapters.queue_documents import (
     due_document,
@@ -25,7 +25,7 @@ from scheduler.adapters.queue_documents import (
     stored_trigger_of,
 )
 from scheduler.batch import Batch, StoredTrigger
-from scheduler.domain import EntryState, QueueState, Refusal
+from scheduler.domain import EntryState, QueueState, Refusal, is_event
 from scheduler.plan import Plan
 from scheduler.ports import LeaseLost, PlansChanged
 from scheduler.robot_summary import Key
@@ -39,6 +39,7 @@ BLOCKED_MS = 500
 EXPIRED = {"$lte": ["$until", "$$NOW"]}
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 DUPLICATE = 11000
+REQUESTS = [str(kind) for kind in TriggerType if not is_event(kind)]
 
 
 @contextlib.contextmanager
@@ -128,13 +129,21 @@ class MongoQueue:
         return [stored_trigger_of(document) async for document in found]
 
     async def open_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
+        return await self._count(
+            keys, {"live": True, "state": {"$ne": EntryState.PARKED}}, {"due_at": {"$gt": LONG_AGO}}
+        )
+
+    async def _count(self, keys: Sequence[Key], *conditions: Document) -> dict[Key, int]:
         owner = {"$or": [{"team": team, "member": member} for team, member in keys]}
-        slots = {"live": True, "state": {"$ne": EntryState.PARKED}}
         held = Counter[Key]()
-        for condition in (slots, {"due_at": {"$gt": LONG_AGO}}):
+        for condition in conditions:
             found = self._queue.find(condition | owner, {"team": 1, "member": 1})
             held.update([(each["team"], each["member"]) async for each in found])
         return held
+
+    async def waiting_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
+        queued = {"live": True, "state": EntryState.QUEUED, "parks": {"$in": [None, 0]}, "type": {"$in": REQUESTS}}
+        return await self._count(keys, queued, {"due_at": {"$gt": LONG_AGO}})
 
     async def unpublished(self) -> list[StoredTrigger]:
         return [stored_trigger_of(document) async for document in self._queue.find({"unpublished": True})]

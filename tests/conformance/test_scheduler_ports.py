@@ -94,11 +94,11 @@ async def test_what_strangers_wrote_is_kept_as_they_wrote_it(queue: Queue, data:
 
 async def test_a_buried_trigger_is_stored_as_rejected_without_its_input(queue: Queue) -> None:
     why = Refusal(RejectReason.FAILED, "it can't be taken")
-    first = await queue.reject(a_trigger("t1"), why, NOON)
+    first = await queue.refuse(a_trigger("t1"), why, NOON)
     assert (first.state, first.refusal, first.trigger.input) == (EntryState.REJECTED, why, TriggerInput())
     assert (await queue.stored([eid("t1")])) == {eid("t1"): first}
     await write(queue, decided=[accepted("t2")])
-    assert (await queue.reject(a_trigger("t2"), why, NOON)).state is EntryState.QUEUED
+    assert (await queue.refuse(a_trigger("t2"), why, NOON)).state is EntryState.QUEUED
 
 
 async def write(queue: Queue, **batch: Any) -> None:

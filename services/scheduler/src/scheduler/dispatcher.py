@@ -22,6 +22,7 @@ from scheduler.decide import IncomingEvent, Intake, Snapshot, decide, read_snaps
 from scheduler.dispatch_signals import DispatchSignals
 from scheduler.domain import QueueState
 from scheduler.event_publisher import EventPublisher
+from scheduler.inbox import Item, finish, has_failed
 from scheduler.ports import CancelRequests, LeaseLost, PlansChanged, Queue, Robots
 from scheduler.reconcile_slots import ReconcileSlots
 from scheduler.robot_summary import Key
@@ -33,14 +34,6 @@ MANY = 64
 """Reports at which a turn begins even if no trigger waits for them."""
 
 _log = logger(service="scheduler")
-
-
-@dataclass
-class Item:
-    """A message in flight; its handler waits for `done` before the message is acknowledged."""
-
-    event: IncomingEvent
-    done: asyncio.Future[None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,9 +148,9 @@ class Dispatcher:
             await self._process(items, check_all=check_all)
         except BaseException as error:
             retried = isinstance(error, LeaseLost) or not isinstance(error, Exception)
-            _finish(items, Transient("another replica dispatches", after=0.2) if retried else error)
+            finish(items, Transient("another replica dispatches", after=0.2) if retried else error)
             raise
-        _finish(items, None)
+        finish(items, None)
 
     async def _process(self, items: list[Item], *, check_all: bool) -> None:
         intake = Intake([item.event for item in items])
@@ -179,7 +172,7 @@ class Dispatcher:
 
     async def _handle(self, intake: Intake, items: Sequence[Item]) -> None:
         snapshot = await read_snapshot(intake, self.queue, self.robots, self._queue_state)
-        events = [item.event for item in items if not _failed(item, snapshot)]
+        events = [item.event for item in items if not has_failed(item, snapshot)]
         await self._decide(replace(intake, events=events), snapshot)
 
     async def _handle_each(self, intake: Intake, items: Sequence[Item]) -> None:
@@ -193,9 +186,9 @@ class Dispatcher:
                 if self._passes(error):
                     raise
                 _log.warning("a part of a batch failed", part=repr(part)[:500], reason=repr(error))
-                _finish(item, error)
+                finish(item, error)
             else:
-                _finish(item, None)
+                finish(item, None)
 
     def _passes(self, error: Exception) -> bool:
         """May the same batch be written another time? Not if one of its parts is to blame."""
@@ -302,23 +295,4 @@ class Dispatcher:
 
     def _return_inbox(self, reason: str) -> None:
         items, self._inbox = self._inbox, []
-        _finish(items, Transient(reason, after=0.2))
-
-
-def _failed(item: Item, snapshot: Snapshot) -> bool:
-    """A trigger whose robot can't be read fails alone, not with the whole batch."""
-    event = item.event
-    problem = snapshot.problem(event.data) if isinstance(event.data, TriggerReceivedV1) else None
-    if problem is not None and not item.done.done():
-        item.done.set_exception(problem)
-    return problem is not None
-
-
-def _finish(items: list[Item], error: BaseException | None) -> None:
-    for item in items:
-        if item.done.done():
-            continue
-        if error is None:
-            item.done.set_result(None)
-        else:
-            item.done.set_exception(error)
+        finish(items, Transient(reason, after=0.2))

@@ -182,7 +182,7 @@ class QueueState:
 
 
 def is_event(kind: TriggerType) -> bool:
-    """Accepted from outside: its sender has been told that it will run."""
+    """Accepted from outside: its sender has the answer that it will run."""
     return kind in (TriggerType.EVENT, TriggerType.CALLBACK)
 
 

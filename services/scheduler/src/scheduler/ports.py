@@ -92,7 +92,7 @@ class Queue(Protocol):
 
     async def mark_published(self, ids: Sequence[str]) -> None: ...
 
-    async def reject(self, trigger: TriggerReceivedV1, refusal: Refusal, at: datetime) -> StoredTrigger:
+    async def refuse(self, trigger: TriggerReceivedV1, refusal: Refusal, at: datetime) -> StoredTrigger:
         """Store a trigger that no batch takes as rejected, without its input; one that is stored stays as it is."""
         ...
 

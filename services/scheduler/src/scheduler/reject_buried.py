@@ -1,4 +1,4 @@
-"""The rejection of triggers whose message is buried, so that whoever waits for one learns of it."""
+"""The rejection of triggers whose message is buried, so that its requester learns of it."""
 
 from dataclasses import dataclass
 
@@ -20,4 +20,4 @@ class RejectBuried:
     async def __call__(self, event: Event[TriggerReceivedV1], reason: str) -> None:
         """A trigger that was decided before it was buried keeps its decision."""
         refusal = Refusal(RejectReason.FAILED, f"the scheduler can't take it: {excerpt(reason)}")
-        await self.publisher.publish_decision(await self.queue.reject(event.data, refusal, self.clock()))
+        await self.publisher.publish_decision(await self.queue.refuse(event.data, refusal, self.clock()))

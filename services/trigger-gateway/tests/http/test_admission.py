@@ -1,4 +1,4 @@
-"""What the gateway refuses before it answers 202: what can't be stored, said or meant, and what has no room to wait."""
+"""Refusals before the 202: of JSON that can't be stored, of empty events and false roles, and for want of room."""
 
 import asyncio
 import json

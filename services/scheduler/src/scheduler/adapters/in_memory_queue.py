@@ -98,7 +98,7 @@ class InMemoryQueue:
     async def mark_published(self, ids: Sequence[str]) -> None:
         self._unpublished -= set(ids)
 
-    async def reject(self, trigger: TriggerReceivedV1, refusal: Refusal, at: datetime) -> StoredTrigger:
+    async def refuse(self, trigger: TriggerReceivedV1, refusal: Refusal, at: datetime) -> StoredTrigger:
         key, bare = execution_id(trigger.trigger_id), trigger.model_copy(update={"input": TriggerInput()})
         row = Row(bare, derived(trigger.trigger_id), EntryState.REJECTED, refusal=refusal, ended_at=at)
         return _stored_trigger(key, self.rows.setdefault(key, row))

@@ -151,7 +151,7 @@ class MongoQueue:
     async def mark_published(self, ids: Sequence[str]) -> None:
         await self._queue.update_many({"_id": {"$in": list(ids)}}, {"$unset": {"unpublished": ""}})
 
-    async def reject(self, trigger: TriggerReceivedV1, refusal: Refusal, at: datetime) -> StoredTrigger:
+    async def refuse(self, trigger: TriggerReceivedV1, refusal: Refusal, at: datetime) -> StoredTrigger:
         document = rejected_document(trigger, refusal, at)
         stored = await self._queue.find_one_and_update(
             {"_id": document["_id"]}, {"$setOnInsert": document}, upsert=True, return_document=ReturnDocument.AFTER

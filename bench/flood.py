@@ -144,7 +144,7 @@ def _of_the_triggers(gateway: Gateway, facts: Facts) -> Iterable[str]:
     if decided.keys() != set(sent) or set(decided.values()) != {1}:
         yield f"of {len(sent)} triggers {len(facts.admitted)} were admitted and {len(facts.rejected)} rejected"
     if facts.rejected or not gateway.answers[429]:
-        yield f"{len(facts.rejected)} accepted events were rejected and {gateway.answers[429]} refused with 429: no flood"
+        yield f"{len(facts.rejected)} accepted events were rejected, and {gateway.answers[429]} refused with 429"
 
 
 def _of_the_runs(flood: Flood, facts: Facts) -> Iterable[str]:

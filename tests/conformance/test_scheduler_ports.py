@@ -99,6 +99,8 @@ async def test_a_buried_trigger_is_stored_as_rejected_without_its_input(queue: Q
     assert (await queue.stored([eid("t1")])) == {eid("t1"): first}
     await write(queue, decided=[accepted("t2")])
     assert (await queue.refuse(a_trigger("t2"), why, NOON)).state is EntryState.QUEUED
+    await write(queue, decided=[replace(accepted("t1"), redriven=True)])  # it was sent back
+    assert (await queue.stored([eid("t1")]))[eid("t1")].state is EntryState.QUEUED
 
 
 async def write(queue: Queue, **batch: Any) -> None:

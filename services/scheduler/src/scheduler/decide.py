@@ -66,7 +66,11 @@ class Snapshot:
     def repeated(self, events: Sequence[IncomingEvent]) -> list[StoredTrigger]:
         """Earlier decisions about these events' triggers: they may not be published."""
         ids = (execution_id(event.data.trigger_id) for event in events if isinstance(event.data, TriggerReceivedV1))
-        return [self.stored[each] for each in dict.fromkeys(ids) if each in self.stored]
+        return [self.stored[each] for each in dict.fromkeys(ids) if self.knows(each)]
+
+    def knows(self, execution_id: str) -> bool:
+        """Was it decided about before?"""
+        return execution_id in self.stored and not self.stored[execution_id].buried
 
 
 async def read_snapshot(intake: Intake, queue: Queue, robots: Robots, queue_state: QueueState) -> Snapshot:
@@ -141,10 +145,10 @@ def _decide_trigger(
     pool: int,
 ) -> None:
     wanted = execution_id(trigger.trigger_id)
-    if wanted in snapshot.stored or any(decided.execution_id == wanted for decided in batch.decided):
+    if snapshot.knows(wanted) or any(decided.execution_id == wanted for decided in batch.decided):
         return
     verdict = _verdict(trigger, snapshot, queue_state, now, pool)
-    batch.decided.append(Decided(trigger, traceparent, verdict))
+    batch.decided.append(Decided(trigger, traceparent, verdict, redriven=wanted in snapshot.stored))
 
 
 def _decide_due(

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from pymongo import InsertOne, UpdateMany, UpdateOne
+from pymongo import DeleteOne, InsertOne, UpdateMany, UpdateOne
 
 from rota_common.runtime.traces import derived
 from rota_common.stores.mongo import Document
@@ -13,13 +13,16 @@ from rota_contracts.messages.trigger import RejectReason, TriggerInput, TriggerR
 from scheduler.batch import Batch, Decided, Moved, StoredTrigger
 from scheduler.domain import Entry, EntryState, Refusal
 
+Operation = InsertOne[Document] | UpdateMany | UpdateOne | DeleteOne
 
-def operations(batch: Batch) -> list[InsertOne[Document] | UpdateMany | UpdateOne]:
+
+def operations(batch: Batch) -> list[Operation]:
     """In order: the last change of an entry holds."""
     live = {"live": True}
-    changes: list[InsertOne[Document] | UpdateMany | UpdateOne] = [
-        _decision(decided, batch.at) for decided in batch.decided
+    changes: list[Operation] = [
+        DeleteOne({"_id": each.execution_id, "reason": RejectReason.FAILED}) for each in batch.decided if each.redriven
     ]
+    changes += [_decision(decided, batch.at) for decided in batch.decided]
     for each, moved in batch.moved.items():
         changes.append(UpdateOne({"_id": each, **live}, {"$set": _position(moved)}))
     if admitted := [each for each in batch.admitted if each not in batch.moved]:

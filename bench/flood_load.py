@@ -19,7 +19,10 @@ from rota_contracts.catalog import EXECUTION_FINISHED, TRIGGER_ADMITTED, TRIGGER
 FLOODED, CLOCKED, SOURCE = "flooded", "clocked", "flood"
 FLOODED_ROBOTS, CLOCKED_ROBOTS = 200, 50
 QUOTA = {"max": 1, "queue": 5}
-LIMIT = QUOTA["max"] + QUOTA["queue"]
+BACKLOG, BETWEEN_REPORTS = 5, 10
+LIMIT = QUOTA["max"] + BACKLOG + BETWEEN_REPORTS
+"""Of one robot: what runs, its backlog, and the events that gateways accept before they hear that it is full."""
+
 EVERY_S = 10
 CONNECTIONS = 32
 SAMPLE_S = 0.5

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,16 @@ from executor.domain import lifecycle
 from executor.ports import Fenced, Runs
 from rota_common.testing.samples import MEMBER, NOON, TEAM
 from rota_contracts.messages.execution import ExecStatus, ListExecutions
+from rota_contracts.messages.trigger import TriggerInput
+from rota_contracts.robots.robot import SharedKB
 from tests.conformance.executor_store import LATER, SOON, a_run, bare, created, overdue
+
+
+def nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
 
 
 async def test_a_run_is_created_once(runs: Runs) -> None:  # EX-04
@@ -22,6 +32,29 @@ async def test_a_run_is_created_once(runs: Runs) -> None:  # EX-04
 async def test_of_many_that_create_a_run_one_gets_it(runs: Runs) -> None:
     epochs = await asyncio.gather(*(runs.create(a_run(), owner=f"w{n}", until=SOON) for n in range(10)))
     assert sorted(str(epoch) for epoch in epochs) == ["1", *["None"] * 9]
+
+
+async def test_a_run_that_was_given_up_never_begins(runs: Runs) -> None:
+    assert await runs.give_up("e1", NOON)
+    assert await runs.give_up("e1", NOON)
+    assert await runs.create(a_run(), owner="first", until=SOON) is None
+    assert await runs.find("e1") is None
+    assert await runs.claim("e1", owner="first", until=SOON, now=NOON) is None
+    assert [slot.status for slot in await runs.slots(["e1"])] == [ExecStatus.FAILED]
+    assert (await runs.list(ListExecutions(team_id=TEAM))).total == 0
+    assert await runs.create(a_run("e2"), owner="first", until=SOON) == 1
+    assert not await runs.give_up("e2", NOON)
+
+
+@pytest.mark.parametrize("data", [{"wei": 10**30}, {"a\0b": 1}, {"$set": {"a.b": 1}}, {"deep": nested(150)}])
+async def test_what_strangers_wrote_is_kept_as_they_wrote_it(runs: Runs, data: dict[str, Any]) -> None:
+    run = a_run()
+    given = run.execution.trigger.model_copy(update={"input": TriggerInput(source="leads", data=data)})
+    config = run.robot.robot_config.model_copy(update={"kb": SharedKB(options=data)})
+    robot = run.robot.model_copy(update={"robot_config": config})
+    run = run.with_execution(trigger=given).model_copy(update={"robot": robot})
+    await created(runs, run)
+    assert bare(await runs.find("e1")) == run
 
 
 async def test_what_is_read_is_what_was_written_to_the_last_field(runs: Runs) -> None:  # EX-05

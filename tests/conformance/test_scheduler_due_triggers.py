@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rota_common.clock import now
+from rota_common.runtime.traces import derived
 from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import NOON, TEAM, a_robot, a_trigger
 from rota_contracts.ids import clock_trigger_id, execution_id
@@ -14,8 +15,9 @@ from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
+from scheduler.admission import consider
 from scheduler.batch import Batch, Decided, Ended, Moved
-from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider
+from scheduler.domain import Entry, EntryState, QueueState, Refusal
 from scheduler.ports import Queue
 from scheduler.robot_summary import summary_of
 
@@ -48,7 +50,7 @@ def eid(trigger: TriggerReceivedV1) -> str:
 
 def decided(trigger: TriggerReceivedV1, *, refusal: Refusal | None = None, admitted: bool = False) -> Decided:
     summary = summary_of(a_robot(member_id=trigger.member_id))
-    verdict = refusal or consider(trigger, summary, QueueState(), now=NOON)
+    verdict = refusal or consider(trigger, summary, now=NOON)
     return Decided(trigger, "", verdict, admitted, from_clock=True)
 
 
@@ -66,6 +68,7 @@ async def test_a_due_trigger_is_stored_and_not_yet_queued(queue: Queue) -> None:
     await queue.add_due([due(1)])
     stored = (await queue.stored([eid(due(1))]))[eid(due(1))]
     assert (stored.state, stored.trigger, stored.refusal, stored.parks) == (EntryState.DUE, due(1), None, 0)
+    assert stored.traceparent == derived(due(1).trigger_id)  # F19
     assert await queue.load() == QueueState()
     assert await queue.unpublished() == []
 
@@ -142,3 +145,14 @@ async def test_what_is_due_waits_or_holds_a_slot_is_held_by_its_robot(queue: Que
     keys = [(TEAM, "ann"), (TEAM, "bob"), (TEAM, "dot"), ("globex", "ann")]
     held = await queue.open_counts(keys)
     assert {key: held.get(key, 0) for key in keys} == dict(zip(keys, (3, 1, 0, 0), strict=True))  # 0, 3 and 5 of mine
+
+
+async def test_requests_that_wait_are_counted_and_events_are_not(queue: Queue) -> None:  # DEC-39 DEC-48
+    await queue.add_due([due(1), due(2), due(3, "bob")])
+    waits, runs = decided(due(1)), decided(due(2), admitted=True)
+    event = a_trigger("e1")
+    entry = consider(event, summary_of(a_robot()), now=NOON)
+    await write(queue, decided=[waits, runs, Decided(event, "", entry)])
+    keys = [(TEAM, "ann"), (TEAM, "bob"), (TEAM, "dot")]
+    waiting = await queue.waiting_counts(keys)
+    assert [waiting.get(key, 0) for key in keys] == [1, 1, 0]

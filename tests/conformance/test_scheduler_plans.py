@@ -20,9 +20,10 @@ from scheduler.adapters.in_memory_queue import InMemoryCancelRequests, InMemoryQ
 from scheduler.adapters.mongo_cancel_requests import MongoCancelRequests
 from scheduler.adapters.mongo_plans import MongoPlans
 from scheduler.adapters.mongo_queue import MongoQueue
+from scheduler.admission import consider
 from scheduler.batch import Batch, Cancelled, Decided, Moved
 from scheduler.decide import stop_refusal
-from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider
+from scheduler.domain import Entry, EntryState, QueueState, Refusal
 from scheduler.plan import Plan, change, plan_key, remove, start
 from scheduler.ports import CancelRequests, Plans, PlansChanged, Queue
 from scheduler.robot_summary import RobotSummary, summary_of
@@ -72,7 +73,7 @@ def planned(plan_id: str = "p1", *, at: datetime | None = NOON, team: str = TEAM
 
 def decided(trigger_id: str, *, admitted: bool = False, **fields: Any) -> Decided:
     trigger = a_trigger(trigger_id, **fields)
-    entry = consider(trigger, a_card(team_id=trigger.team_id, member_id=trigger.member_id), QueueState(), now=NOON)
+    entry = consider(trigger, a_card(team_id=trigger.team_id, member_id=trigger.member_id), now=NOON)
     return Decided(trigger, "", entry, admitted)
 
 
@@ -130,7 +131,9 @@ async def test_a_cycle_makes_due_what_its_robots_have_planned_without_a_time(sto
     for member in ("ann", "bob", "cid"):
         await stores.plans.add(planned(f"{member}-none", member=member, at=None))
         await stores.plans.add(planned(f"{member}-late", member=member, at=NOON + timedelta(days=1)))
+    assert await stores.plans.timeless(2) == [(TEAM, "ann"), (TEAM, "bob")]
     await stores.plans.call([(TEAM, "ann"), (TEAM, "bob"), ("initech", "cid")], NOON)
+    assert await stores.plans.timeless(2) == [(TEAM, "cid")]
     assert {plan.item.plan_id for plan in await stores.plans.due(NOON, 9)} == {"ann-none", "bob-none"}
 
 

@@ -13,11 +13,12 @@ from rota_common.stores.mongo import Mongo
 from rota_common.testing.samples import NOON, a_robot, a_trigger
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
-from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
+from rota_contracts.messages.trigger import RejectReason, TriggerInput, TriggerReceivedV1
 from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.mongo_queue import MongoQueue
+from scheduler.admission import consider
 from scheduler.batch import Batch, Cancelled, Decided, Ended, Moved
-from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider
+from scheduler.domain import Entry, EntryState, QueueState, Refusal
 from scheduler.ports import LeaseLost, Queue
 from scheduler.robot_summary import RobotSummary, summary_of
 
@@ -42,6 +43,13 @@ async def queue(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix: st
     await mongo.close()
 
 
+def nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 def eid(trigger_id: str) -> str:
     return execution_id(trigger_id)
 
@@ -49,7 +57,7 @@ def eid(trigger_id: str) -> str:
 def accepted(trigger_id: str, *, admitted: bool = False, **fields: Any) -> Decided:
     trigger: TriggerReceivedV1 = a_trigger(trigger_id, **fields)
     robot = a_card(team_id=trigger.team_id, member_id=trigger.member_id)
-    entry = consider(trigger, robot, QueueState(), now=NOON)
+    entry = consider(trigger, robot, now=NOON)
     assert isinstance(entry, Entry)
     return Decided(trigger, f"00-{trigger_id}", entry, admitted)
 
@@ -75,6 +83,24 @@ async def holds(queue: Queue, owner: str = "first") -> int:
     epoch = await queue.acquire(owner)
     assert epoch is not None
     return epoch
+
+
+@pytest.mark.parametrize("data", [{"wei": 10**30}, {"a\0b": 1}, {"$set": {"a.b": 1}}, {"deep": nested(150)}])
+async def test_what_strangers_wrote_is_kept_as_they_wrote_it(queue: Queue, data: dict[str, Any]) -> None:
+    given = TriggerInput(source="leads", event_type="lead.created", data=data)
+    await write(queue, decided=[accepted("t1", input=given)])
+    assert (await queue.stored([eid("t1")]))[eid("t1")].trigger.input == given
+
+
+async def test_a_buried_trigger_is_stored_as_rejected_without_its_input(queue: Queue) -> None:
+    why = Refusal(RejectReason.FAILED, "it can't be taken")
+    first = await queue.refuse(a_trigger("t1"), why, NOON)
+    assert (first.state, first.refusal, first.trigger.input) == (EntryState.REJECTED, why, TriggerInput())
+    assert (await queue.stored([eid("t1")])) == {eid("t1"): first}
+    await write(queue, decided=[accepted("t2")])
+    assert (await queue.refuse(a_trigger("t2"), why, NOON)).state is EntryState.QUEUED
+    await write(queue, decided=[replace(accepted("t1"), redriven=True)])  # it was sent back
+    assert (await queue.stored([eid("t1")]))[eid("t1")].state is EntryState.QUEUED
 
 
 async def write(queue: Queue, **batch: Any) -> None:
@@ -285,7 +311,7 @@ async def test_every_type_and_quota_survives_being_stored(queue: Queue) -> None:
     decided = []
     for number, kind in enumerate(kinds):
         trigger = a_trigger(f"t{number}", kind)
-        entry = consider(trigger, robot, QueueState(), now=NOON + timedelta(seconds=number))
+        entry = consider(trigger, robot, now=NOON + timedelta(seconds=number))
         decided.append(Decided(trigger, "", entry))
     await write(queue, decided=decided)
     stored = (await queue.load()).queued.values()

@@ -17,8 +17,9 @@ from scheduler.adapters.in_memory_queue import InMemoryQueue
 from scheduler.adapters.in_memory_robot_queues import InMemoryRobotQueues
 from scheduler.adapters.mongo_queue import MongoQueue
 from scheduler.adapters.mongo_robot_queues import MongoRobotQueues
+from scheduler.admission import consider
 from scheduler.batch import Batch, Decided, Ended, Moved
-from scheduler.domain import Entry, EntryState, QueueState, consider
+from scheduler.domain import Entry, EntryState
 from scheduler.ports import Queue, RobotActivity, RobotQueues
 from scheduler.robot_summary import summary_of
 
@@ -70,7 +71,7 @@ def eid(name: str) -> str:
 def decided(name: str, kind: str = "human", *, admitted: bool = False, **fields: Any) -> Decided:
     trigger = a_trigger(name, kind, **fields)
     robot = summary_of(a_robot(member_id=trigger.member_id))
-    entry = consider(trigger, robot, QueueState(), now=NOON)
+    entry = consider(trigger, robot, now=NOON)
     assert isinstance(entry, Entry)
     return Decided(trigger, "", entry, admitted)
 

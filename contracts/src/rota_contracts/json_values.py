@@ -1,7 +1,9 @@
-"""JSON values: equality, access by path, and short texts of values for people and models."""
+"""JSON values: equality, access by path, what can be stored, and short texts of values for people and models."""
 
 import json
+import math
 import re
+from itertools import chain
 
 from rota_contracts.model import Json
 
@@ -13,9 +15,16 @@ STEP = re.compile(
     r"|\.(?P<name>[^.\[\]]+)",
     re.DOTALL,
 )
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 INDEX = re.compile(r"[0-9]{1,9}")
 SHOWN = 200
 """Characters of a value that a message quotes."""
+
+
+MAX_DEPTH = 64
+"""Levels of JSON from outside: MongoDB holds 100, of which a document needs some for itself."""
+
+TOO_DEEP = f"expected JSON that is nested at most {MAX_DEPTH} levels deep"
 
 
 class _Nothing:
@@ -69,6 +78,36 @@ def _step(value: Json, key: str, *, quoted: bool) -> Json:
     if isinstance(value, list) and not quoted and INDEX.fullmatch(key) and int(key) < len(value):
         return value[int(key)]
     return MISSING
+
+
+def unstorable(value: Json, *, depth: int = 0) -> str:
+    """Why a value from outside can't be stored and sent on: the stores have no integers over 64 bits and no keys with
+    a zero byte, JSON has no infinity, UTF-8 has no lone surrogates. Empty if it can."""
+    match value:
+        case dict() | list():
+            return TOO_DEEP if depth > MAX_DEPTH else _unstorable_part(value, depth)
+        case str():
+            return _unstorable_text(value)
+        case int() if not -(2**63) <= value < 2**63:
+            return "expected whole numbers of at most 64 bits; write longer ones as text"
+        case float() if not math.isfinite(value):
+            return "expected finite numbers; write others as text"
+    return ""
+
+
+def _unstorable_part(value: dict[str, Json] | list[Json], depth: int) -> str:
+    names, values = (value.keys(), value.values()) if isinstance(value, dict) else ((), value)
+    if any("\0" in str(name) for name in names):
+        return "expected names without a zero byte"
+    found = chain(
+        (_unstorable_text(str(name)) for name in names), (unstorable(each, depth=depth + 1) for each in values)
+    )
+    return next(filter(None, found), "")
+
+
+def _unstorable_text(text: str) -> str:
+    lone = not text.isascii() and LONE_SURROGATE.search(text)
+    return "expected text in Unicode, not half of a surrogate pair" if lone else ""
 
 
 def kind(value: Json) -> str:

@@ -39,6 +39,8 @@ REFUSE_AT = 0.9
 
 TEAM_SHARE = 0.25
 """The share of TRIGGERS that one team's waiting triggers may take."""
+TRIGGERS_KEPT_S = 7 * DAY
+"""How long a trigger may wait: on the bus, and for its first slot."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class Consumer:
 
 # fmt: off
 STREAMS = (
-    Stream("TRIGGERS",   (f"{ROOT}.trigger.received.>",), "workqueue", 7 * DAY, 256 * MIB, 10 * MINUTE),
+    Stream("TRIGGERS",   (f"{ROOT}.trigger.received.>",), "workqueue", TRIGGERS_KEPT_S, 256 * MIB, 10 * MINUTE),
     Stream("EXECUTIONS", (f"{ROOT}.execution.>", f"{ROOT}.validation.>", f"{ROOT}.learning.>",
                           f"{ROOT}.delivery.requested.>", f"{ROOT}.delivery.accepted.>"), "interest", 3 * DAY, 1024 * MIB, 10 * MINUTE),
     Stream("DELIVERIES", (f"{ROOT}.delivery.attempted.>", f"{ROOT}.delivery.completed.>",

@@ -19,9 +19,10 @@ from services.executor.tests.harness import LOOKUP
 from executor.domain import lifecycle
 from executor.domain.conversation.chat import ModelReply, ToolCall
 from executor.domain.outcomes import GoalsCompared, NothingToDo, Outcome, Planned, TaskAnswered, Thought, Unusable
-from executor.domain.planning.interpret import MAX_DEPTH, LargeTexts, interpret, room
+from executor.domain.planning.interpret import LargeTexts, interpret, room
 from executor.domain.run import Run
 from executor.domain.steps import CompareGoals
+from rota_contracts.json_values import MAX_DEPTH
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.learning import DedupDecision, GoalsReply
 from rota_contracts.messages.text import INLINE_LIMIT, Text

@@ -4,13 +4,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from executor.adapters.in_memory import in_memory
+from executor.adapters.in_memory import InMemoryRobots, in_memory
 from executor.app import build
 from executor.settings import Settings
+from rota_common.errors import Permanent
 from rota_common.runtime.service import Runtime
+from rota_common.runtime.traces import trace_id
 from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts import catalog
+from rota_contracts.envelope import MSG_ID
 from rota_contracts.messages.control import Control, ControlAction
 from rota_contracts.messages.delivery import DeliveryAcceptedV1, DeliveryResult, MayDeliver, Permission
 from rota_contracts.messages.execution import (
@@ -26,6 +29,7 @@ from rota_contracts.messages.memory import Recall, RecallReply
 from rota_contracts.messages.replay import ReplayExecution
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.validation import CheckRules, RulesReply, ValidationResult
+from rota_contracts.robots.robot import Robot
 
 OWNER = {"team_id": TEAM, "member_id": MEMBER}
 GOOD = ValidationResult(passed=True, score=0.9)
@@ -55,6 +59,37 @@ async def request(bus: InMemoryBus, execution_id: str = "e1") -> None:
     fact = ExecutionRequestedV1(execution_id=execution_id, trigger=a_trigger(), requested_at=NOON, **OWNER)
     await bus.publish(catalog.EXECUTION_REQUESTED, fact, caused_by="t1")
     await bus.settled()
+
+
+class Unreadable(InMemoryRobots):
+    """Robots that can't be read until they are `mended`."""
+
+    mended = False
+
+    async def find(self, team: str, member: str) -> Robot | None:
+        if not self.mended:
+            raise Permanent("the robot can't be read")
+        return await super().find(team, member)
+
+
+async def test_a_buried_request_that_is_sent_back_starts_nothing() -> None:
+    bus, robots = InMemoryBus(), Unreadable(a_robot())
+    app = build(Settings(connector="rehearsal"), runtime=Runtime(bus=bus), adapters=in_memory(a_robot(), robots=robots))
+    await app.service.start()
+    await app.service.started.wait()
+    await request(bus)
+    (end,) = bus.facts(catalog.EXECUTION_FINISHED)
+    assert (end.data.status, len(bus.dead)) == (ExecStatus.FAILED, 1)
+    (asked,) = bus.facts(catalog.EXECUTION_REQUESTED)
+    assert trace_id(end.traceparent) == trace_id(asked.traceparent)
+    robots.mended = True
+    again = asked.headers() | {MSG_ID: "redriven"}
+    await bus.store(catalog.EXECUTION_REQUESTED.subject(TEAM, MEMBER), asked.body(), again)
+    await bus.settled()
+    page = await bus.ask(catalog.LIST_EXECUTIONS, ListExecutions(team_id=TEAM))
+    await app.service.stop(1)
+    assert (page.total, bus.facts(catalog.EXECUTION_STARTED)) == (0, [])
+    assert len(bus.facts(catalog.EXECUTION_FINISHED)) == 1
 
 
 async def deliver(bus: InMemoryBus) -> None:

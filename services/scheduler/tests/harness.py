@@ -1,7 +1,7 @@
 """A dispatcher over adapters in memory, for tests of what it writes and publishes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
@@ -43,6 +43,10 @@ class Robots:
             raise found
         return None if found is None else summary_of(found)
 
+    async def stopped(self, keys: Collection[Key]) -> set[Key]:
+        robots = {key: self.kept.get(key[1]) for key in keys}
+        return {key for key, robot in robots.items() if not isinstance(robot, Robot) or not summary_of(robot).active}
+
 
 class PublishedEvents:
     """A publisher that records. `away` makes the next batch fail; `outstanding` are the triggers whose request waits in
@@ -79,11 +83,11 @@ class PublishedEvents:
     async def publish_request(self, stored: StoredTrigger, *, again: int = 0) -> None:
         self.again.append((stored.trigger.trigger_id, again))
 
-    async def publish_failed(self, run: ExecutionFinishedV1) -> None:
-        self.statuses.append((run.execution_id, "failed"))
+    async def publish_failed(self, end: Event[ExecutionFinishedV1]) -> None:
+        self.statuses.append((end.data.execution_id, "failed"))
 
-    async def publish_recovered(self, run: ExecutionFinishedV1) -> None:
-        self.statuses.append((run.execution_id, "recovered"))
+    async def publish_recovered(self, end: Event[ExecutionFinishedV1]) -> None:
+        self.statuses.append((end.data.execution_id, "recovered"))
 
     async def publish_plan(self, plan: Plan) -> None:
         self.plans += [(each.fact.plan_id, each.fact.action) for each in plan.unpublished]
@@ -116,7 +120,9 @@ class Harness:
         cancel_requests = InMemoryCancelRequests(self.queue, clock=self.clock)
         publisher: Any = self.published
         reconcile: Any = self._reconcile
-        self.change_plan = ChangePlans(plans=self.plans, robots=self.robots, publisher=publisher, clock=self.clock)
+        self.change_plan = ChangePlans(
+            plans=self.plans, queue=self.queue, robots=self.robots, publisher=publisher, clock=self.clock
+        )
         self.dispatcher = Dispatcher(
             queue=self.queue,
             cancel_requests=cancel_requests,

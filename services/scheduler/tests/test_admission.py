@@ -39,7 +39,7 @@ async def test_a_trigger_that_was_sent_twice_makes_one_execution(harness: Harnes
         ({}, {"member_id": "missing"}, RejectReason.NO_ROBOT),
         ({"deleted": True}, {}, RejectReason.NO_ROBOT),
         ({"autonomous_mode": False}, {}, RejectReason.NOT_AUTONOMOUS),
-        ({"robot_status": "paused"}, {}, RejectReason.NOT_ACTIVE),
+        ({"robot_status": "paused"}, {"type": "human"}, RejectReason.NOT_ACTIVE),
         ({"config": {"triggers": {"event": {"enabled": False}}}}, {}, RejectReason.TRIGGER_DISABLED),
         (
             {"config": {"triggers": {"intervene": {"actions": ["instruct"]}}}},
@@ -66,7 +66,8 @@ async def test_a_full_queue_rejects_with_its_numbers(harness: Harness) -> None: 
     await harness.keep(a_robot(config={"quota": {"max": 1, "queue": 2}}))
     async with harness.scheduler():
         for number in range(5):
-            await harness.trigger(f"t{number}")
+            await harness.trigger(f"t{number}", "human")
+            await harness.slots(1)
         await harness.rejected(2)
         await harness.admitted(3)
         await harness.slots(1)

@@ -141,6 +141,7 @@ async def test_with_all_what_becomes_due_meanwhile_comes_after_what_is_made_up_f
     clock = await outage(harness, timedelta(minutes=85), policy="all", quota={"max": 1, "queue": 1})
     async with harness.scheduler(clock=clock, **QUICK):
         await harness.slots(1)
+        clock.forward(2)  # a robot without room for more is looked at again that much later
         await armed(harness, minutes(90)[0])
         clock.at = minutes(151)[0]  # it ran for long; 90 and 120 are late by now, 150 isn't
         dues = minutes(30, 60, 90, 120, 150)

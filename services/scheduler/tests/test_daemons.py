@@ -67,7 +67,8 @@ async def test_a_daemon_whose_run_is_rejected_tries_again(harness: Harness) -> N
     async with harness.scheduler(clock=clock, **QUICK):
         await harness.keep(a_robot(config={"quota": quota}))
         for name in ("t1", "t2"):
-            await harness.trigger(name)
+            await harness.trigger(name, "human")
+            await harness.slots(1)
         await harness.admitted(2)
         await harness.keep(a_clocked(DAEMON, quota=quota, rev=2))
         assert await harness.rejected(1) == [tid(START)]

@@ -24,7 +24,7 @@ async def test_a_trigger_is_written_then_published_then_acknowledged() -> None: 
 
 async def test_what_came_in_together_is_decided_together() -> None:  # SC-10
     async with Harness().open() as harness:
-        await harness.take(*(a_trigger(f"t{n}") for n in range(14)))
+        await harness.take(*(a_trigger(f"t{n}", "human") for n in range(14)))
         states = [await harness.state(f"t{n}") for n in range(14)]
     assert states == [EntryState.ADMITTED] * 2 + [EntryState.QUEUED] * 10 + [EntryState.REJECTED] * 2
     assert harness.published.rejected == [("t12", RejectReason.QUEUE_FULL), ("t13", RejectReason.QUEUE_FULL)]

@@ -11,7 +11,8 @@ import pytest
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
-from scheduler.domain import AGE_PER_PRIORITY, STARVING_AFTER, Entry, EntryState, QueueState, Refusal, consider, pick
+from scheduler.admission import consider, enqueue
+from scheduler.domain import AGE_PER_PRIORITY, STARVING_AFTER, Entry, EntryState, QueueState, Refusal, pick
 from scheduler.robot_summary import RobotSummary, summary_of
 
 MINUTE = timedelta(minutes=1)
@@ -38,8 +39,13 @@ def picked(
     return [each.execution_id for each in pick(queue_state(queued=queued, active=active), pool=pool, now=now)]
 
 
+POOL = 200
+
+
 def refusal(trigger: TriggerReceivedV1, robot: RobotSummary | None, on: QueueState | None = None) -> Refusal | None:
-    verdict = consider(trigger, robot, on or QueueState(), now=NOON)
+    verdict = consider(trigger, robot, now=NOON)
+    if robot is not None and isinstance(verdict, Entry):
+        verdict = enqueue(verdict, robot.quota, on or QueueState(), pool=POOL, now=NOON)
     return verdict if isinstance(verdict, Refusal) else None
 
 
@@ -49,7 +55,7 @@ def off(*names: str) -> dict[str, Any]:
 
 def test_a_trigger_of_a_robot_gets_its_place() -> None:  # TG-05 SC-10
     robot = a_card(config={"quota": {"max": 3, "priority": 8}})
-    assert consider(a_trigger(), robot, QueueState(), now=NOON) == Entry(
+    assert consider(a_trigger(), robot, now=NOON) == Entry(
         execution_id=execution_id("t1"), team=TEAM, member=MEMBER, type=TriggerType.EVENT,
         priority=8, max_running=3, queued_at=NOON,
     )  # fmt: skip
@@ -95,7 +101,7 @@ def test_an_action_outside_the_list_is_refused(actions: list[str], allowed: bool
     ],
 )
 def test_every_refusal_names_its_reason(robot: RobotSummary | None, reason: RejectReason | None) -> None:  # TG-05
-    found = refusal(a_trigger(), robot, queue_state(active=[entry("e0")]))
+    found = refusal(a_trigger(type="human"), robot, queue_state(active=[entry("e0")]))
     assert (found.reason if found else None) == reason
     assert found is None or found.message
 
@@ -115,8 +121,8 @@ def test_of_several_faults_the_first_is_the_reason(first: int) -> None:  # TG-05
     fields = {key: value for _, faults in FAULTS[first:] for key, value in faults.items()}
     config: dict[str, Any] = {"quota": {"max": 1, "queue": 0}}
     if RejectReason.TRIGGER_DISABLED in reasons:
-        config |= off("event")
-    found = refusal(a_trigger(), a_card(config=config, **fields), queue_state(active=[entry("e0")]))
+        config |= off("intervene")
+    found = refusal(a_trigger(type="human"), a_card(config=config, **fields), queue_state(active=[entry("e0")]))
     assert found is not None
     assert found.reason is reasons[0]
 
@@ -128,16 +134,44 @@ def test_of_several_faults_the_first_is_the_reason(first: int) -> None:  # TG-05
 def test_two_run_and_ten_wait_by_default(running: int, waiting: int, full: bool) -> None:  # SC-10
     full_board = queue_state(
         active=[entry(f"r{n}") for n in range(running)],
-        queued=[entry(f"w{n}") for n in range(waiting)],
+        queued=[entry(f"w{n}", type=TriggerType.HUMAN) for n in range(waiting)],
     )
     others = [entry(f"o{n}", member="bob") for n in range(50)] + [entry(f"x{n}", team="initech") for n in range(50)]
     for each in others:
         full_board.put(each, EntryState.QUEUED)
-    found = refusal(a_trigger(), a_card(), full_board)
+    assert refusal(a_trigger("event"), a_card(), full_board.copy()) is None  # DEC-48
+    found = refusal(a_trigger(type="human"), a_card(), full_board)
     assert (found is not None) == full
     if found is not None:
         assert found.reason is RejectReason.QUEUE_FULL
         assert found.message.startswith(f"{running} executions run and {waiting} wait")
+
+
+def test_a_full_pool_lets_no_more_wait_than_the_quota_says() -> None:  # SC-10, DEC-39
+    others = [entry(f"o{n}", member="bob") for n in range(POOL)]
+    waiting = [entry(f"w{n}", type=TriggerType.HUMAN) for n in range(9)] + [entry(f"e{n}") for n in range(50)]
+    board = queue_state(active=others, queued=waiting)
+    assert refusal(a_trigger("t9", "clock"), a_card(), board) is None
+    found = refusal(a_trigger("t10", "clock"), a_card(), board)
+    assert found is not None
+    assert found.message == "0 executions run and 10 wait, which is all this robot's quota allows"
+
+
+@pytest.mark.parametrize("fields", [{"robot_status": "paused"}, {"robot_status": "maintenance"}])
+def test_an_event_waits_for_a_robot_that_is_not_active(fields: dict[str, Any]) -> None:  # DEC-45, DEC-48
+    board = QueueState()
+    assert refusal(a_trigger(type="event"), a_card(**fields), board) is None
+    assert pick(board, pool=POOL, now=NOON, stopped={(TEAM, MEMBER)}) == []
+    assert [each.type for each in pick(board, pool=POOL, now=NOON)] == ["event"]
+
+
+def test_words_without_an_action_are_an_instruction() -> None:  # TG-04
+    words = {"input": {"messages": [{"content": "Stop all"}]}}
+    allowed = {"triggers": {"intervene": {"actions": ["instruct"]}}}
+    others = {"triggers": {"intervene": {"actions": ["task.cancel"]}}}
+    assert refusal(a_trigger(type="human", **words), a_card(config=allowed)) is None
+    found = refusal(a_trigger(type="human", **words), a_card(config=others))
+    assert found == Refusal(RejectReason.ACTION_NOT_ALLOWED, "expected one of the actions task.cancel, not instruct")
 
 
 def test_the_team_with_the_fewest_running_goes_first() -> None:  # SC-11

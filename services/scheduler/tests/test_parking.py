@@ -12,7 +12,8 @@ from services.scheduler.tests.harness import Harness, finished, parked, resumabl
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.messages.trigger import TriggerType
-from scheduler.domain import HEAD_START, Entry, EntryState, QueueState, consider, pick
+from scheduler.admission import consider, enqueue
+from scheduler.domain import HEAD_START, Entry, EntryState, QueueState, pick
 from scheduler.robot_summary import summary_of
 
 
@@ -182,7 +183,7 @@ async def test_a_full_queue_rejects_no_execution_that_has_begun() -> None:  # SC
         harness.robots.kept[MEMBER] = a_robot(config={"quota": {"max": 1, "queue": 1}})
         await harness.take(a_trigger("t0"), a_trigger("t1"))
         await harness.take(parked("t0"))
-        await harness.take(a_trigger("t2"), a_trigger("t3"))
+        await harness.take(a_trigger("t2", "human"), a_trigger("t3", "human"))
         await harness.take(resumable("t0"))
         states = [await harness.state(f"t{n}") for n in range(4)]
     assert states == ["queued", "admitted", "queued", "rejected"]
@@ -229,4 +230,6 @@ def test_a_robots_slots_count_what_runs_and_not_what_is_parked() -> None:  # SC-
     queue_state = a_board()
     queue_state.park("e1", 1)
     quota = summary_of(a_robot(config={"quota": {"max": 1, "queue": 0}}))
-    assert isinstance(consider(a_trigger(), quota, queue_state, now=NOON), Entry)
+    wanted = consider(a_trigger(type="human"), quota, now=NOON)
+    assert isinstance(wanted, Entry)
+    assert enqueue(wanted, quota.quota, queue_state, pool=2, now=NOON) == wanted

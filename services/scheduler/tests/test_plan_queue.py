@@ -73,7 +73,7 @@ async def test_a_paused_robot_keeps_its_plan(harness: Harness) -> None:  # SC-16
         await harness.keep(a_robot(robot_status="paused"))
         await harness.plan("p1", plan_time=now())
         await harness.plan("p2", plan_time=now(), messages=[{"content": "Look at Initech"}])
-        await harness.trigger("t1")
+        await harness.trigger("t1", "human")
         await harness.rejected(1)
         assert {(item.plan_id, item.state) for item in await harness.plans()} == {
             ("p1", PlanState.PLANNED),

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from services.scheduler.tests.harness import OWNER, Harness
+from services.scheduler.tests.harness import OWNER, Harness, finished, started
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts.messages.plan import ChangePlan, PlanState
@@ -208,7 +208,8 @@ async def test_what_a_deleted_robot_had_planned_is_removed_at_once() -> None:  #
 
 async def test_without_a_time_it_starts_with_the_robots_next_cycle() -> None:  # SC-16, DEC-14
     async with Harness().open() as harness:
-        harness.robots.kept = {name: a_robot(member_id=name, config={"quota": {"max": 9}}) for name in (MEMBER, "bob")}
+        config = {"quota": {"max": 9}, "clock": {"mode": "interval", "every": "1h"}}
+        harness.robots.kept = {name: a_robot(member_id=name, config=config) for name in (MEMBER, "bob")}
         await harness.change_plan(word(plan_time=None))
         await harness.take(a_trigger("t1", "event"), a_trigger("t2", "clock", member_id="bob"))
         await looked(harness)
@@ -220,11 +221,33 @@ async def test_without_a_time_it_starts_with_the_robots_next_cycle() -> None:  #
 
 async def test_a_cycle_that_is_refused_is_none() -> None:  # DEC-14
     async with Harness().open() as harness:
+        config = {"clock": {"mode": "interval", "every": "1h"}}
+        harness.robots.kept[MEMBER] = a_robot(config=config)
         await harness.change_plan(word(plan_time=None))
-        harness.robots.kept[MEMBER] = a_robot(config={"triggers": {"clock": {"enabled": False}}})
+        harness.robots.kept[MEMBER] = a_robot(config=config | {"triggers": {"clock": {"enabled": False}}})
         await harness.take(a_trigger("t1", "clock"))
         await looked(harness)
         assert await harness.state(KEY) is None
+
+
+async def test_without_a_clock_it_starts_when_the_next_run_ends_or_at_once() -> None:  # SC-16, DEC-46
+    async with Harness().open() as harness:
+        await harness.take(a_trigger("t1"), started("t1"))
+        await harness.change_plan(word(plan_time=None))
+        await looked(harness)
+        assert await harness.state(KEY) is None
+        await harness.take(finished("t1"))
+        await until_state(harness, PlanState.STARTED)
+        await harness.take(finished(KEY))
+        await harness.change_plan(word(plan_id="p2", plan_time=None))
+        await until_state(harness, PlanState.STARTED, plan_key(TEAM, MEMBER, "p2"))
+
+
+async def test_an_end_that_no_dispatcher_noticed_starts_it_all_the_same() -> None:  # DEC-46 F3
+    harness = Harness()
+    await harness.plans.add(planned(plan_time=None))  # a run ended between a kill and the next dispatcher
+    async with harness.open():
+        await until_state(harness, PlanState.STARTED)
 
 
 async def test_a_plan_that_is_changed_while_it_starts_is_started_as_changed() -> None:

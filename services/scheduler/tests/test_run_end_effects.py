@@ -3,15 +3,17 @@
 from typing import Any
 
 import pytest
-from services.scheduler.tests.harness import OWNER
+from services.scheduler.tests.harness import OWNER, as_event
 
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
+from rota_contracts.envelope import Event
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1
 from rota_contracts.messages.trigger import RejectReason
 from rota_contracts.robots.robot import Robot
+from scheduler.admission import consider
 from scheduler.batch import Batch, Decided, StoredTrigger
-from scheduler.domain import EntryState, QueueState, Refusal, consider
+from scheduler.domain import EntryState, Refusal
 from scheduler.robot_summary import Key, RobotSummary, summary_of
 from scheduler.run_end_effects import RunEndEffects
 
@@ -38,13 +40,13 @@ class After:
             raise self.robot
         return summary_of(self.robot) if self.robot else None
 
-    async def publish_failed(self, run: ExecutionFinishedV1) -> None:
+    async def publish_failed(self, end: Event[ExecutionFinishedV1]) -> None:
         if self.away:
             raise ConnectionError("NATS is away")
-        self.published.append(("failed", run.execution_id))
+        self.published.append(("failed", end.data.execution_id))
 
-    async def publish_recovered(self, run: ExecutionFinishedV1) -> None:
-        self.published.append(("recovered", run.execution_id))
+    async def publish_recovered(self, end: Event[ExecutionFinishedV1]) -> None:
+        self.published.append(("recovered", end.data.execution_id))
 
     async def _rearm(self, key: Key, execution: str, *, failed: bool | None) -> None:
         assert key == (TEAM, MEMBER)
@@ -57,9 +59,9 @@ class After:
         return self.published
 
 
-def an_end(execution: str, status: str) -> ExecutionFinishedV1:
+def an_end(execution: str, status: str) -> Event[ExecutionFinishedV1]:
     given: dict[str, Any] = {"trigger_id": "", "status": ExecStatus(status), "finished_at": NOON, **OWNER}
-    return ExecutionFinishedV1(execution_id=execution, **given)
+    return as_event(ExecutionFinishedV1(execution_id=execution, **given))
 
 
 async def test_a_failure_and_the_recovery_from_it_are_each_published_once() -> None:  # TG-18
@@ -114,7 +116,7 @@ async def test_an_end_counts_though_its_robot_can_not_be_read(robot: Exception |
 async def test_a_daemons_run_that_is_rejected_counts_as_a_failure() -> None:  # SC-05
     after = After(a_daemon())
     clocked, other = a_trigger("t1", "clock"), a_trigger("t2")
-    taken = consider(a_trigger("t3", "clock"), summary_of(a_daemon()), QueueState(), now=NOON)
+    taken = consider(a_trigger("t3", "clock"), summary_of(a_daemon()), now=NOON)
     batch = Batch(
         decided=[
             Decided(clocked, "", FULL, from_clock=True),

@@ -16,6 +16,7 @@ from trigger_gateway.problems import Conflict, TooMany
 from trigger_gateway.robots.record import Subscriber
 from trigger_gateway.robots.routes import Route
 from trigger_gateway.sources.source import Source, WebhookSettings
+from trigger_gateway.webhooks.backlogs import Backlogs
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
 from trigger_gateway.webhooks.inbound_log import LogEntry
 from trigger_gateway.webhooks.ingest_event import IngestEvent, IngestResult
@@ -54,7 +55,7 @@ class Harness:
 
     def __post_init__(self) -> None:
         rates = RateLimiter(store=InMemoryRateStore(), clock=lambda: AT, limits=RateLimits())
-        self._ingest = IngestEvent(rates=rates, triggers=self.triggers, log=self.log)
+        self._ingest = IngestEvent(rates=rates, triggers=self.triggers, log=self.log, backlogs=Backlogs())
 
     async def ingest(self, digest: str = "d") -> IngestResult:
         settings: dict[str, Any] = {"secrets": ["$ENV.X"], "rate_limit": self.limit}

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rota_common.errors import Transient
+from rota_contracts.messages.backlog import FullBacklog
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases, InMemoryStreamLeases
@@ -24,6 +25,7 @@ from trigger_gateway.problems import Invalid
 from trigger_gateway.robots.record import RobotRecord
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.sources.source import DatabaseSettings, Source
+from trigger_gateway.webhooks.backlogs import Backlogs
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 CONFIG = {"identity": {"role": "Greeter"}, "events": [{"type": "database", "source": "crm"}]}
@@ -35,6 +37,7 @@ class Harness:
     def __init__(self) -> None:
         self.sources, self.robots = InMemorySources(), InMemoryRobots()
         self.triggers, self.inbound = InMemoryTriggers(), InMemoryInboundLog()
+        self.backlogs = Backlogs()
         self.databases, self.readings = InMemoryDatabases(), InMemoryStreamLeases(self.clock)
         self.source = Source("acme", "crm", AT, database=settings())
 
@@ -53,6 +56,7 @@ class Harness:
             leases=self.readings,
             routes=routes,
             triggers=triggers or self.triggers,
+            backlogs=self.backlogs,
             inbound=self.inbound,
             clock=self.clock,
             random=Random(1),
@@ -103,6 +107,18 @@ async def harness(monkeypatch: pytest.MonkeyPatch) -> Harness:
     made = Harness()
     await made.prepare()
     return made
+
+
+async def test_changes_wait_in_their_database_while_a_backlog_is_full(harness: Harness) -> None:  # DEC-48
+    full = FullBacklog(team_id="acme", member_id="leader", waiting=1000)
+    harness.backlogs.full = {("acme", "leader"): full}
+    async with harness.reading():
+        await harness.databases.append(change(1))
+        reason = "1000 events wait for robot leader, which is all that may: try again in 30 s"
+        await harness.until_state(ReadingState.WAITING, reason, changes=0)
+        harness.backlogs.full = {}
+        await harness.until_state(ReadingState.READING, changes=1)
+    assert len(harness.triggers.published) == 1
 
 
 async def test_a_token_is_saved_only_after_its_triggers(harness: Harness) -> None:

@@ -20,6 +20,7 @@ from trigger_gateway.robots.save_robot import SaveRobot
 from trigger_gateway.robots.sync_robots import SyncRobots
 from trigger_gateway.runs.request_run import RequestRun, RunRequest
 from trigger_gateway.sources.source import Source, WebhookSettings
+from trigger_gateway.webhooks.backlogs import Backlogs
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 WEBHOOK = WebhookSettings(secrets=["$ENV.X"])
@@ -56,6 +57,7 @@ class Harness:
             triggers=self.triggers,
             outcomes=self.outcomes,
             requests=self.requests,
+            backlogs=Backlogs(),
             clock=lambda: self.now,
             new_id=lambda: f"id-{next(ids)}",
         )

@@ -134,7 +134,7 @@ async def test_a_trigger_of_a_newer_revision_is_decided_by_that_one(harness: Har
         await harness.keep(a_robot(robot_status="paused", rev=7))
         await harness.trigger("t1", robot_rev=1)
         await harness.slots(1)
-        await harness.trigger("t2", robot_rev=7)
+        await harness.trigger("t2", "human", robot_rev=7)
         assert await harness.rejected(1) == ["t2"]
         assert not (await once(harness, lambda state: True)).active
     (fact,) = await harness.facts(catalog.TRIGGER_REJECTED)

@@ -162,7 +162,7 @@ class Lane(Harness):
         for each in runs:
             await self.trigger(each, member_id=f"events-{name}")
         for each in refused:
-            await self.trigger(each, member_id=f"paused-{name}")
+            await self.trigger(each, "human", member_id=f"paused-{name}")
         runs.append(clock_trigger_id(TEAM, f"clock-{name}", instant))
         refused.append(clock_trigger_id(TEAM, f"paused-{name}", instant))
         return runs, refused

@@ -99,6 +99,8 @@ class RejectReason(StrEnum):
     QUEUE_FULL = "queue_full"
     ROBOT_DELETED = "robot_deleted"
     STOPPED = "stopped"
+    EXPIRED = "expired"
+    FAILED = "failed"
 
 
 class MissReason(StrEnum):

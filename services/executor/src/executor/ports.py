@@ -162,6 +162,10 @@ class Runs(RunQueries, Protocol):
         """Insert a new run, claimed, with its inbox; returns its epoch, or None if there is one with this id."""
         ...
 
+    async def give_up(self, run_id: str, at: datetime) -> bool:
+        """A run that never begins: it can't be created any more. False if there is one with this id."""
+        ...
+
     async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:
         """The run and the epoch of this claim; None if there is none, it is over, or another claim is alive."""
         ...

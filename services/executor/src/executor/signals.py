@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from executor.domain.planning.interpret import room, unstorable
+from executor.domain.planning.interpret import room
 from executor.domain.run import CALLBACK, DEADLINE, Run, Signal, deadline_id
 from executor.ports import Blobs, Runs, Scope, SignalResult
 from executor.publish import EventPublisher
@@ -19,6 +19,7 @@ from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
 from rota_contracts.envelope import Event
 from rota_contracts.ids import derived_id
+from rota_contracts.json_values import unstorable
 from rota_contracts.messages.callback import CallBack, CallbackReply
 from rota_contracts.messages.control import (
     Control,

@@ -46,10 +46,11 @@ class StartExecution:
     async def give_up(
         self, event: Event[ExecutionRequestedV1], reason: str, status: ExecStatus = ExecStatus.FAILED
     ) -> None:
-        """Publish that this execution is over, so that the scheduler frees its slot."""
+        """Publish that this execution is over, so that the scheduler frees its slot; sent again, its request starts
+        nothing any more."""
         requested = event.data
-        if run := await self.runs.find(requested.execution_id):
-            await self.worker.resume(run.id)
+        if not await self.runs.give_up(requested.execution_id, self.clock()):
+            await self.worker.resume(requested.execution_id)
             return
         fact = ExecutionFinishedV1(
             execution_id=requested.execution_id,
@@ -60,7 +61,7 @@ class StartExecution:
             error=reason,
             finished_at=self.clock(),
         )
-        await self.publish(catalog.EXECUTION_FINISHED, fact, caused_by=requested.execution_id)
+        await self.publish(catalog.EXECUTION_FINISHED, fact, caused_by=requested.execution_id, trace=event.traceparent)
 
 
 def _paused(run: Run) -> Run:

@@ -74,8 +74,9 @@ class RunWorker:
             self.runs.create(run, owner=self.owner, until=self._until()), self._first_outcome(run)
         )
         if epoch is None:
-            await self.publisher.started(await self.runs.find(run.id) or run)
-            await self.resume(run.id)
+            if stored := await self.runs.find(run.id):  # else it was given up
+                await self.publisher.started(stored)
+                await self.resume(run.id)
             return
         run = run.model_copy(update={"stored": run})
         if outcome is not None:

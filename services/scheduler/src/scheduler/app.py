@@ -7,6 +7,7 @@ from rota_contracts.catalog import EXECUTOR_REPORTED
 from scheduler.adapters.real import real
 from scheduler.handlers import build_handlers
 from scheduler.ports import Adapters
+from scheduler.report_backlog import REPORT_S
 from scheduler.settings import Settings
 from scheduler.sync_clocks import SYNC_S
 from scheduler.use_cases import UseCases
@@ -21,6 +22,7 @@ def build(settings: Settings, *, runtime: Runtime | None = None, adapters: Adapt
     service.background("dispatch", use.dispatcher.run)
     service.every(settings.tick_every, use.tick, name="tick")
     service.every(SYNC_S, use.sync_clocks, name="sync clocks")
+    service.every(REPORT_S, use.report_backlog, name="report backlog")
     service.every(0, use.robots.follow, name="robots")
     service.follow([EXECUTOR_REPORTED], use.capacity.update, name="capacity")
     return plain_app(service, settings)

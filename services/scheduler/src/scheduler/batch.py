@@ -7,7 +7,7 @@ from rota_contracts.ids import execution_id
 from rota_contracts.messages.control import Withdraw
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import Waiting
-from rota_contracts.messages.trigger import TriggerReceivedV1, TriggerType
+from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
 from scheduler.domain import Entry, EntryState, Refusal
 from scheduler.plan import Plan
 
@@ -15,13 +15,14 @@ from scheduler.plan import Plan
 @dataclass(frozen=True)
 class Decided:
     """A trigger and the decision about it. `admitted`: it got its slot at once. `from_clock`: the queue holds it
-    already, as due."""
+    already, as due; `redriven`: as buried."""
 
     trigger: TriggerReceivedV1
     traceparent: str
     verdict: Entry | Refusal
     admitted: bool = False
     from_clock: bool = False
+    redriven: bool = False
 
     @property
     def execution_id(self) -> str:
@@ -96,6 +97,11 @@ class StoredTrigger:
     status: ExecStatus | None = None
     refusal: Refusal | None = None
     parks: int = 0
+
+    @property
+    def buried(self) -> bool:
+        """Its message is a dead letter; it is decided about if it is sent back."""
+        return self.refusal is not None and self.refusal.reason is RejectReason.FAILED
 
 
 def waiting_of(execution_id: str, trigger: TriggerReceivedV1, queued_at: datetime) -> Waiting:

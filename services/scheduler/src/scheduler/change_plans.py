@@ -6,7 +6,8 @@ from rota_common.clock import Clock
 from rota_contracts.messages.plan import ChangePlan, ChangePlanReply, ListPlans, PlanPage
 from scheduler.event_publisher import EventPublisher
 from scheduler.plan import Plan, change, plan_key, refuse_change, remove
-from scheduler.ports import Plans, Robots
+from scheduler.ports import Plans, Queue, Robots
+from scheduler.robot_summary import Key
 
 MANY = 1000
 
@@ -16,6 +17,7 @@ class ChangePlans:
     """Each change is stored together with its fact, which is published afterwards."""
 
     plans: Plans
+    queue: Queue
     robots: Robots
     publisher: EventPublisher
     clock: Clock
@@ -23,7 +25,8 @@ class ChangePlans:
     async def __call__(self, question: ChangePlan) -> ChangePlanReply:
         """Add, update or remove; idempotent. A concurrent change comes first."""
         key = plan_key(question.team_id, question.member_id, question.plan_id)
-        problem = refuse_change(await self.robots.find(question.team_id, question.member_id), question)
+        robot = await self.robots.find(question.team_id, question.member_id)
+        problem = refuse_change(robot, question)
         while True:
             plan = await self.plans.find(key)
             wanted = problem or change(plan, question, self.clock())
@@ -31,9 +34,16 @@ class ChangePlans:
                 return ChangePlanReply(item=plan.item if plan else None, refused=wanted)
             if wanted is None or await self._store(wanted):
                 stored = wanted or plan
+                if robot is not None and not robot.has_cycles:
+                    await self._begin_if_idle(robot.key)
                 if stored is not None and stored.unpublished:
                     await self.publish(stored)
                 return ChangePlanReply(item=stored.item if stored else None)
+
+    async def _begin_if_idle(self, key: Key) -> None:
+        """Of a robot that no clock wakes, what has no time begins when its next run ends: at once if there is none."""
+        if not (await self.queue.open_counts([key])).get(key):
+            await self.plans.call([key], self.clock())
 
     async def list(self, question: ListPlans) -> PlanPage:
         return PlanPage(items=await self.plans.listed(question.team_id, question.member_id, question.limit))

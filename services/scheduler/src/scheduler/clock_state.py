@@ -17,8 +17,8 @@ class ClockState:
 
     `check_at`: when to check it next; None while nothing new may start. `next_run`: the first instant that is due and
     not yet queued; None too while a daemon runs. `anchor`: what an interval counts from. `running`: a daemon's
-    execution whose end is not known; `failures`: of a daemon, consecutive. `room`: executions that the robot may have
-    waiting or running. `missed_facts`: how many facts of missed runs there were.
+    execution whose end is not known; `failures`: of a daemon, consecutive. `room`: requests that may wait for a slot of
+    the robot. `missed_facts`: how many facts of missed runs there were.
     """
 
     team: str
@@ -75,7 +75,7 @@ class Change:
 
 def set_clock(summary: RobotSummary, clock: Clock, old: ClockState | None, now: datetime) -> ClockState:
     """The clock of a changed or new robot. An unchanged schedule keeps its rhythm."""
-    room = summary.quota.max + summary.quota.queue
+    room = max(summary.quota.queue, 1)
     if old is None:
         state = ClockState(summary.team, summary.member, summary.rev, clock, now, room=room)
     else:

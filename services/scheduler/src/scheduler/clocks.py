@@ -73,7 +73,7 @@ def decide(
 ) -> Decision:
     """The triggers and changes of clocks that are to be checked by `now`.
 
-    `queued`: executions that are stored, by id. `held`: how many executions a robot has waiting or running.
+    `queued`: executions that are stored, by id. `held`: how many requests of a robot wait for their first slot.
     """
     triggers, changes = list[TriggerReceivedV1](), list[Change]()
     for state in states:

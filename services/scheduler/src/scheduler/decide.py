@@ -1,8 +1,8 @@
 """The decisions of one turn of the dispatcher: incoming events against a snapshot of the stores."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from rota_common.errors import Unreadable
@@ -13,8 +13,9 @@ from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionStar
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.robot_facts import RobotDeletedV1
 from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
+from scheduler.admission import WAITS_AT_MOST, consider, enqueue
 from scheduler.batch import Batch, Cancelled, CancelRequest, Decided, Ended, Moved, StoredTrigger
-from scheduler.domain import Entry, EntryState, QueueState, Refusal, consider, pick
+from scheduler.domain import Entry, EntryState, QueueState, Refusal, pick
 from scheduler.ports import Queue, Robots
 from scheduler.robot_summary import Key, RobotSummary
 
@@ -22,19 +23,28 @@ Report = ExecutionStartedV1 | ExecutionParkedV1 | ExecutionResumableV1 | Executi
 ReportEvent = (
     Event[ExecutionStartedV1] | Event[ExecutionParkedV1] | Event[ExecutionResumableV1] | Event[ExecutionFinishedV1]
 )
+EXPIRED = Refusal(RejectReason.EXPIRED, f"it has waited for {WAITS_AT_MOST.days} days, longer than triggers are kept")
 IncomingEvent = Event[TriggerReceivedV1] | ReportEvent | Event[RobotDeletedV1]
 
 
 @dataclass(frozen=True)
 class Intake:
-    """The input of one turn: messages, cancel requests, and triggers due by the clock."""
+    """The input of one turn: messages, cancel requests, triggers due by the clock, and entries that waited too long."""
 
     events: Sequence[IncomingEvent] = ()
     cancel_requests: Sequence[CancelRequest] = ()
     due: Sequence[StoredTrigger] = ()
+    expired: Sequence[Entry] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.events or self.cancel_requests or self.due)
+        return bool(self.events or self.cancel_requests or self.due or self.expired)
+
+    def parts(self) -> Iterator["Intake"]:
+        """Each of them alone, in the same order."""
+        yield from (Intake(events=[each]) for each in self.events)
+        yield from (Intake(cancel_requests=[each]) for each in self.cancel_requests)
+        yield from (Intake(due=[each]) for each in self.due)
+        yield from (Intake(expired=[each]) for each in self.expired)
 
     def triggers(self) -> list[TriggerReceivedV1]:
         return [event.data for event in self.events if isinstance(event.data, TriggerReceivedV1)]
@@ -42,12 +52,13 @@ class Intake:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The data that a turn needs: triggers that are stored already, and the robots' current summaries. `unreadable`:
-    triggers that are stored by another version."""
+    """The data that a turn needs: triggers that are stored already, the robots' current summaries, and the robots of
+    waiting entries at which nothing new may start. `unreadable`: triggers that are stored by another version."""
 
     stored: dict[str, StoredTrigger]
     robots: dict[Key, RobotSummary | BaseException | None]
     unreadable: frozenset[str] = frozenset()
+    stopped: Collection[Key] = field(default_factory=frozenset)
 
     def problem(self, trigger: TriggerReceivedV1) -> BaseException | None:
         """Why no decision about this trigger is possible, if its robot, or what is stored of it, could not be read."""
@@ -59,10 +70,14 @@ class Snapshot:
     def repeated(self, events: Sequence[IncomingEvent]) -> list[StoredTrigger]:
         """Earlier decisions about these events' triggers: they may not be published."""
         ids = (execution_id(event.data.trigger_id) for event in events if isinstance(event.data, TriggerReceivedV1))
-        return [self.stored[each] for each in dict.fromkeys(ids) if each in self.stored]
+        return [self.stored[each] for each in dict.fromkeys(ids) if self.knows(each)]
+
+    def knows(self, execution_id: str) -> bool:
+        """Was it decided about before?"""
+        return execution_id in self.stored and not self.stored[execution_id].buried
 
 
-async def read_snapshot(intake: Intake, queue: Queue, robots: Robots) -> Snapshot:
+async def read_snapshot(intake: Intake, queue: Queue, robots: Robots, queue_state: QueueState) -> Snapshot:
     """Duplicates are found by the execution's id, which derives from the trigger's and is stored in the database."""
     received = intake.triggers()
     revs: dict[Key, int] = {}
@@ -74,7 +89,8 @@ async def read_snapshot(intake: Intake, queue: Queue, robots: Robots) -> Snapsho
     )
     ids = [execution_id(trigger.trigger_id) for trigger in received]
     stored, unreadable = await queue.look_up(ids) if ids else ({}, set())
-    return Snapshot(stored, dict(zip(revs, found, strict=True)), frozenset(unreadable))
+    stopped = await robots.stopped({*revs, *queue_state.waiting_robots()})
+    return Snapshot(stored, dict(zip(revs, found, strict=True)), frozenset(unreadable), stopped)
 
 
 def decide(intake: Intake, snapshot: Snapshot, queue_state: QueueState, *, pool: int, now: datetime) -> Batch:
@@ -83,24 +99,29 @@ def decide(intake: Intake, snapshot: Snapshot, queue_state: QueueState, *, pool:
     for event in intake.events:
         match event.data:
             case TriggerReceivedV1() as trigger:
-                _decide_trigger(trigger, event.traceparent, snapshot, queue_state, batch, now)
+                _decide_trigger(trigger, event.traceparent, snapshot, queue_state, batch, now, pool)
             case RobotDeletedV1(team_id=team, member_id=member):
                 deleted = Refusal(RejectReason.ROBOT_DELETED, "the robot was deleted")
                 _cancel(Withdraw(team_id=team, member_id=member), deleted, queue_state, batch)
             case report:
                 _apply_report(report, queue_state, batch, now)
     for stored in intake.due:
-        _decide_due(stored, snapshot, queue_state, batch, now)
+        _decide_due(stored, snapshot, queue_state, batch, now, pool)
     for request in intake.cancel_requests:
         _cancel(request.question, stop_refusal(request.question.reason), queue_state, batch)
         batch.answered.append(request.request_id)
-    give_slots(batch, queue_state, pool=pool, now=now)
+    for entry in intake.expired:
+        queue_state.remove(entry.execution_id)
+        batch.cancelled.append(Cancelled(entry.execution_id, EXPIRED))
+    give_slots(batch, queue_state, pool=pool, now=now, stopped=snapshot.stopped)
     return batch
 
 
-def give_slots(batch: Batch, queue_state: QueueState, *, pool: int, now: datetime) -> None:
+def give_slots(
+    batch: Batch, queue_state: QueueState, *, pool: int, now: datetime, stopped: Collection[Key] = ()
+) -> None:
     """Free slots go to the next entries, also to those that this batch queues."""
-    picked = pick(queue_state, pool=pool, now=now)
+    picked = pick(queue_state, pool=pool, now=now, stopped=stopped)
     chosen = {entry.execution_id: queue_state.admit(entry.execution_id, now) for entry in picked}
     batch.decided = [replace(each, admitted=each.execution_id in chosen) for each in batch.decided]
     batch.admitted = sorted(chosen.keys() - {each.execution_id for each in batch.decided})
@@ -126,16 +147,17 @@ def _decide_trigger(
     queue_state: QueueState,
     batch: Batch,
     now: datetime,
+    pool: int,
 ) -> None:
     wanted = execution_id(trigger.trigger_id)
-    if wanted in snapshot.stored or any(decided.execution_id == wanted for decided in batch.decided):
+    if snapshot.knows(wanted) or any(decided.execution_id == wanted for decided in batch.decided):
         return
-    verdict = _verdict(trigger, snapshot, queue_state, now)
-    batch.decided.append(Decided(trigger, traceparent, verdict))
+    verdict = _verdict(trigger, snapshot, queue_state, now, pool)
+    batch.decided.append(Decided(trigger, traceparent, verdict, redriven=wanted in snapshot.stored))
 
 
 def _decide_due(
-    stored: StoredTrigger, snapshot: Snapshot, queue_state: QueueState, batch: Batch, now: datetime
+    stored: StoredTrigger, snapshot: Snapshot, queue_state: QueueState, batch: Batch, now: datetime, pool: int
 ) -> None:
     """A trigger whose robot can't be read at this moment stays due. One whose robot's definition is invalid is
     rejected: it isn't dead-lettered as a message is, and would block the others."""
@@ -146,18 +168,20 @@ def _decide_due(
     elif problem is not None:
         return
     else:
-        verdict = _verdict(stored.trigger, snapshot, queue_state, now)
+        verdict = _verdict(stored.trigger, snapshot, queue_state, now, pool)
     batch.decided.append(Decided(stored.trigger, stored.traceparent, verdict, from_clock=True))
 
 
-def _verdict(trigger: TriggerReceivedV1, snapshot: Snapshot, queue_state: QueueState, now: datetime) -> Entry | Refusal:
+def _verdict(
+    trigger: TriggerReceivedV1, snapshot: Snapshot, queue_state: QueueState, now: datetime, pool: int
+) -> Entry | Refusal:
     summary = snapshot.robots[trigger.team_id, trigger.member_id]
     if isinstance(summary, BaseException):
         raise AssertionError("expected a trigger whose robot was read") from summary
-    verdict = consider(trigger, summary, queue_state, now=now)
-    if isinstance(verdict, Entry):
-        queue_state.put(verdict, EntryState.QUEUED)
-    return verdict
+    verdict = consider(trigger, summary, now=now)
+    if summary is None or isinstance(verdict, Refusal):
+        return verdict
+    return enqueue(verdict, summary.quota, queue_state, pool=pool, now=now, stopped=snapshot.stopped)
 
 
 def _apply_report(report: Report, queue_state: QueueState, batch: Batch, now: datetime) -> None:

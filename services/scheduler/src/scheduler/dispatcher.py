@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from time import monotonic
+
+from nats.errors import MaxPayloadError
 
 from rota_common.clock import Clock
 from rota_common.errors import Transient
@@ -14,13 +16,16 @@ from rota_common.runtime.metrics import QUEUE
 from rota_contracts.messages.execution import ExecutionFinishedV1
 from rota_contracts.messages.parking import ExecutionParkedV1, ExecutionResumableV1
 from rota_contracts.messages.trigger import TriggerReceivedV1
+from scheduler.admission import expired
 from scheduler.batch import Batch, StoredTrigger
 from scheduler.decide import IncomingEvent, Intake, Snapshot, decide, read_snapshot, robots_woken
 from scheduler.dispatch_signals import DispatchSignals
 from scheduler.domain import QueueState
 from scheduler.event_publisher import EventPublisher
+from scheduler.inbox import Item, finish, has_failed
 from scheduler.ports import CancelRequests, LeaseLost, PlansChanged, Queue, Robots
 from scheduler.reconcile_slots import ReconcileSlots
+from scheduler.robot_summary import Key
 from scheduler.run_end_effects import RunEndEffects
 from scheduler.start_plans import StartPlans
 
@@ -29,14 +34,6 @@ MANY = 64
 """Reports at which a turn begins even if no trigger waits for them."""
 
 _log = logger(service="scheduler")
-
-
-@dataclass
-class Item:
-    """A message in flight; its handler waits for `done` before the message is acknowledged."""
-
-    event: IncomingEvent
-    done: asyncio.Future[None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +47,7 @@ class Timeouts:
 
 @dataclass(kw_only=True)
 class Dispatcher:
-    """`slots`: how many executions may run at once by now."""
+    """`slots`: how many executions may run at once by now. `outages`: the errors of a server that is away."""
 
     queue: Queue
     cancel_requests: CancelRequests
@@ -64,10 +61,17 @@ class Dispatcher:
     timeouts: Timeouts
     owner: str
     clock: Clock
+    outages: tuple[type[Exception], ...] = ()
     _inbox: list[Item] = field(default_factory=list, init=False)
     _epoch: int = field(default=0, init=False)
     _queue_state: QueueState = field(default_factory=QueueState, init=False)
     _republished: dict[str, int] = field(default_factory=dict, init=False)
+    _ended: set[Key] = field(default_factory=set, init=False)
+
+    @property
+    def queue_state(self) -> QueueState:
+        """All that waits or holds a slot, while this replica has the lease."""
+        return self._queue_state
 
     async def take(self, event: IncomingEvent) -> None:
         """Return once the turn with this message is written and published; raise if it failed."""
@@ -144,23 +148,52 @@ class Dispatcher:
             await self._process(items, check_all=check_all)
         except BaseException as error:
             retried = isinstance(error, LeaseLost) or not isinstance(error, Exception)
-            _finish(items, Transient("another replica dispatches", after=0.2) if retried else error)
+            finish(items, Transient("another replica dispatches", after=0.2) if retried else error)
             raise
-        _finish(items, None)
+        finish(items, None)
 
     async def _process(self, items: list[Item], *, check_all: bool) -> None:
         intake = Intake([item.event for item in items])
         if check_all:
             self.signals.check_all = False
             requests, due = await self.cancel_requests.asked(), await self.queue.undecided(MAX_BATCH)
-            intake = Intake(intake.events, requests, due)
+            intake = Intake(intake.events, requests, due, expired(self._queue_state, self.clock())[:MAX_BATCH])
             if len(due) == MAX_BATCH:
                 self.signals.wake()
         if not intake and not self._may_begin():
             return
-        snapshot = await read_snapshot(intake, self.queue, self.robots)
-        events = [item.event for item in items if not _failed(item, snapshot)]
+        try:
+            await self._handle(intake, items)
+        except Exception as error:
+            if self._passes(error) or not intake:
+                raise
+            _log.warning("a batch failed: its parts are handled one by one", items=len(items), reason=repr(error))
+            await self._handle_each(intake, items)
+
+    async def _handle(self, intake: Intake, items: Sequence[Item]) -> None:
+        snapshot = await read_snapshot(intake, self.queue, self.robots, self._queue_state)
+        events = [item.event for item in items if not has_failed(item, snapshot)]
         await self._decide(replace(intake, events=events), snapshot)
+
+    async def _handle_each(self, intake: Intake, items: Sequence[Item]) -> None:
+        """One part of a batch at a time, so that only the guilty one fails."""
+        alone = iter(items)
+        for part in intake.parts():
+            item = [next(alone)] if part.events else []
+            try:
+                await self._handle(part, item)
+            except Exception as error:
+                if self._passes(error):
+                    raise
+                _log.warning("a part of a batch failed", part=repr(part)[:500], reason=repr(error))
+                finish(item, error)
+            else:
+                finish(item, None)
+
+    def _passes(self, error: Exception) -> bool:
+        """May the same batch be written another time? Not if one of its parts is to blame."""
+        passing = (LeaseLost, Transient, OSError, TimeoutError, *self.outages)
+        return isinstance(error, passing) and not isinstance(error, MaxPayloadError)
 
     def _may_begin(self) -> bool:
         """Does an execution wait although a slot is free? It does after the capacity has grown."""
@@ -170,7 +203,8 @@ class Dispatcher:
         queue_state, repeated = self._queue_state.copy(), snapshot.repeated(intake.events)
         batch = decide(intake, snapshot, queue_state, pool=self.slots(), now=self.clock())
         cancelled = await self._commit(batch, queue_state, repeated)
-        ends = [event.data for event in intake.events if isinstance(event.data, ExecutionFinishedV1)]
+        ends = [event for event in intake.events if isinstance(event.data, ExecutionFinishedV1)]
+        self._ended.update((end.data.team_id, end.data.member_id) for end in ends)
         await self.effects(ends, batch, cancelled)
         await self.start_plans.begin_cycles(robots_woken(batch, repeated))
         due = [each.execution_id for each in batch.decided if each.from_clock]
@@ -181,7 +215,8 @@ class Dispatcher:
         """Lost reports are made up for."""
         if lost := await self.reconcile(self._queue_state):
             _log.warning("reports were lost", executions=[event.data.execution_id for event in lost])
-            await self._decide(Intake(lost), Snapshot({}, {}))
+            intake = Intake(lost)
+            await self._decide(intake, await read_snapshot(intake, self.queue, self.robots, self._queue_state))
 
     async def _commit(
         self, batch: Batch, queue_state: QueueState, repeated: Sequence[StoredTrigger]
@@ -200,6 +235,8 @@ class Dispatcher:
 
     async def _start_plans(self) -> None:
         """A batch of its own: if a plan is changed at the same time, nothing else has to wait for the next try."""
+        ended, self._ended = self._ended, set()
+        await self.start_plans.end_runs(ended)
         queue_state = self._queue_state.copy()
         batch = await self.start_plans.due(queue_state, pool=self.slots())
         if batch:
@@ -216,7 +253,8 @@ class Dispatcher:
         waiting = [entry.execution_id for entry in self._queue_state.active.values() if not entry.running]
         unpublished = await self.queue.unpublished()
         stored = await self.queue.stored(waiting)
-        await self.publisher.publish_batch(Batch(), [*stored.values(), *unpublished])
+        await self._publish([*stored.values(), *unpublished])
+        self._ended.update(await self.start_plans.idle(self._queue_state))
         if unpublished:
             await self.effects([], Batch(), [each for each in unpublished if each.refusal])
             await self.start_plans.begin_cycles(robots_woken(Batch(), unpublished))
@@ -235,32 +273,30 @@ class Dispatcher:
         self._republished = {each: self._republished[each] for each in waiting}
         if not late:
             return
-        self._republished = {each: count for each, count in self._republished.items() if each in active}
         for execution_id, stored in (await self.queue.stored(late)).items():
             if not await self.publisher.is_outstanding(stored):
                 again = self._republished[execution_id] = self._republished.get(execution_id, 0) + 1
-                await self.publisher.publish_request(stored, again=again)
+                await self._unless_guilty(self.publisher.publish_request(stored, again=again), stored)
             active[execution_id] = replace(active[execution_id], admitted_at=self.clock())
+
+    async def _publish(self, decided: Sequence[StoredTrigger]) -> None:
+        """Earlier decisions; one that can't be published holds up no other."""
+        try:
+            await self.publisher.publish_batch(Batch(), decided)
+        except Exception as error:
+            if self._passes(error):
+                raise
+            for each in decided:
+                await self._unless_guilty(self.publisher.publish_batch(Batch(), [each]), each)
+
+    async def _unless_guilty(self, publishing: Awaitable[None], stored: StoredTrigger) -> None:
+        try:
+            await publishing
+        except Exception as error:
+            if self._passes(error):
+                raise
+            _log.error("a decision can't be published", execution=stored.execution_id, reason=repr(error))
 
     def _return_inbox(self, reason: str) -> None:
         items, self._inbox = self._inbox, []
-        _finish(items, Transient(reason, after=0.2))
-
-
-def _failed(item: Item, snapshot: Snapshot) -> bool:
-    """A trigger whose robot can't be read fails alone, not with the whole batch."""
-    event = item.event
-    problem = snapshot.problem(event.data) if isinstance(event.data, TriggerReceivedV1) else None
-    if problem is not None and not item.done.done():
-        item.done.set_exception(problem)
-    return problem is not None
-
-
-def _finish(items: list[Item], error: BaseException | None) -> None:
-    for item in items:
-        if item.done.done():
-            continue
-        if error is None:
-            item.done.set_result(None)
-        else:
-            item.done.set_exception(error)
+        finish(items, Transient(reason, after=0.2))

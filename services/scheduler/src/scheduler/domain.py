@@ -1,15 +1,13 @@
-"""The queue's rules: which triggers are accepted, and which entries get the next slots. Pure."""
+"""The queue: its entries, their states, and which of them get the next slots. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from rota_contracts.ids import execution_id
-from rota_contracts.messages.trigger import InterventionAction, RejectReason, TriggerReceivedV1, TriggerType
-from rota_contracts.robots.robot import InterveneTrigger, Trigger
-from scheduler.robot_summary import STOPPED, Key, RobotSummary
+from rota_contracts.messages.trigger import RejectReason, TriggerType
+from scheduler.robot_summary import Key
 
 TYPE_ORDER = {TriggerType.HUMAN: 0, TriggerType.CALLBACK: 1, TriggerType.EVENT: 1, TriggerType.CLOCK: 2}
 AGE_PER_PRIORITY = timedelta(minutes=1)
@@ -60,8 +58,17 @@ class Entry:
     parks: int = 0
 
     @property
-    def robot(self) -> tuple[str, str]:
+    def robot(self) -> Key:
         return self.team, self.member
+
+    @property
+    def has_begun(self) -> bool:
+        return self.parks > 0
+
+    @property
+    def in_backlog(self) -> bool:
+        """An accepted event that waits for its first slot, whatever its robot's quota."""
+        return not self.has_begun and is_event(self.type)
 
 
 @dataclass(frozen=True)
@@ -78,20 +85,28 @@ class QueueState:
 
     Reports arrive twice, late and in any order. `parks` orders them: parked 1, resumable 1, parked 2 and so on; a
     report that isn't later than the entry's state changes nothing.
+
+    By robot, of what waits for its first slot: `requests_of`, of people and clocks; `backlog_of`, accepted events.
     """
 
     queued: dict[str, Entry] = field(default_factory=dict)
     active: dict[str, Entry] = field(default_factory=dict)
     parked: dict[str, Entry] = field(default_factory=dict)
-    waiting_of: Counter[Key] = field(default_factory=Counter, compare=False)
+    requests_of: Counter[Key] = field(default_factory=Counter, compare=False)
+    backlog_of: Counter[Key] = field(default_factory=Counter, compare=False)
     running_of: Counter[Key] = field(default_factory=Counter, compare=False)
 
     def __post_init__(self) -> None:
-        self.waiting_of.update(entry.robot for entry in self.queued.values())
+        if self.requests_of or self.backlog_of or self.running_of:
+            return
+        for entry in self.queued.values():
+            self._count_queued(entry, 1)
         self.running_of.update(entry.robot for entry in self.active.values())
 
     def copy(self) -> "QueueState":
-        return QueueState(dict(self.queued), dict(self.active), dict(self.parked))
+        """Its counters are copied, not counted anew: a backlog may be long."""
+        counters = (+self.requests_of, +self.backlog_of, +self.running_of)
+        return QueueState(dict(self.queued), dict(self.active), dict(self.parked), *counters)
 
     def by_state(self) -> Mapping[str, Mapping[str, Entry]]:
         return {"queued": self.queued, "active": self.active, "parked": self.parked}
@@ -101,12 +116,16 @@ class QueueState:
         match state:
             case EntryState.QUEUED:
                 self.queued[entry.execution_id] = entry
-                self.waiting_of[entry.robot] += 1
+                self._count_queued(entry, 1)
             case EntryState.PARKED:
                 self.parked[entry.execution_id] = entry
             case _:
                 self.active[entry.execution_id] = entry
                 self.running_of[entry.robot] += 1
+
+    def waiting_robots(self) -> set[Key]:
+        """The robots of what waits for its first slot."""
+        return {robot for counter in (self.requests_of, self.backlog_of) for robot, count in counter.items() if count}
 
     def find(self, entry_id: str) -> Entry | None:
         return self.active.get(entry_id) or self.queued.get(entry_id) or self.parked.get(entry_id)
@@ -151,58 +170,24 @@ class QueueState:
     def remove(self, entry_id: str) -> None:
         """The entry is over: it neither waits nor holds a slot."""
         if entry := self.queued.pop(entry_id, None):
-            self.waiting_of[entry.robot] -= 1
+            self._count_queued(entry, -1)
         if entry := self.active.pop(entry_id, None):
             self.running_of[entry.robot] -= 1
         self.parked.pop(entry_id, None)
 
-
-def consider(
-    trigger: TriggerReceivedV1, summary: RobotSummary | None, queue_state: QueueState, *, now: datetime
-) -> Entry | Refusal:
-    """Autonomous and enabled, active, room in the queue? Checked in this order; the first problem is the reason."""
-    if summary is None or summary.deleted:
-        return Refusal(RejectReason.NO_ROBOT, f"there is no robot {trigger.member_id} in team {trigger.team_id}")
-    if refusal := _refuse_switched_off(trigger, summary):
-        return refusal
-    if summary.status in STOPPED:
-        text = f"the robot is in status {summary.status}: set it to idle to let it run"
-        return Refusal(RejectReason.NOT_ACTIVE, text)
-    quota, owner = summary.quota, (trigger.team_id, trigger.member_id)
-    running, waiting = queue_state.running_of[owner], queue_state.waiting_of[owner]
-    if running + waiting >= quota.max + quota.queue:
-        text = f"{running} executions run and {waiting} wait, which is all this robot's quota allows"
-        return Refusal(RejectReason.QUEUE_FULL, text)
-    return Entry(
-        execution_id=execution_id(trigger.trigger_id),
-        team=trigger.team_id,
-        member=trigger.member_id,
-        type=trigger.type,
-        priority=quota.priority,
-        max_running=quota.max,
-        queued_at=now,
-    )
+    def _count_queued(self, entry: Entry, by: int) -> None:
+        if not entry.has_begun:
+            counter = self.backlog_of if entry.in_backlog else self.requests_of
+            counter[entry.robot] += by
 
 
-def _refuse_switched_off(trigger: TriggerReceivedV1, summary: RobotSummary) -> Refusal | None:
-    if not summary.autonomous_mode:
-        return Refusal(RejectReason.NOT_AUTONOMOUS, "the robot's autonomous_mode is off")
-    switch = summary.trigger(trigger.type)
-    if not switch.enabled:
-        return Refusal(RejectReason.TRIGGER_DISABLED, f"{trigger.type} triggers are switched off for this robot")
-    return refuse_action(trigger.input.action, switch)
+def is_event(kind: TriggerType) -> bool:
+    """Accepted from outside: its sender has the answer that it will run."""
+    return kind in (TriggerType.EVENT, TriggerType.CALLBACK)
 
 
-def refuse_action(action: InterventionAction | None, switch: Trigger) -> Refusal | None:
-    """A robot may have a list of the actions that people may ask of it."""
-    if isinstance(switch, InterveneTrigger) and switch.actions and action and action not in switch.actions:
-        allowed = ", ".join(switch.actions)
-        return Refusal(RejectReason.ACTION_NOT_ALLOWED, f"expected one of the actions {allowed}, not {action}")
-    return None
-
-
-def pick(queue_state: QueueState, *, pool: int, now: datetime) -> list[Entry]:
-    """The entries that get the free slots, best first; no robot exceeds its quota.
+def pick(queue_state: QueueState, *, pool: int, now: datetime, stopped: Collection[Key] = ()) -> list[Entry]:
+    """The entries that get the free slots, best first; no robot exceeds its quota, nothing new starts at `stopped`.
 
     The team with the fewest running comes first, then priority, then human before event before clock, then age.
     """
@@ -211,7 +196,9 @@ def pick(queue_state: QueueState, *, pool: int, now: datetime) -> list[Entry]:
         return []
     running = Counter(entry.team for entry in queue_state.active.values())
     robots = Counter(queue_state.running_of)
-    lines = _lines(queue_state)
+    lines = _lines(queue_state, stopped)
+    if not lines:
+        return []
     share = pool / len(running.keys() | lines.keys())
     for name, line in lines.items():
         _line_up(line, now, helped=running[name] < share)
@@ -231,11 +218,12 @@ def pick(queue_state: QueueState, *, pool: int, now: datetime) -> list[Entry]:
     return chosen
 
 
-def _lines(queue_state: QueueState) -> dict[str, list[Entry]]:
+def _lines(queue_state: QueueState, stopped: Collection[Key]) -> dict[str, list[Entry]]:
     """Each team's entries that may get a slot."""
     lines = defaultdict[str, list[Entry]](list)
     for entry in queue_state.queued.values():
-        if queue_state.running_of[entry.robot] < entry.max_running:
+        held = entry.robot in stopped and not entry.has_begun
+        if not held and queue_state.running_of[entry.robot] < entry.max_running:
             lines[entry.team].append(entry)
     return lines
 

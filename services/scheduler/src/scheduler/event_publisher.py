@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from rota_common.bus.publishing import Publish
 from rota_common.bus.subject_log import SubjectLog
 from rota_common.clock import Clock
+from rota_common.runtime.traces import derived
 from rota_contracts import catalog
+from rota_contracts.envelope import Event
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.execution import ExecutionFinishedV1, ExecutionRequestedV1
 from rota_contracts.messages.robot_facts import RobotFailedV1, RobotRecoveredV1
@@ -68,7 +70,8 @@ class EventPublisher:
     async def publish_plan(self, plan: Plan) -> None:
         """The changes of a plan item, in order."""
         for unpublished in plan.unpublished:
-            await self.publish(catalog.PLAN_CHANGED, unpublished.fact, caused_by=plan.key, step=str(unpublished.number))
+            number, trace = str(unpublished.number), derived(plan.key)
+            await self.publish(catalog.PLAN_CHANGED, unpublished.fact, caused_by=plan.key, step=number, trace=trace)
 
     async def publish_missed(self, unpublished: MissedFact) -> None:
         """Due runs of a robot's clock that are not made up for."""
@@ -86,8 +89,9 @@ class EventPublisher:
         cause = derived_id("clock", team, member)
         await self.publish(catalog.TRIGGER_MISSED, fact, caused_by=cause, step=f"{unpublished.number} {missed.first}")
 
-    async def publish_failed(self, run: ExecutionFinishedV1) -> None:
+    async def publish_failed(self, end: Event[ExecutionFinishedV1]) -> None:
         """A robot's run has failed after one that did not."""
+        run = end.data
         fact = RobotFailedV1(
             team_id=run.team_id,
             member_id=run.member_id,
@@ -95,14 +99,15 @@ class EventPublisher:
             message=run.error or "",
             at=run.finished_at,
         )
-        await self.publish(catalog.ROBOT_FAILED, fact, caused_by=run.execution_id)
+        await self.publish(catalog.ROBOT_FAILED, fact, caused_by=run.execution_id, trace=end.traceparent)
 
-    async def publish_recovered(self, run: ExecutionFinishedV1) -> None:
+    async def publish_recovered(self, end: Event[ExecutionFinishedV1]) -> None:
         """A robot's run has completed after one that failed."""
+        run = end.data
         fact = RobotRecoveredV1(
             team_id=run.team_id, member_id=run.member_id, execution_id=run.execution_id, at=run.finished_at
         )
-        await self.publish(catalog.ROBOT_RECOVERED, fact, caused_by=run.execution_id)
+        await self.publish(catalog.ROBOT_RECOVERED, fact, caused_by=run.execution_id, trace=end.traceparent)
 
     async def publish_decision(self, stored: StoredTrigger) -> None:
         """The decision about a trigger: admitted, or rejected and why. Published before the execution is parked."""

@@ -9,7 +9,7 @@ from scheduler.use_cases import UseCases
 def build_handlers(use: UseCases) -> Router:
     router = Router()
     gate = use.signals.has_lease
-    router.on(catalog.TRIGGER_RECEIVED, use.dispatcher.take, slots=MAX_BATCH, gate=gate)
+    router.on(catalog.TRIGGER_RECEIVED, use.dispatcher.take, slots=MAX_BATCH, gate=gate, when_buried=use.reject_buried)
     router.on(catalog.EXECUTION_STARTED, use.dispatcher.take, slots=MAX_BATCH, gate=gate)
     router.on(catalog.EXECUTION_PARKED, use.dispatcher.take, slots=MAX_BATCH, gate=gate)
     router.on(catalog.EXECUTION_RESUMABLE, use.dispatcher.take, slots=MAX_BATCH, gate=gate)

@@ -8,7 +8,7 @@ from rota_contracts.ids import derived_id, execution_id
 from rota_contracts.messages.control import has_content
 from rota_contracts.messages.plan import ChangePlan, PlanAction, PlanChangedV1, PlanItem, PlanState
 from rota_contracts.messages.trigger import InterventionAction, TriggerInput, TriggerReceivedV1, TriggerType
-from scheduler.domain import refuse_action
+from scheduler.admission import refuse_action
 from scheduler.robot_summary import RobotSummary
 
 NEVER = datetime(9999, 1, 1, tzinfo=UTC)

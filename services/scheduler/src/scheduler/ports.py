@@ -1,6 +1,6 @@
 """The scheduler's ports: its stores, and the robots' definitions."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -13,7 +13,7 @@ from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
 from scheduler.batch import Batch, CancelRequest, StoredTrigger
 from scheduler.clock_state import Change, ClockState, MissedFact
-from scheduler.domain import QueueState
+from scheduler.domain import QueueState, Refusal
 from scheduler.plan import Plan
 from scheduler.robot_summary import Key, RobotSummary
 
@@ -44,6 +44,10 @@ class Robots(Protocol):
 
     async def find(self, team: str, member: str, *, rev: int | None = None) -> RobotSummary | None:
         """The robot, at this revision or a later one if there is one; also a deleted one."""
+        ...
+
+    async def stopped(self, keys: Collection[Key]) -> set[Key]:
+        """Those of these robots at which nothing new may start; one that can't be read is among them."""
         ...
 
 
@@ -83,11 +87,19 @@ class Queue(Protocol):
         """How many executions of each robot wait or hold a slot, with or without a decision."""
         ...
 
+    async def waiting_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
+        """How many requests of people and clocks wait for their first slot, with or without a decision."""
+        ...
+
     async def unpublished(self) -> list[StoredTrigger]:
         """Triggers decided or cancelled without a message that would come again, whose facts may not be published."""
         ...
 
     async def mark_published(self, ids: Sequence[str]) -> None: ...
+
+    async def refuse(self, trigger: TriggerReceivedV1, refusal: Refusal, at: datetime) -> StoredTrigger:
+        """Store a trigger that no batch takes as rejected, without its input; one that is stored stays as it is."""
+        ...
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
         """All of the batch, or nothing. Raises LeaseLost when `epoch` isn't the lease's any more, PlansChanged when one
@@ -190,6 +202,10 @@ class Plans(Protocol):
 
     async def call(self, robots: Sequence[Key], now: datetime) -> None:
         """A cycle of these robots begins: their items without a time are due."""
+        ...
+
+    async def timeless(self, limit: int) -> list[Key]:
+        """Robots that have items without a time."""
         ...
 
     async def postpone(self, plan: Plan, until: datetime) -> None:

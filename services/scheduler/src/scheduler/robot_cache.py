@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -41,6 +42,13 @@ class RobotCache:
         summary = summary_of(robot)
         self._put(summary)
         return summary
+
+    async def stopped(self, keys: Collection[Key]) -> set[Key]:
+        """Those of these robots at which nothing new may start; one that can't be read is among them."""
+        unknown = [key for key in keys if key not in self._summaries]
+        await asyncio.gather(*(self.find(*key) for key in unknown), return_exceptions=True)
+        found = {key: self._summaries.get(key) for key in keys}
+        return {key for key, summary in found.items() if summary is None or not summary.active}
 
     async def follow(self) -> bool:
         """Read all definitions, then follow the changes until it is time to begin anew; always True."""

@@ -37,7 +37,8 @@ class Definition(Part):
 
 @dataclass(frozen=True, slots=True)
 class RobotSummary:
-    """One robot, at one revision. `failure`: its last run failed, according to the gateway."""
+    """One robot, at one revision. `has_cycles`: its clock wakes it. `failure`: its last run failed, according to the
+    gateway."""
 
     team: str
     member: str
@@ -48,6 +49,7 @@ class RobotSummary:
     triggers: Triggers
     quota: Quota
     daemon: bool
+    has_cycles: bool = False
     failure: RunFailure | None = None
 
     @property
@@ -91,6 +93,7 @@ def summary_of(robot: Definition | Robot) -> RobotSummary:
         ),
         quota=_quota(quota.max, quota.queue, quota.priority),
         daemon=config.clock is not None and config.clock.mode is ClockMode.DAEMON,
+        has_cycles=config.clock is not None and triggers.clock.enabled,
         failure=robot.error,
     )
 

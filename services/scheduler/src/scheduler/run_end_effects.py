@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from rota_contracts.envelope import Event
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1
 from rota_contracts.messages.trigger import TriggerReceivedV1, TriggerType
 from scheduler.batch import Batch, StoredTrigger
@@ -31,13 +32,14 @@ class RunEndEffects:
     _published: dict[Key, tuple[int, bool]] = field(default_factory=dict, init=False)
 
     async def __call__(
-        self, ends: Sequence[ExecutionFinishedV1], batch: Batch, cancelled: Sequence[StoredTrigger]
+        self, ends: Sequence[Event[ExecutionFinishedV1]], batch: Batch, cancelled: Sequence[StoredTrigger]
     ) -> None:
         """`ends` were reported, `batch` is written, `cancelled` are the triggers that it cancelled."""
-        for end in ends:
+        for event in ends:
+            end = event.data
             summary = await self._summary((end.team_id, end.member_id))
             if summary is not None:
-                await self._publish_status(summary, end)
+                await self._publish_status(summary, event)
                 await self._rearm_daemon(summary, end.execution_id, failed=FAILED.get(end.status))
         for decided in batch.decided:
             if not decided.accepted:
@@ -51,9 +53,9 @@ class RunEndEffects:
         except Exception:  # a robot that can't be read keeps its status; nothing of the run depends on it
             return None
 
-    async def _publish_status(self, summary: RobotSummary, end: ExecutionFinishedV1) -> None:
+    async def _publish_status(self, summary: RobotSummary, end: Event[ExecutionFinishedV1]) -> None:
         """Publish changes only: the gateway's status of the robot returns in its summary."""
-        failed = FAILED.get(end.status)
+        failed = FAILED.get(end.data.status)
         rev, failing = self._published.get(summary.key, (summary.rev, summary.failure is not None))
         if rev != summary.rev:
             failing = summary.failure is not None

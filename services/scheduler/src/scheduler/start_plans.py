@@ -1,18 +1,21 @@
 """The start of due plan items: each is queued as a trigger of its robot, in one batch with the end of the item."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from rota_common.clock import Clock
 from rota_common.runtime.logs import logger
+from rota_common.runtime.traces import derived
+from scheduler.admission import consider, enqueue
 from scheduler.batch import Batch, Decided
 from scheduler.change_plans import ChangePlans
 from scheduler.decide import give_slots
-from scheduler.domain import EntryState, QueueState, Refusal, consider
+from scheduler.domain import Entry, QueueState, Refusal
 from scheduler.plan import Plan, remove, start, trigger_of
 from scheduler.ports import Plans, Queue, Robots
-from scheduler.robot_summary import Key
+from scheduler.robot_summary import Key, RobotSummary
 
 AT_ONCE = 64
 
@@ -50,31 +53,49 @@ class StartPlans:
                 await self.change_plans.end(start(plan, now))
                 continue
             try:
-                await self._queue(plan, queue_state, batch, now)
+                await self._queue(plan, queue_state, batch, now, pool)
             except Exception as error:  # its robot can't be read; the other items start
                 _log.warning("a plan can't be started", plan=plan.key, reason=repr(error))
                 await self.plans.postpone(plan, now + CHECK_AGAIN)
-        give_slots(batch, queue_state, pool=pool, now=now)
+        stopped = await self.robots.stopped(queue_state.waiting_robots())
+        give_slots(batch, queue_state, pool=pool, now=now, stopped=stopped)
         return batch
 
-    async def _queue(self, plan: Plan, queue_state: QueueState, batch: Batch, now: datetime) -> None:
+    async def _queue(self, plan: Plan, queue_state: QueueState, batch: Batch, now: datetime, pool: int) -> None:
         robot = await self.robots.find(*plan.owner)
         if robot is None or robot.deleted:
             await self.change_plans.end(remove(plan, now, reason="the robot is gone"))
             return
         trigger = trigger_of(plan, robot, now)
-        verdict = consider(trigger, robot, queue_state, now=now)
+        verdict = consider(trigger, robot, now=now)
+        if isinstance(verdict, Entry):
+            verdict = enqueue(verdict, robot.quota, queue_state, pool=pool, now=now)
         if isinstance(verdict, Refusal):
             await self.plans.postpone(plan, now + CHECK_AGAIN)
             return
-        queue_state.put(verdict, EntryState.QUEUED)
-        batch.decided.append(Decided(trigger, "", verdict))
+        batch.decided.append(Decided(trigger, derived(plan.key), verdict))
         batch.plans.append(start(plan, now))
 
     async def begin_cycles(self, robots: Sequence[Key]) -> None:
         """The items of these robots without a time are due now."""
         if robots:
             await self.plans.call(robots, self.clock())
+
+    async def end_runs(self, robots: Collection[Key]) -> None:
+        """Runs of these robots have ended: of those that no clock wakes, the items without a time are due now."""
+        found = {key: await self._readable(key) for key in robots}
+        await self.begin_cycles(sorted(key for key, robot in found.items() if robot and not robot.has_cycles))
+
+    async def idle(self, queue_state: QueueState) -> list[Key]:
+        """The robots with items without a time of which no run waits or holds a slot: the last replica may not have
+        noticed the end of one."""
+        open_runs = {entry.robot for entry in (*queue_state.queued.values(), *queue_state.active.values())}
+        return [key for key in await self.plans.timeless(AT_ONCE) if key not in open_runs]
+
+    async def _readable(self, key: Key) -> RobotSummary | None:
+        with contextlib.suppress(Exception):  # it is asked again when its next run ends
+            return await self.robots.find(*key)
+        return None
 
     async def publish(self, plans: Sequence[Plan]) -> None:
         for plan in plans:

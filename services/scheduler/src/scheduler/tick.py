@@ -52,7 +52,7 @@ class Tick:
     async def _check(self, states: list[ClockState], now: datetime) -> None:
         reads = reads_for(states, now)
         stored = await self.queue.stored(reads.executions) if reads.executions else {}
-        held = await self.queue.open_counts(reads.robots) if reads.robots else {}
+        held = await self.queue.waiting_counts(reads.robots) if reads.robots else {}
         queued = {execution: each.state for execution, each in stored.items()}
         decision = decide(states, queued=queued, held=held, now=now)
         if decision.triggers:

@@ -19,7 +19,9 @@ from scheduler.ports import Adapters
 from scheduler.read_robot_states import ReadRobotStates
 from scheduler.rearm_daemon import RearmDaemon
 from scheduler.reconcile_slots import ReconcileSlots
+from scheduler.reject_buried import RejectBuried
 from scheduler.remove_robot import RemoveRobot
+from scheduler.report_backlog import BacklogLimits, ReportBacklog
 from scheduler.robot_cache import RobotCache
 from scheduler.run_end_effects import RunEndEffects
 from scheduler.settings import Settings
@@ -42,6 +44,8 @@ class UseCases:
     merge_goals: MergeGoals
     read_robot_states: ReadRobotStates
     remove_robot: RemoveRobot
+    reject_buried: RejectBuried
+    report_backlog: ReportBacklog
 
     @classmethod
     def over(cls, adapters: Adapters, settings: Settings, service: Service) -> Self:
@@ -55,7 +59,9 @@ class UseCases:
 
         sync_clocks = SyncClocks(clocks=adapters.clocks, clock=clock, lag=lag)
         robots = RobotCache(definitions=adapters.definitions, sync_clocks=sync_clocks, refresh=settings.refresh)
-        change_plans = ChangePlans(plans=adapters.plans, robots=robots, publisher=publisher, clock=clock)
+        change_plans = ChangePlans(
+            plans=adapters.plans, queue=adapters.queue, robots=robots, publisher=publisher, clock=clock
+        )
         dispatcher = Dispatcher(
             queue=adapters.queue,
             cancel_requests=adapters.cancel_requests,
@@ -73,6 +79,7 @@ class UseCases:
             signals=signals,
             slots=capacity.slots,
             timeouts=Timeouts(lease=settings.lease, republish_after=settings.republish_after),
+            outages=service.outages,
             owner=f"{service.name}-{uuid4().hex[:8]}",
             clock=clock,
         )
@@ -98,4 +105,11 @@ class UseCases:
                 robots=robots, clocks=adapters.clocks, robot_queues=adapters.robot_queues, clock=clock
             ),
             remove_robot=RemoveRobot(dispatcher=dispatcher, change_plans=change_plans),
+            reject_buried=RejectBuried(queue=adapters.queue, publisher=publisher, clock=clock),
+            report_backlog=ReportBacklog(
+                queue_state=lambda: dispatcher.queue_state if signals.has_lease.is_set() else None,
+                limits=BacklogLimits(settings.backlog_per_robot, settings.backlog_per_team),
+                publish=service.publish,
+                clock=clock,
+            ),
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from rota_common.runtime.service import Runtime, Service
 from rota_common.runtime.serving import App, health_routes, lifespan
 from rota_common.stores import mongo
-from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
+from rota_contracts.catalog import BACKLOG_REPORTED, ROBOT_CHANGED, ROBOT_DELETED
 from trigger_gateway.adapters.messaging import messaging
 from trigger_gateway.adapters.real import real
 from trigger_gateway.handlers import build_handlers
@@ -37,6 +37,7 @@ def build(
     service.follow(
         [ROBOT_CHANGED, ROBOT_DELETED], lambda event: use.routes.forget(event.data.team_id), name="forget routes"
     )
+    service.follow([BACKLOG_REPORTED], use.backlogs.update, name="backlogs")
     service.background("read databases", use.assign_databases.loop)
     run = lifespan(service, stop_timeout=settings.stop_timeout)
     return App(service, build_api(use, service=NAME, health=health_routes(service), lifespan=run))

@@ -64,7 +64,7 @@ class Invalid(Problem):
 
 
 class TooMany(Problem):
-    """A rate limit is used up; the next minute begins `after` so many seconds."""
+    """A rate limit is used up, or a backlog is full; `after`: seconds until it is worth another try."""
 
     def __init__(self, code: str, message: str, *, after: int) -> None:
         super().__init__(code, message)

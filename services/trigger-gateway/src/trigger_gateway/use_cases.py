@@ -31,6 +31,7 @@ from trigger_gateway.sources.verify_sender import VerifySender
 from trigger_gateway.teams.authenticate import Authenticate
 from trigger_gateway.teams.manage_teams import ManageTeams
 from trigger_gateway.webhooks.answer_message import AnswerMessage
+from trigger_gateway.webhooks.backlogs import Backlogs
 from trigger_gateway.webhooks.ingest_event import IngestEvent
 from trigger_gateway.webhooks.ports import InboundLog
 from trigger_gateway.webhooks.rate_limits import RateLimiter, RateLimits
@@ -56,6 +57,7 @@ class UseCases:
     control: ControlExecutions
     control_robots: ControlRobots
     assign_databases: AssignDatabases
+    backlogs: Backlogs
     inbound: InboundLog
     stream_leases: StreamLeases
     rates: RateLimiter
@@ -92,12 +94,14 @@ class UseCases:
             limits=RateLimits(settings.rate_per_address, settings.rate_per_source),
         )
         sync = SyncRobots(records=adapters.robots, definitions=adapters.definitions, events=messaging.robot_events)
+        backlogs = Backlogs()
         save_robot = SaveRobot(records=adapters.robots, sync=sync, routes=routes, clock=clock, new_id=_new_id)
         request_run = RequestRun(
             robots=adapters.robots,
             triggers=messaging.triggers,
             outcomes=messaging.outcomes,
             requests=adapters.requests,
+            backlogs=backlogs,
             clock=clock,
             new_id=_new_id,
         )
@@ -124,7 +128,9 @@ class UseCases:
             sync_robots=sync,
             robot_health=TrackRobotHealth(records=adapters.robots, sync=sync, clock=clock),
             routes=routes,
-            receive_webhook=_receive_webhook(adapters, messaging, settings, service, routes=routes, rates=rates),
+            receive_webhook=_receive_webhook(
+                adapters, messaging, settings, service, routes=routes, rates=rates, backlogs=backlogs
+            ),
             admit_work=admit_work,
             request_run=request_run,
             intervene_robot=InterveneRobot(
@@ -139,7 +145,10 @@ class UseCases:
             control_robots=ControlRobots(
                 robots=adapters.robots, teams=adapters.teams, save=save_robot, executions=control
             ),
-            assign_databases=_assign_databases(adapters, databases, service, routes=routes, outages=outages),
+            assign_databases=_assign_databases(
+                adapters, databases, service, routes=routes, backlogs=backlogs, outages=outages
+            ),
+            backlogs=backlogs,
             inbound=adapters.inbound,
             stream_leases=adapters.stream_leases,
             rates=rates,
@@ -162,13 +171,14 @@ def _receive_webhook(
     *,
     routes: Routes,
     rates: RateLimiter,
+    backlogs: Backlogs,
 ) -> ReceiveWebhook:
     clock, at_once = service.runtime.clock, settings.webhooks_at_once
     return ReceiveWebhook(
         routes=routes,
         rates=rates,
         verify=VerifySender(environ=adapters.environ, cipher=adapters.cipher, clock=clock, service=service.name),
-        ingest=IngestEvent(rates=rates, triggers=messaging.triggers, log=adapters.inbound),
+        ingest=IngestEvent(rates=rates, triggers=messaging.triggers, log=adapters.inbound, backlogs=backlogs),
         answer=AnswerMessage(robots=adapters.robots, agents=messaging.agents, requests=adapters.requests),
         log=adapters.inbound,
         clock=clock,
@@ -184,6 +194,7 @@ def _assign_databases(
     service: Service,
     *,
     routes: Routes,
+    backlogs: Backlogs,
     outages: tuple[type[Exception], ...],
 ) -> AssignDatabases:
     read = ReadChanges(
@@ -191,6 +202,7 @@ def _assign_databases(
         leases=adapters.stream_leases,
         routes=routes,
         triggers=messaging.triggers,
+        backlogs=backlogs,
         inbound=adapters.inbound,
         clock=service.runtime.clock,
         random=service.runtime.random,

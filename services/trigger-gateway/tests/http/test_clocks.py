@@ -95,5 +95,5 @@ async def test_a_manual_clock_trigger_is_due_at_once(acme: Gateway, scheduler: S
     assert trigger.input.clock is not None
     assert trigger.input.clock.now == trigger.scheduled_at
     assert answer.json()["execution_id"] == execution_id(trigger.trigger_id)
-    await acme.call("POST", f"{LEADER}/trigger", json={"type": "event"})
+    await acme.call("POST", f"{LEADER}/trigger", json={"type": "event", "source": "leads"})
     assert [each.scheduled_at for each in acme.triggers()] == [trigger.received_at, None]

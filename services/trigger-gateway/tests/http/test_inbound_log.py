@@ -64,7 +64,8 @@ async def test_a_trigger_shows_its_event(acme: Gateway, scheduler: Scheduler) ->
     given = read["event"]
     assert (given["source"], given["event_id"], given["type"]) == ("leads", "odd/id ?", "lead.created")
     assert given["status_url"] == posted["status_url"]
-    by_hand = await acme.call("POST", "/v1/teams/acme/robots/leader/trigger", json={"type": "event"})
+    wanted = {"type": "event", "source": "leads"}
+    by_hand = await acme.call("POST", "/v1/teams/acme/robots/leader/trigger", json=wanted)
     assert (await acme.call("GET", by_hand.json()["status_url"])).json()["event"] is None
 
 

@@ -64,6 +64,7 @@ class Service:
     ) -> None:
         self.name, self.runtime = name, runtime or Runtime()
         self.outages: tuple[type[Exception], ...] = (NatsError, *outages)
+        """The errors of servers that are away: they pass."""
         transport = self.runtime.bus
         self.bus: Bus = transport.connection(name) if transport else Bus(nats_url, name=name, nkey_file=nkey_file)
         self.publish = Publish(self.bus, source=name, clock=self.runtime.clock)

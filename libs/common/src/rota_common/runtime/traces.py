@@ -1,5 +1,6 @@
 """W3C trace context, carried from message to message, so that one id finds all messages of a run."""
 
+import hashlib
 import re
 from random import Random
 
@@ -14,6 +15,12 @@ def child(traceparent: str) -> str:
     match = _TRACEPARENT.match(traceparent)
     trace = match.group(1) if match else f"{_IDS.getrandbits(128):032x}"
     return f"00-{trace}-{_IDS.getrandbits(64):016x}-01"
+
+
+def derived(cause: str) -> str:
+    """The trace of a cause that came without one: always the same, so that publishing again continues it."""
+    digest = hashlib.sha256(cause.encode()).hexdigest()
+    return f"00-{digest[:32]}-{digest[32:48]}-01"
 
 
 def trace_id(traceparent: str) -> str:

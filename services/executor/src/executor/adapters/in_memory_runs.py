@@ -43,12 +43,19 @@ class InMemoryRuns:
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
         self.unreadable: set[str] = set()
+        self._given_up: set[str] = set()
 
     async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
-        if run.id in self._rows:
+        if run.id in self._rows or run.id in self._given_up:
             return None
         self._rows[run.id] = Row(run.model_copy(update={"inbox": []}), owner, until, inbox=tuple(run.inbox))
         return 1
+
+    async def give_up(self, run_id: str, at: datetime) -> bool:
+        if run_id in self._rows:
+            return False
+        self._given_up.add(run_id)
+        return True
 
     async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:
         row = self._rows.get(run_id)
@@ -162,7 +169,12 @@ class InMemoryRuns:
         return _takes(row.run, giver) and await self.deliver_signal(run_id, signal) is SignalResult.ACCEPTED
 
     async def slots(self, run_ids: Sequence[str]) -> list[SlotState]:
-        return [_slot(run_id, self._rows.get(run_id)) for run_id in run_ids if run_id not in self.unreadable]
+        return [self._slot(run_id) for run_id in run_ids if run_id not in self.unreadable]
+
+    def _slot(self, run_id: str) -> SlotState:
+        if run_id in self._given_up:
+            return SlotState(execution_id=run_id, status=ExecStatus.FAILED)
+        return _slot(run_id, self._rows.get(run_id))
 
     async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
         mine = [row.run for row in self._rows.values() if _owner(row.run.execution) == (team, member)]

@@ -1,6 +1,7 @@
 """A run as a MongoDB document, and the part of it that a write has to change."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -8,6 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from executor.domain.run import Run, Signal
 from rota_common.stores.mongo import Document
+from rota_common.stores.trigger_documents import trigger_document, trigger_fields
 from rota_contracts.messages.execution import Execution
 
 KEPT = {
@@ -18,6 +20,9 @@ KEPT = {
 PUBLIC = {name: name for name in Execution.model_fields}
 """Fields, with the names that they are stored under."""
 
+AS_STORED: Mapping[str, Callable[[Any], Any]] = {"run.robot": json.dumps, "run.execution.trigger": trigger_document}
+"""Fields that hold what others wrote, and how it is stored."""
+
 
 def whole(run: Run) -> Document:
     """The document's fields that a new run fills."""
@@ -25,8 +30,14 @@ def whole(run: Run) -> Document:
         "status": run.execution.status,
         "deadline_at": run.execution.deadline_at,
         "expires_at": run.expires_at,
-        "run": run.model_dump(mode="json", by_alias=True),
+        "run": _stored(run.model_dump(mode="json", by_alias=True)),
     }
+
+
+def _stored(dumped: Document) -> Document:
+    execution = dumped["execution"]
+    execution |= {"trigger": AS_STORED["run.execution.trigger"](execution["trigger"])}
+    return dumped | {"robot": AS_STORED["run.robot"](dumped["robot"]), "execution": execution}
 
 
 def change(run: Run) -> Document:
@@ -61,13 +72,26 @@ def _differences(before: BaseModel, after: BaseModel, names: Mapping[str, str], 
             changed = [index for index, item in enumerate(new) if index >= len(old) or item is not old[index]]
             yield from ((f"{at}.{stored}.{index}", to_jsonable_python(new[index])) for index in changed)
         elif old != new:
-            yield f"{at}.{stored}", to_jsonable_python(new)
+            as_stored = AS_STORED.get(f"{at}.{stored}", _same)
+            yield f"{at}.{stored}", as_stored(to_jsonable_python(new))
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def read(document: Document) -> Run:
     """The run of a document, with the signals that it hasn't applied yet."""
-    run = Run.model_validate(document["run"])
-    return as_stored(run, document)
+    dumped = document["run"]
+    robot = json.loads(dumped["robot"]) if isinstance(dumped["robot"], str) else dumped["robot"]
+    return as_stored(
+        Run.model_validate(dumped | {"robot": robot, "execution": execution_fields(dumped["execution"])}), document
+    )
+
+
+def execution_fields(stored: Document) -> Document:
+    """An execution, or a part of one, as it is read."""
+    return stored | {"trigger": trigger_fields(stored["trigger"])}
 
 
 def as_stored(run: Run, document: Document) -> Run:

@@ -6,10 +6,11 @@ from typing import Any
 from executor.domain.run import Run, Signal, deadline_id
 from executor.domain.situation.wording import about
 from rota_common.stores.mongo import Document
+from rota_common.stores.trigger_documents import stored_trigger
 from rota_contracts.messages.execution import ExecStatus, ExecutionSummary, excerpt
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
-from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.trigger import ExecutorMode, TriggerType
 from rota_contracts.robots.robot import Phase
 
 OVER = [str(status) for status in ExecStatus if status.over]
@@ -124,10 +125,10 @@ def past_deadline(now: datetime) -> Document:
 
 
 def slot(document: Document) -> SlotState:
-    """Without a status if there is no run but an id."""
-    run = document.get("run")
-    if run is None:
+    """Without a status if there is no run but an id; a request that was given up has a status alone."""
+    if "status" not in document:
         return SlotState(execution_id=document["_id"])
+    run = document.get("run", {"execution": {}})
     return SlotState(
         execution_id=document["_id"],
         status=document["status"],
@@ -144,7 +145,7 @@ def merge_target(document: Document) -> UnderWay:
         execution_id=document["_id"],
         status=document["status"],
         goals=excerpt(goals, GOALS_LIMIT),
-        about=about(TriggerReceivedV1.model_validate(execution["trigger"])),
+        about=about(stored_trigger(execution["trigger"])),
     )
 
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 from pymongo import ASCENDING, DESCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from executor.adapters.mongo_run_documents import as_stored, change, read, whole
+from executor.adapters.mongo_run_documents import as_stored, change, execution_fields, read, whole
 from executor.adapters.mongo_run_queries import (
     BY_CLOCK,
     EXCERPT,
@@ -53,6 +53,9 @@ INBOX = {"inbox": 1}
 RETRY_FOR_S, RETRY_EVERY_S = 30.0, 0.2
 """Seconds that a write is retried while the server is away, and between two tries."""
 
+GIVEN_UP_KEPT_S = 31 * 86400
+"""Longer than dead letters are kept, which may be sent back."""
+
 CALLBACK_ID = "run.callbacks.id"
 STATE = {"journal": 0}
 """Without the journal, which grows with every step, and is read for a replay alone."""
@@ -70,6 +73,7 @@ class MongoRuns:
         await self._runs.create_index([("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)])
         for instant in ("due_at", "deadline_at", "expires_at"):
             await self._runs.create_index(instant, partialFilterExpression={instant: {"$type": "date"}})
+        await self._runs.create_index("given_up_at", expireAfterSeconds=GIVEN_UP_KEPT_S, sparse=True)
         called = {CALLBACK_ID: {"$exists": True}}
         await self._runs.create_index([(CALLBACK_ID, ASCENDING)], partialFilterExpression=called)
         alive = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", ASCENDING)]
@@ -91,6 +95,14 @@ class MongoRuns:
         except DuplicateKeyError:
             return None
         return epoch
+
+    async def give_up(self, run_id: str, at: datetime) -> bool:
+        """Its place is taken by a document that no query but those by id finds."""
+        try:
+            await self._runs.insert_one({"_id": run_id, "status": ExecStatus.FAILED, "given_up_at": at})
+        except DuplicateKeyError:
+            return await self._runs.find_one({"_id": run_id, "given_up_at": {"$exists": True}}, {"_id": 1}) is not None
+        return True
 
     async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:
         document = await self._runs.find_one_and_update(
@@ -120,7 +132,7 @@ class MongoRuns:
 
     async def find(self, run_id: str) -> Run | None:
         document = await self._runs.find_one({"_id": run_id}, STATE)
-        return None if document is None else await self._read(document)
+        return None if document is None or "run" not in document else await self._read(document)
 
     async def save(self, run: Run, epoch: int) -> Run:
         return await self._write(run, epoch, {})
@@ -287,7 +299,7 @@ class MongoRuns:
 
 
 def _excerpt(document: Document) -> RunExcerpt:
-    return RunExcerpt.model_validate(document["run"]["execution"])
+    return RunExcerpt.model_validate(execution_fields(document["run"]["execution"]))
 
 
 def _journal(document: Document) -> list[JournalEntry]:

@@ -12,9 +12,9 @@ from executor.agents.prompt_files import Agent
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.conversation.loop import uses_of
 from executor.domain.outcomes import LookedUp, Outcome, Unusable
-from executor.domain.planning.interpret import TOO_DEEP, unstorable
 from executor.ports import ToolFailed, Tools
 from rota_common.errors import Permanent, Transient
+from rota_contracts.json_values import TOO_DEEP, unstorable
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse
 from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.text import Text

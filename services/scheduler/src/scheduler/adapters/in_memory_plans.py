@@ -46,6 +46,9 @@ class InMemoryPlans:
             if plan.owner in robots and plan.due_at == NEVER:
                 self._plans[plan.key] = replace(plan, due_at=now)
 
+    async def timeless(self, limit: int) -> list[tuple[str, str]]:
+        return sorted({plan.owner for plan in self._planned() if plan.due_at == NEVER})[:limit]
+
     async def postpone(self, plan: Plan, until: datetime) -> None:
         stored = self._plans.get(plan.key)
         if stored is not None and stored.changes == plan.changes:

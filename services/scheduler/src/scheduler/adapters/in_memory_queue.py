@@ -7,16 +7,18 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from rota_common.clock import Clock
+from rota_common.runtime.traces import derived
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.control import Withdraw, WithdrawReply
 from rota_contracts.messages.execution import ExecStatus
-from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1
+from rota_contracts.messages.trigger import RejectReason, TriggerInput, TriggerReceivedV1
 from scheduler.adapters.in_memory_plans import InMemoryPlans
 from scheduler.batch import Batch, CancelRequest, Decided, Moved, StoredTrigger
-from scheduler.domain import OVER, Entry, EntryState, QueueState, Refusal
+from scheduler.domain import OVER, Entry, EntryState, QueueState, Refusal, is_event
 from scheduler.ports import LeaseLost, PlansChanged
 from scheduler.robot_summary import Key
 
+WAITING = (EntryState.DUE, EntryState.QUEUED)
 HELD = (EntryState.DUE, EntryState.QUEUED, EntryState.ADMITTED, EntryState.RUNNING)
 
 
@@ -80,7 +82,7 @@ class InMemoryQueue:
 
     async def add_due(self, triggers: Sequence[TriggerReceivedV1]) -> None:
         for each in triggers:
-            self.rows.setdefault(execution_id(each.trigger_id), Row(each, "", EntryState.DUE))
+            self.rows.setdefault(execution_id(each.trigger_id), Row(each, derived(each.trigger_id), EntryState.DUE))
 
     async def undecided(self, limit: int) -> list[StoredTrigger]:
         due = [(each, row) for each, row in self._readable() if row.state is EntryState.DUE]
@@ -91,11 +93,21 @@ class InMemoryQueue:
         rows = [row for row in self.rows.values() if row.state in HELD]
         return Counter(key for row in rows if (key := (row.trigger.team_id, row.trigger.member_id)) in keys)
 
+    async def waiting_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
+        rows = [row for row in self.rows.values() if row.state in WAITING and not is_event(row.trigger.type)]
+        first = [row for row in rows if row.entry is None or not row.entry.has_begun]
+        return Counter(key for row in first if (key := (row.trigger.team_id, row.trigger.member_id)) in keys)
+
     async def unpublished(self) -> list[StoredTrigger]:
         return [_stored_trigger(each, self.rows[each]) for each in sorted(self._unpublished - self.unreadable)]
 
     async def mark_published(self, ids: Sequence[str]) -> None:
         self._unpublished -= set(ids)
+
+    async def refuse(self, trigger: TriggerReceivedV1, refusal: Refusal, at: datetime) -> StoredTrigger:
+        key, bare = execution_id(trigger.trigger_id), trigger.model_copy(update={"input": TriggerInput()})
+        row = Row(bare, derived(trigger.trigger_id), EntryState.REJECTED, refusal=refusal, ended_at=at)
+        return _stored_trigger(key, self.rows.setdefault(key, row))
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
         if (self._owner, self._epoch) != (owner, epoch):

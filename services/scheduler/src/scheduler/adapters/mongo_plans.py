@@ -53,7 +53,7 @@ class MongoPlans:
     async def listed(self, team: str, member: str | None, limit: int) -> list[PlanItem]:
         scope = {"team": team} if member is None else {"team": team, "member": member}
         found = self._plans.find(PLANNED | scope).sort("due_at", ASCENDING).limit(limit)
-        return [PlanItem.model_validate(document["item"]) async for document in found]
+        return [_item(document) async for document in found]
 
     async def due(self, now: datetime, limit: int) -> list[Plan]:
         due = PLANNED | {"due_at": {"$lte": now}} | self._aside.readable
@@ -63,6 +63,18 @@ class MongoPlans:
     async def call(self, robots: Sequence[tuple[str, str]], now: datetime) -> None:
         owners = [{"team": team, "member": member} for team, member in robots]
         await self._plans.update_many(PLANNED | {"due_at": NEVER, "$or": owners}, {"$set": {"due_at": now}})
+
+    async def timeless(self, limit: int) -> list[tuple[str, str]]:
+        owner = {"team": "$team", "member": "$member"}
+        found = self._plans.aggregate(
+            [
+                {"$match": PLANNED | {"due_at": NEVER}},
+                {"$group": {"_id": owner}},
+                {"$sort": {"_id": 1}},
+                {"$limit": limit},
+            ]
+        )
+        return [(each["_id"]["team"], each["_id"]["member"]) async for each in found]
 
     async def postpone(self, plan: Plan, until: datetime) -> None:
         await self._plans.update_one({"_id": plan.key, "changes": plan.changes}, {"$set": {"due_at": until}})
@@ -89,7 +101,7 @@ def _revision(plan: Plan) -> tuple[Document, Document]:
 def _kept(plan: Plan) -> Document:
     item = plan.item
     over = {} if item.state is PlanState.PLANNED else {"over_at": plan.unpublished[-1].fact.at}
-    kept = {"item": item.model_dump(mode="json"), "state": item.state, "due_at": plan.due_at, "changes": plan.changes}
+    kept = {"item": item.model_dump_json(), "state": item.state, "due_at": plan.due_at, "changes": plan.changes}
     return kept | over
 
 
@@ -98,8 +110,14 @@ def _unpublished(unpublished: PlanFact) -> Document:
     return {"number": unpublished.number, "fact": fact.model_dump(mode="json") | {"at": fact.at}}
 
 
+def _item(document: Document) -> PlanItem:
+    """Text, because people wrote its messages; an object in documents from before."""
+    item = document["item"]
+    return PlanItem.model_validate_json(item) if isinstance(item, str) else PlanItem.model_validate(item)
+
+
 def _plan(document: Document) -> Plan:
     facts = tuple(
         PlanFact(each["number"], PlanChangedV1.model_validate(each["fact"])) for each in document["unpublished"]
     )
-    return Plan(PlanItem.model_validate(document["item"]), document["due_at"], document["changes"], facts)
+    return Plan(_item(document), document["due_at"], document["changes"], facts)

@@ -16,11 +16,17 @@ from pymongo.errors import BulkWriteError, DuplicateKeyError, ExecutionTimeout, 
 from rota_common.errors import Transient
 from rota_common.stores.mongo import Document, Mongo
 from rota_common.stores.set_aside import SetAside
-from rota_contracts.messages.trigger import TriggerReceivedV1
+from rota_contracts.messages.trigger import TriggerReceivedV1, TriggerType
 from scheduler.adapters.mongo_plans import revisions
-from scheduler.adapters.queue_documents import due_document, entry_of, operations, stored_trigger_of
+from scheduler.adapters.queue_documents import (
+    due_document,
+    entry_of,
+    operations,
+    rejected_document,
+    stored_trigger_of,
+)
 from scheduler.batch import Batch, StoredTrigger
-from scheduler.domain import Entry, EntryState, QueueState
+from scheduler.domain import Entry, EntryState, QueueState, Refusal, is_event
 from scheduler.plan import Plan
 from scheduler.ports import LeaseLost, PlansChanged
 from scheduler.robot_summary import Key
@@ -34,6 +40,7 @@ BLOCKED_MS = 500
 EXPIRED = {"$lte": ["$until", "$$NOW"]}
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 DUPLICATE = 11000
+REQUESTS = [str(kind) for kind in TriggerType if not is_event(kind)]
 
 
 @contextlib.contextmanager
@@ -139,13 +146,21 @@ class MongoQueue:
         return [each async for each in self._aside.readable_of(found, stored_trigger_of)]
 
     async def open_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
+        return await self._count(
+            keys, {"live": True, "state": {"$ne": EntryState.PARKED}}, {"due_at": {"$gt": LONG_AGO}}
+        )
+
+    async def _count(self, keys: Sequence[Key], *conditions: Document) -> dict[Key, int]:
         owner = {"$or": [{"team": team, "member": member} for team, member in keys]}
-        slots = {"live": True, "state": {"$ne": EntryState.PARKED}}
         held = Counter[Key]()
-        for condition in (slots, {"due_at": {"$gt": LONG_AGO}}):
+        for condition in conditions:
             found = self._queue.find(condition | owner, {"team": 1, "member": 1})
             held.update([(each["team"], each["member"]) async for each in found])
         return held
+
+    async def waiting_counts(self, keys: Sequence[Key]) -> dict[Key, int]:
+        queued = {"live": True, "state": EntryState.QUEUED, "parks": {"$in": [None, 0]}, "type": {"$in": REQUESTS}}
+        return await self._count(keys, queued, {"due_at": {"$gt": LONG_AGO}})
 
     async def unpublished(self) -> list[StoredTrigger]:
         found = self._queue.find({"unpublished": True, **self._aside.readable})
@@ -153,6 +168,13 @@ class MongoQueue:
 
     async def mark_published(self, ids: Sequence[str]) -> None:
         await self._queue.update_many({"_id": {"$in": list(ids)}}, {"$unset": {"unpublished": ""}})
+
+    async def refuse(self, trigger: TriggerReceivedV1, refusal: Refusal, at: datetime) -> StoredTrigger:
+        document = rejected_document(trigger, refusal, at)
+        stored = await self._queue.find_one_and_update(
+            {"_id": document["_id"]}, {"$setOnInsert": document}, upsert=True, return_document=ReturnDocument.AFTER
+        )
+        return stored_trigger_of(stored)
 
     async def write(self, batch: Batch, *, owner: str, epoch: int) -> None:
         await self._mongo.shielded(self._write(batch, owner, epoch))

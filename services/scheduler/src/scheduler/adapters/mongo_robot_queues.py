@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pymongo import ASCENDING, DESCENDING
 
 from rota_common.stores.mongo import Database, Document
+from rota_common.stores.trigger_documents import stored_input, stored_trigger
 from rota_contracts.messages.execution import ExecStatus
 from rota_contracts.messages.goal_merge import ListWaiting, MergeInto, Waiting
-from rota_contracts.messages.trigger import ExecutorMode, TriggerReceivedV1
+from rota_contracts.messages.trigger import ExecutorMode, Message
 from scheduler.batch import waiting_of
 from scheduler.domain import EntryState
 from scheduler.ports import RobotActivity
@@ -40,10 +41,7 @@ class MongoRobotQueues:
     async def waiting(self, question: ListWaiting) -> list[Waiting]:
         owner = {"team": question.team_id, "member": question.member_id}
         found = self._queue.find(FIRST | owner | REAL).sort("queued_at", ASCENDING).limit(question.limit)
-        return [
-            waiting_of(each["_id"], TriggerReceivedV1.model_validate(each["trigger"]), each["queued_at"])
-            async for each in found
-        ]
+        return [waiting_of(each["_id"], stored_trigger(each["trigger"]), each["queued_at"]) async for each in found]
 
     async def merge(self, question: MergeInto) -> bool:
         """Into the first messages of the execution, once."""
@@ -53,13 +51,18 @@ class MongoRobotQueues:
             "member": question.member_id,
             **FIRST,
         }
-        goals = {"role": "user", "content": question.goals}
-        merged = await self._queue.update_one(
-            waits | {"merged": {"$ne": question.merge_id}},
-            {"$push": {"trigger.input.messages": goals}, "$addToSet": {"merged": question.merge_id}},
-        )
+        goals = Message(role="user", content=question.goals)
+        while document := await self._queue.find_one(waits | {"merged": {"$ne": question.merge_id}}, {"trigger": 1}):
+            given = stored_trigger(document["trigger"]).input
+            more = given.model_copy(update={"messages": [*given.messages, goals]})
+            merged = await self._queue.update_one(
+                waits | {"merged": {"$ne": question.merge_id}, "trigger.input": document["trigger"]["input"]},
+                {"$set": {"trigger.input": stored_input(more)}, "$addToSet": {"merged": question.merge_id}},
+            )
+            if merged.matched_count:
+                return True
         named = {"_id": question.execution_id, "merged": question.merge_id}
-        return merged.matched_count == 1 or await self._queue.find_one(named, {"_id": 1}) is not None
+        return await self._queue.find_one(named, {"_id": 1}) is not None
 
     async def _live(self, keys: Sequence[Key]) -> dict[Key, list[Document]]:
         owner = [{"team": team, "member": member} for team, member in keys]

@@ -2,22 +2,27 @@
 
 from datetime import datetime
 
-from pymongo import InsertOne, UpdateMany, UpdateOne
+from pymongo import DeleteOne, InsertOne, UpdateMany, UpdateOne
 
+from rota_common.runtime.traces import derived
 from rota_common.stores.mongo import Document
+from rota_common.stores.trigger_documents import stored_trigger, trigger_document
 from rota_contracts.ids import execution_id
 from rota_contracts.messages.execution import ExecStatus
-from rota_contracts.messages.trigger import RejectReason, TriggerReceivedV1, TriggerType
+from rota_contracts.messages.trigger import RejectReason, TriggerInput, TriggerReceivedV1, TriggerType
 from scheduler.batch import Batch, Decided, Moved, StoredTrigger
 from scheduler.domain import Entry, EntryState, Refusal
 
+Operation = InsertOne[Document] | UpdateMany | UpdateOne | DeleteOne
 
-def operations(batch: Batch) -> list[InsertOne[Document] | UpdateMany | UpdateOne]:
+
+def operations(batch: Batch) -> list[Operation]:
     """In order: the last change of an entry holds."""
     live = {"live": True}
-    changes: list[InsertOne[Document] | UpdateMany | UpdateOne] = [
-        _decision(decided, batch.at) for decided in batch.decided
+    changes: list[Operation] = [
+        DeleteOne({"_id": each.execution_id, "reason": RejectReason.FAILED}) for each in batch.decided if each.redriven
     ]
+    changes += [_decision(decided, batch.at) for decided in batch.decided]
     for each, moved in batch.moved.items():
         changes.append(UpdateOne({"_id": each, **live}, {"$set": _position(moved)}))
     if admitted := [each for each in batch.admitted if each not in batch.moved]:
@@ -54,6 +59,12 @@ def due_document(trigger: TriggerReceivedV1) -> Document:
     return _base(trigger) | {"state": EntryState.DUE, "due_at": trigger.scheduled_at, "queued_at": trigger.received_at}
 
 
+def rejected_document(trigger: TriggerReceivedV1, refusal: Refusal, at: datetime) -> Document:
+    """A trigger that no batch takes: without the input, which may be the reason."""
+    bare = trigger.model_copy(update={"input": TriggerInput()})
+    return _base(bare) | {"queued_at": at} | _refused(refusal, at)
+
+
 def _decision(decided: Decided, at: datetime | None) -> InsertOne[Document] | UpdateOne:
     """A clock's trigger is marked as not yet published: no message of it will come again."""
     if not decided.from_clock:
@@ -69,8 +80,8 @@ def _base(trigger: TriggerReceivedV1) -> Document:
         "team": trigger.team_id,
         "member": trigger.member_id,
         "type": trigger.type,
-        "traceparent": "",
-        "trigger": trigger.model_dump(mode="json"),
+        "traceparent": derived(trigger.trigger_id),
+        "trigger": trigger_document(trigger.model_dump(mode="json")),
     }
 
 
@@ -105,7 +116,7 @@ def stored_trigger_of(document: Document) -> StoredTrigger:
     return StoredTrigger(
         execution_id=document["_id"],
         state=EntryState(document["state"]),
-        trigger=TriggerReceivedV1.model_validate(document["trigger"]),
+        trigger=stored_trigger(document["trigger"]),
         traceparent=document["traceparent"],
         status=ExecStatus(status) if status else None,
         refusal=Refusal(RejectReason(reason), document["message"]) if reason else None,

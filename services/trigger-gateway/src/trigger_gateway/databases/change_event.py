@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from rota_contracts.json_values import unstorable
 from rota_contracts.model import Json
 from rota_contracts.sources import SourceKind
 from trigger_gateway.problems import Invalid
@@ -40,8 +41,10 @@ def event_of(source: Source, change: Change, received_at: datetime) -> InboundEv
     """Raise Invalid for a change that can't be one."""
     if change.unreadable:
         raise Invalid("unreadable_change", change.unreadable)
-    event_id, kind = event_id_of(change), SourceKind.DATABASE.value
-    return InboundEvent(source.team, source.name, event_id, change.operation, _data(change), received_at, kind=kind)
+    event_id, kind, data = event_id_of(change), SourceKind.DATABASE.value, _data(change)
+    if problem := unstorable(data):
+        raise Invalid("unstorable", f"the change can't be stored: {problem}")
+    return InboundEvent(source.team, source.name, event_id, change.operation, data, received_at, kind=kind)
 
 
 def event_id_of(change: Change) -> str:

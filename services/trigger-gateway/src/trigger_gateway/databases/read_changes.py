@@ -28,10 +28,11 @@ from trigger_gateway.databases.change_streams import (
     StreamBroken,
     StreamLeases,
 )
-from trigger_gateway.problems import Problem
+from trigger_gateway.problems import Problem, TooMany
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.runs.ports import Triggers
 from trigger_gateway.sources.source import Source
+from trigger_gateway.webhooks.backlogs import Backlogs
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun, triggers_of
 from trigger_gateway.webhooks.inbound_log import LogEntry, Refusal
 from trigger_gateway.webhooks.ports import InboundLog
@@ -55,6 +56,7 @@ class ReadChanges:
     leases: StreamLeases
     routes: Routes
     triggers: Triggers
+    backlogs: Backlogs
     inbound: InboundLog
     clock: Clock
     random: Random
@@ -126,6 +128,7 @@ class ReadChanges:
         events = [event for change in batch.changes if (event := self._event(source, change)) is not None]
         route = await self.routes.find(source.team, source.name)
         matched = [(event, triggers_of(event, route.subscribers if route else ())) for event in events]
+        self._check_backlogs(source.team, [trigger for _, triggers in matched for trigger in triggers])
         refused = await self._publish([trigger for _, triggers in matched for trigger in triggers])
         for event, triggers in matched:
             stored = [
@@ -134,6 +137,13 @@ class ReadChanges:
             _count("triggered" if stored else "refused" if triggers else "unwanted")
             await self.inbound.add(LogEntry(event, stored))
         return len(events)
+
+    def _check_backlogs(self, team: str, triggers: Sequence[TriggerReceivedV1]) -> None:
+        """A change waits in its database until all its robots' backlogs have room: raise Transient until then."""
+        try:
+            self.backlogs.check(team, (each.member_id for each in triggers))
+        except TooMany as full:
+            raise Transient(full.message, after=full.after) from full
 
     def _event(self, source: Source, change: Change) -> InboundEvent | None:
         """None if the source doesn't want it, or if it can't be an event, which is logged and blocks no other."""

@@ -57,7 +57,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 TOO_MANY: dict[int | str, dict[str, Any]] = {
     429: {
         "model": ErrorAnswer,
-        "description": "The rate limit of the minute is used up",
+        "description": "The rate limit of the minute is used up, or the robot's backlog is full",
         "headers": {"Retry-After": {"description": "seconds", "schema": {"type": "integer"}}},
     }
 }

@@ -24,6 +24,7 @@ REFUSED = {
     403: "the signature is missing, wrong, or older than 5 minutes",
     404: "the team has no such source",
     409: "the id was used with another body before",
+    422: "the event can't be stored: a whole number over 64 bits, a name with a zero byte, nested over 64 levels",
     413: "the body has more than 64 KB",
     500: "the robot of the source can't answer",
     503: "the event can't be stored now: send it again",

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from rota_contracts.json_values import unstorable
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Name
 from rota_contracts.robots.events import EventSubscription
@@ -91,6 +92,8 @@ def subscriber(robot: Robot) -> Subscriber:
 
 def definition(raw: Mapping[str, Any]) -> RobotDefinition:
     """Parse an owner's definition; raises Invalid, which names every wrong field."""
+    if problem := unstorable(dict(raw)):
+        raise Invalid("invalid_robot", f"the robot's definition can't be stored: {problem}")
     try:
         parsed = parse_definition(raw)
     except ValidationError as error:

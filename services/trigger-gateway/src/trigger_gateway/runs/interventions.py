@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from rota_contracts.json_values import unstorable
 from rota_contracts.messages.control import InterveneReply, TaskChange, has_content, missing
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message, RejectReason, TriggerType
 from rota_contracts.robots.robot import Robot
@@ -62,8 +63,22 @@ def validate_intervention(wanted: Intervention) -> None:
     ]
     if (problem := _missing(wanted)) is not None:
         problems.append(problem)
+    problems += wrong_messages(wanted.messages)
+    if wanted.task is not None and (unfit := unstorable(wanted.task.model_dump())):
+        problems.append(FieldProblem("task", unfit))
     if problems:
         raise Invalid("invalid_request", "the intervention is not valid", fields=problems)
+
+
+def wrong_messages(messages: Sequence[Message]) -> list[FieldProblem]:
+    """What a person may not write: in another's name, or what can't be stored."""
+    roles = [
+        FieldProblem(f"messages.{number}.role", f"expected user, not {message.role}: a person speaks as the user")
+        for number, message in enumerate(messages)
+        if message.role != "user"
+    ]
+    unfit = [(number, unstorable(message.content)) for number, message in enumerate(messages)]
+    return roles + [FieldProblem(f"messages.{number}.content", problem) for number, problem in unfit if problem]
 
 
 def check_allowed(robot: Robot, action: InterventionAction) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 from rota_common.clock import Clock
 from rota_contracts.ids import derived_id, execution_id
+from rota_contracts.json_values import unstorable
+from rota_contracts.messages.control import has_content
 from rota_contracts.messages.execution import ExecStatus, TriggerReply, TriggerState
 from rota_contracts.messages.trigger import (
     ExecutorMode,
@@ -23,7 +25,9 @@ from trigger_gateway.problems import Conflict, FieldProblem, Invalid, no_robot
 from trigger_gateway.robots.ports import RobotRecords
 from trigger_gateway.robots.record import RobotRecord
 from trigger_gateway.runs.idempotency import find_repeat
+from trigger_gateway.runs.interventions import wrong_messages
 from trigger_gateway.runs.ports import Outcome, Outcomes, Requests, Triggers
+from trigger_gateway.webhooks.backlogs import Backlogs
 
 PATIENCE_S = 0.8
 """Timeout of the scheduler's decision, so that the answer takes at most a second."""
@@ -61,16 +65,20 @@ class RequestRun:
     triggers: Triggers
     outcomes: Outcomes
     requests: Requests
+    backlogs: Backlogs
     clock: Clock
     new_id: Callable[[], str]
 
     async def __call__(self, team: str, member: str, request: RunRequest, *, trace: str = "") -> RunAnswer:
-        """Raise NotFound for an unknown robot, Conflict with the scheduler's reason when it refuses the trigger."""
+        """Raise NotFound for an unknown robot, Conflict with the scheduler's reason when it refuses the trigger, and
+        TooMany for an event that would have to wait in a full backlog."""
         check(request)
         record = await self.robots.find(team, member)
         if record is None or record.robot.deleted:
             raise no_robot(team, member)
         trigger_id, repeated = await self._identify(team, member, request)
+        if request.type is TriggerType.EVENT and not repeated:
+            self.backlogs.check(team, [member])
         trigger = trigger_of(request, record, trigger_id, self.clock())
         async with self.outcomes.listen(team, member) as decisions:
             # Also when it is a repeat: the first one may have failed right here, and the stream drops a second.
@@ -90,12 +98,15 @@ class RequestRun:
 
 def check(request: RunRequest) -> None:
     """Raise Invalid for a request that can't start a run."""
-    if request.type is TriggerType.HUMAN and not any(message.content for message in request.messages):
-        raise Invalid(
-            "invalid_request",
-            "a request of a person needs a message",
-            fields=[FieldProblem("messages", "expected at least one message with content")],
-        )
+    problems = wrong_messages(request.messages)
+    if request.type is TriggerType.HUMAN and not has_content([*request.messages]):
+        problems.append(FieldProblem("messages", "a request of a person needs at least one message with content"))
+    if request.type is TriggerType.EVENT and not (request.source or request.event_type or request.data):
+        problems.append(FieldProblem("data", "an event needs its data, or at least its source or event_type"))
+    if unfit := unstorable(request.data):
+        problems.append(FieldProblem("data", unfit))
+    if problems:
+        raise Invalid("invalid_request", "the request is not valid", fields=problems)
 
 
 def trigger_of(request: RunRequest, record: RobotRecord, trigger_id: str, at: datetime) -> TriggerReceivedV1:

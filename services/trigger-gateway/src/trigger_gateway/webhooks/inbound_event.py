@@ -9,10 +9,11 @@ from urllib.parse import parse_qsl
 from pydantic_core import from_json
 
 from rota_contracts.ids import event_trigger_id, execution_id
+from rota_contracts.json_values import unstorable
 from rota_contracts.messages.trigger import TriggerInput, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.events import any_matches
 from rota_contracts.sources import Scheme
-from trigger_gateway.problems import Malformed
+from trigger_gateway.problems import Invalid, Malformed
 from trigger_gateway.robots.record import Subscriber
 from trigger_gateway.sources.schemes import standard_header
 from trigger_gateway.sources.source import Source, WebhookSettings
@@ -57,12 +58,14 @@ class StartedRun:
 def read_event(
     source: Source, headers: Headers, body: bytes, received_at: datetime, fresh_id: Callable[[], str]
 ) -> InboundEvent:
-    """The event in a webhook whose sender is known. Raises Malformed.
+    """The event in a webhook whose sender is known. Raises Malformed, and Invalid for one that can't be stored.
 
     `fresh_id` names an event that has no id of its own. Names in `headers` are in lower case, or found in any.
     """
     settings = source.need_webhook()
     raw = _object(settings.scheme, headers, body)
+    if problem := unstorable(raw):
+        raise Invalid("unstorable", f"the event can't be stored: {problem}")
     event_type, data = _type_and_data(settings, headers, raw)
     event_id = _event_id(settings, headers, raw) or fresh_id()
     if len(event_id) > EVENT_ID_LIMIT:

@@ -9,6 +9,7 @@ from rota_contracts.messages.trigger import TriggerReceivedV1
 from trigger_gateway.problems import Conflict
 from trigger_gateway.robots.routes import Route
 from trigger_gateway.runs.ports import Triggers
+from trigger_gateway.webhooks.backlogs import Backlogs
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun, triggers_of
 from trigger_gateway.webhooks.inbound_log import LogEntry
 from trigger_gateway.webhooks.ports import InboundLog
@@ -45,6 +46,7 @@ class IngestEvent:
     rates: RateLimiter
     triggers: Triggers
     log: InboundLog
+    backlogs: Backlogs
     _flights: SingleFlight[Key, _Ingested] = field(init=False, default_factory=SingleFlight)
 
     async def __call__(self, event: InboundEvent, digest: str, route: Route, *, trace: str = "") -> IngestResult:
@@ -67,6 +69,7 @@ class IngestEvent:
         settings = route.source.need_webhook()
         await self.rates.by_source(event.team, event.source, settings.rate_limit)
         triggers = triggers_of(event, route.subscribers)
+        self.backlogs.check(event.team, (each.member_id for each in triggers))
         new = await self._publish(triggers, trace)
         # Not new: another replica is just ingesting it, or the one that did was killed before it wrote its entry.
         if not new and (entry := await self.log.await_entry(event.team, event.source, event.id)):

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from pydantic_core import to_jsonable_python
 
@@ -27,14 +26,12 @@ from executor.domain.steps import AskAgent, RunTurn
 from executor.domain.tasks.tasks import kept_tasks
 from rota_common.json_text import extract_json
 from rota_common.stores.blobs import json_size, text_of
+from rota_contracts.json_values import TOO_DEEP, unstorable
 from rota_contracts.messages.delivery import DeliveryContent
 from rota_contracts.messages.execution import InspirationReport
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.robots.clock import clock_context
 from rota_contracts.robots.robot import Phase
-
-MAX_DEPTH = 64
-TOO_DEEP = f"expected JSON that is nested at most {MAX_DEPTH} levels deep"
 
 
 @dataclass
@@ -104,22 +101,6 @@ def _phase(run: Run, phase: Phase, text: str, tools: Sequence[Tool], kept: Large
             return Written(
                 DeliveryContent(summary=draft.summary, body=kept.text(draft.body), attachments=draft.attachments)
             )
-
-
-def unstorable(value: Any, *, depth: int = 0) -> str:
-    """Why a model's JSON can't be stored: MongoDB has no integers over 64 bits, no keys with a zero byte, and at most
-    100 levels, of which a run needs some for itself."""
-    if depth > MAX_DEPTH:
-        return TOO_DEEP
-    if isinstance(value, dict):
-        if any("\0" in str(key) for key in value):
-            return "expected names without a zero byte"
-        value = list(value.values())
-    if isinstance(value, list):
-        return next(filter(None, (unstorable(each, depth=depth + 1) for each in value)), "")
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return "expected whole numbers of at most 64 bits; write longer ones as text"
-    return ""
 
 
 def room(run: Run) -> int:

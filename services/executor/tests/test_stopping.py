@@ -1,6 +1,7 @@
 """Ends from outside: a deleted robot, and ends that only a sweep publishes."""
 
 import asyncio
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -76,16 +77,18 @@ async def test_an_end_that_a_sweep_could_not_publish_is_published_by_the_next() 
     assert (await harness.run()).execution.status is ExecStatus.CANCELLED
     harness.published.unavailable.clear()
     harness.clock.forward(TIMEOUTS.patience)
-    assert [run_id async for run_id in harness.runs.overdue(harness.clock(), limit=10)] == ["e1"]
+    assert [run_id async for run_id in harness.runs.overdue(limit=10)] == ["e1"]
     await harness.worker.resume("e1", from_sweeper=True)
     assert harness.published.facts[-1] == "finished cancelled"
-    assert [run_id async for run_id in harness.runs.overdue(harness.clock.forward(9999), limit=10)] == []
+    harness.clock.forward(9999)
+    assert await harness.overdue() == []
 
 
 async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
-    runs, clock = InMemoryRuns(), SetClock()
+    clock = SetClock()
+    runs = InMemoryRuns(clock=clock)
     for run_id in ("bad", "good"):
-        epoch = await runs.create(new_run().with_execution(execution_id=run_id), owner="dead", until=NOON)
+        epoch = await runs.create(new_run().with_execution(execution_id=run_id), owner="dead", lease=timedelta(0))
         assert epoch == 1
     seen, both = list[str](), asyncio.Event()
 

@@ -52,6 +52,10 @@ class LeaseSettings:
     owner: str
     lease: float
 
+    @property
+    def claim(self) -> timedelta:
+        return timedelta(seconds=self.lease)
+
 
 @dataclass(frozen=True, kw_only=True)
 class CallAgents:
@@ -101,14 +105,12 @@ class CallAgents:
         """The stored reply, or a new one: ours, or that of the replica which has claimed the call."""
         give_up = self.clock() + timedelta(seconds=request.timeout)
         while True:
-            now = self.clock()
-            until = now + timedelta(seconds=self.lease.lease)
-            known = await self.calls.claim(request.call_id, owner=self.lease.owner, until=until, now=now)
+            known = await self.calls.claim(request.call_id, owner=self.lease.owner, lease=self.lease.claim)
             if isinstance(known, AgentReply):
                 return known
             if known:
                 return await self._claimed_reply(request)
-            if now >= give_up:
+            if self.clock() >= give_up:
                 waited = f"for more than {request.timeout:g} s"
                 raise StillWorking(f"another replica works on call {request.call_id} {waited}")
             await asyncio.sleep(POLL_S)
@@ -117,7 +119,7 @@ class CallAgents:
         """Ask the model and store its reply, while the claim is renewed."""
         renewing = asyncio.create_task(self._renew(request.call_id))
         try:
-            return await self.calls.remember(request.call_id, await self._reply(request), at=self.clock())
+            return await self.calls.remember(request.call_id, await self._reply(request))
         except BaseException:
             with contextlib.suppress(Exception):  # the claim ends anyway, only later
                 await self.calls.release(request.call_id, owner=self.lease.owner)
@@ -129,9 +131,8 @@ class CallAgents:
         """Renew the claim until cancelled."""
         while True:
             await asyncio.sleep(self.lease.lease / 3)
-            until = self.clock() + timedelta(seconds=self.lease.lease)
             with contextlib.suppress(Exception):  # a lost claim costs a second call of the model, and no reply
-                await self.calls.renew(call_id, owner=self.lease.owner, until=until)
+                await self.calls.renew(call_id, owner=self.lease.owner, lease=self.lease.claim)
 
     async def _reply(self, request: CallAgent) -> AgentReply:
         try:

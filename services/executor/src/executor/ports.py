@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Protocol
 
@@ -151,13 +151,15 @@ class Runs(RunQueries, Protocol):
     isn't the current one any more. Signals go into a run's inbox, which those writes never touch, so a signal and a
     finished step can't overwrite each other. A write returns the run with the signals that it hasn't applied yet, and
     appends its unsaved journal entries.
+
+    The store's own clock decides when a claim ends and when a run is due: the replicas' clocks may differ.
     """
 
-    async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
+    async def create(self, run: Run, *, owner: str, lease: timedelta) -> int | None:
         """Insert a new run, claimed, with its inbox; returns its epoch, or None if there is one with this id."""
         ...
 
-    async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:
+    async def claim(self, run_id: str, *, owner: str, lease: timedelta) -> tuple[Run, int] | None:
         """The run and the epoch of this claim; None if there is none, it is over, or another claim is alive."""
         ...
 
@@ -169,21 +171,21 @@ class Runs(RunQueries, Protocol):
         """Write and keep the claim."""
         ...
 
-    async def release(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run:
-        """Write and end the claim with its epoch; a sweeper checks the run at `check_at`."""
+    async def release(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run:
+        """Write and end the claim with its epoch; a sweeper checks the run after `check_in`."""
         ...
 
-    async def finish(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run | None:
+    async def finish(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run | None:
         """`release` a run that is over; None, and nothing is written, if its inbox has a signal to apply."""
         ...
 
-    async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None: ...
+    async def renew(self, run_id: str, epoch: int, *, lease: timedelta) -> None: ...
 
-    def overdue(self, now: datetime, *, limit: int) -> AsyncIterator[str]:
+    def overdue(self, *, limit: int) -> AsyncIterator[str]:
         """Ids of runs to check by now, or whose promised results have expired."""
         ...
 
-    def past_deadline(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
+    def past_deadline(self, *, limit: int) -> AsyncIterator[Run]:
         """Runs whose deadline is over, without the signal for it."""
         ...
 
@@ -207,14 +209,16 @@ class Runs(RunQueries, Protocol):
 
 
 class Calls(Protocol):
-    """Replies to agent calls by call id, kept for a while, and claims of the calls that have none yet."""
+    """Replies to agent calls by call id, kept for a while, and claims of the calls that have none yet.
 
-    async def claim(self, call_id: str, *, owner: str, until: datetime, now: datetime) -> AgentReply | bool:
-        """The reply, if there is one. Otherwise True if the call is `owner`'s until then, and False while another
+    Claims end by the store's own clock."""
+
+    async def claim(self, call_id: str, *, owner: str, lease: timedelta) -> AgentReply | bool:
+        """The reply, if there is one. Otherwise True if the call is `owner`'s for `lease`, and False while another
         claim is alive, be it the owner's own."""
         ...
 
-    async def renew(self, call_id: str, *, owner: str, until: datetime) -> None:
+    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> None:
         """Prolong the claim, if it is still this owner's."""
         ...
 
@@ -222,7 +226,7 @@ class Calls(Protocol):
         """End the claim of a call that can't be answered now: the next request claims it at once."""
         ...
 
-    async def remember(self, call_id: str, answer: AgentReply, *, at: datetime) -> AgentReply:
+    async def remember(self, call_id: str, answer: AgentReply) -> AgentReply:
         """Store the reply and return it; if there is one already, return that."""
         ...
 

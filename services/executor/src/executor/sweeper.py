@@ -28,11 +28,11 @@ class Sweeper:
 
     async def __call__(self) -> None:
         """Signal runs past their deadline, and take up overdue ones in the background."""
-        async for run in self.runs.past_deadline(self.clock(), limit=BATCH):
+        async for run in self.runs.past_deadline(limit=BATCH):
             execution = run.execution
             scope = Scope(execution.team_id, execution.member_id, run.id)
             await self.send(scope, deadline_signal(run, self.clock))
-        async for run_id in self.runs.overdue(self.clock(), limit=BATCH):
+        async for run_id in self.runs.overdue(limit=BATCH):
             if run_id not in self._tasks and len(self._tasks) < CONCURRENCY:
                 self._take_up(run_id)
 

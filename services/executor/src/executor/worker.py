@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from random import Random
 from typing import cast
 
@@ -44,6 +44,10 @@ class Timeouts:
     lease: float
     patience: float
 
+    @property
+    def claim(self) -> timedelta:
+        return timedelta(seconds=self.lease)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunWorker:
@@ -64,7 +68,7 @@ class RunWorker:
         A first step that only asks the memory doesn't wait until the run is stored.
         """
         epoch, outcome = await asyncio.gather(
-            self.runs.create(run, owner=self.owner, until=self._until()), self._first_outcome(run)
+            self.runs.create(run, owner=self.owner, lease=self.timeouts.claim), self._first_outcome(run)
         )
         if epoch is None:
             await self.publisher.started(await self.runs.find(run.id) or run)
@@ -89,7 +93,7 @@ class RunWorker:
         """
         if answer is not None and await self._pass_on(run_id, answer):
             return
-        claimed = await self.runs.claim(run_id, owner=self.owner, until=self._until(), now=self.clock())
+        claimed = await self.runs.claim(run_id, owner=self.owner, lease=self.timeouts.claim)
         if claimed is None:
             await self._unclaimed(run_id, must_claim=answer is not None or grant > 0, from_sweeper=from_sweeper)
             return
@@ -162,7 +166,7 @@ class RunWorker:
         while (released := await self._release(run, epoch, step, from_sweeper=from_sweeper)) is None:
             run = await self._work(run, epoch, cast(Work, step))
             if run.retry_at is not None:
-                return await self.runs.release(run, epoch, check_at=run.retry_at)
+                return await self.runs.release(run, epoch, check_in=run.retry_at - self.clock())
             step = lifecycle.next_step(run)
         return released
 
@@ -200,9 +204,9 @@ class RunWorker:
         match step:
             case Finish(status):
                 over = journal.record_finished(run, status, now=now)
-                released = await self.runs.finish(over, epoch, check_at=now + patience if from_sweeper else None)
+                released = await self.runs.finish(over, epoch, check_in=patience if from_sweeper else None)
                 if released is None:  # there is a signal, which is applied first
-                    return await self.runs.release(run, epoch, check_at=now)
+                    return await self.runs.release(run, epoch, check_in=timedelta(0))
                 await self._publish_end(released, from_sweeper=from_sweeper)
                 return released
             case Done():
@@ -210,14 +214,15 @@ class RunWorker:
                 return run
             case Park():
                 parked = journal.record_parked(run, now=now)
-                released = await self.runs.release(parked, epoch, check_at=now + patience)
+                released = await self.runs.release(parked, epoch, check_in=patience)
                 if not released.inbox:
                     await self.publisher.parked(released)
                     await self.runs.mark_announced(run.id)
                 return released
             case RequestVerdict() | RequestDelivery() | RequestLearning() | RequestSlot():
                 waiting = lifecycle.wait_for_answer(run, step, now=now, patience=patience)
-                released = await self.runs.release(waiting, epoch, check_at=waiting.next_check(patience))
+                check_at = waiting.next_check(patience) or now
+                released = await self.runs.release(waiting, epoch, check_in=check_at - now)
                 if not released.inbox:
                     await self.publisher.request(waiting, step)
                 return released
@@ -229,10 +234,7 @@ class RunWorker:
         while True:
             await asyncio.sleep(self.timeouts.lease / 3)
             with contextlib.suppress(Exception):  # the next renewal may work; a lost run shows at the next write
-                await self.runs.renew(run_id, epoch, until=self._until())
-
-    def _until(self) -> datetime:
-        return self.clock() + timedelta(seconds=self.timeouts.lease)
+                await self.runs.renew(run_id, epoch, lease=self.timeouts.claim)
 
 
 def _worth_saving(run: Run, outcome: Outcome) -> bool:

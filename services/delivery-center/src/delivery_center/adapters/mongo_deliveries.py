@@ -9,7 +9,7 @@ from pymongo.errors import DuplicateKeyError, OperationFailure
 from delivery_center.adapters.delivery_documents import changing, delivery_of, document_of
 from delivery_center.domain.delivery import Delivery
 from delivery_center.domain.page_cursor import PageCursor
-from rota_common.stores.mongo import Database, Document
+from rota_common.stores.mongo import NOW, Database, Document, after
 from rota_contracts.messages.delivery_log import (
     DeliveryFilter,
     DeliveryState,
@@ -20,6 +20,13 @@ from rota_contracts.messages.delivery_log import (
 from rota_contracts.messages.trigger import ExecutorMode
 
 EXISTS = {"$exists": True}
+CLAIM_ENDED: Document = {
+    "claimed": True,
+    "due_at": {"$exists": True, "$type": "date"},
+    "$expr": {"$lte": ["$due_at", NOW]},
+}
+"""A claim whose owner has died, by the database's clock."""
+
 NO_BODY = {"content.body": 0}
 KEPT_FOR = timedelta(days=90)
 INDEX_OPTIONS_CONFLICT = 85
@@ -28,7 +35,7 @@ OLDEST = [("created_at", 1), ("_id", 1)]
 
 
 class MongoDeliveries:
-    """`due_at` is set only while a target is pending, so its sparse index holds just those.
+    """`due_at` is set only while a target is pending, so its index holds just those.
 
     `over_at`, the instant of the last attempt, is set once every target is final; MongoDB removes the delivery `keep`
     later.
@@ -40,7 +47,9 @@ class MongoDeliveries:
         self._keep = keep
 
     async def prepare(self) -> None:
-        await self._deliveries.create_index("due_at", sparse=True)
+        await self._deliveries.create_index(
+            [("claimed", 1), ("due_at", 1)], name="due", partialFilterExpression={"due_at": EXISTS}
+        )
         await self._deliveries.create_index(
             [("context.team_id", 1), ("context.member_id", 1), ("due_at", 1)],
             name="pending_of_robot",
@@ -102,12 +111,11 @@ class MongoDeliveries:
             return await self.find(delivery.request_id) or delivery
         return delivery
 
-    async def claim_due(self, now: datetime, until: datetime) -> Delivery | None:
-        return await self._claim({"due_at": {"$lte": now}}, until)
+    async def claim_due(self, now: datetime, lease: timedelta) -> Delivery | None:
+        return await self._claim(due_or_ended(now), lease)
 
-    async def claim_of(self, team: str, member: str, now: datetime, until: datetime) -> Delivery | None:
-        free = {"$or": [{"claimed": False}, {"due_at": {"$lte": now}}]}
-        return await self._claim(_pending(team, member) | free, until)
+    async def claim_of(self, team: str, member: str, lease: timedelta) -> Delivery | None:
+        return await self._claim(_pending(team, member) | {"$or": [{"claimed": False}, CLAIM_ENDED]}, lease)
 
     async def has_pending(self, team: str, member: str) -> bool:
         return await self._deliveries.find_one(_pending(team, member), {"_id": 1}) is not None
@@ -118,10 +126,10 @@ class MongoDeliveries:
         result = await self._deliveries.update_one({"_id": delivery.request_id, "revision": delivery.revision}, change)
         return result.matched_count == 1
 
-    async def _claim(self, condition: Document, until: datetime) -> Delivery | None:
+    async def _claim(self, condition: Document, lease: timedelta) -> Delivery | None:
         document: Document | None = await self._deliveries.find_one_and_update(
             condition,
-            {"$set": {"due_at": until, "claimed": True}, "$inc": {"revision": 1}},
+            [{"$set": {"due_at": after(lease), "claimed": True, "revision": {"$add": ["$revision", 1]}}}],
             sort=[("due_at", 1)],
             return_document=ReturnDocument.AFTER,
         )
@@ -136,6 +144,11 @@ class MongoDeliveries:
                 raise
             index = {"name": "kept", "expireAfterSeconds": seconds}
             await self._database.command("collMod", "deliveries", index=index)
+
+
+def due_or_ended(now: datetime) -> Document:
+    """Deliveries that are due, and claims whose owner has died."""
+    return {"$or": [{"claimed": False, "due_at": {"$lte": now}}, CLAIM_ENDED]}
 
 
 def _pending(team: str, member: str) -> Document:

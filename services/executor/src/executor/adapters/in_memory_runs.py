@@ -2,13 +2,14 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from executor.domain.planning.prepare import accepts_goals
 from executor.domain.run import JournalEntry, Run, Signal, deadline_id
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from executor.domain.situation.wording import about
 from executor.ports import Fenced, Scope, SignalResult
+from rota_common.clock import Clock, now
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ExecutionSummary, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -37,22 +38,26 @@ class Row:
 
 
 class InMemoryRuns:
-    def __init__(self) -> None:
-        self._rows: dict[str, Row] = {}
+    """`clock` is the store's own, as a database has one."""
 
-    async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
+    def __init__(self, *, clock: Clock = now) -> None:
+        self._rows: dict[str, Row] = {}
+        self.clock = clock
+
+    async def create(self, run: Run, *, owner: str, lease: timedelta) -> int | None:
         if run.id in self._rows:
             return None
+        until = self.clock() + lease
         self._rows[run.id] = Row(run.model_copy(update={"inbox": []}), owner, until, inbox=tuple(run.inbox))
         return 1
 
-    async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:
+    async def claim(self, run_id: str, *, owner: str, lease: timedelta) -> tuple[Run, int] | None:
         row = self._rows.get(run_id)
         if row is None or row.run.over:
             return None
-        if row.owner is not None and (row.due_at is None or row.due_at > now):
+        if row.owner is not None and (row.due_at is None or row.due_at > self.clock()):
             return None
-        claimed = replace(row, owner=owner, due_at=until, epoch=row.epoch + 1)
+        claimed = replace(row, owner=owner, due_at=self.clock() + lease, epoch=row.epoch + 1)
         self._rows[run_id] = claimed
         return claimed.read(), claimed.epoch
 
@@ -68,20 +73,22 @@ class InMemoryRuns:
         self._rows[run.id] = self._fenced(run.id, epoch).written(run)
         return self._rows[run.id].read()
 
-    async def release(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run:
+    async def release(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run:
         row = self._fenced(run.id, epoch).written(run)
-        self._rows[run.id] = replace(row, owner=None, due_at=check_at, epoch=epoch + 1)
+        due_at = None if check_in is None else self.clock() + check_in
+        self._rows[run.id] = replace(row, owner=None, due_at=due_at, epoch=epoch + 1)
         return self._rows[run.id].read()
 
-    async def finish(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run | None:
+    async def finish(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run | None:
         if len(self._fenced(run.id, epoch).inbox) > run.applied:
             return None
-        return await self.release(run, epoch, check_at=check_at)
+        return await self.release(run, epoch, check_in=check_in)
 
-    async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None:
-        self._rows[run_id] = replace(self._fenced(run_id, epoch), due_at=until)
+    async def renew(self, run_id: str, epoch: int, *, lease: timedelta) -> None:
+        self._rows[run_id] = replace(self._fenced(run_id, epoch), due_at=self.clock() + lease)
 
-    async def overdue(self, now: datetime, *, limit: int) -> AsyncIterator[str]:
+    async def overdue(self, *, limit: int) -> AsyncIterator[str]:
+        now = self.clock()
         due = [(row.due_at, run_id) for run_id, row in self._rows.items() if row.due_at and row.due_at <= now]
         for _, run_id in sorted(due)[:limit]:
             yield run_id
@@ -89,7 +96,8 @@ class InMemoryRuns:
             if row.owner is None and row.run.expires_at is not None and row.run.expires_at <= now:
                 yield run_id
 
-    async def past_deadline(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
+    async def past_deadline(self, *, limit: int) -> AsyncIterator[Run]:
+        now = self.clock()
         found = [
             (deadline, row)
             for row in self._rows.values()
@@ -115,7 +123,7 @@ class InMemoryRuns:
                 continue
             known = any(other.id == signal.id for other in row.inbox)
             if not known and not row.run.over:
-                due_at = signal.at if row.owner is None and row.due_at is None else row.due_at
+                due_at = self.clock() if row.owner is None and row.due_at is None else row.due_at
                 row = self._rows[run_id] = replace(row, inbox=(*row.inbox, signal), due_at=due_at)  # as it is now
                 known = True
             if known:
@@ -128,7 +136,7 @@ class InMemoryRuns:
             return SignalResult.DUPLICATE
         if row.run.over:
             return SignalResult.FINISHED
-        due_at = signal.at if row.owner is None else row.due_at
+        due_at = self.clock() if row.owner is None else row.due_at
         self._rows[run_id] = replace(row, inbox=(*row.inbox, signal), due_at=due_at)
         return SignalResult.ACCEPTED
 

@@ -7,7 +7,7 @@ and the `journal`, which is only ever appended to.
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from time import monotonic
 from uuid import uuid4
 
@@ -24,6 +24,7 @@ from executor.adapters.mongo_run_queries import (
     SLOT,
     SUMMARY,
     UNDER_WAY,
+    created,
     ended_since,
     expired,
     merge_target,
@@ -39,7 +40,7 @@ from executor.adapters.mongo_run_queries import (
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from executor.ports import Fenced, Scope, SignalResult
-from rota_common.stores.mongo import OUTAGES, Database, Document
+from rota_common.stores.mongo import NOW, OUTAGES, Database, DatabaseClock, Document, after
 from rota_contracts.messages.execution import ExecStatus, ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -55,10 +56,13 @@ STATE = {"journal": 0}
 
 class MongoRuns:
     def __init__(self, database: Database) -> None:
+        self._database = database
         self._runs = database["executions"]
+        self._clock = DatabaseClock()
 
     async def prepare(self) -> None:
         """Make the indexes; making them again changes nothing."""
+        self._clock.seen((await self._database.command("hello"))["localTime"])
         await self._runs.create_index([("team_id", ASCENDING), ("created_at", DESCENDING)])
         await self._runs.create_index([("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)])
         for instant in ("due_at", "deadline_at", "expires_at"):
@@ -73,26 +77,30 @@ class MongoRuns:
         under_way = {"status": {"$in": UNDER_WAY}}
         await self._runs.create_index(alive, name="under_way", partialFilterExpression=under_way)
 
-    async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
+    async def create(self, run: Run, *, owner: str, lease: timedelta) -> int | None:
         epoch = 1
         execution = run.execution
         keys = {"_id": run.id, "team_id": execution.team_id, "member_id": execution.member_id}
         inbox = [signal.model_dump(mode="json") for signal in run.inbox]
-        state = {"owner": owner, "due_at": until, "epoch": epoch, "inbox": inbox, "journal": []}
+        state = {"owner": owner, "epoch": epoch, "inbox": inbox, "journal": []}
+        new = {**keys, **state, "created_at": execution.created_at, **whole(run)}
         try:
-            await self._runs.insert_one({**keys, **state, "created_at": execution.created_at, **whole(run)})
+            before = await self._runs.find_one_and_update({"_id": run.id}, created(new, lease), {"_id": 1}, upsert=True)
         except DuplicateKeyError:
             return None
-        return epoch
+        return epoch if before is None else None
 
-    async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:
+    async def claim(self, run_id: str, *, owner: str, lease: timedelta) -> tuple[Run, int] | None:
         document = await self._runs.find_one_and_update(
-            {"_id": run_id, "status": {"$nin": OVER}, "$or": [{"owner": None}, {"due_at": {"$lte": now}}]},
-            {"$set": {"owner": owner, "due_at": until}, "$inc": {"epoch": 1}},
+            {"_id": run_id, "status": {"$nin": OVER}, "$or": [{"owner": None}, overdue()]},
+            [{"$set": {"owner": owner, "due_at": after(lease), "epoch": {"$add": ["$epoch", 1]}}}],
             projection=STATE,
             return_document=ReturnDocument.AFTER,
         )
-        return None if document is None else (read(document), int(document["epoch"]))
+        if document is None:
+            return None
+        self._clock.seen(document["due_at"] - lease)
+        return read(document), int(document["epoch"])
 
     async def read_free(self, run_id: str) -> tuple[Run, int] | None:
         document = await self._runs.find_one({"_id": run_id, "owner": None, "status": {"$nin": OVER}}, STATE)
@@ -105,12 +113,12 @@ class MongoRuns:
     async def save(self, run: Run, epoch: int) -> Run:
         return await self._write(run, epoch, {})
 
-    async def release(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run:
-        return await self._write(run, epoch, {"owner": None, "due_at": check_at}, ends=1)
+    async def release(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run:
+        return await self._write(run, epoch, self._free(check_in), ends=1)
 
-    async def finish(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run | None:
+    async def finish(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run | None:
         all_applied = {"$expr": {"$lte": [{"$size": "$inbox"}, run.applied]}}
-        state = {"owner": None, "due_at": check_at}
+        state = self._free(check_in)
         try:
             return await self._write(run, epoch, state, ends=1, only_if=all_applied)
         except Fenced:
@@ -118,20 +126,20 @@ class MongoRuns:
                 raise
             return None
 
-    async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None:
+    async def renew(self, run_id: str, epoch: int, *, lease: timedelta) -> None:
         found = await self._runs.update_one(
-            {"_id": run_id, "epoch": epoch, "owner": {"$ne": None}}, {"$set": {"due_at": until}}
+            {"_id": run_id, "epoch": epoch, "owner": {"$ne": None}}, [{"$set": {"due_at": after(lease)}}]
         )
         if found.matched_count == 0:
             raise Fenced(f"execution {run_id} is another worker's by now")
 
-    async def overdue(self, now: datetime, *, limit: int) -> AsyncIterator[str]:
-        for query, instant in ((overdue(now), "due_at"), (expired(now), "expires_at")):
+    async def overdue(self, *, limit: int) -> AsyncIterator[str]:
+        for query, instant in ((overdue(), "due_at"), (expired(), "expires_at")):
             async for document in self._runs.find(query, {"_id": 1}).sort(instant, ASCENDING).limit(limit):
                 yield str(document["_id"])
 
-    async def past_deadline(self, now: datetime, *, limit: int) -> AsyncIterator[Run]:
-        async for document in self._runs.find(past_deadline(now), STATE).sort("deadline_at", ASCENDING).limit(limit):
+    async def past_deadline(self, *, limit: int) -> AsyncIterator[Run]:
+        async for document in self._runs.find(past_deadline(), STATE).sort("deadline_at", ASCENDING).limit(limit):
             yield read(document)
 
     async def mark_announced(self, run_id: str) -> None:
@@ -152,7 +160,7 @@ class MongoRuns:
         )
         signalled = {**wanted, "inbox.id": signal.id}
         await self._runs.update_many(
-            {**signalled, "status": {"$nin": OVER}, "owner": None, "due_at": None}, {"$set": {"due_at": signal.at}}
+            {**signalled, "status": {"$nin": OVER}, "owner": None, "due_at": None}, [{"$set": {"due_at": NOW}}]
         )
         return [read(document) async for document in self._runs.find(signalled, STATE)]
 
@@ -218,6 +226,9 @@ class MongoRuns:
             page=wanted.page,
             page_size=wanted.page_size,
         )
+
+    def _free(self, check_in: timedelta | None) -> Document:
+        return {"owner": None, "due_at": None if check_in is None else self._clock() + check_in}
 
     async def _write(
         self, run: Run, epoch: int, state: Document, *, ends: int = 0, only_if: Document | None = None

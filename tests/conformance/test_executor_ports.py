@@ -7,8 +7,9 @@ import pytest
 
 from executor.domain import lifecycle
 from executor.ports import Fenced, Runs
+from rota_common.page_cursor import parse_cursor
 from rota_common.testing.samples import MEMBER, NOON, TEAM
-from rota_contracts.messages.execution import ExecStatus, ListExecutions
+from rota_contracts.messages.execution import ExecStatus, ExecutionPage, ListExecutions
 from tests.conformance.executor_store import ENDED, LATER, MINUTE, SOON, a_run, bare, created, overdue
 
 
@@ -176,10 +177,14 @@ async def test_a_run_that_is_not_over_is_checked_whatever_was_announced(runs: Ru
     assert await overdue(runs) == ["e1"]
 
 
+async def listed(runs: Runs, wanted: ListExecutions) -> ExecutionPage:
+    return await runs.list(wanted, after=parse_cursor(wanted.after))
+
+
 async def test_a_list_shows_the_newest_first_page_by_page(runs: Runs) -> None:  # TG-21
     for number in range(5):
         await created(runs, a_run(f"e{number}", at=NOON + timedelta(minutes=number)))
-    pages = [await runs.list(ListExecutions(team_id=TEAM, page=page, page_size=2)) for page in (1, 2, 3, 4)]
+    pages = [await listed(runs, ListExecutions(team_id=TEAM, page=page, page_size=2)) for page in (1, 2, 3, 4)]
     assert [[line.execution_id for line in page.executions] for page in pages] == [
         ["e4", "e3"],
         ["e2", "e1"],
@@ -189,13 +194,28 @@ async def test_a_list_shows_the_newest_first_page_by_page(runs: Runs) -> None:  
     assert {(page.total, page.page_size) for page in pages} == {(5, 2)}
 
 
+async def test_a_list_goes_on_after_the_page_before_and_counts_no_more(runs: Runs) -> None:  # TG-21
+    for number in range(5):
+        await created(runs, a_run(f"e{number}", at=NOON + timedelta(minutes=number // 2)))
+    seen, wanted = list[str](), ListExecutions(team_id=TEAM, page_size=2)
+    while True:
+        page = await listed(runs, wanted)
+        seen += [line.execution_id for line in page.executions]
+        assert page.total == (0 if wanted.after else 5)
+        if not page.next:
+            break
+        await created(runs, a_run(f"new-{len(seen)}", at=NOON + timedelta(hours=1)))  # shifts no later page
+        wanted = wanted.model_copy(update={"after": page.next})
+    assert seen == ["e4", "e3", "e2", "e1", "e0"]
+
+
 async def test_a_list_shows_a_team_its_own_runs_only(runs: Runs) -> None:  # TG-23
     await created(runs, a_run("ours"))
     await created(runs, a_run("bobs", member="bob"))
     await created(runs, a_run("theirs", team="initech"))
-    ours = await runs.list(ListExecutions(team_id=TEAM))
-    anns = await runs.list(ListExecutions(team_id=TEAM, member_id=MEMBER))
-    nobodys = await runs.list(ListExecutions(team_id="umbrella"))
+    ours = await listed(runs, ListExecutions(team_id=TEAM))
+    anns = await listed(runs, ListExecutions(team_id=TEAM, member_id=MEMBER))
+    nobodys = await listed(runs, ListExecutions(team_id="umbrella"))
     assert sorted(line.execution_id for line in ours.executions) == ["bobs", "ours"]
     assert [line.execution_id for line in anns.executions] == ["ours"]
     assert (nobodys.executions, nobodys.total) == ([], 0)
@@ -205,7 +225,7 @@ async def test_a_list_can_be_of_one_status_and_says_how_each_went(runs: Runs) ->
     await created(runs, a_run("runs"))
     failed = lifecycle.finish(a_run("fails").with_execution(error="no luck"), ExecStatus.FAILED, now=SOON)
     await runs.release(failed, await created(runs, a_run("fails")), check_in=None)
-    (line,) = (await runs.list(ListExecutions(team_id=TEAM, status=ExecStatus.FAILED))).executions
+    (line,) = (await listed(runs, ListExecutions(team_id=TEAM, status=ExecStatus.FAILED))).executions
     assert (line.execution_id, line.status, line.error) == ("fails", ExecStatus.FAILED, "no luck")
     assert (line.trigger_type, line.created_at, line.finished_at) == ("event", NOON, SOON)
 

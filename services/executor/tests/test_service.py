@@ -7,6 +7,7 @@ import pytest
 from executor.adapters.in_memory import in_memory
 from executor.app import build
 from executor.settings import Settings
+from rota_common.errors import Permanent
 from rota_common.runtime.service import Runtime
 from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
@@ -91,6 +92,9 @@ async def test_a_team_reads_its_own_executions_only(bus: InMemoryBus) -> None:  
     assert await execution(bus, "initech") is None
     assert (await bus.ask(catalog.LIST_EXECUTIONS, ListExecutions(team_id=TEAM))).total == 1
     assert (await bus.ask(catalog.LIST_EXECUTIONS, ListExecutions(team_id="initech"))).total == 0
+    for refused in ({"page": 1001}, {"after": "no cursor"}):
+        with pytest.raises(Permanent, match="after"):
+            await bus.ask(catalog.LIST_EXECUTIONS, ListExecutions.model_validate({"team_id": TEAM} | refused))
     assert not (await bus.ask(catalog.REPLAY, ReplayExecution(team_id="initech", execution_id="e1"))).found
 
 

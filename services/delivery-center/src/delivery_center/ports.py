@@ -8,9 +8,9 @@ from typing import Any, Protocol, TypeVar
 from delivery_center.domain.delivery import Delivery
 from delivery_center.domain.facts import Fact
 from delivery_center.domain.outgoing_message import OutgoingMessage
-from delivery_center.domain.page_cursor import PageCursor
 from delivery_center.domain.target_health import FailingTarget, TargetRef
 from rota_common.errors import Permanent, Transient
+from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries

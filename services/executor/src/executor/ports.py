@@ -11,6 +11,7 @@ from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
 from rota_common.errors import Transient
+from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
@@ -20,6 +21,9 @@ from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.messages.trigger import Message
 from rota_contracts.robots.robot import Robot
+
+COUNTED = 10_000
+"""Runs that a list counts, and that a page number can reach; beyond them lists go on by cursor."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,9 @@ class RunQueries(Protocol):
 
     async def find(self, run_id: str) -> Run | None: ...
 
-    async def list(self, wanted: ListExecutions) -> ExecutionPage: ...
+    async def list(self, wanted: ListExecutions, *, after: PageCursor | None) -> ExecutionPage:
+        """Newest first. At most `COUNTED` are counted, and none after a cursor."""
+        ...
 
     async def journal(self, run_id: str) -> Sequence[JournalEntry]:
         """Everything that was decided in a run, oldest first."""

@@ -20,3 +20,4 @@ class Settings(ServiceSettings):
     lease: float = 10.0
     sweep_interval: float = 1.0
     answer_patience: float = 60.0
+    keep_days: int = Field(default=90, ge=1, description="days that an execution is kept once it is over")

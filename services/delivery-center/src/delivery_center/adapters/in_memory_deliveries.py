@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from delivery_center.domain.delivery import Delivery, Target
-from delivery_center.domain.page_cursor import PageCursor, cursor_of
+from delivery_center.domain.page_cursor import cursor_of
 from rota_common.clock import Clock, now
+from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.delivery_log import DeliveryFilter, ListDeliveries, ReplayDeliveries, TargetState
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from pymongo import ReturnDocument
-from pymongo.errors import DuplicateKeyError, OperationFailure
+from pymongo.errors import DuplicateKeyError
 
 from delivery_center.adapters.delivery_documents import changing, delivery_of, document_of
 from delivery_center.domain.delivery import Delivery
-from delivery_center.domain.page_cursor import PageCursor
-from rota_common.stores.mongo import NOW, Database, Document, after
+from rota_common.page_cursor import PageCursor
+from rota_common.stores.mongo import NOW, Database, Document, after, remove_after
 from rota_contracts.messages.delivery_log import (
     DeliveryFilter,
     DeliveryState,
@@ -29,7 +29,6 @@ CLAIM_ENDED: Document = {
 
 NO_BODY = {"content.body": 0}
 KEPT_FOR = timedelta(days=90)
-INDEX_OPTIONS_CONFLICT = 85
 NEWEST = [("created_at", -1), ("_id", -1)]
 OLDEST = [("created_at", 1), ("_id", 1)]
 
@@ -65,7 +64,7 @@ class MongoDeliveries:
         )
         await self._deliveries.create_index([("state", 1), ("context.team_id", 1), *NEWEST], name="of_state")
         await self._deliveries.create_index([("targets.target_id", 1), *NEWEST], name="of_target")
-        await self._remove_after(self._keep)
+        await remove_after(self._database, "deliveries", "over_at", self._keep)
         await self._deliveries.update_many({"state": None}, [{"$set": AS_OF_OLD}])
 
     async def find(self, request_id: str) -> Delivery | None:
@@ -135,16 +134,6 @@ class MongoDeliveries:
         )
         return None if document is None else delivery_of(document)
 
-    async def _remove_after(self, keep: timedelta) -> None:
-        seconds = int(keep.total_seconds())
-        try:
-            await self._deliveries.create_index("over_at", name="kept", expireAfterSeconds=seconds)
-        except OperationFailure as error:
-            if error.code != INDEX_OPTIONS_CONFLICT:
-                raise
-            index = {"name": "kept", "expireAfterSeconds": seconds}
-            await self._database.command("collMod", "deliveries", index=index)
-
 
 def due_or_ended(now: datetime) -> Document:
     """Deliveries that are due, and claims whose owner has died."""
@@ -172,7 +161,7 @@ def _matching(asked: DeliveryFilter) -> list[Document]:
 
 def _behind(cursor: PageCursor, direction: str) -> Document:
     """Behind the cursor, in the order of the page."""
-    same_instant = {"created_at": cursor.at, "_id": {direction: cursor.request_id}}
+    same_instant = {"created_at": cursor.at, "_id": {direction: cursor.item_id}}
     return {"$or": [{"created_at": {direction: cursor.at}}, same_instant]}
 
 

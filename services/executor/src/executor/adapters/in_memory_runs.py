@@ -8,8 +8,9 @@ from executor.domain.planning.prepare import accepts_goals
 from executor.domain.run import JournalEntry, Run, Signal, deadline_id
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from executor.domain.situation.wording import about
-from executor.ports import Fenced, Scope, SignalResult
+from executor.ports import COUNTED, Fenced, Scope, SignalResult
 from rota_common.clock import Clock, now
+from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ExecutionSummary, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -185,16 +186,19 @@ class InMemoryRuns:
         row = self._rows.get(run_id)
         return [] if row is None else list(row.entries)
 
-    async def list(self, wanted: ListExecutions) -> ExecutionPage:
+    async def list(self, wanted: ListExecutions, *, after: PageCursor | None) -> ExecutionPage:
         found = [row.run.execution for row in self._rows.values() if _wanted(row.run.execution, wanted)]
-        found.sort(key=lambda execution: execution.execution_id)
-        found.sort(key=lambda execution: execution.created_at, reverse=True)
-        first = (wanted.page - 1) * wanted.page_size
+        found.sort(key=_cursor, reverse=True)
+        first = 0 if after else (wanted.page - 1) * wanted.page_size
+        left = [execution for execution in found if after is None or _cursor(execution) < after][first:]
+        page = left[: wanted.page_size]
         return ExecutionPage(
-            executions=[_summary(execution) for execution in found[first : first + wanted.page_size]],
-            total=len(found),
+            executions=[_summary(execution) for execution in page],
+            total=0 if after else min(len(found), COUNTED),
             page=wanted.page,
             page_size=wanted.page_size,
+            next=_cursor(page[-1]).text() if len(page) == wanted.page_size else "",
+            total_capped=not after and len(found) >= COUNTED,
         )
 
     def _fenced(self, run_id: str, epoch: int) -> Row:
@@ -240,6 +244,10 @@ def _slot(run_id: str, row: Row | None) -> SlotState:
     run = row.run
     status, error = run.execution.status, run.execution.error
     return SlotState(execution_id=run_id, status=status, error=error, parks=run.parks, granted=run.granted)
+
+
+def _cursor(execution: Execution) -> PageCursor:
+    return PageCursor(execution.created_at, execution.execution_id)
 
 
 def _wanted(execution: Execution, wanted: ListExecutions) -> bool:

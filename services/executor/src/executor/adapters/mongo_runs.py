@@ -15,14 +15,14 @@ from pymongo import ASCENDING, DESCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from executor.adapters.mongo_run_documents import as_stored, change, read, whole
+from executor.adapters.mongo_run_indexes import CALLBACK_ID, KEPT_FOR, NEWEST, make_indexes
+from executor.adapters.mongo_run_pages import page_of
 from executor.adapters.mongo_run_queries import (
-    BY_CLOCK,
     EXCERPT,
     FINISHED_AT,
     MERGE_TARGET,
     OVER,
     SLOT,
-    SUMMARY,
     UNDER_WAY,
     created,
     ended_since,
@@ -34,12 +34,12 @@ from executor.adapters.mongo_run_queries import (
     put,
     reports_before,
     slot,
-    summary,
     under_way_beside,
 )
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from executor.ports import Fenced, Scope, SignalResult
+from rota_common.page_cursor import PageCursor
 from rota_common.stores.mongo import NOW, OUTAGES, Database, DatabaseClock, Document, after
 from rota_contracts.messages.execution import ExecStatus, ExecutionPage, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
@@ -49,33 +49,22 @@ INBOX = {"inbox": 1}
 RETRY_FOR_S, RETRY_EVERY_S = 30.0, 0.2
 """Seconds that a write is retried while the server is away, and between two tries."""
 
-CALLBACK_ID = "run.callbacks.id"
 STATE = {"journal": 0}
 """Without the journal, which grows with every step, and is read for a replay alone."""
 
 
 class MongoRuns:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    """Runs that are over are removed `keep` later."""
+
+    def __init__(self, database: Database, *, keep: timedelta = KEPT_FOR) -> None:
+        self._database, self._keep = database, keep
         self._runs = database["executions"]
         self._clock = DatabaseClock()
 
     async def prepare(self) -> None:
         """Make the indexes; making them again changes nothing."""
         self._clock.seen((await self._database.command("hello"))["localTime"])
-        await self._runs.create_index([("team_id", ASCENDING), ("created_at", DESCENDING)])
-        await self._runs.create_index([("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)])
-        for instant in ("due_at", "deadline_at", "expires_at"):
-            await self._runs.create_index(instant, partialFilterExpression={instant: {"$type": "date"}})
-        called = {CALLBACK_ID: {"$exists": True}}
-        await self._runs.create_index([(CALLBACK_ID, ASCENDING)], partialFilterExpression=called)
-        alive = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", ASCENDING)]
-        clocks = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)]
-        await self._runs.create_index(clocks, name="by_clock", partialFilterExpression=BY_CLOCK)
-        ended = [("team_id", ASCENDING), ("member_id", ASCENDING), (FINISHED_AT, DESCENDING)]
-        await self._runs.create_index(ended, partialFilterExpression={FINISHED_AT: {"$type": "string"}})
-        under_way = {"status": {"$in": UNDER_WAY}}
-        await self._runs.create_index(alive, name="under_way", partialFilterExpression=under_way)
+        await make_indexes(self._database, keep=self._keep)
 
     async def create(self, run: Run, *, owner: str, lease: timedelta) -> int | None:
         epoch = 1
@@ -174,9 +163,7 @@ class MongoRuns:
         return None if document is None else read(document)
 
     async def merge_targets(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
-        found = self._runs.find(merge_targets_of(run), MERGE_TARGET).sort(
-            [("created_at", DESCENDING), ("_id", DESCENDING)]
-        )
+        found = self._runs.find(merge_targets_of(run), MERGE_TARGET).sort(NEWEST)
         return [merge_target(document) async for document in found.limit(limit)]
 
     async def merge(self, run_id: str, signal: Signal, *, giver: Run) -> bool:
@@ -212,20 +199,8 @@ class MongoRuns:
         document = await self._runs.find_one({"_id": run_id}, {"journal": 1})
         return [JournalEntry.model_validate(entry) for entry in (document or {}).get("journal") or []]
 
-    async def list(self, wanted: ListExecutions) -> ExecutionPage:
-        query: Document = {"team_id": wanted.team_id}
-        if wanted.member_id is not None:
-            query["member_id"] = wanted.member_id
-        if wanted.status is not None:
-            query["status"] = wanted.status
-        cursor = self._runs.find(query, SUMMARY).sort([("created_at", DESCENDING), ("_id", ASCENDING)])
-        page = cursor.skip((wanted.page - 1) * wanted.page_size).limit(wanted.page_size)
-        return ExecutionPage(
-            executions=[summary(document["run"]["execution"]) async for document in page],
-            total=await self._runs.count_documents(query),
-            page=wanted.page,
-            page_size=wanted.page_size,
-        )
+    async def list(self, wanted: ListExecutions, *, after: PageCursor | None) -> ExecutionPage:
+        return await page_of(self._runs, wanted, after=after)
 
     def _free(self, check_in: timedelta | None) -> Document:
         return {"owner": None, "due_at": None if check_in is None else self._clock() + check_in}

@@ -8,14 +8,15 @@ from services.executor.tests.fixtures import a_task, new_run, outcome_of
 
 from executor.domain import journal, lifecycle
 from executor.domain.outcomes import Planned
-from executor.domain.run import DEADLINE, Run, deadline_id
+from executor.domain.run import CALLBACK, DEADLINE, Run, Signal, deadline_id
 from executor.domain.signals import control
+from executor.domain.signals.limits import SIGNALS_LIMIT
 from executor.domain.steps import Finish
-from executor.ports import Runs, Scope
+from executor.ports import Runs, Scope, SignalResult
 from rota_common.clock import now
 from rota_common.testing.samples import MEMBER, NOON, TEAM
 from rota_contracts.messages.execution import ExecStatus
-from tests.conformance.executor_store import MINUTE, a_run, a_signal, bare, created, overdue
+from tests.conformance.executor_store import LATER, MINUTE, a_run, a_signal, bare, created, overdue
 
 
 async def test_a_signal_to_a_robot_reaches_all_its_runs_and_no_other(runs: Runs) -> None:  # TG-20 F11
@@ -81,13 +82,40 @@ async def test_a_signal_survives_every_write_and_comes_with_the_next(runs: Runs)
     run = a_run()
     epoch = await created(runs, run)
     await runs.send_signal(Scope(TEAM), a_signal("stop", "w1", reason="first word"))
-    await runs.send_signal(Scope(TEAM), a_signal("stop", "w2", reason="second word"))
+    await runs.send_signal(Scope(TEAM), a_signal("pause", "w2", reason="second word"))
     reasons = ["first word", "second word"]
     assert [word.reason for word in (await runs.save(run, epoch)).inbox] == reasons
     assert [word.reason for word in (await runs.release(run, epoch, check_in=MINUTE)).inbox] == reasons
     claimed = await runs.claim("e1", owner="second", lease=MINUTE)
     assert claimed is not None
     assert control.apply_signals(claimed[0], now=NOON).cancelled == "first word"
+
+
+def long_words(number: int) -> Signal:
+    return a_signal("instruct", f"w{number}", messages=[{"content": "ж" * 100_000}])  # 200 kB
+
+
+async def test_a_full_inbox_takes_a_stop_and_what_was_promised_and_nothing_else(runs: Runs) -> None:  # F11
+    await created(runs, a_run())
+    for number in range(20):
+        await runs.send_signal(Scope(TEAM), long_words(number))
+    taken = len(await runs.signals("e1"))
+    assert 8 <= taken <= 10
+    assert await runs.send_signal(Scope(TEAM, MEMBER, "e1"), long_words(99)) == []
+    giver = a_run("e2", at=LATER)
+    assert not await runs.merge("e1", a_signal("goal.add", "m1", messages=long_words(0).messages), giver=giver)
+    assert await runs.deliver_signal("e1", a_signal(CALLBACK, "c1")) is SignalResult.ACCEPTED
+    for number in range(3):
+        (run,) = await runs.send_signal(Scope(TEAM, MEMBER, "e1"), a_signal("stop", f"s{number}"))
+        assert run.id == "e1"
+    assert [signal.id for signal in (await runs.signals("e1"))[taken:]] == ["c1", "s0"], "one stop is enough"
+
+
+async def test_an_inbox_takes_so_many_signals_however_short(runs: Runs) -> None:
+    run = a_run().model_copy(update={"inbox": [a_signal("pause", f"w{n}", reason="") for n in range(SIGNALS_LIMIT)]})
+    await created(runs, run)
+    assert await runs.send_signal(Scope(TEAM), a_signal("resume", "more")) == []
+    assert [each.id for each in await runs.send_signal(Scope(TEAM), a_signal("stop", "stop"))] == ["e1"]
 
 
 async def test_a_parked_run_that_is_signalled_is_checked_at_once(runs: Runs) -> None:

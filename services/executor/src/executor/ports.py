@@ -127,6 +127,10 @@ class RunQueries(Protocol):
         """Everything that was decided in a run, oldest first."""
         ...
 
+    async def signals(self, run_id: str) -> Sequence[Signal]:
+        """All signals of a run, applied or not, in their order."""
+        ...
+
     async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotState]:
         """The state of these runs, in this order; without a status if there is none."""
         ...
@@ -201,7 +205,9 @@ class Runs(RunQueries, Protocol):
 
     async def send_signal(self, scope: Scope, signal: Signal) -> Sequence[Run]:
         """Put a signal into the inbox of each run in scope that isn't over, once. Returns those runs, and those that
-        have it already. Runs that no sweeper would check are checked now."""
+        have it already. Runs that no sweeper would check are checked now.
+
+        A run whose inbox is full (`signals.limits`) isn't among them; a stop always has room, and one is enough."""
         ...
 
     async def deliver_signal(self, run_id: str, signal: Signal) -> SignalResult:

@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 
 from executor.domain.planning.prepare import accepts_goals
 from executor.domain.run import JournalEntry, Run, Signal, deadline_id
+from executor.domain.signals.limits import has_room
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
 from executor.domain.situation.wording import about
 from executor.ports import COUNTED, Fenced, Scope, SignalResult
 from rota_common.clock import Clock, now
 from rota_common.page_cursor import PageCursor
+from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ExecutionSummary, ListExecutions
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -122,8 +124,9 @@ class InMemoryRuns:
         for run_id, row in list(self._rows.items()):
             if not _in_scope(row.run.execution, scope):
                 continue
-            known = any(other.id == signal.id for other in row.inbox)
-            if not known and not row.run.over:
+            stopping = signal.action == ControlAction.STOP and not row.run.over
+            known = any(other.id == signal.id or (stopping and other.action == signal.action) for other in row.inbox)
+            if not known and not row.run.over and has_room(row.inbox, signal):
                 due_at = self.clock() if row.owner is None and row.due_at is None else row.due_at
                 row = self._rows[run_id] = replace(row, inbox=(*row.inbox, signal), due_at=due_at)  # as it is now
                 known = True
@@ -163,7 +166,8 @@ class InMemoryRuns:
             return False
         if any(other.id == signal.id for other in row.inbox):
             return True
-        return _takes(row.run, giver) and await self.deliver_signal(run_id, signal) is SignalResult.ACCEPTED
+        takes = _takes(row.run, giver) and has_room(row.inbox, signal)
+        return takes and await self.deliver_signal(run_id, signal) is SignalResult.ACCEPTED
 
     async def slots(self, run_ids: Sequence[str]) -> list[SlotState]:
         return [_slot(run_id, self._rows.get(run_id)) for run_id in run_ids]
@@ -185,6 +189,10 @@ class InMemoryRuns:
     async def journal(self, run_id: str) -> list[JournalEntry]:
         row = self._rows.get(run_id)
         return [] if row is None else list(row.entries)
+
+    async def signals(self, run_id: str) -> list[Signal]:
+        row = self._rows.get(run_id)
+        return [] if row is None else list(row.inbox)
 
     async def list(self, wanted: ListExecutions, *, after: PageCursor | None) -> ExecutionPage:
         found = [row.run.execution for row in self._rows.values() if _wanted(row.run.execution, wanted)]

@@ -4,8 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from executor.domain.run import Run, Signal, deadline_id
+from executor.domain.signals.limits import INBOX_LIMIT, SIGNALS_LIMIT, is_limited, size_of
 from executor.domain.situation.wording import about
 from rota_common.stores.mongo import NOW, Document, after
+from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.execution import ExecStatus, ExecutionSummary, excerpt
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -89,6 +91,25 @@ def ended_since(run: Run, since: datetime) -> Document:
     """Instants are kept as texts here: whole seconds, because a fraction may or may not be written."""
     second = f"{since.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
     return {**others_of(run), FINISHED_AT: {"$gte": second, "$type": "string"}}
+
+
+def with_room(signal: Signal) -> Document:
+    """Runs whose inbox takes this signal: `limits.has_room`. One stop is enough."""
+    if signal.action == ControlAction.STOP:
+        return {"inbox.action": {"$ne": ControlAction.STOP.value}}
+    if not is_limited(signal):
+        return {}
+    room = INBOX_LIMIT - size_of(signal)
+    few = {"$lt": [{"$size": "$inbox"}, SIGNALS_LIMIT]}
+    return {"$expr": {"$and": [few, {"$lte": [{"$bsonSize": {"inbox": "$inbox"}}, room]}]}}
+
+
+def signalled_by(signal: Signal) -> Document:
+    """Runs that have this signal, or another stop."""
+    if signal.action != ControlAction.STOP:
+        return {"inbox.id": signal.id}
+    stopping = {"inbox.action": ControlAction.STOP.value, "status": {"$nin": OVER}}
+    return {"$or": [{"inbox.id": signal.id}, stopping]}
 
 
 def created(document: Document, lease: timedelta) -> list[Document]:

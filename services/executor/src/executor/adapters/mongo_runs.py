@@ -33,8 +33,10 @@ from executor.adapters.mongo_run_queries import (
     past_deadline,
     put,
     reports_before,
+    signalled_by,
     slot,
     under_way_beside,
+    with_room,
 )
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns, RunExcerpt
@@ -145,12 +147,12 @@ class MongoRuns:
             wanted["_id"] = scope.execution_id
         plain = signal.model_dump(mode="json")
         await self._runs.update_many(
-            {**wanted, "status": {"$nin": OVER}, "inbox.id": {"$ne": signal.id}}, {"$push": {"inbox": plain}}
+            {**wanted, "status": {"$nin": OVER}, "$and": [{"inbox.id": {"$ne": signal.id}}, with_room(signal)]},
+            {"$push": {"inbox": plain}},
         )
-        signalled = {**wanted, "inbox.id": signal.id}
-        await self._runs.update_many(
-            {**signalled, "status": {"$nin": OVER}, "owner": None, "due_at": None}, [{"$set": {"due_at": NOW}}]
-        )
+        signalled = {**wanted, **signalled_by(signal)}
+        unchecked = {"status": {"$nin": OVER}, "owner": None, "due_at": None}
+        await self._runs.update_many({"$and": [signalled, unchecked]}, [{"$set": {"due_at": NOW}}])
         return [read(document) async for document in self._runs.find(signalled, STATE)]
 
     async def deliver_signal(self, run_id: str, signal: Signal) -> SignalResult:
@@ -175,7 +177,8 @@ class MongoRuns:
         return [slot(run_id, known.get(run_id)) for run_id in run_ids]
 
     async def _put(self, signal: Signal, where: Document) -> bool:
-        done = await self._runs.update_one({**where, "inbox.id": {"$ne": signal.id}}, put(signal))
+        free = [{"inbox.id": {"$ne": signal.id}}, with_room(signal)]
+        done = await self._runs.update_one({"$and": [where, *free]}, put(signal))
         return bool(done.modified_count)
 
     async def _has(self, run_id: str, signal: Signal) -> bool:
@@ -198,6 +201,10 @@ class MongoRuns:
     async def journal(self, run_id: str) -> list[JournalEntry]:
         document = await self._runs.find_one({"_id": run_id}, {"journal": 1})
         return [JournalEntry.model_validate(entry) for entry in (document or {}).get("journal") or []]
+
+    async def signals(self, run_id: str) -> list[Signal]:
+        document = await self._runs.find_one({"_id": run_id}, INBOX)
+        return [Signal.model_validate(signal) for signal in (document or {}).get("inbox") or []]
 
     async def list(self, wanted: ListExecutions, *, after: PageCursor | None) -> ExecutionPage:
         return await page_of(self._runs, wanted, after=after)

@@ -61,7 +61,7 @@ def record_signals(run: Run, *, now: datetime) -> Run:
     """Apply all signals of the inbox, with an entry each."""
     for signal in run.inbox:
         step = describe(lifecycle.next_step(run))
-        entry = JournalEntry(at=now, step=step, kind=SIGNAL, data=signal.model_dump(mode="json"))
+        entry = JournalEntry(at=now, step=step, kind=SIGNAL, data={"signal": signal.id})  # the inbox holds it
         run = _append(control.apply_signal(run, signal, now=now), entry)
     return run.model_copy(update={"inbox": []}) if run.inbox else run
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from rota_contracts.messages.control import InterveneReply, TaskChange, has_content, missing
+from rota_contracts.messages.control import INTERVENTION_LIMIT, InterveneReply, TaskChange, has_content, missing
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message, RejectReason, TriggerType
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
+from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound, TooLarge
 
 Action = InterventionAction
 
@@ -64,6 +64,16 @@ def validate_intervention(wanted: Intervention) -> None:
         problems.append(problem)
     if problems:
         raise Invalid("invalid_request", "the intervention is not valid", fields=problems)
+    check_size(wanted)
+
+
+def check_size(wanted: Intervention) -> None:
+    """Raise TooLarge for what no run has room for."""
+    parts = [*wanted.messages, *([wanted.task] if wanted.task else [])]
+    size = sum(len(part.model_dump_json().encode()) for part in parts) + len((wanted.goal or "").encode())
+    if size > INTERVENTION_LIMIT:
+        limit = f"at most {INTERVENTION_LIMIT // 1024} KB of messages and task"
+        raise TooLarge("too_large", f"expected {limit}, not {size // 1024} KB: attach what is longer, as a file")
 
 
 def check_allowed(robot: Robot, action: InterventionAction) -> None:
@@ -81,6 +91,8 @@ def target_execution(wanted: Intervention, reply: InterveneReply) -> str | None:
     """The execution that received it; None if a run must be started. Raises NotFound or Conflict otherwise."""
     if reply.execution_id is not None:
         return reply.execution_id
+    if reply.refused:
+        raise Conflict("inbox_full", f"the execution takes no more interventions: {reply.refused}")
     named = wanted.execution_id
     if named is not None and reply.over is not None:
         text = f"expected a running execution: {named} is {reply.over}; leave execution_id out to start a new one"

@@ -89,9 +89,9 @@ def check(before: Run, run: Run, event: Event) -> None:
     if run.cancelled is not None and run.over:
         assert execution.status is ExecStatus.CANCELLED
     if not run.over:
-        assert (execution.status is ExecStatus.PAUSED) == run.paused
+        assert (execution.status is ExecStatus.PAUSED) == run.pausing
         waits = execution.question is not None or bool(run.promised)
-        assert (execution.status is ExecStatus.WAITING) == (waits and not run.paused)
+        assert (execution.status is ExecStatus.WAITING) == (waits and not run.pausing)
         assert {callback.task_id for callback in run.promised} <= {getattr(tasks.current(run), "id", None)}
     if event.kind == "word" and not before.over:
         assert execution.interventions[-1].effect

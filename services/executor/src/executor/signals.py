@@ -58,7 +58,13 @@ class SendSignal:
     async def control(self, request: Control) -> ControlReply:
         """Pause, resume or stop. The same request id twice is one signal."""
         scope = Scope(request.team_id, request.member_id, request.execution_id)
-        signal = Signal(id=request.request_id, action=request.action, reason=request.reason, at=self.clock())
+        signal = Signal(
+            id=request.request_id,
+            action=request.action,
+            reason=request.reason,
+            of_robot=request.execution_id is None,
+            at=self.clock(),
+        )
         signalled = await self(scope, signal)
         if request.execution_id is None or signalled:
             return ControlReply(execution_ids=[run.id for run in signalled])

@@ -62,8 +62,8 @@ class RunWorker:
     random: Random
     active_runs: ActiveRuns = field(init=False, default_factory=ActiveRuns)
 
-    async def start(self, run: Run) -> None:
-        """Start a new run, or resume it if it has been started before.
+    async def start(self, run: Run) -> bool:
+        """Start a new run, or resume it if it has been started before; returns whether it is new.
 
         A first step that only asks the memory doesn't wait until the run is stored.
         """
@@ -73,7 +73,7 @@ class RunWorker:
         if epoch is None:
             await self.publisher.started(await self.runs.find(run.id) or run)
             await self.resume(run.id)
-            return
+            return False
         run = run.model_copy(update={"stored": run})
         if outcome is not None:
             run = journal.record_outcome(run, outcome, now=self.clock())
@@ -81,6 +81,7 @@ class RunWorker:
         published, worked = await asyncio.gather(self.publisher.started(run), working, return_exceptions=True)
         if failure := worked or published:
             raise failure
+        return True
 
     async def resume(
         self, run_id: str, answer: Progressed | None = None, *, grant: int = 0, from_sweeper: bool = False

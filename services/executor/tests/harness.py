@@ -188,7 +188,8 @@ class StepHarness:
         if not isinstance(step, AskAgent | RunTurn | BeginCalls | MakeCalls):
             return journal.record_outcome(run, outcome_of(run, step), now=self.clock())
         async for result in self.run_step(run, step):
-            run = journal.record_outcome(run, result.outcome, now=self.clock(), said=result.reply, tools=result.tools)
+            given: Any = {"said": result.reply, "tools": result.tools, "notes": result.problems}
+            run = journal.record_outcome(run, result.outcome, now=self.clock(), **given)
         return run
 
     async def until(self, run: Run, stop: Callable[[Run], bool]) -> Run:

@@ -209,3 +209,18 @@ async def test_a_rehearsed_answer_quotes_the_request() -> None:
     )
     answer = await call(a_call(assistant_id="rota.message", messages=[Message(content="What is due?")]))
     assert (answer.content, answer.model) == ("Rehearsed answer to: What is due?", "rehearsal")
+
+
+async def test_an_agent_that_the_robot_does_not_have_is_not_called_for_it(world: Replicas) -> None:  # EX-26
+    robot = a_robot(agents=["experts.mine"])
+
+    async def find(team: str, member: str) -> Robot | None:
+        return robot
+
+    reply = await world.replica(robot=find)(a_call(assistant_id="experts.theirs"))
+    assert (reply.error, world.model.prompts) == (
+        "robot ann doesn't have agent experts.theirs: name it among its agents",
+        [],
+    )
+    own = await world.replica(robot=find)(a_call(call_id="c2", assistant_id="experts.mine"))
+    assert own.error == "there is no agent experts.mine: add experts.mine.md to ROTA_AGENTS_DIR"

@@ -163,3 +163,11 @@ async def until(bus: InMemoryBus, status: ExecStatus) -> Execution:
             if found is not None and found.status is status:
                 return found
             await asyncio.sleep(0)
+
+
+async def test_what_only_a_run_that_starts_can_use_is_refused_by_one_under_way(bus: InMemoryBus) -> None:  # TG-06
+    await request(bus)
+    words = [Message(content="Go on.")]
+    given = {"intervention_id": "i1", "action": InterventionAction.INSTRUCT, "messages": words, **OWNER}
+    reply = await bus.ask(catalog.INTERVENE, Intervene.model_validate(given | {"starts": ["executor_mode"]}))
+    assert (reply.execution_id, reply.refused) == (None, "e1 has begun, executor_mode can't change any more")

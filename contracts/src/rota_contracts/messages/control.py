@@ -65,6 +65,7 @@ class Intervene(Part):
     messages: list[Message] = []
     task: TaskChange | None = None
     goal: str | None = Field(default=None, description='the goal as the plan names it, for example "Goal 2"')
+    starts: list[str] = Field(default=[], description="fields that only a run which starts can use: none may run then")
 
     @model_validator(mode="after")
     def _has_what_its_action_needs(self) -> Self:

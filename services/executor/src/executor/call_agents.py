@@ -36,6 +36,7 @@ UNKNOWN_ROBOT = {
 }
 """Fills an agent's prompt when there is no robot to take it from."""
 
+PLATFORM = "rota."
 KINDS = ("validation", "learning", "dedup")
 
 FindRobot = Callable[[str, str], Awaitable[Robot | None]]
@@ -148,6 +149,8 @@ class CallAgents:
         run = await self._run(request)
         robot = run.robot if run else await self.find_robot(request.team_id, request.member_id)
         agent_id = request.assistant_id
+        if robot is not None and not may_call(robot, agent_id):
+            raise Permanent(f"robot {robot.member_id} doesn't have agent {agent_id}: name it among its agents")
         agent = self.agents.find(agent_id)
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to ROTA_AGENTS_DIR")
@@ -163,6 +166,12 @@ class CallAgents:
         if run is None or (run.execution.team_id, run.execution.member_id) != (request.team_id, request.member_id):
             return None
         return run
+
+
+def may_call(robot: Robot, agent_id: str) -> bool:
+    """Its assistants, the agents of its phases, and those of the platform."""
+    phases = {robot.phase_agent(name) for name in robot.robot_config.resources.phases}
+    return agent_id.startswith(PLATFORM) or agent_id in robot.allowed_agents() | phases
 
 
 def _mode(run: Run | None, robot: Robot | None) -> ExecutorMode:

@@ -58,9 +58,11 @@ class Tools(Protocol):
     """The MCP servers that are configured here."""
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
-        """The tools that this robot may use, of those of its servers that are configured here; by name.
+        """The tools that this robot may use, of those of its servers that are configured here and answer; by name."""
+        ...
 
-        Raises Transient when a server can't be reached."""
+    def problems(self, robot: Robot) -> Sequence[str]:
+        """Why servers that the robot names gave no tools at the last listing; for people."""
         ...
 
     async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:

@@ -85,6 +85,8 @@ class SendSignal:
             if len(candidates) != 1:
                 return InterveneReply(candidates=list(candidates))
             run_id = candidates[0]
+        if request.starts:
+            return InterveneReply(refused=f"{run_id} has begun, {', '.join(request.starts)} can't change any more")
         signal = Signal(
             id=request.intervention_id,
             action=request.action,

@@ -187,6 +187,7 @@ class RunWorker:
                     retry_after=backoff(run.failures + 1, random=self.random),
                     said=result.reply,
                     tools=result.tools,
+                    notes=result.problems,
                 )
                 await self.publisher.step_finished(run, result.outcome)
                 if _worth_saving(run, result.outcome):

@@ -141,6 +141,9 @@ class Executor:
             return InterveneReply(over=found.status)
         if self.full:
             return InterveneReply(refused=self.full)
+        if word.starts:
+            text = f"{found.execution_id} has begun, {', '.join(word.starts)} can't change any more"
+            return InterveneReply(refused=text)
         if word.intervention_id not in {each.intervention_id for each in self.words}:
             self.words.append(word)
         return InterveneReply(execution_id=found.execution_id)

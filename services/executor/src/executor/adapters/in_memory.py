@@ -117,19 +117,23 @@ class ScriptedModel:
 
 
 class ScriptedTools:
-    """`answer` may raise NotBegun or ToolFailed; `calls` holds every use that came."""
+    """`answer` may raise NotBegun or ToolFailed; `calls` holds every use that came, `missing` says why tools are."""
 
     def __init__(
         self, tools: Sequence[Tool] = (), *, answer: Callable[[ToolUse], Awaitable[str]] | None = None
     ) -> None:
         self._tools, self._answer = tools, answer
         self.calls: list[ToolUse] = []
+        self.missing: list[str] = []
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         allowed = robot.allowed_servers()
         mine = [tool for tool in self._tools if tool.server in allowed]
         mine = [tool for tool in mine if not allowed[tool.server] or tool.tool in allowed[tool.server]]
         return sorted(mine, key=lambda tool: tool.name)
+
+    def problems(self, robot: Robot) -> Sequence[str]:
+        return self.missing
 
     async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
         self.calls.append(use)

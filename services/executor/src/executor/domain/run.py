@@ -74,7 +74,8 @@ class JournalEntry(Part):
     """One change of a run. `kind`: an outcome's name, or what else changes a run (see `journal`).
 
     A model's answer is kept unparsed (`said`, with the `tools` that it could call), so that a replay interprets it
-    again; everything else as `data`. `began`: when the step began. `retry_after` in seconds.
+    again; everything else as `data`. `notes`: added to the execution's. `began`: when the step began. `retry_after` in
+    seconds.
     """
 
     at: Instant
@@ -84,6 +85,7 @@ class JournalEntry(Part):
     said: Text | None = None
     tools: list[Json] = []
     data: Json = None
+    notes: list[str] = []
     retry_after: float = 0.0
 
 

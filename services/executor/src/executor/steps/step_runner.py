@@ -44,11 +44,15 @@ REPLY_LIMIT, ALL_REPLIES_LIMIT = 16 * 1024, 4 * 1024 * 1024
 
 @dataclass(frozen=True)
 class StepResult:
-    """An outcome; where it comes of a model's `reply`, also that, and the `tools` that the model could call."""
+    """An outcome; where it comes of a model's `reply`, also that, and the `tools` that the model could call.
+
+    `problems`: why it couldn't call others; noted on the run.
+    """
 
     outcome: Outcome
     reply: Text | None = None
     tools: Sequence[Tool] = ()
+    problems: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +160,8 @@ class StepRunner:
         for text in texts.large:
             await self.blobs.keep(text, inline_limit=0)
         limit = REPLY_LIMIT if run.said_bytes < ALL_REPLIES_LIMIT else 0
-        return StepResult(outcome, await self.blobs.keep(reply.model_dump_json(), inline_limit=limit), tools)
+        kept = await self.blobs.keep(reply.model_dump_json(), inline_limit=limit)
+        return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot))
 
     async def _tools_of(self, run: Run, agent: Agent) -> Sequence[Tool]:
         """The robot's tools that this assistant may use."""

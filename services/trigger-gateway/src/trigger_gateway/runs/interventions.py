@@ -27,6 +27,9 @@ BELONGS: dict[str, tuple[Action, ...]] = {
 }
 """The fields that only some actions take."""
 
+STARTS = ("executor_mode", "locale")
+"""Fields of a run that an intervention starts or plans."""
+
 
 @dataclass(frozen=True)
 class Intervention:
@@ -47,6 +50,11 @@ class Intervention:
     key: str | None = None
 
     @property
+    def of_a_start(self) -> list[str]:
+        """The fields that are set and that no execution under way can use."""
+        return [name for name in STARTS if getattr(self, name) is not None]
+
+    @property
     def input_messages(self) -> list[Message]:
         """The messages of a run that starts with it; a task's description is one of them."""
         described = self.task.description if self.task else None
@@ -60,6 +68,9 @@ def validate_intervention(wanted: Intervention) -> None:
         for field, actions in BELONGS.items()
         if getattr(wanted, field) is not None and wanted.action not in actions
     ]
+    if wanted.execution_id is not None:
+        text = "expected without execution_id: an execution that has begun keeps its own"
+        problems += [FieldProblem(field, text) for field in wanted.of_a_start]
     if (problem := _missing(wanted)) is not None:
         problems.append(problem)
     if problems:
@@ -91,6 +102,8 @@ def target_execution(wanted: Intervention, reply: InterveneReply) -> str | None:
     """The execution that received it; None if a run must be started. Raises NotFound or Conflict otherwise."""
     if reply.execution_id is not None:
         return reply.execution_id
+    if reply.refused and wanted.of_a_start:
+        raise Conflict("execution_begun", f"{reply.refused}: leave them out, or stop it first")
     if reply.refused:
         raise Conflict("inbox_full", f"the execution takes no more interventions: {reply.refused}")
     named = wanted.execution_id

@@ -84,6 +84,38 @@ async def test_an_end_that_a_sweep_could_not_publish_is_published_by_the_next() 
     assert await harness.overdue() == []
 
 
+async def test_after_an_outage_of_the_store_live_workers_renew_their_claims_first() -> None:  # F9
+    clock = SetClock()
+    runs = InMemoryRuns(clock=clock)
+    seen = list[str]()
+
+    class Driving:
+        async def resume(self, run_id: str, *, from_sweeper: bool) -> None:
+            seen.append(run_id)
+
+    async def swept() -> list[str]:
+        await sweep()
+        await asyncio.sleep(0)
+        return seen
+
+    given: Any = Driving()
+    give: Any = None  # no run is past its deadline
+    sweep = Sweeper(
+        runs=runs, worker=given, send=give, clock=clock, lease=4, monotonic=lambda: (clock() - NOON).total_seconds()
+    )
+    assert await swept() == []
+    for run_id in ("alive", "dead"):
+        assert await runs.create(new_run().with_execution(execution_id=run_id), owner="x", lease=timedelta(0)) == 1
+    clock.forward(10)
+    assert await swept() == [], "nobody could renew a claim while the store was away"
+    await runs.renew("alive", 1, lease=timedelta(seconds=60))
+    for _ in range(3):
+        clock.forward(1)
+        assert await swept() == []
+    clock.forward(1)
+    assert await swept() == ["dead"]
+
+
 async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
     clock = SetClock()
     runs = InMemoryRuns(clock=clock)
@@ -102,7 +134,7 @@ async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
 
     given: Any = Driving()
     give: Any = None  # no run is past its deadline
-    sweep = Sweeper(runs=runs, worker=given, send=give, clock=clock)
+    sweep = Sweeper(runs=runs, worker=given, send=give, clock=clock, lease=4)
     await sweep()
     await asyncio.wait_for(both.wait(), 5)
     await sweep.close()

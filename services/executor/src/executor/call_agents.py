@@ -13,6 +13,7 @@ from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
 from executor.domain.run import Run
 from executor.ports import Calls, Prompt, Runs
 from executor.steps.models import Models
+from executor.worker import RENEWALS
 from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
 from rota_common.errors import Permanent
@@ -131,7 +132,7 @@ class CallAgents:
     async def _renew(self, call_id: str) -> None:
         """Renew the claim until cancelled."""
         while True:
-            await asyncio.sleep(self.lease.lease / 3)
+            await asyncio.sleep(self.lease.lease / RENEWALS)
             with contextlib.suppress(Exception):  # a lost claim costs a second call of the model, and no reply
                 await self.calls.renew(call_id, owner=self.lease.owner, lease=self.lease.claim)
 

@@ -1,6 +1,8 @@
 """The sweeper: resumes runs that no worker has taken up, because one died, an answer got lost or a delay is over."""
 
 import asyncio
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from executor.ports import Runs, Scope
@@ -16,14 +18,36 @@ CONCURRENCY = 32
 LOG = logger(service="executor", loop="sweep")
 
 
+@dataclass
+class Gap:
+    """The time of the last sweep that reached the store, and how long to wait after a gap."""
+
+    last: float | None = None
+    until: float = 0.0
+
+    def recent(self, now: float, lease: float) -> bool:
+        """Called with every sweep that has reached the store."""
+        if self.last is not None and now - self.last > lease / 2:
+            self.until = now + lease
+        self.last = now
+        return now < self.until
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sweeper:
-    """Every replica sweeps; claims are compare-and-set, so each overdue run is taken up once."""
+    """Every replica sweeps; claims are compare-and-set, so each overdue run is taken up once.
+
+    After a gap, because the store was away or this process stood still, it waits for a `lease`, in seconds: claims have
+    ended meanwhile whose workers live, and renew them now.
+    """
 
     runs: Runs
     worker: RunWorker
     send: SendSignal
     clock: Clock
+    lease: float
+    monotonic: Callable[[], float] = time.monotonic
+    _gap: Gap = field(init=False, default_factory=Gap)
     _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
 
     async def __call__(self) -> None:
@@ -32,6 +56,8 @@ class Sweeper:
             execution = run.execution
             scope = Scope(execution.team_id, execution.member_id, run.id)
             await self.send(scope, deadline_signal(run, self.clock))
+        if self._gap.recent(self.monotonic(), self.lease):
+            return
         async for run_id in self.runs.overdue(limit=BATCH):
             if run_id not in self._tasks and len(self._tasks) < CONCURRENCY:
                 self._take_up(run_id)

@@ -89,7 +89,7 @@ class UseCases:
             follow_status=status,
             take_result=TakeResult(runs=runs, blobs=adapters.blobs, send=send, clock=clock),
             stop_robot=StopRobot(runs=runs, worker=worker, send=send, clock=clock),
-            sweep=Sweeper(runs=runs, worker=worker, send=send, clock=clock),
+            sweep=Sweeper(runs=runs, worker=worker, send=send, clock=clock, lease=settings.lease),
             heartbeat=Heartbeat(publish=publish, clock=clock, executor_id=owner, capacity=settings.capacity),
             call_agents=CallAgents(
                 calls=adapters.calls,

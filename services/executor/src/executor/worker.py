@@ -33,6 +33,9 @@ from rota_common.errors import Transient
 from rota_common.retries import backoff
 from rota_contracts.messages.trigger import ExecutorMode
 
+RENEWALS = 4
+"""A claim is renewed so many times within its lease: three in a row may come late or get lost."""
+
 BUSY_S = 1.0
 """Delay before a message comes back to a run that another worker holds."""
 
@@ -234,7 +237,7 @@ class RunWorker:
     async def _renew(self, run_id: str, epoch: int) -> None:
         """Renew the claim until cancelled."""
         while True:
-            await asyncio.sleep(self.timeouts.lease / 3)
+            await asyncio.sleep(self.timeouts.lease / RENEWALS)
             with contextlib.suppress(Exception):  # the next renewal may work; a lost run shows at the next write
                 await self.runs.renew(run_id, epoch, lease=self.timeouts.claim)
 

@@ -43,7 +43,9 @@ class Robots(InMemoryRobots):
 
 class World:
     def __init__(self) -> None:
-        self.bus, self.robots, self.rev = InMemoryBus(), Robots(), 1
+        self.bus = InMemoryBus()
+        self.robots = Robots()
+        self.rev = 1
         self.robots.put(a_robot())
         self.bus.answer(catalog.RECALL, self._recall)
         self.bus.answer(catalog.CHECK_RULES, self._check)

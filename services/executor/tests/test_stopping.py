@@ -93,7 +93,7 @@ async def test_after_an_outage_of_the_store_live_workers_renew_their_claims_firs
         async def resume(self, run_id: str, *, from_sweeper: bool) -> None:
             seen.append(run_id)
 
-    async def swept() -> list[str]:
+    async def taken_up() -> list[str]:
         await sweep()
         await asyncio.sleep(0)
         return seen
@@ -103,17 +103,17 @@ async def test_after_an_outage_of_the_store_live_workers_renew_their_claims_firs
     sweep = Sweeper(
         runs=runs, worker=given, send=give, clock=clock, lease=4, monotonic=lambda: (clock() - NOON).total_seconds()
     )
-    assert await swept() == []
+    assert await taken_up() == []
     for run_id in ("alive", "dead"):
         assert await runs.create(new_run().with_execution(execution_id=run_id), owner="x", lease=timedelta(0)) == 1
     clock.forward(10)
-    assert await swept() == [], "nobody could renew a claim while the store was away"
+    assert await taken_up() == [], "no claim could be renewed while the store was away"
     await runs.renew("alive", 1, lease=timedelta(seconds=60))
     for _ in range(3):
         clock.forward(1)
-        assert await swept() == []
+        assert await taken_up() == []
     clock.forward(1)
-    assert await swept() == ["dead"]
+    assert await taken_up() == ["dead"]
 
 
 async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:

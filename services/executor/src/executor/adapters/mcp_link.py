@@ -35,7 +35,8 @@ class Link:
                 raise self._failed[1]
             if self._listed is None or now - self._listed[0] >= CACHE_S:
                 try:
-                    self._listed, self._failed = (now, await self._list()), None
+                    self._listed = now, await self._list()
+                    self._failed = None
                 except Transient as error:
                     self._failed = self._monotonic(), NotBegun(str(error))
                     raise

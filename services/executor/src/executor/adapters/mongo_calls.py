@@ -20,10 +20,10 @@ class MongoCalls:
         await self._calls.create_index("at", expireAfterSeconds=KEEP_S)
 
     async def claim(self, call_id: str, *, owner: str, lease: timedelta) -> AgentReply | bool:
-        token = uuid4().hex
+        attempt = uuid4().hex
         no_answer = {"$eq": [{"$ifNull": ["$answer", None]}, None]}
         free = {"$and": [no_answer, {"$lte": [{"$ifNull": ["$until", NOW]}, NOW]}]}
-        taken: Document = {"owner": owner, "claim": token, "until": after(lease), "at": NOW}
+        taken: Document = {"owner": owner, "claim": attempt, "until": after(lease), "at": NOW}
         update = {name: {"$cond": [free, value, f"${name}"]} for name, value in taken.items()}
         try:
             document = await self._calls.find_one_and_update(
@@ -33,7 +33,7 @@ class MongoCalls:
             return False
         if document.get("answer"):
             return AgentReply.model_validate(document["answer"])
-        return bool(document["claim"] == token)
+        return bool(document["claim"] == attempt)
 
     async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> None:
         await self._calls.update_one({"_id": call_id, "owner": owner}, [{"$set": {"until": after(lease)}}])

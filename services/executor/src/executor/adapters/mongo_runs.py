@@ -59,7 +59,8 @@ class MongoRuns:
     """Runs that are over are removed `keep` later."""
 
     def __init__(self, database: Database, *, keep: timedelta = KEPT_FOR) -> None:
-        self._database, self._keep = database, keep
+        self._database = database
+        self._keep = keep
         self._runs = database["executions"]
         self._clock = DatabaseClock()
 

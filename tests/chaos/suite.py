@@ -34,7 +34,7 @@ SETTLE_S = 120.0
 """How long a target that was missed at the first attempt may take: the delivery-center's first two retries."""
 
 ECHO_S = 17.0
-"""After the last kill: by then the messages of a dead worker are delivered again (`ack_wait` is 15 s)."""
+"""After the last kill: by then the messages of a dead worker are delivered again (`ack_wait` is 5 s)."""
 
 LONGEST_POINT_S = 60.0
 """Posting ends after so long for each fault point, on average: then some can't be hit."""

@@ -10,6 +10,8 @@ from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 
 SOON = NOON + timedelta(seconds=10)
 LATER = NOON + timedelta(seconds=60)
+MINUTE, ENDED = timedelta(minutes=1), timedelta(0)
+"""A lease or a delay that outlasts the test, and one that is over at once: the store's own clock decides."""
 
 
 def a_run(run_id: str = "e1", *, at: datetime = NOON, team: str = TEAM, member: str = MEMBER) -> Run:
@@ -23,14 +25,14 @@ def bare(run: Run | None) -> Run:
     return run.model_copy(update={"stored": None})
 
 
-async def created(runs: Runs, run: Run, *, until: datetime = SOON) -> int:
-    epoch = await runs.create(run, owner="first", until=until)
+async def created(runs: Runs, run: Run, *, lease: timedelta = MINUTE) -> int:
+    epoch = await runs.create(run, owner="first", lease=lease)
     assert epoch is not None
     return epoch
 
 
-async def overdue(runs: Runs, now: datetime, *, limit: int = 100) -> list[str]:
-    return [run_id async for run_id in runs.overdue(now, limit=limit)]
+async def overdue(runs: Runs, *, limit: int = 100) -> list[str]:
+    return [run_id async for run_id in runs.overdue(limit=limit)]
 
 
 def a_signal(action: str = "stop", word_id: str = "w1", **fields: Any) -> Signal:

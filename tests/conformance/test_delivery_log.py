@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from delivery_center.adapters.mongo_counts import MongoCounts
-from delivery_center.adapters.mongo_deliveries import MongoDeliveries
+from delivery_center.adapters.mongo_deliveries import MongoDeliveries, due_or_ended
 from delivery_center.domain.delivery import Delivery, published
 from delivery_center.domain.page_cursor import cursor_of
 from delivery_center.ports import DeliveryStore
@@ -110,7 +110,7 @@ async def test_a_delivery_is_found_by_its_state_as_that_changes(deliveries: Deli
     assert await listed(deliveries, state=DeliveryState.FAILED) == ["nowhere"]
     assert await listed(deliveries, state=DeliveryState.DELIVERED) == ["reached"]
     assert await listed(deliveries, state=DeliveryState.PENDING) == ["r1"]
-    claimed = await deliveries.claim_due(NOON + LEASE * 100, NOON + LEASE * 101)
+    claimed = await deliveries.claim_due(NOON + LEASE * 100, LEASE)
     assert claimed is not None
     given_up = claimed.targets[0].model_copy(update={"state": TargetState.FAILED, "next_attempt_at": None})
     assert await deliveries.save(published(claimed.model_copy(update={"targets": [given_up]})))
@@ -170,7 +170,7 @@ async def test_a_delivery_is_kept_for_some_days_after_its_last_attempt(mongo: Mo
     await store.insert(delivery("tried"))
     assert await over_at(mongo, "over") == delivery().accepted_at
     assert await over_at(mongo, "tried") is None
-    claimed = await store.claim_due(NOON, NOON + LEASE)
+    claimed = await store.claim_due(NOON, LEASE)
     assert claimed is not None
     last = claimed.targets[0].attempts[0].model_copy(update={"at": NOON + timedelta(days=3), "ok": True})
     end = {"state": TargetState.DELIVERED, "next_attempt_at": None, "attempts": [*claimed.targets[0].attempts, last]}
@@ -195,6 +195,17 @@ async def test_documents_of_an_earlier_version_are_listed_and_expire(mongo: Mong
     assert await replayable(store) == ["b", "c"]
     assert await over_at(mongo, "a") == NOON
     assert await over_at(mongo, "c") is None
+
+
+async def test_a_claim_looks_at_no_delivery_that_is_not_due(mongo: Mongo) -> None:
+    store = MongoDeliveries(mongo.database)
+    await store.prepare()
+    for number in range(50):
+        await store.insert(delivery(f"r{number}", due_at=NOON + timedelta(days=1 + number)))
+    command = {"findAndModify": "deliveries", "query": due_or_ended(NOON), "sort": {"due_at": 1}, "remove": True}
+    plan = await mongo.database.command("explain", command, verbosity="executionStats")
+    assert plan["executionStats"]["totalKeysExamined"] <= 2
+    assert "'SORT'" not in str(plan["queryPlanner"]["winningPlan"])
 
 
 async def test_the_highest_count_of_a_subject_is_kept(mongo: Mongo) -> None:

@@ -11,6 +11,7 @@ from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
 from delivery_center.domain.delivery import Delivery, published
 from delivery_center.ports import DeliveryStore
+from rota_common.clock import now
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.text import Text
 
@@ -107,17 +108,18 @@ async def test_concurrent_inserts_keep_one_delivery_and_return_it(deliveries: De
 
 async def test_a_delivery_is_claimed_when_it_is_due_and_by_one_alone(deliveries: DeliveryStore) -> None:
     await deliveries.insert(delivery())
-    assert await deliveries.claim_due(NOON - timedelta(seconds=1), NOON + LEASE) is None
-    claimed = await deliveries.claim_due(NOON, NOON + LEASE)
-    assert claimed == delivery(due_at=NOON + LEASE, claimed=True, revision=1, targets=delivery().targets)
-    assert await deliveries.claim_due(NOON, NOON + LEASE) is None
-    assert await deliveries.claim_due(NOON + LEASE - timedelta(milliseconds=1), NOON + 2 * LEASE) is None
+    assert await deliveries.claim_due(NOON - timedelta(seconds=1), LEASE) is None
+    claimed = await deliveries.claim_due(NOON, LEASE)
+    assert claimed is not None
+    assert claimed == delivery(due_at=claimed.due_at, claimed=True, revision=1, targets=delivery().targets)
+    fast_clock = now() + timedelta(days=1)
+    assert await deliveries.claim_due(fast_clock, LEASE) is None, "claims end by the store's clock alone"
 
 
 async def test_concurrent_claims_return_different_deliveries(deliveries: DeliveryStore) -> None:
     for number in range(5):
         await deliveries.insert(delivery(f"r{number}"))
-    claimed = await asyncio.gather(*(deliveries.claim_due(NOON, NOON + LEASE) for _ in range(9)))
+    claimed = await asyncio.gather(*(deliveries.claim_due(NOON, LEASE) for _ in range(9)))
     assert sorted(each.request_id for each in claimed if each) == ["r0", "r1", "r2", "r3", "r4"]
 
 
@@ -125,20 +127,21 @@ async def test_the_longest_due_delivery_is_claimed_first(deliveries: DeliverySto
     for seconds in (2, 1, 3):
         await deliveries.insert(delivery(f"r{seconds}", due_at=NOON + timedelta(seconds=seconds)))
     later = NOON + timedelta(seconds=9)
-    claimed = [await deliveries.claim_due(later, later + LEASE) for _ in range(3)]
+    claimed = [await deliveries.claim_due(later, LEASE) for _ in range(3)]
     assert [each.request_id for each in claimed if each] == ["r1", "r2", "r3"]
 
 
 async def test_a_settled_delivery_is_never_due(deliveries: DeliveryStore) -> None:
     await deliveries.insert(delivery(due_at=None))
-    assert await deliveries.claim_due(NOON + timedelta(days=99), NOON + timedelta(days=100)) is None
+    assert await deliveries.claim_due(NOON + timedelta(days=99), LEASE) is None
     assert not await deliveries.has_pending("acme", "ann")
 
 
 async def test_an_expired_claim_is_taken_over_and_fences_its_earlier_owner(deliveries: DeliveryStore) -> None:
     await deliveries.insert(delivery())
-    dead = await deliveries.claim_due(NOON, NOON + LEASE)
-    alive = await deliveries.claim_due(NOON + LEASE, NOON + 2 * LEASE)
+    dead = await deliveries.claim_due(NOON, timedelta(0))
+    slow_clock = NOON - timedelta(days=1)
+    alive = await deliveries.claim_due(slow_clock, LEASE)
     assert dead is not None
     assert alive is not None
     assert alive.revision == dead.revision + 1
@@ -149,7 +152,7 @@ async def test_an_expired_claim_is_taken_over_and_fences_its_earlier_owner(deliv
 
 async def test_saving_writes_targets_and_releases(deliveries: DeliveryStore) -> None:
     await deliveries.insert(delivery())
-    claimed = await deliveries.claim_due(NOON, NOON + LEASE)
+    claimed = await deliveries.claim_due(NOON, LEASE)
     assert claimed is not None
     soon = NOON + timedelta(seconds=30)
     waiting = claimed.targets[0].model_copy(update={"next_attempt_at": soon})
@@ -158,7 +161,7 @@ async def test_saving_writes_targets_and_releases(deliveries: DeliveryStore) -> 
     assert found is not None
     assert (found.due_at, found.claimed, found.targets[0].unpublished) == (soon, False, False)
     assert found.targets[0].attempts == claimed.targets[0].attempts
-    again = await deliveries.claim_due(soon, soon + LEASE)
+    again = await deliveries.claim_due(soon, LEASE)
     assert again is not None
     done = again.model_copy(update={"targets": [waiting.model_copy(update={"next_attempt_at": None})]})
     assert await deliveries.save(published(done))
@@ -174,12 +177,12 @@ async def test_deliveries_of_a_robot_are_claimed_before_they_are_due(deliveries:
     await deliveries.insert(delivery("r1", due_at=later))
     await deliveries.insert(delivery("r2", due_at=later, member="bob"))
     await deliveries.insert(delivery("r3", due_at=None))
-    claimed = await deliveries.claim_of("acme", "ann", NOON, NOON + LEASE)
-    assert claimed is not None
-    assert (claimed.request_id, claimed.claimed, claimed.due_at) == ("r1", True, NOON + LEASE)
-    assert await deliveries.claim_of("acme", "ann", NOON, NOON + LEASE) is None
-    assert await deliveries.claim_of("other", "bob", NOON, NOON + LEASE) is None
-    assert await deliveries.has_pending("acme", "ann")
-    taken_over = await deliveries.claim_of("acme", "ann", NOON + LEASE, NOON + 2 * LEASE)
+    dead = await deliveries.claim_of("acme", "ann", timedelta(0))
+    assert dead is not None
+    assert (dead.request_id, dead.claimed) == ("r1", True)
+    taken_over = await deliveries.claim_of("acme", "ann", LEASE)
     assert taken_over is not None
     assert taken_over.request_id == "r1"
+    assert await deliveries.claim_of("acme", "ann", LEASE) is None
+    assert await deliveries.claim_of("other", "bob", LEASE) is None
+    assert await deliveries.has_pending("acme", "ann")

@@ -116,7 +116,7 @@ TRIGGER_ADMITTED     = channel("trigger.admitted",     trigger.TriggerAdmittedV1
 TRIGGER_REJECTED     = channel("trigger.rejected",     trigger.TriggerRejectedV1,          stream="FACTS",      producers="scheduler",       consumers="anyone")
 TRIGGER_MISSED       = channel("trigger.missed",       trigger.TriggerMissedV1,            stream="FACTS",      producers="scheduler",       consumers="anyone")
 BACKLOG_REPORTED     = channel("backlog.reported",     backlog.BacklogReportedV1,          stream=None,         producers="scheduler",       consumers="trigger-gateway")
-ROBOT_CHANGED        = channel("robot.changed",        robot_facts.RobotChangedV1,         stream="FACTS",      producers="trigger-gateway", consumers="memory")
+ROBOT_CHANGED        = channel("robot.changed",        robot_facts.RobotChangedV1,         stream="FACTS",      producers="trigger-gateway", consumers="executor memory")
 ROBOT_DELETED        = channel("robot.deleted",        robot_facts.RobotDeletedV1,         stream="FACTS",      producers="trigger-gateway", consumers="scheduler executor delivery-center learner memory")
 ROBOT_FAILED         = channel("robot.failed",         robot_facts.RobotFailedV1,          stream="FACTS",      producers="scheduler",       consumers="trigger-gateway")
 ROBOT_RECOVERED      = channel("robot.recovered",      robot_facts.RobotRecoveredV1,       stream="FACTS",      producers="scheduler",       consumers="trigger-gateway")

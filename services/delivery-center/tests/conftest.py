@@ -78,6 +78,7 @@ class Harness:
     def __init__(self, *robots: Robot, deliveries: InMemoryDeliveries | None = None, timeout: float = 1) -> None:
         self.now = NOON
         self.deliveries = deliveries or InMemoryDeliveries()
+        self.deliveries.clock = self.clock
         self.targets = InMemoryTargets(self.deliveries)
         self.robots = InMemoryRobots(*robots)
         self.texts = InlineTexts()
@@ -98,7 +99,7 @@ class Harness:
         finish = Finish(deliveries=self.deliveries, publisher=self.publisher)
         self._deliver = Deliver(**stores, **attempts, publisher=self.publisher)
         self.retry = Retry(**stores, **attempts, finish=finish, lease=LEASE)
-        self._stop_retries = StopRetries(**stores, finish=finish, lease=LEASE)
+        self._stop_retries = StopRetries(deliveries=self.deliveries, finish=finish, lease=LEASE)
 
     def _attempt(self, timeout: float) -> AttemptTargets:
         return AttemptTargets(

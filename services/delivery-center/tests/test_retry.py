@@ -1,7 +1,7 @@
 """Later attempts, over fakes and a clock that the test sets."""
 
 import asyncio
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -205,11 +205,11 @@ async def test_the_sweep_survives_an_unavailable_store_and_a_failing_retry(
     class Shaky(InMemoryDeliveries):
         failures = 2
 
-        async def claim_due(self, now: datetime, until: datetime) -> Delivery | None:
+        async def claim_due(self, now: datetime, lease: timedelta) -> Delivery | None:
             if self.failures:
                 self.failures -= 1
                 raise ConnectionError("MongoDB is away")
-            return await super().claim_due(now, until)
+            return await super().claim_due(now, lease)
 
     harness = new_harness(robot(HOOK), deliveries=Shaky())
     harness.webhook.script = [DOWN]

@@ -77,8 +77,9 @@ class WorkerHarness:
     """A worker with its ports in memory. `run_step` may be replaced by what happens during a step."""
 
     def __init__(self, *, expected: str = "", timeouts: Timeouts = TIMEOUTS, runs: InMemoryRuns | None = None) -> None:
-        self.runs = runs or InMemoryRuns()
         self.clock, self.steps = SetClock(), list[str]()
+        self.runs = runs or InMemoryRuns()
+        self.runs.clock = self.clock
         self.published = Published(self.runs)
         self._expected = expected
         self.run_step: OutcomeOf = self.succeed
@@ -121,7 +122,7 @@ class WorkerHarness:
         return run
 
     async def overdue(self) -> list[str]:
-        return [run_id async for run_id in self.runs.overdue(self.clock(), limit=10)]
+        return [run_id async for run_id in self.runs.overdue(limit=10)]
 
     async def verdict(self) -> VerdictGiven:
         step: Any = lifecycle.next_step(await self.run())
@@ -187,7 +188,8 @@ class StepHarness:
         if not isinstance(step, AskAgent | RunTurn | BeginCalls | MakeCalls):
             return journal.record_outcome(run, outcome_of(run, step), now=self.clock())
         async for result in self.run_step(run, step):
-            run = journal.record_outcome(run, result.outcome, now=self.clock(), said=result.reply, tools=result.tools)
+            given: Any = {"said": result.reply, "tools": result.tools, "notes": result.problems}
+            run = journal.record_outcome(run, result.outcome, now=self.clock(), **given)
         return run
 
     async def until(self, run: Run, stop: Callable[[Run], bool]) -> Run:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import datetime
+from datetime import timedelta
 
 import pytest
 from services.executor.tests.fixtures import new_run
@@ -151,11 +151,11 @@ class Interrupting(InMemoryRuns):
         super().__init__()
         self.harness: WorkerHarness | None = None
 
-    async def release(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run:
+    async def release(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run:
         if self.harness is not None:
             harness, self.harness = self.harness, None
             await harness.signal("stop", sender=harness.sender(harness.new_worker("second")))
-        return await super().release(run, epoch, check_at=check_at)
+        return await super().release(run, epoch, check_in=check_in)
 
 
 async def test_a_signal_during_the_release_is_applied_before_anything_is_published() -> None:

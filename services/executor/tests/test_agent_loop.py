@@ -14,6 +14,7 @@ from executor.domain.conversation.chat import ChatMessage
 from executor.domain.run import Run
 from executor.domain.steps import BeginCalls, MakeCalls, RunTurn
 from executor.ports import NotBegun, ToolFailed
+from executor.replay import replay
 from rota_common.errors import Permanent, Transient
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.conversation import ToolUse
@@ -227,3 +228,13 @@ async def test_a_worker_that_is_cancelled_cancels_its_calls() -> None:
     await asyncio.wait_for(ended.wait(), 5)
     with pytest.raises(asyncio.CancelledError):
         await working
+
+
+async def test_why_tools_are_missing_is_noted_once_on_the_run_and_replayed() -> None:  # EX-26
+    harness = StepHarness(ScriptedModel("## Goals", '{"tasks": [{"description": "x"}]}', last="done"), tools=[])
+    harness.tools.missing = ["MCP server crm isn't set up here, so there are no tools of it"]
+    run = await harness.over(new_run())
+    assert [note for note in run.execution.notes if "crm" in note] == harness.tools.missing
+    said = [entry.said.inline or "" if entry.said is not None else "" for entry in run.unsaved]
+    replayed = replay(run, run.unsaved, said)
+    assert (replayed.difference, replayed.same) == ("", True)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -48,8 +48,8 @@ class WatchedCalls(InMemoryCalls):
         super().__init__()
         self.renewed = asyncio.Event()
 
-    async def renew(self, call_id: str, *, owner: str, until: datetime) -> None:
-        await super().renew(call_id, owner=owner, until=until)
+    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> None:
+        await super().renew(call_id, owner=owner, lease=lease)
         self.renewed.set()
 
 
@@ -59,7 +59,7 @@ class Replicas:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("executor.call_agents.POLL_S", 0)
         self.calls, self.model = WatchedCalls(), SlowModel()
-        self.clock = SetClock()
+        self.clock = self.calls.clock = SetClock()
         self._models = Models(connectors=Connectors("rehearsal", environ={}), real=self.model, rehearsal=self.model)
 
     def replica(
@@ -110,7 +110,7 @@ async def test_another_replica_waits_for_the_answer(world: Replicas) -> None:  #
 
 
 async def test_a_claim_that_has_ended_is_taken_over_under_the_same_id(world: Replicas) -> None:  # EX-88
-    await world.calls.claim("c1", owner="dead", until=world.clock() + timedelta(seconds=LEASE), now=world.clock())
+    await world.calls.claim("c1", owner="dead", lease=timedelta(seconds=LEASE))
     asking = asyncio.create_task(world.replica()(a_call()))
     await rounds()
     assert world.model.prompts == []
@@ -123,12 +123,10 @@ async def test_a_claim_that_has_ended_is_taken_over_under_the_same_id(world: Rep
 async def test_a_replica_at_work_keeps_its_claim(world: Replicas) -> None:
     first = asyncio.create_task(world.replica("first", lease=0.03)(a_call()))
     await world.model.reached.wait()
-    began = world.clock()
     world.clock.forward(3600)
     world.calls.renewed.clear()
     await asyncio.wait_for(world.calls.renewed.wait(), 5)
-    soon = began + timedelta(hours=1)
-    assert await world.calls.claim("c1", owner="other", until=soon, now=soon) is False
+    assert await world.calls.claim("c1", owner="other", lease=timedelta(hours=1)) is False
     world.model.go.set()
     await first
 
@@ -211,3 +209,18 @@ async def test_a_rehearsed_answer_quotes_the_request() -> None:
     )
     answer = await call(a_call(assistant_id="rota.message", messages=[Message(content="What is due?")]))
     assert (answer.content, answer.model) == ("Rehearsed answer to: What is due?", "rehearsal")
+
+
+async def test_an_agent_that_the_robot_does_not_have_is_not_called_for_it(world: Replicas) -> None:  # EX-26
+    robot = a_robot(agents=["experts.mine"])
+
+    async def find(team: str, member: str) -> Robot | None:
+        return robot
+
+    reply = await world.replica(robot=find)(a_call(assistant_id="experts.theirs"))
+    assert (reply.error, world.model.prompts) == (
+        "robot ann doesn't have agent experts.theirs: name it among its agents",
+        [],
+    )
+    own = await world.replica(robot=find)(a_call(call_id="c2", assistant_id="experts.mine"))
+    assert own.error == "there is no agent experts.mine: add experts.mine.md to ROTA_AGENTS_DIR"

@@ -223,7 +223,7 @@ def test_a_run_that_waited_replays_to_the_same_execution(end: str) -> None:  # F
     run = journal.record_signals(run.model_copy(update={"inbox": [word]}), now=LATER)
     run = journal.record_granted(run, 1, now=LATER)
     entries = [type(entry).model_validate_json(entry.model_dump_json()) for entry in run.unsaved]
-    answer = replay(run, entries, [""] * len(entries))
+    answer = replay(run, entries, [""] * len(entries), signals=[word])
     assert (answer.difference, answer.same) == ("", True)
     assert SECRET not in run.execution.model_dump_json()  # everybody may read that
 

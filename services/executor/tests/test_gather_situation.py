@@ -70,7 +70,7 @@ async def test_what_has_begun_and_what_has_ended_is_in_the_robots_own_store() ->
         earlier.with_execution(execution_id="e9"), ExecStatus.COMPLETED, now=NOON - timedelta(minutes=1)
     )
     for run in (earlier, over):
-        assert await runs.create(run, owner="first", until=NOON) == 1
+        assert await runs.create(run, owner="first", lease=timedelta(0)) == 1
     around = await looked(new_run("clock"), runs=runs)
     assert around.pending.splitlines()[-1].startswith("- at work since Monday 2026-03-02 11:00: task.add")
     assert around.happened == "- Monday 2026-03-02 11:59, completed: task.add: Look at Globex"

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any, cast
 
@@ -57,9 +57,9 @@ class Deadly(InMemoryRuns):
             if self.left == 0:
                 raise Killed
 
-    async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
+    async def create(self, run: Run, *, owner: str, lease: timedelta) -> int | None:
         self._dies(made=False)
-        epoch = await super().create(run, owner=owner, until=until)
+        epoch = await super().create(run, owner=owner, lease=lease)
         self._dies(made=True)
         return epoch
 
@@ -69,9 +69,9 @@ class Deadly(InMemoryRuns):
         self._dies(made=True)
         return saved
 
-    async def release(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run:
+    async def release(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run:
         self._dies(made=False)
-        left = await super().release(run, epoch, check_at=check_at)
+        left = await super().release(run, epoch, check_in=check_in)
         self._dies(made=True)
         return left
 
@@ -202,7 +202,7 @@ async def test_goals_are_given_once_and_surely(number: int, made: bool) -> None:
     runs = Deadly(number, made=made)
     life = Giving(runs, new_run(robot=deduping()))
     other = an_earlier("e0")
-    assert await InMemoryRuns.create(runs, other, owner="another", until=NEVER) == 1
+    assert await InMemoryRuns.create(runs, other, owner="another", lease=timedelta(days=365)) == 1
     run = await life.lived()
     assert (run.execution.status, run.execution.skipped) == (ExecStatus.COMPLETED, "merged into e0: it is at it")
     assert [(word.text(), word.merged) for word in runs._rows["e0"].inbox] == [("the rest", "e1")]

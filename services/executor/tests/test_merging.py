@@ -86,7 +86,7 @@ class Team:
 
     async def keep(self, *runs: Run) -> None:
         for run in runs:
-            assert await self.runs.create(run, owner="first", until=SOON) == 1
+            assert await self.runs.create(run, owner="first", lease=timedelta(0)) == 1
 
     async def words(self, run_id: str) -> list[tuple[str, str]]:
         run = await self.runs.find(run_id)
@@ -179,7 +179,7 @@ async def test_goals_are_given_once_however_often_it_is_tried() -> None:  # SC-1
         assert await team.merging.give_goals(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
     assert await team.words("e0") == [("Sell", "e1")]
     over = lifecycle.finish(an_earlier("e0"), ExecStatus.COMPLETED, now=NOON)
-    await team.runs.release(over.model_copy(update={"applied": 1}), 1, check_at=None)
+    await team.runs.release(over.model_copy(update={"applied": 1}), 1, check_in=None)
     assert await team.merging.give_goals(merging(), Merge(into="e0", goals="Sell")) == GoalsGiven("e0", done=True)
 
 

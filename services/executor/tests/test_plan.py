@@ -159,6 +159,15 @@ def test_a_robot_without_assistants_does_its_tasks_itself() -> None:
     assert task.executor_id == "rota.run"
 
 
+def test_a_rule_names_no_agent_that_the_robot_does_not_have() -> None:  # EX-26
+    rules = [{"type": "agent", "use": name} for name in ("experts.text-writer", "rota.validation")]
+    (task,), _ = planned(raw(validation_rules=[*rules, {"type": "agent"}]))
+    assert len(task.validation_rules) == 3
+    reason = refused(raw(validation_rules=[{"type": "agent", "use": "some.other.agent"}]))
+    assert "a rule of task task-1 names agent 'some.other.agent', which this robot doesn't have" in reason
+    assert "experts.text-writer" in reason
+
+
 def test_a_task_that_can_not_be_read_is_refused_with_its_field() -> None:
     reason = refused(raw(), raw(validation_rules=[7]))
     assert reason.startswith("task task-2 of the plan can't be read: validation_rules")

@@ -1,6 +1,7 @@
 """Processes that promise their result: the callback, and the result that it takes (TG-01)."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -72,8 +73,8 @@ class Taking:
         self.take = TakeResult(runs=self.harness.runs, blobs=blobs, send=self.give, clock=self.harness.clock)
 
     async def keep(self, run: Run) -> None:
-        assert await self.harness.runs.create(run, owner="first", until=NOON) == 1
-        await self.harness.runs.release(run, 1, check_at=None)
+        assert await self.harness.runs.create(run, owner="first", lease=timedelta(0)) == 1
+        await self.harness.runs.release(run, 1, check_in=None)
 
     async def finished(self) -> Run:
         await self.give.idle()
@@ -148,7 +149,7 @@ async def test_a_result_that_is_sent_again_after_its_run_has_ended_was_here_befo
 
 async def test_a_result_waits_while_its_run_is_held() -> None:
     harness = WorkerHarness()
-    assert await harness.runs.create(calling(), owner="first", until=harness.clock.forward(10)) == 1
+    assert await harness.runs.create(calling(), owner="first", lease=timedelta(seconds=10)) == 1
     blobs = InMemoryBlobs()
     take = TakeResult(runs=harness.runs, blobs=blobs, send=harness.sender(), clock=harness.clock)
     assert not (await take(CallBack(callback_id=SECRET, output="soon"))).repeated

@@ -89,9 +89,9 @@ def check(before: Run, run: Run, event: Event) -> None:
     if run.cancelled is not None and run.over:
         assert execution.status is ExecStatus.CANCELLED
     if not run.over:
-        assert (execution.status is ExecStatus.PAUSED) == run.paused
+        assert (execution.status is ExecStatus.PAUSED) == run.pausing
         waits = execution.question is not None or bool(run.promised)
-        assert (execution.status is ExecStatus.WAITING) == (waits and not run.paused)
+        assert (execution.status is ExecStatus.WAITING) == (waits and not run.pausing)
         assert {callback.task_id for callback in run.promised} <= {getattr(tasks.current(run), "id", None)}
     if event.kind == "word" and not before.over:
         assert execution.interventions[-1].effect
@@ -132,12 +132,12 @@ def test_no_signals_at_any_time_break_a_run(data: st.DataObject, mischief: int, 
 @thoroughly
 @given(st.data(), st.integers(0, 40), st.integers(0, 8))
 def test_every_life_can_be_replayed_to_the_last_byte(data: st.DataObject, mischief: int, words: int) -> None:  # F24
-    run, _ = a_life(a_beginning(data.draw), data.draw, mischief=mischief, words=words)
+    run, life = a_life(a_beginning(data.draw), data.draw, mischief=mischief, words=words)
     stored = Run.model_validate(run.model_dump(mode="json"))
     entries = [
         type(entry).model_validate(entry.model_dump(mode="json", exclude_defaults=True)) for entry in run.unsaved
     ]
     said = [entry.said.inline or "" if entry.said is not None else "" for entry in entries]
-    answer = replay(stored, entries, said)
+    answer = replay(stored, entries, said, signals=[event.word for event in life if event.word is not None])
     assert (answer.difference, answer.same) == ("", True)
     assert [decision.outcome for decision in answer.decisions] == [entry.kind for entry in entries]

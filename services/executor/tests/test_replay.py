@@ -1,5 +1,6 @@
 """Running a stored execution again: the same words lead to the same execution, or the first difference is named."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from executor.domain.run import Run
 from executor.domain.tasks import tasks
 from executor.replay import Replay, first_difference
 from executor.replay import replay as replay_journal
-from rota_common.testing.samples import NOON, TEAM
+from rota_common.testing.samples import TEAM
 from rota_contracts.messages.replay import ReplayExecution, ReplayReply
 
 PLAN = '{"tasks": [{"id": "a", "description": "Look", "executor_id": "writer", "expected_output": "a score"}]}'
@@ -143,9 +144,9 @@ def test_equal_executions_have_no_difference() -> None:
 async def test_only_its_own_team_can_replay_an_execution_and_nothing_is_changed() -> None:  # F24 TG-23
     runs, blobs = InMemoryRuns(), InMemoryBlobs()
     fresh = new_run(robot=EQUIPPED)
-    assert await runs.create(fresh, owner="first", until=NOON) == 1
+    assert await runs.create(fresh, owner="first", lease=timedelta(0)) == 1
     run = await advance_until()
-    stored = await runs.release(run, 1, check_at=None)
+    stored = await runs.release(run, 1, check_in=None)
     replay = Replay(runs=runs, blobs=blobs)  # type: ignore[arg-type]  # texts are short
     asked = ReplayExecution(team_id=TEAM, execution_id="e1")
     assert (await replay(asked)).same

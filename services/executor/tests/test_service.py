@@ -1,5 +1,6 @@
 """The whole executor on adapters and a bus in memory: what it consumes, publishes and answers."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -11,10 +12,11 @@ from rota_common.errors import Permanent
 from rota_common.runtime.service import Runtime
 from rota_common.runtime.traces import trace_id
 from rota_common.testing.in_memory_bus import InMemoryBus
+from rota_common.testing.patience import PATIENCE_S
 from rota_common.testing.samples import MEMBER, NOON, TEAM, a_robot, a_trigger
 from rota_contracts import catalog
 from rota_contracts.envelope import MSG_ID
-from rota_contracts.messages.control import Control, ControlAction
+from rota_contracts.messages.control import Control, ControlAction, ControlReply, Intervene, InterveneReply
 from rota_contracts.messages.delivery import DeliveryAcceptedV1, DeliveryResult, MayDeliver, Permission
 from rota_contracts.messages.execution import (
     ExecStatus,
@@ -28,6 +30,7 @@ from rota_contracts.messages.learning import LearningCompletedV1
 from rota_contracts.messages.memory import Recall, RecallReply
 from rota_contracts.messages.replay import ReplayExecution
 from rota_contracts.messages.robot_facts import RobotDeletedV1
+from rota_contracts.messages.trigger import InterventionAction, Message
 from rota_contracts.messages.validation import CheckRules, RulesReply, ValidationResult
 from rota_contracts.robots.robot import Robot
 
@@ -126,6 +129,9 @@ async def test_a_team_reads_its_own_executions_only(bus: InMemoryBus) -> None:  
     assert await execution(bus, "initech") is None
     assert (await bus.ask(catalog.LIST_EXECUTIONS, ListExecutions(team_id=TEAM))).total == 1
     assert (await bus.ask(catalog.LIST_EXECUTIONS, ListExecutions(team_id="initech"))).total == 0
+    for refused in ({"page": 1001}, {"after": "no cursor"}):
+        with pytest.raises(Permanent, match="after"):
+            await bus.ask(catalog.LIST_EXECUTIONS, ListExecutions.model_validate({"team_id": TEAM} | refused))
     assert not (await bus.ask(catalog.REPLAY, ReplayExecution(team_id="initech", execution_id="e1"))).found
 
 
@@ -154,3 +160,48 @@ async def test_an_execution_of_an_unknown_robot_is_cancelled(bus: InMemoryBus) -
     await bus.settled()
     (finished,) = bus.facts(catalog.EXECUTION_FINISHED)
     assert finished.data.status is ExecStatus.CANCELLED
+
+
+async def intervene(bus: InMemoryBus, number: int, size: int) -> InterveneReply:
+    words = Message(content="x" * size)
+    action = InterventionAction.INSTRUCT
+    return await bus.ask(
+        catalog.INTERVENE, Intervene(intervention_id=f"i{number}", action=action, messages=[words], **OWNER)
+    )
+
+
+async def test_a_paused_run_that_is_full_of_interventions_can_still_be_stopped(bus: InMemoryBus) -> None:
+    async def command(action: ControlAction, number: int = 0) -> ControlReply:
+        asked = Control(request_id=f"{action}-{number}", team_id=TEAM, execution_id="e1", action=action)
+        return await bus.ask(catalog.CONTROL, asked)
+
+    await request(bus)
+    await command(ControlAction.PAUSE)
+    with pytest.raises(Permanent, match="expected at most 256 KB"):
+        await intervene(bus, 99, 300_000)
+    replies = [await intervene(bus, number, 200_000) for number in range(15)]
+    assert [reply.execution_id for reply in replies[:9]] == ["e1"] * 9
+    assert "it has got all that it may" in replies[-1].refused
+    assert (await command(ControlAction.STOP)).execution_ids == ["e1"]
+    await bus.settled()
+    over = await until(bus, ExecStatus.CANCELLED)
+    assert over.status is ExecStatus.CANCELLED
+    replayed = await bus.ask(catalog.REPLAY, ReplayExecution(team_id=TEAM, execution_id="e1"))
+    assert replayed.same, replayed.difference
+
+
+async def until(bus: InMemoryBus, status: ExecStatus) -> Execution:
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            found = await execution(bus)
+            if found is not None and found.status is status:
+                return found
+            await asyncio.sleep(0)
+
+
+async def test_what_only_a_run_that_starts_can_use_is_refused_by_one_under_way(bus: InMemoryBus) -> None:  # TG-06
+    await request(bus)
+    words = [Message(content="Go on.")]
+    given = {"intervention_id": "i1", "action": InterventionAction.INSTRUCT, "messages": words, **OWNER}
+    reply = await bus.ask(catalog.INTERVENE, Intervene.model_validate(given | {"starts": ["executor_mode"]}))
+    assert (reply.execution_id, reply.refused) == (None, "e1 has begun, executor_mode can't change any more")

@@ -77,16 +77,50 @@ async def test_an_end_that_a_sweep_could_not_publish_is_published_by_the_next() 
     assert (await harness.run()).execution.status is ExecStatus.CANCELLED
     harness.published.unavailable.clear()
     harness.clock.forward(TIMEOUTS.patience)
-    assert [run_id async for run_id in harness.runs.overdue(harness.clock(), limit=10)] == ["e1"]
+    assert [run_id async for run_id in harness.runs.overdue(limit=10)] == ["e1"]
     await harness.worker.resume("e1", from_sweeper=True)
     assert harness.published.facts[-1] == "finished cancelled"
-    assert [run_id async for run_id in harness.runs.overdue(harness.clock.forward(9999), limit=10)] == []
+    harness.clock.forward(9999)
+    assert await harness.overdue() == []
+
+
+async def test_after_an_outage_of_the_store_live_workers_renew_their_claims_first() -> None:  # F9
+    clock = SetClock()
+    runs = InMemoryRuns(clock=clock)
+    seen = list[str]()
+
+    class Driving:
+        async def resume(self, run_id: str, *, from_sweeper: bool) -> None:
+            seen.append(run_id)
+
+    async def taken_up() -> list[str]:
+        await sweep()
+        await asyncio.sleep(0)
+        return seen
+
+    given: Any = Driving()
+    give: Any = None  # no run is past its deadline
+    sweep = Sweeper(
+        runs=runs, worker=given, send=give, clock=clock, lease=4, monotonic=lambda: (clock() - NOON).total_seconds()
+    )
+    assert await taken_up() == []
+    for run_id in ("alive", "dead"):
+        assert await runs.create(new_run().with_execution(execution_id=run_id), owner="x", lease=timedelta(0)) == 1
+    clock.forward(10)
+    assert await taken_up() == [], "no claim could be renewed while the store was away"
+    await runs.renew("alive", 1, lease=timedelta(seconds=60))
+    for _ in range(3):
+        clock.forward(1)
+        assert await taken_up() == []
+    clock.forward(1)
+    assert await taken_up() == ["dead"]
 
 
 async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
-    runs, clock = InMemoryRuns(), SetClock()
+    clock = SetClock()
+    runs = InMemoryRuns(clock=clock)
     for run_id in ("bad", "good"):
-        epoch = await runs.create(new_run().with_execution(execution_id=run_id), owner="dead", until=NOON)
+        epoch = await runs.create(new_run().with_execution(execution_id=run_id), owner="dead", lease=timedelta(0))
         assert epoch == 1
     seen, both = list[str](), asyncio.Event()
 
@@ -100,7 +134,7 @@ async def test_one_bad_run_keeps_no_other_from_being_swept() -> None:
 
     given: Any = Driving()
     give: Any = None  # no run is past its deadline
-    sweep = Sweeper(runs=runs, worker=given, send=give, clock=clock)
+    sweep = Sweeper(runs=runs, worker=given, send=give, clock=clock, lease=4)
     await sweep()
     await asyncio.wait_for(both.wait(), 5)
     await sweep.close()
@@ -111,11 +145,12 @@ async def test_runs_that_can_not_be_gone_on_with_hide_no_other_from_the_sweeper(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("executor.sweeper.BATCH", 3)
-    runs, clock = InMemoryRuns(), SetClock()
+    clock = SetClock()
+    runs = InMemoryRuns(clock=clock)
     for number in range(3):
         bad = new_run().with_execution(execution_id=f"bad {number}")
-        await runs.create(bad, owner="dead", until=NOON - timedelta(hours=1))
-    await runs.create(new_run().with_execution(execution_id="good"), owner="dead", until=NOON)
+        await runs.create(bad, owner="dead", lease=timedelta(hours=-1))
+    await runs.create(new_run().with_execution(execution_id="good"), owner="dead", lease=timedelta(0))
     seen = set[str]()
 
     class Driving:
@@ -126,7 +161,7 @@ async def test_runs_that_can_not_be_gone_on_with_hide_no_other_from_the_sweeper(
 
     given: Any = Driving()
     give: Any = None  # no run is past its deadline
-    sweep = Sweeper(runs=runs, worker=given, send=give, clock=clock)
+    sweep = Sweeper(runs=runs, worker=given, send=give, clock=clock, lease=4)
     for _ in range(3):
         await sweep()
         await asyncio.sleep(0)
@@ -137,10 +172,11 @@ async def test_runs_that_can_not_be_gone_on_with_hide_no_other_from_the_sweeper(
 
 
 async def test_a_run_whose_deadline_can_not_be_signalled_keeps_no_other_from_its_end() -> None:
-    runs, clock = InMemoryRuns(), SetClock()
+    clock = SetClock()
+    runs = InMemoryRuns(clock=clock)
     for run_id in ("bad", "good"):
         run = new_run().with_execution(execution_id=run_id, deadline_at=NOON)
-        await runs.create(run, owner="dead", until=NOON + timedelta(hours=1))
+        await runs.create(run, owner="dead", lease=timedelta(hours=1))
     ended = list[str]()
 
     async def send(scope: Scope, _: Signal) -> None:
@@ -150,5 +186,5 @@ async def test_a_run_whose_deadline_can_not_be_signalled_keeps_no_other_from_its
 
     worker: Any = None  # nothing is overdue
     given: Any = send
-    await Sweeper(runs=runs, worker=worker, send=given, clock=clock)()
+    await Sweeper(runs=runs, worker=worker, send=given, clock=clock, lease=4)()
     assert ended == ["good"]

@@ -139,11 +139,11 @@ async def test_what_goes_wrong_with_the_agent_is_in_its_answer(
     model.script = lambda asked: Reply(401, f"wrong key {KEY}")
     async with system.executor(**settings):
         refused = await ask(system, a_call())
-        unknown = await ask(system, a_call("c2", "unknown"))
+        unknown = await ask(system, a_call("c2", "rota.unknown"))
         without = await ask(system, a_call("c3", model="gpt"))
     assert refused.error.startswith("model scripted of connector scripted: AuthenticationError")
     assert KEY not in refused.error
-    assert unknown.error == "there is no agent unknown: add unknown.md to ROTA_AGENTS_DIR"
+    assert unknown.error == "there is no agent rota.unknown: add rota.unknown.md to ROTA_AGENTS_DIR"
     assert without.error.endswith("not 'gpt'")
 
 

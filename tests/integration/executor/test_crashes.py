@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from executor.adapters.mongo_runs import MongoRuns
 from rota_common.clock import now
 from rota_common.runtime.embedded_servers import EmbeddedServer
 from rota_common.runtime.service import Service
@@ -138,19 +139,21 @@ async def test_an_answer_without_a_replica_waits_for_the_next(
 
 
 async def test_a_worker_thought_dead_changes_nothing_when_it_comes_back(
-    system: Harness, model: OpenAIServer, settings: dict[str, Any]
+    system: Harness, model: OpenAIServer, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = Blocking("run: Score it")
     model.script = script
+    renew = MongoRuns.renew
 
-    def ahead() -> datetime:
-        """A clock by which every claim of the others has ended."""
-        return now() + timedelta(minutes=5)
+    async def of_the_living(store: MongoRuns, run_id: str, epoch: int, *, lease: timedelta) -> None:
+        if epoch > 1:
+            await renew(store, run_id, epoch, lease=lease)
 
-    async with system.executor(**settings) as zombie:
+    monkeypatch.setattr(MongoRuns, "renew", of_the_living)
+    async with system.executor(**settings, sweep_interval=60.0) as zombie:
         await system.request()
         await script.reached.wait()
-        async with system.executor(**settings, clock=ahead):
+        async with system.executor(**settings):
             before = await system.over()
             assert before.status is ExecStatus.COMPLETED
             answered = zombie.service.bus.client.stats["out_msgs"]
@@ -174,6 +177,32 @@ async def test_a_run_whose_worker_lives_is_left_to_it_however_long_a_step_takes(
         await asyncio.sleep(3 * patient["lease"])  # nothing happens: there is no event to wait for
         script.go.set()
         done = await system.over()
+    assert done.status is ExecStatus.COMPLETED
+    assert kinds(model) == dict.fromkeys(ANSWERS, 1)
+    await each_fact_once(system)
+
+
+def fast() -> datetime:
+    return now() + timedelta(seconds=15)
+
+
+def slow() -> datetime:
+    return now() - timedelta(seconds=15)
+
+
+async def test_a_live_worker_is_not_robbed_by_a_replica_with_another_clock(
+    system: Harness, model: OpenAIServer, settings: dict[str, Any]
+) -> None:
+    script = Blocking("run: Score it")
+    model.script = script
+    patient = settings | {"lease": 2.0}  # renewed in time on a busy machine too
+    async with system.executor(**patient, clock=slow):
+        await system.request()
+        await script.reached.wait()  # by the slow replica's clock its claim has ended long ago, seen from the fast one
+        async with system.executor(**patient, clock=fast):
+            await asyncio.sleep(patient["lease"])  # many sweeps: nothing happens, so there is no event to wait for
+            script.go.set()
+            done = await system.over()
     assert done.status is ExecStatus.COMPLETED
     assert kinds(model) == dict.fromkeys(ANSWERS, 1)
     await each_fact_once(system)

@@ -11,10 +11,10 @@ from mcp import types
 from pydantic import AnyUrl
 
 from executor.adapters.mcp_content import LIMIT
+from executor.adapters.mcp_link import RETRY_S
 from executor.adapters.mcp_servers import Http, Server
 from executor.adapters.mcp_tools import McpTools
 from executor.ports import NotBegun, ToolFailed
-from rota_common.errors import Permanent, Transient
 from rota_common.testing.mcp_server import MCPServer, ScriptedTool, mcp_server
 from rota_common.testing.samples import a_robot
 from rota_contracts.messages.conversation import ToolUse
@@ -161,9 +161,11 @@ async def test_a_server_that_is_not_set_up_or_lacks_a_secret_says_so_when_it_is_
         assert "add other.yaml to the folder of ROTA_MCP_DIR" in await failure(tools, use("x", server="other"))
         expected = "MCP server web can't be used: the variable TOKEN is not set"
         assert await failure(tools, use("x")) == expected
-        with pytest.raises(Permanent, match=expected):
-            await tools.list(robot(web=[]))
-        assert await tools.list(robot(other=[])) == []
+        assert await tools.list(robot(web=[], other=[])) == []
+        assert tools.problems(robot(web=[], other=[])) == [
+            "MCP server other isn't set up here, so there are no tools of it",
+            f"its tools are left out: {expected}",
+        ]
 
 
 async def test_a_call_without_an_answer_in_time_ends_with_its_outcome_unknown() -> None:
@@ -214,9 +216,25 @@ async def test_a_server_that_is_away_is_named_without_its_address() -> None:
     async with tools_of(at(f"http://127.0.0.1:9/mcp?key={SECRET}")) as tools:
         expected = "MCP server web can't be reached: no connection (ConnectError)"
         assert await failure(tools, use("echo"), NotBegun) == expected
-        with pytest.raises(Transient) as raised:
-            await tools.list(robot(web=[]))
-        assert str(raised.value) == expected
+        assert await tools.list(robot(web=[])) == []
+        assert tools.problems(robot(web=[])) == [f"its tools are left out: {expected}"]
+
+
+async def test_a_server_that_is_away_takes_the_tools_of_no_other_and_is_found_again() -> None:  # EX-26
+    async with mcp_server([ECHO]) as server:
+        away = at("http://127.0.0.1:9/mcp", server_id="away")
+        now = [0.0]
+        tools = McpTools({"web": at(server), "away": away}, monotonic=lambda: now[0])
+        both = robot(web=[], away=[])
+        assert [tool.tool for tool in await tools.list(both)] == ["echo"]
+        assert len(tools.problems(both)) == 1
+        link = tools._links["away"]
+        link._server = at(server, server_id="away")
+        assert [tool.server for tool in await tools.list(both)] == ["web"], "no turn waits for it again and again"
+        now[0] = RETRY_S
+        assert [tool.server for tool in await tools.list(both)] == ["away", "web"]
+        assert tools.problems(both) == []
+        await tools.close()
 
 
 async def test_a_server_that_went_and_came_back_is_found_again() -> None:

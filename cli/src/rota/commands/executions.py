@@ -20,6 +20,7 @@ def listed(
     member: Annotated[str, typer.Option(help="Only this robot's.")] = "",
     status: Annotated[ExecStatus | None, typer.Option(help="Only those with this status.")] = None,
     page: Annotated[int, typer.Option(min=1, help="The page of 10, the newest first.")] = 1,
+    after: Annotated[str, typer.Option(help="Continue after the previous page, which shows the value.")] = "",
     json: JsonFlag = False,
 ) -> None:
     """List the team's runs, or show one."""
@@ -28,6 +29,8 @@ def listed(
     wanted: dict[str, str | int] = {"page": page}
     if member:
         wanted["member_id"] = member
+    if after:
+        wanted["after"] = after
     if status:
         wanted["status"] = status.value
     found = with_api(lambda api: api.executions(wanted))
@@ -39,7 +42,11 @@ def listed(
         for one in found["executions"]
     ]
     table(("EXECUTION", "MEMBER", "TRIGGER", "STATUS", "PHASE", "CREATED"), rows)
-    say(f"page {found['page']}, {found['total']} in total")
+    if not after:
+        more = " or more" if found.get("total_capped") else ""
+        say(f"page {found['page']}, {found['total']}{more} in total")
+    if found.get("next"):
+        say(f"next page: --after {found['next']}")
 
 
 @app.command(epilog="Example: `rota executions show 0c6f…`, the id as listed")

@@ -9,6 +9,9 @@ from rota_contracts.messages.trigger import InterventionAction, Message
 from rota_contracts.messages.validation import ValidationRule
 from rota_contracts.model import Instant, Json, Name, Part, Payload
 
+INTERVENTION_LIMIT = 256 * 1024
+"""Bytes of JSON of one intervention's messages and task."""
+
 
 class ControlAction(StrEnum):
     PAUSE = "pause"
@@ -48,6 +51,7 @@ class ControlReply(Part):
     execution_ids: list[str]
     unknown: bool = Field(default=False, description="an execution was named that the executor does not have (yet)")
     over: str | None = Field(default=None, description="the status of the named execution, if it has finished")
+    refused: str = Field(default="", description="why the named execution takes no such signal")
 
 
 class Intervene(Part):
@@ -61,6 +65,7 @@ class Intervene(Part):
     messages: list[Message] = []
     task: TaskChange | None = None
     goal: str | None = Field(default=None, description='the goal as the plan names it, for example "Goal 2"')
+    starts: list[str] = Field(default=[], description="fields that only a run which starts can use: none may run then")
 
     @model_validator(mode="after")
     def _has_what_its_action_needs(self) -> Self:
@@ -101,6 +106,7 @@ class InterveneReply(Part):
     execution_id: str | None = None
     candidates: list[str] = []
     over: str | None = Field(default=None, description="the status of the named execution, if it has finished")
+    refused: str = Field(default="", description="why the execution takes no more interventions")
 
 
 class Withdraw(Part):

@@ -198,22 +198,27 @@ class ExecutionReply(Part):
 
 
 class ListExecutions(Part):
-    """Request to the executor: list the runs of a team, or of one of its robots."""
+    """Request to the executor: list the runs of a team, or of one of its robots, newest first. `after` is the `next`
+    of the page before, and goes before `page`."""
 
     team_id: Name
     member_id: Name | None = None
     status: ExecStatus | None = None
     page: int = Field(default=1, ge=1)
     page_size: int = Field(default=10, ge=1, le=100)
+    after: str = ""
 
 
 class ExecutionPage(Part):
-    """One page of a list of runs; `total` counts all pages."""
+    """One page of a list of runs; `next` is empty on the last one. `total` counts all pages up to 10,000 runs:
+    `total_capped` says that there are at least so many. With `after` nothing is counted."""
 
     executions: list[ExecutionSummary]
     total: int
     page: int
     page_size: int
+    next: str = ""
+    total_capped: bool = False
 
 
 class ExecutionRequestedV1(Payload):

@@ -8,7 +8,7 @@ from rota_contracts.robots.robot import RobotStatus, RunFailure
 
 
 class RobotState(Part):
-    """The state of a robot. `status` is error, else working, else what the owner has set."""
+    """The state of a robot. `status` is error, else paused, else working, else what the owner has set."""
 
     team_id: Name
     member_id: Name

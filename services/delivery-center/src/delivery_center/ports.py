@@ -2,15 +2,15 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from delivery_center.domain.delivery import Delivery
 from delivery_center.domain.facts import Fact
 from delivery_center.domain.outgoing_message import OutgoingMessage
-from delivery_center.domain.page_cursor import PageCursor
 from delivery_center.domain.target_health import FailingTarget, TargetRef
 from rota_common.errors import Permanent, Transient
+from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType
 from rota_contracts.messages.delivery_log import ListDeliveries, ReplayDeliveries
@@ -70,11 +70,12 @@ class Deliveries(Protocol):
         """Store it, and return what is stored: an earlier one with this request id stays."""
         ...
 
-    async def claim_due(self, now: datetime, until: datetime) -> Delivery | None:
-        """Claim a delivery that is due, exclusively until `until`. None if there is none."""
+    async def claim_due(self, now: datetime, lease: timedelta) -> Delivery | None:
+        """Claim a delivery that is due, exclusively for `lease`. None if there is none. Claims end by the store's own
+        clock: those of the replicas may differ."""
         ...
 
-    async def claim_of(self, team: str, member: str, now: datetime, until: datetime) -> Delivery | None:
+    async def claim_of(self, team: str, member: str, lease: timedelta) -> Delivery | None:
         """Claim a delivery of this robot with targets that are not final, due or not, unless it is claimed."""
         ...
 

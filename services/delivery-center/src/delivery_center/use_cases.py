@@ -75,7 +75,7 @@ class UseCases:
             ),
             reject_request=RejectRequest(service.publish),
             sweep=Sweep(retry=retry, interval=settings.sweep_interval),
-            stop_retries=StopRetries(deliveries=deliveries, finish=finish, clock=clock, lease=lease),
+            stop_retries=StopRetries(deliveries=deliveries, finish=finish, lease=lease),
             breakers=breakers,
             paused=paused,
             read_delivery=ReadDelivery(log=deliveries, texts=adapters.texts),

@@ -13,6 +13,7 @@ from executor.agents.prompts import DEFAULT_LOCALE, locale_of, system
 from executor.domain.run import Run
 from executor.ports import Calls, Prompt, Runs
 from executor.steps.models import Models
+from executor.worker import RENEWALS
 from rota_common.bus.rpc import STILL_WORKING_S, StillWorking
 from rota_common.clock import Clock
 from rota_common.errors import Permanent
@@ -36,6 +37,7 @@ UNKNOWN_ROBOT = {
 }
 """Fills an agent's prompt when there is no robot to take it from."""
 
+PLATFORM = "rota."
 KINDS = ("validation", "learning", "dedup")
 
 FindRobot = Callable[[str, str], Awaitable[Robot | None]]
@@ -51,6 +53,10 @@ class LeaseSettings:
 
     owner: str
     lease: float
+
+    @property
+    def claim(self) -> timedelta:
+        return timedelta(seconds=self.lease)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,14 +107,12 @@ class CallAgents:
         """The stored reply, or a new one: ours, or that of the replica which has claimed the call."""
         give_up = self.clock() + timedelta(seconds=request.timeout)
         while True:
-            now = self.clock()
-            until = now + timedelta(seconds=self.lease.lease)
-            known = await self.calls.claim(request.call_id, owner=self.lease.owner, until=until, now=now)
+            known = await self.calls.claim(request.call_id, owner=self.lease.owner, lease=self.lease.claim)
             if isinstance(known, AgentReply):
                 return known
             if known:
                 return await self._claimed_reply(request)
-            if now >= give_up:
+            if self.clock() >= give_up:
                 waited = f"for more than {request.timeout:g} s"
                 raise StillWorking(f"another replica works on call {request.call_id} {waited}")
             await asyncio.sleep(POLL_S)
@@ -117,7 +121,7 @@ class CallAgents:
         """Ask the model and store its reply, while the claim is renewed."""
         renewing = asyncio.create_task(self._renew(request.call_id))
         try:
-            return await self.calls.remember(request.call_id, await self._reply(request), at=self.clock())
+            return await self.calls.remember(request.call_id, await self._reply(request))
         except BaseException:
             with contextlib.suppress(Exception):  # the claim ends anyway, only later
                 await self.calls.release(request.call_id, owner=self.lease.owner)
@@ -128,10 +132,9 @@ class CallAgents:
     async def _renew(self, call_id: str) -> None:
         """Renew the claim until cancelled."""
         while True:
-            await asyncio.sleep(self.lease.lease / 3)
-            until = self.clock() + timedelta(seconds=self.lease.lease)
+            await asyncio.sleep(self.lease.lease / RENEWALS)
             with contextlib.suppress(Exception):  # a lost claim costs a second call of the model, and no reply
-                await self.calls.renew(call_id, owner=self.lease.owner, until=until)
+                await self.calls.renew(call_id, owner=self.lease.owner, lease=self.lease.claim)
 
     async def _reply(self, request: CallAgent) -> AgentReply:
         try:
@@ -147,6 +150,8 @@ class CallAgents:
         run = await self._run(request)
         robot = run.robot if run else await self.find_robot(request.team_id, request.member_id)
         agent_id = request.assistant_id
+        if robot is not None and not may_call(robot, agent_id):
+            raise Permanent(f"robot {robot.member_id} doesn't have agent {agent_id}: name it among its agents")
         agent = self.agents.find(agent_id)
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to ROTA_AGENTS_DIR")
@@ -162,6 +167,12 @@ class CallAgents:
         if run is None or (run.execution.team_id, run.execution.member_id) != (request.team_id, request.member_id):
             return None
         return run
+
+
+def may_call(robot: Robot, agent_id: str) -> bool:
+    """Its assistants, the agents of its phases, and those of the platform."""
+    phases = {robot.phase_agent(name) for name in robot.robot_config.resources.phases}
+    return agent_id.startswith(PLATFORM) or agent_id in robot.allowed_agents() | phases
 
 
 def _mode(run: Run | None, robot: Robot | None) -> ExecutorMode:

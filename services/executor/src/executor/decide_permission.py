@@ -26,6 +26,6 @@ class DecidePermission:
             return DeliveryPermission(leave=Permission.DENY, reason=run.cancelled or run.execution.error or "cancelled")
         if run.execution.error is not None and run.execution.delivery is None:
             return DeliveryPermission(leave=Permission.DENY, reason=f"the execution failed: {run.execution.error}")
-        if run.paused:
+        if run.pausing:
             return DeliveryPermission(leave=Permission.HOLD, reason="the execution is paused")
         return DeliveryPermission(leave=Permission.ALLOW)

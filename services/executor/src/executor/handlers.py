@@ -19,6 +19,7 @@ def build_handlers(use: UseCases, *, slots: int) -> Router:
     router.on(catalog.DELIVERY_ACCEPTED, answers.delivery, slots=slots)
     router.on(catalog.LEARNING_COMPLETED, answers.learning, slots=slots)
     router.on(catalog.ROBOT_DELETED, use.stop_robot)
+    router.on(catalog.ROBOT_CHANGED, use.follow_status)
     router.answer(catalog.CONTROL, use.send.control)
     router.answer(catalog.INTERVENE, use.send.intervene)
     router.answer(catalog.CALL_BACK, use.take_result)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from executor.domain.conversation.chat import ModelReply, Tool
 from executor.domain.run import JournalEntry, Run, Signal
 from executor.domain.situation.recent import RecentRuns
 from rota_common.errors import Transient
+from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.agent import AgentReply
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.execution import ExecutionPage, ListExecutions
@@ -20,6 +21,9 @@ from rota_contracts.messages.process import ProcessCall
 from rota_contracts.messages.text import INLINE_LIMIT, Text
 from rota_contracts.messages.trigger import Message
 from rota_contracts.robots.robot import Robot
+
+COUNTED = 10_000
+"""Runs that a list counts, and that a page number can reach; beyond them lists go on by cursor."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,11 @@ class Tools(Protocol):
     """The MCP servers that are configured here."""
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
-        """The tools that this robot may use, of those of its servers that are configured here; by name.
+        """The tools that this robot may use, of those of its servers that are configured here and answer; by name."""
+        ...
 
-        Raises Transient when a server can't be reached."""
+    def problems(self, robot: Robot) -> Sequence[str]:
+        """Why servers that the robot names gave no tools at the last listing; for people."""
         ...
 
     async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
@@ -120,10 +126,16 @@ class RunQueries(Protocol):
 
     async def find(self, run_id: str) -> Run | None: ...
 
-    async def list(self, wanted: ListExecutions) -> ExecutionPage: ...
+    async def list(self, wanted: ListExecutions, *, after: PageCursor | None) -> ExecutionPage:
+        """Newest first. At most `COUNTED` are counted, and none after a cursor."""
+        ...
 
     async def journal(self, run_id: str) -> Sequence[JournalEntry]:
         """Everything that was decided in a run, oldest first."""
+        ...
+
+    async def signals(self, run_id: str) -> Sequence[Signal]:
+        """All signals of a run, applied or not, in their order."""
         ...
 
     async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotState]:
@@ -156,9 +168,11 @@ class Runs(RunQueries, Protocol):
     isn't the current one any more. Signals go into a run's inbox, which those writes never touch, so a signal and a
     finished step can't overwrite each other. A write returns the run with the signals that it hasn't applied yet, and
     appends its unsaved journal entries.
+
+    The store's own clock decides when a claim ends and when a run is due: the replicas' clocks may differ.
     """
 
-    async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
+    async def create(self, run: Run, *, owner: str, lease: timedelta) -> int | None:
         """Insert a new run, claimed, with its inbox; returns its epoch, or None if there is one with this id."""
         ...
 
@@ -166,7 +180,7 @@ class Runs(RunQueries, Protocol):
         """A run that never begins: it can't be created any more. False if there is one with this id."""
         ...
 
-    async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:
+    async def claim(self, run_id: str, *, owner: str, lease: timedelta) -> tuple[Run, int] | None:
         """The run and the epoch of this claim; None if there is none, it is over, or another claim is alive."""
         ...
 
@@ -178,21 +192,21 @@ class Runs(RunQueries, Protocol):
         """Write and keep the claim."""
         ...
 
-    async def release(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run:
-        """Write and end the claim with its epoch; a sweeper checks the run at `check_at`."""
+    async def release(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run:
+        """Write and end the claim with its epoch; a sweeper checks the run after `check_in`."""
         ...
 
-    async def finish(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run | None:
+    async def finish(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run | None:
         """`release` a run that is over; None, and nothing is written, if its inbox has a signal to apply."""
         ...
 
-    async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None: ...
+    async def renew(self, run_id: str, epoch: int, *, lease: timedelta) -> None: ...
 
-    def overdue(self, now: datetime, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[str]:
+    def overdue(self, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[str]:
         """Ids of runs to check by now, or whose promised results have expired."""
         ...
 
-    def past_deadline(self, now: datetime, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[Run]:
+    def past_deadline(self, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[Run]:
         """Runs whose deadline is over, without the signal for it."""
         ...
 
@@ -202,7 +216,9 @@ class Runs(RunQueries, Protocol):
 
     async def send_signal(self, scope: Scope, signal: Signal) -> Sequence[Run]:
         """Put a signal into the inbox of each run in scope that isn't over, once. Returns those runs, and those that
-        have it already. Runs that no sweeper would check are checked now."""
+        have it already. Runs that no sweeper would check are checked now.
+
+        A run whose inbox is full (`signals.limits`) isn't among them; a stop always has room, and one is enough."""
         ...
 
     async def deliver_signal(self, run_id: str, signal: Signal) -> SignalResult:
@@ -216,14 +232,16 @@ class Runs(RunQueries, Protocol):
 
 
 class Calls(Protocol):
-    """Replies to agent calls by call id, kept for a while, and claims of the calls that have none yet."""
+    """Replies to agent calls by call id, kept for a while, and claims of the calls that have none yet.
 
-    async def claim(self, call_id: str, *, owner: str, until: datetime, now: datetime) -> AgentReply | bool:
-        """The reply, if there is one. Otherwise True if the call is `owner`'s until then, and False while another
+    Claims end by the store's own clock."""
+
+    async def claim(self, call_id: str, *, owner: str, lease: timedelta) -> AgentReply | bool:
+        """The reply, if there is one. Otherwise True if the call is `owner`'s for `lease`, and False while another
         claim is alive, be it the owner's own."""
         ...
 
-    async def renew(self, call_id: str, *, owner: str, until: datetime) -> None:
+    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> None:
         """Prolong the claim, if it is still this owner's."""
         ...
 
@@ -231,7 +249,7 @@ class Calls(Protocol):
         """End the claim of a call that can't be answered now: the next request claims it at once."""
         ...
 
-    async def remember(self, call_id: str, answer: AgentReply, *, at: datetime) -> AgentReply:
+    async def remember(self, call_id: str, answer: AgentReply) -> AgentReply:
         """Store the reply and return it; if there is one already, return that."""
         ...
 

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from executor.ports import Runs
+from executor.ports import COUNTED, Runs
+from rota_common.errors import Permanent
+from rota_common.page_cursor import parse_cursor
 from rota_contracts.messages.execution import (
     ExecutionPage,
     ExecutionReply,
@@ -22,7 +24,10 @@ class ReadExecutions:
         return ExecutionReply(execution=run.execution if run is not None and mine else None)
 
     async def page(self, request: ListExecutions) -> ExecutionPage:
-        return await self.runs.list(request)
+        """Raises Permanent if `after` is no cursor, or the page number is too high."""
+        if not request.after and request.page * request.page_size > COUNTED:
+            raise Permanent(f"expected a page within the first {COUNTED} executions: go on with after, by next")
+        return await self.runs.list(request, after=parse_cursor(request.after))
 
     async def slots(self, request: CheckSlots) -> SlotsReply:
         return SlotsReply(slots=list(await self.runs.slots(request.execution_ids)))

@@ -1,6 +1,6 @@
 """The replay of a stored execution against its recorded answers; nothing leaves, nothing changes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,11 +32,14 @@ class Replay:
             return ReplayReply(found=False)
         entries = await self.runs.journal(request.execution_id)
         replies = [await self.blobs.read(entry.said) if entry.said else "" for entry in entries]
-        return replay(stored, entries, replies)
+        return replay(stored, entries, replies, signals=await self.runs.signals(request.execution_id))
 
 
-def replay(stored: Run, entries: Sequence[JournalEntry], replies: Sequence[str]) -> ReplayReply:
-    """`replies`: for each entry the model's reply in full, or nothing."""
+def replay(
+    stored: Run, entries: Sequence[JournalEntry], replies: Sequence[str], *, signals: Sequence[Signal] = ()
+) -> ReplayReply:
+    """`replies`: for each entry the model's reply in full, or nothing. `signals`: all that the run has got."""
+    inbox = {signal.id: signal for signal in signals}
     execution = stored.execution
     run = phases.begin(
         execution.execution_id,
@@ -49,7 +52,7 @@ def replay(stored: Run, entries: Sequence[JournalEntry], replies: Sequence[str])
     for entry, reply in zip(entries, replies, strict=True):
         step, kind = describe(lifecycle.next_step(run)), entry.kind
         try:
-            run, kind = _apply(run, entry, reply)
+            run, kind = _apply(run, entry, reply, inbox)
         except Exception as error:  # whatever it is, it is the difference
             return _differs(decisions, entry, f"{step}: {type(error).__name__}: {error}")
         if (step, kind) != (entry.step, entry.kind):
@@ -66,11 +69,11 @@ def _differs(decisions: list[Decision], entry: JournalEntry, replayed: str) -> R
     return ReplayReply(difference=text, decisions=[*decisions, decided])
 
 
-def _apply(run: Run, entry: JournalEntry, reply: str) -> tuple[Run, str]:
+def _apply(run: Run, entry: JournalEntry, reply: str, inbox: Mapping[str, Signal]) -> tuple[Run, str]:
     """The run after an entry is applied again, and the kind of entry that this makes."""
     match entry.kind:
         case journal.SIGNAL:
-            return control.apply_signal(run, Signal.model_validate(entry.data), now=entry.at), entry.kind
+            return control.apply_signal(run, _signal(entry, inbox), now=entry.at), entry.kind
         case journal.PARKED:
             return control.park(run, now=entry.at), entry.kind
         case journal.GRANTED:
@@ -84,7 +87,15 @@ def _apply(run: Run, entry: JournalEntry, reply: str) -> tuple[Run, str]:
     outcome = _outcome(run, entry, reply)
     after = lifecycle.apply(run, outcome, now=entry.at, began=entry.began, retry_after=entry.retry_after)
     size = len(reply) if entry.said is not None else 0
+    after = journal.noted(after, entry.notes)
     return after.model_copy(update={"said_bytes": run.said_bytes + size}), type(outcome).__name__
+
+
+def _signal(entry: JournalEntry, inbox: Mapping[str, Signal]) -> Signal:
+    """The signal that an entry names; entries of earlier versions hold it themselves."""
+    if "signal" not in entry.data:
+        return Signal.model_validate(entry.data)
+    return inbox[entry.data["signal"]]
 
 
 def _outcome(run: Run, entry: JournalEntry, reply: str) -> Outcome:

@@ -17,6 +17,7 @@ class Settings(ServiceSettings):
     mcp_dir: Path | None = None
     slots: int = 64
     capacity: int = Field(default=100, ge=1)
-    lease: float = 10.0
+    lease: float = Field(default=4.0, gt=0)
     sweep_interval: float = 1.0
     answer_patience: float = 60.0
+    keep_days: int = Field(default=90, ge=1, description="days that an execution is kept once it is over")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from executor.domain.planning.interpret import room
 from executor.domain.run import CALLBACK, DEADLINE, Run, Signal, deadline_id
+from executor.domain.signals.limits import FULL, TOO_LONG, size_of
 from executor.ports import Blobs, Runs, Scope, SignalResult
 from executor.publish import EventPublisher
 from executor.worker import RunWorker
@@ -22,6 +23,7 @@ from rota_contracts.ids import derived_id
 from rota_contracts.json_values import unstorable
 from rota_contracts.messages.callback import CallBack, CallbackReply
 from rota_contracts.messages.control import (
+    INTERVENTION_LIMIT,
     Control,
     ControlAction,
     ControlGivenV1,
@@ -57,13 +59,21 @@ class SendSignal:
     async def control(self, request: Control) -> ControlReply:
         """Pause, resume or stop. The same request id twice is one signal."""
         scope = Scope(request.team_id, request.member_id, request.execution_id)
-        signal = Signal(id=request.request_id, action=request.action, reason=request.reason, at=self.clock())
+        signal = Signal(
+            id=request.request_id,
+            action=request.action,
+            reason=request.reason,
+            of_robot=request.execution_id is None,
+            at=self.clock(),
+        )
         signalled = await self(scope, signal)
         if request.execution_id is None or signalled:
             return ControlReply(execution_ids=[run.id for run in signalled])
         run = await self.runs.find(request.execution_id)
         if run is None or run.execution.team_id != request.team_id:
             return ControlReply(execution_ids=[], unknown=True)
+        if not run.over:
+            return ControlReply(execution_ids=[], refused=FULL)
         return ControlReply(execution_ids=[], over=run.execution.status)
 
     async def intervene(self, request: Intervene) -> InterveneReply:
@@ -76,6 +86,8 @@ class SendSignal:
             if len(candidates) != 1:
                 return InterveneReply(candidates=list(candidates))
             run_id = candidates[0]
+        if request.starts:
+            return InterveneReply(refused=f"{run_id} has begun, {', '.join(request.starts)} can't change any more")
         signal = Signal(
             id=request.intervention_id,
             action=request.action,
@@ -85,11 +97,14 @@ class SendSignal:
             at=self.clock(),
         )
         owner = (request.team_id, request.member_id)
+        if size_of(signal) > INTERVENTION_LIMIT:
+            raise Permanent(TOO_LONG)
         if await self(Scope(*owner, run_id), signal):
             return InterveneReply(execution_id=run_id)
         run = await self.runs.find(run_id)
-        mine = run is not None and (run.execution.team_id, run.execution.member_id) == owner
-        return InterveneReply(over=run.execution.status if run is not None and mine else None)
+        if run is None or (run.execution.team_id, run.execution.member_id) != owner:
+            return InterveneReply()
+        return InterveneReply(over=run.execution.status) if run.over else InterveneReply(refused=FULL)
 
     async def __call__(self, scope: Scope, signal: Signal) -> Sequence[Run]:
         """Signal all runs in scope; returns those that have the signal."""

@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 
 from executor.domain import phases
-from executor.domain.run import Run, Signal
+from executor.follow_robot_status import FollowRobotStatus
 from executor.ports import Robots, Runs
 from executor.worker import RunWorker
 from rota_common.bus.publishing import Publish
 from rota_common.clock import Clock
 from rota_contracts import catalog
 from rota_contracts.envelope import Event
-from rota_contracts.ids import derived_id
-from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.execution import ExecStatus, ExecutionFinishedV1, ExecutionRequestedV1
 from rota_contracts.robots.robot import RobotStatus
 
@@ -21,6 +19,7 @@ class StartExecution:
     runs: Runs
     worker: RunWorker
     robots: Robots
+    status: FollowRobotStatus
     publish: Publish
     clock: Clock
 
@@ -41,7 +40,9 @@ class StartExecution:
             now=self.clock(),
             traceparent=event.traceparent,
         )
-        await self.worker.start(_paused(run) if robot.robot_status is RobotStatus.PAUSED else run)
+        created = await self.worker.start(self.status.beginning(run))
+        if not created or robot.robot_status is not RobotStatus.IDLE:  # its end may have been missed meanwhile
+            await self.status.align(requested.team_id, requested.member_id)
 
     async def give_up(
         self, event: Event[ExecutionRequestedV1], reason: str, status: ExecStatus = ExecStatus.FAILED
@@ -62,14 +63,3 @@ class StartExecution:
             finished_at=self.clock(),
         )
         await self.publish(catalog.EXECUTION_FINISHED, fact, caused_by=requested.execution_id, trace=event.traceparent)
-
-
-def _paused(run: Run) -> Run:
-    """A run whose robot was paused after it had got its slot: paused from the start."""
-    signal = Signal(
-        id=derived_id("paused", run.id),
-        action=ControlAction.PAUSE,
-        reason="the robot was paused before the execution began",
-        at=run.execution.created_at,
-    )
-    return run.model_copy(update={"inbox": [signal]})

@@ -1,6 +1,8 @@
 """The sweeper: resumes runs that no worker has taken up, because one died, an answer got lost or a delay is over."""
 
 import asyncio
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from executor.domain.run import Run
@@ -18,26 +20,49 @@ CONCURRENCY = 32
 LOG = logger(service="executor", loop="sweep")
 
 
+@dataclass
+class Gap:
+    """The time of the last sweep that reached the store, and how long to wait after a gap."""
+
+    last: float | None = None
+    until: float = 0.0
+
+    def recent(self, now: float, lease: float) -> bool:
+        """Called with every sweep that has reached the store."""
+        if self.last is not None and now - self.last > lease / 2:
+            self.until = now + lease
+        self.last = now
+        return now < self.until
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sweeper:
     """Every replica sweeps; claims are compare-and-set, so each overdue run is taken up once.
 
     `outages`: errors of a server that is away, which say nothing about a run.
+
+    After a gap, because the store was away or this process stood still, it waits for a `lease`, in seconds: claims have
+    ended meanwhile whose workers live, and renew them now.
     """
 
     runs: Runs
     worker: RunWorker
     send: SendSignal
     clock: Clock
+    lease: float
     outages: tuple[type[Exception], ...] = ()
+    monotonic: Callable[[], float] = time.monotonic
+    _gap: Gap = field(init=False, default_factory=Gap)
     _resting: RestingRuns = field(init=False, default_factory=RestingRuns)
     _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
 
     async def __call__(self) -> None:
         """Signal runs past their deadline, and take up overdue ones in the background."""
-        async for run in self.runs.past_deadline(self.clock(), limit=BATCH, apart_from=self._resting.now()):
+        async for run in self.runs.past_deadline(limit=BATCH, apart_from=self._resting.now()):
             await self._end(run)
-        async for run_id in self.runs.overdue(self.clock(), limit=BATCH, apart_from=self._resting.now()):
+        if self._gap.recent(self.monotonic(), self.lease):
+            return
+        async for run_id in self.runs.overdue(limit=BATCH, apart_from=self._resting.now()):
             if run_id not in self._tasks and len(self._tasks) < CONCURRENCY:
                 self._take_up(run_id)
 

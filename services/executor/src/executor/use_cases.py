@@ -10,6 +10,7 @@ from executor.agents.connectors import Connectors
 from executor.agents.prompt_files import Agents
 from executor.call_agents import CallAgents, LeaseSettings
 from executor.decide_permission import DecidePermission
+from executor.follow_robot_status import FollowRobotStatus
 from executor.heartbeat import Heartbeat
 from executor.ports import Adapters
 from executor.publish import EventPublisher
@@ -34,6 +35,7 @@ class UseCases:
     worker: RunWorker
     start: StartExecution
     send: SendSignal
+    follow_status: FollowRobotStatus
     take_result: TakeResult
     stop_robot: StopRobot
     sweep: Sweeper
@@ -78,13 +80,18 @@ class UseCases:
             random=service.runtime.random,
         )
         send = SendSignal(runs=runs, worker=worker, publisher=publisher, clock=clock)
+        robots = adapters.robots
+        status = FollowRobotStatus(runs=runs, robots=robots, send=send, clock=clock)
         return cls(
             worker=worker,
-            start=StartExecution(runs=runs, worker=worker, robots=adapters.robots, publish=publish, clock=clock),
+            start=StartExecution(runs=runs, worker=worker, robots=robots, status=status, publish=publish, clock=clock),
             send=send,
+            follow_status=status,
             take_result=TakeResult(runs=runs, blobs=adapters.blobs, send=send, clock=clock),
             stop_robot=StopRobot(runs=runs, worker=worker, send=send, clock=clock),
-            sweep=Sweeper(runs=runs, worker=worker, send=send, clock=clock, outages=service.outages),
+            sweep=Sweeper(
+                runs=runs, worker=worker, send=send, clock=clock, lease=settings.lease, outages=service.outages
+            ),
             heartbeat=Heartbeat(publish=publish, clock=clock, executor_id=owner, capacity=settings.capacity),
             call_agents=CallAgents(
                 calls=adapters.calls,

@@ -35,6 +35,9 @@ from rota_common.runtime.logs import logger
 from rota_common.runtime.metrics import ORPHANED
 from rota_contracts.messages.trigger import ExecutorMode
 
+RENEWALS = 4
+"""A claim is renewed so many times within its lease: three in a row may come late or get lost."""
+
 BUSY_S = 1.0
 """Delay before a message comes back to a run that another worker holds."""
 
@@ -51,6 +54,10 @@ class Timeouts:
     lease: float
     patience: float
 
+    @property
+    def claim(self) -> timedelta:
+        return timedelta(seconds=self.lease)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunWorker:
@@ -65,19 +72,19 @@ class RunWorker:
     random: Random
     active_runs: ActiveRuns = field(init=False, default_factory=ActiveRuns)
 
-    async def start(self, run: Run) -> None:
-        """Start a new run, or resume it if it has been started before.
+    async def start(self, run: Run) -> bool:
+        """Start a new run, or resume it if it has been started before; returns whether it is new.
 
         A first step that only asks the memory doesn't wait until the run is stored.
         """
         epoch, outcome = await asyncio.gather(
-            self.runs.create(run, owner=self.owner, until=self._until()), self._first_outcome(run)
+            self.runs.create(run, owner=self.owner, lease=self.timeouts.claim), self._first_outcome(run)
         )
         if epoch is None:
             if stored := await self.runs.find(run.id):  # else it was given up
                 await self.publisher.started(stored)
                 await self.resume(run.id)
-            return
+            return False
         run = run.model_copy(update={"stored": run})
         if outcome is not None:
             run = journal.record_outcome(run, outcome, now=self.clock())
@@ -85,6 +92,7 @@ class RunWorker:
         published, worked = await asyncio.gather(self.publisher.started(run), working, return_exceptions=True)
         if failure := worked or published:
             raise failure
+        return True
 
     async def resume(
         self,
@@ -103,7 +111,7 @@ class RunWorker:
         """
         if answer is not None and await self._pass_on(run_id, answer):
             return
-        claimed = await self.runs.claim(run_id, owner=self.owner, until=self._until(), now=self.clock())
+        claimed = await self.runs.claim(run_id, owner=self.owner, lease=self.timeouts.claim)
         if claimed is None:
             if (found := await self.runs.find(run_id)) is None:
                 self._missing(run_id, sent_at)
@@ -183,7 +191,7 @@ class RunWorker:
         while (released := await self._release(run, epoch, step, from_sweeper=from_sweeper)) is None:
             run = await self._work(run, epoch, cast(Work, step))
             if run.retry_at is not None:
-                return await self.runs.release(run, epoch, check_at=run.retry_at)
+                return await self.runs.release(run, epoch, check_in=run.retry_at - self.clock())
             step = lifecycle.next_step(run)
         return released
 
@@ -203,6 +211,7 @@ class RunWorker:
                     retry_after=backoff(run.failures + 1, random=self.random),
                     said=result.reply,
                     tools=result.tools,
+                    notes=result.problems,
                 )
                 await self.publisher.step_finished(run, result.outcome)
                 if _worth_saving(run, result.outcome):
@@ -221,9 +230,9 @@ class RunWorker:
         match step:
             case Finish(status):
                 over = journal.record_finished(run, status, now=now)
-                released = await self.runs.finish(over, epoch, check_at=now + patience if from_sweeper else None)
+                released = await self.runs.finish(over, epoch, check_in=patience if from_sweeper else None)
                 if released is None:  # there is a signal, which is applied first
-                    return await self.runs.release(run, epoch, check_at=now)
+                    return await self.runs.release(run, epoch, check_in=timedelta(0))
                 await self._publish_end(released, from_sweeper=from_sweeper)
                 return released
             case Done():
@@ -231,14 +240,15 @@ class RunWorker:
                 return run
             case Park():
                 parked = journal.record_parked(run, now=now)
-                released = await self.runs.release(parked, epoch, check_at=now + patience)
+                released = await self.runs.release(parked, epoch, check_in=patience)
                 if not released.inbox:
                     await self.publisher.parked(released)
                     await self.runs.mark_announced(run.id)
                 return released
             case RequestVerdict() | RequestDelivery() | RequestLearning() | RequestSlot():
                 waiting = lifecycle.wait_for_answer(run, step, now=now, patience=patience)
-                released = await self.runs.release(waiting, epoch, check_at=waiting.next_check(patience))
+                check_at = waiting.next_check(patience) or now
+                released = await self.runs.release(waiting, epoch, check_in=check_at - now)
                 if not released.inbox:
                     await self.publisher.request(waiting, step)
                 return released
@@ -248,12 +258,9 @@ class RunWorker:
     async def _renew(self, run_id: str, epoch: int) -> None:
         """Renew the claim until cancelled."""
         while True:
-            await asyncio.sleep(self.timeouts.lease / 3)
+            await asyncio.sleep(self.timeouts.lease / RENEWALS)
             with contextlib.suppress(Exception):  # the next renewal may work; a lost run shows at the next write
-                await self.runs.renew(run_id, epoch, until=self._until())
-
-    def _until(self) -> datetime:
-        return self.clock() + timedelta(seconds=self.timeouts.lease)
+                await self.runs.renew(run_id, epoch, lease=self.timeouts.claim)
 
 
 def _worth_saving(run: Run, outcome: Outcome) -> bool:

@@ -269,11 +269,9 @@ class Dispatcher:
             for entry in active.values()
             if not entry.running and entry.admitted_at is not None and entry.admitted_at < limit
         ]
-        waiting = {each for each in self._republished if each in active and not active[each].running}
-        self._republished = {each: self._republished[each] for each in waiting}
-        if not late:
-            return
-        for execution_id, stored in (await self.queue.stored(late)).items():
+        counts = self._republished.items()
+        self._republished = {each: count for each, count in counts if each in active and not active[each].running}
+        for execution_id, stored in (await self.queue.stored(late) if late else {}).items():
             if not await self.publisher.is_outstanding(stored):
                 again = self._republished[execution_id] = self._republished.get(execution_id, 0) + 1
                 await self._unless_guilty(self.publisher.publish_request(stored, again=again), stored)

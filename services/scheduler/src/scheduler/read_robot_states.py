@@ -72,4 +72,6 @@ class ReadRobotStates:
 def _status(summary: RobotSummary, activity: RobotActivity) -> RobotStatus:
     if summary.failure is not None:
         return RobotStatus.ERROR
+    if summary.status is RobotStatus.PAUSED:  # what still runs ends its step, and holds
+        return RobotStatus.PAUSED
     return RobotStatus.WORKING if activity.running else summary.status

@@ -63,6 +63,10 @@ class Invalid(Problem):
     """The body can be read but is not valid; `fields` say where."""
 
 
+class TooLarge(Problem):
+    """The body, or a part of it, is larger than may be."""
+
+
 class TooMany(Problem):
     """A rate limit is used up, or a backlog is full; `after`: seconds until it is worth another try."""
 

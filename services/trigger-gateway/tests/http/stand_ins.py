@@ -20,7 +20,7 @@ from rota_contracts.catalog import (
     UNSUBSCRIBE,
 )
 from rota_contracts.messages.callback import CallBack, CallbackReply
-from rota_contracts.messages.control import Control, ControlReply, Intervene, InterveneReply
+from rota_contracts.messages.control import Control, ControlAction, ControlReply, Intervene, InterveneReply
 from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
 from rota_contracts.messages.execution import (
     ExecStatus,
@@ -85,6 +85,7 @@ async def answering(name: str, bus: InMemoryBus, router: Router) -> AsyncIterato
 class Executor:
     """Has the executions of the team acme that the test gives it. `arriving`: how often each is still unknown.
 
+    `full`: why its executions have no room for signals.
     `awaited`: the execution that waits for each callback; `results`: what came under it first.
     """
 
@@ -94,6 +95,7 @@ class Executor:
     words: list[Intervene] = field(default_factory=list)
     awaited: dict[str, str] = field(default_factory=dict)
     results: dict[str, CallBack] = field(default_factory=dict)
+    full: str = ""
     replayed: ReplayReply = field(
         default_factory=lambda: ReplayReply(same=True, decisions=[Decision(at=AT, step="goals", outcome="asked")])
     )
@@ -123,11 +125,11 @@ class Executor:
         found = self._find(word.team_id, named)
         if found is None:
             return ControlReply(execution_ids=[], unknown=True)
-        return (
-            ControlReply(execution_ids=[], over=found.status)
-            if found.status.over
-            else ControlReply(execution_ids=[named])
-        )
+        if found.status.over:
+            return ControlReply(execution_ids=[], over=found.status)
+        if self.full and word.action is not ControlAction.STOP:
+            return ControlReply(execution_ids=[], refused=self.full)
+        return ControlReply(execution_ids=[named])
 
     async def _intervene(self, word: Intervene) -> InterveneReply:
         """Like the real one, it drops what it has had before."""
@@ -137,6 +139,11 @@ class Executor:
             return InterveneReply(candidates=under_way)
         if found.status.over:
             return InterveneReply(over=found.status)
+        if self.full:
+            return InterveneReply(refused=self.full)
+        if word.starts:
+            text = f"{found.execution_id} has begun, {', '.join(word.starts)} can't change any more"
+            return InterveneReply(refused=text)
         if word.intervention_id not in {each.intervention_id for each in self.words}:
             self.words.append(word)
         return InterveneReply(execution_id=found.execution_id)

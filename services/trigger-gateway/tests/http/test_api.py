@@ -130,7 +130,9 @@ async def test_executions_are_read_from_the_executor(acme: Gateway, executor: Ex
     listed = await acme.call("GET", "/v1/teams/acme/executions", params=query)
     assert ExecutionPage.model_validate(listed.json()).executions == [summary()]
     [asked] = executor.asked
-    assert asked.model_dump(mode="json") == {"team_id": "acme"} | query
+    assert asked.model_dump(mode="json", exclude_defaults=True) == {"team_id": "acme"} | query
+    await acme.call("GET", "/v1/teams/acme/executions", params={"after": "a-cursor"})
+    assert executor.asked[-1].after == "a-cursor"
     read = await acme.call("GET", "/v1/teams/acme/executions/e1")
     assert Execution.model_validate(read.json()) == execution()
     assert error_of(await acme.call("GET", "/v1/teams/acme/executions/e2")) == (404, "execution_not_found")

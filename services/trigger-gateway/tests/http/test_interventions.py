@@ -67,6 +67,35 @@ async def test_an_intervention_may_carry_images(acme: Gateway, executor: Executo
     assert executor.words[0].messages[0].content == parts
 
 
+async def test_what_an_execution_has_no_room_for_is_refused_with_the_reason(acme: Gateway, executor: Executor) -> None:
+    executor.give("e1")
+    long = SAYS | {"messages": [{"role": "user", "content": "x" * 300_000}]}
+    answer = await acme.call("POST", INTERVENE, json=long)
+    assert error_of(answer) == (413, "too_large")
+    assert "256 KB" in answer.json()["error"]["message"]
+    executor.full = "it has got all that it may"
+    refused = await acme.call("POST", INTERVENE, json=SAYS)
+    paused = await acme.call("POST", "/v1/teams/acme/executions/e1/pause")
+    for each in (refused, paused):
+        assert error_of(each) == (409, "inbox_full")
+        assert "all that it may" in each.json()["error"]["message"]
+    assert (await acme.call("POST", "/v1/teams/acme/executions/e1/stop")).status_code == 202
+
+
+async def test_mode_and_locale_are_for_a_run_that_starts_and_never_dropped(acme: Gateway, executor: Executor) -> None:
+    own = SAYS | {"executor_mode": "dryrun", "locale": "de-DE"}  # TG-06
+    assert (await acme.call("POST", INTERVENE, json=own)).status_code == 202
+    [trigger] = acme.triggers()
+    assert (trigger.executor_mode, trigger.locale) == ("dryrun", "de-DE")
+    executor.give("e1")
+    answer = await acme.call("POST", INTERVENE, json=own)
+    assert error_of(answer) == (409, "execution_begun")
+    assert "executor_mode, locale can't change any more" in answer.json()["error"]["message"]
+    named = await acme.call("POST", INTERVENE, json=own | {"execution_id": "e1"})
+    assert list(fields_of(named)) == ["executor_mode", "locale"]
+    assert executor.words == []
+
+
 async def test_a_paused_execution_applies_an_intervention_when_it_is_resumed(acme: Gateway, executor: Executor) -> None:
     executor.give("e1", status=ExecStatus.PAUSED)
     answer = (await acme.call("POST", INTERVENE, json=SAYS)).json()

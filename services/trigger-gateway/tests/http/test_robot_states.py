@@ -91,6 +91,14 @@ async def test_working_is_derived_and_never_written(acme: Gateway, scheduler: Sc
     assert there.robot_status is RobotStatus.IDLE
 
 
+async def test_a_paused_robot_reads_paused_while_its_runs_end_their_step(acme: Gateway, scheduler: Scheduler) -> None:
+    scheduler.states["leader"] = state(running=1)  # DEC-16 TG-18
+    await acme.call("PATCH", LEADER, json={"robot_status": "paused"})
+    assert await status_of(acme) == ("paused", "paused")
+    await acme.call("PATCH", LEADER, json={"robot_status": "maintenance"})
+    assert await status_of(acme) == ("working", "working")
+
+
 async def publish(scheduler: Scheduler, fact: RobotFailedV1 | RobotRecoveredV1, cause: str) -> None:
     channel: Channel[Any] = ROBOT_FAILED if isinstance(fact, RobotFailedV1) else ROBOT_RECOVERED
     await scheduler.service.publish(channel, fact, caused_by=cause)

@@ -3,15 +3,18 @@
 import asyncio
 import contextlib
 from collections.abc import Coroutine
+from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any, TypeVar
 
-from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorDatabase
-from pymongo.errors import ConnectionFailure, ExecutionTimeout, WTimeoutError
+from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorCollection, AsyncIOMotorDatabase
+from pymongo.errors import ConnectionFailure, ExecutionTimeout, OperationFailure, WTimeoutError
 from pymongo.uri_parser import parse_uri
 
 T = TypeVar("T")
 Document = dict[str, Any]
 Database = AsyncIOMotorDatabase[Document]
+Collection = AsyncIOMotorCollection[Document]
 
 OUTAGES: tuple[type[Exception], ...] = (ConnectionFailure, ExecutionTimeout, WTimeoutError)
 """The driver's errors when the server can't be reached: they count as transient."""
@@ -20,6 +23,43 @@ DEFAULTS = {"w": "majority", "serverSelectionTimeoutMS": 2000, "connectTimeoutMS
 """The driver's options, unless the URL sets them."""
 
 END_S = 5.0
+INDEX_OPTIONS_CONFLICT = 85
+
+NOW = "$$NOW"
+"""The database's own instant, in expressions: leases go by it, because the clocks of replicas differ."""
+
+
+def after(delay: timedelta) -> Document:
+    """The expression of an instant that is `delay` from the database's now."""
+    return {"$add": [NOW, round(delay.total_seconds() * 1000)]}
+
+
+class DatabaseClock:
+    """The database's clock as this process has last seen it, for writes that can't compute with `$$NOW`. It is behind
+    by the time that the answer took, never ahead, and no change of the machine's own clock moves it."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[datetime, float] | None = None
+
+    def seen(self, instant: datetime) -> None:
+        self._seen = instant, monotonic()
+
+    def __call__(self) -> datetime:
+        if self._seen is None:
+            raise RuntimeError("expected the database's clock to be read first: call seen()")
+        instant, at = self._seen
+        return instant + timedelta(seconds=monotonic() - at)
+
+
+async def remove_after(database: Database, collection: str, instant: str, keep: timedelta) -> None:
+    """Have MongoDB remove documents `keep` after this instant of theirs; those without it stay. May be changed."""
+    seconds = int(keep.total_seconds())
+    try:
+        await database[collection].create_index(instant, name="kept", expireAfterSeconds=seconds)
+    except OperationFailure as error:
+        if error.code != INDEX_OPTIONS_CONFLICT:
+            raise
+        await database.command("collMod", collection, index={"name": "kept", "expireAfterSeconds": seconds})
 
 
 class Mongo:

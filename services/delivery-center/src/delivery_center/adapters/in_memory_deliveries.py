@@ -1,22 +1,26 @@
 """Deliveries in memory, held to the same tests as the real store."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from delivery_center.domain.delivery import Delivery, Target
-from delivery_center.domain.page_cursor import PageCursor, cursor_of
+from delivery_center.domain.page_cursor import cursor_of
+from rota_common.clock import Clock, now
 from rota_common.errors import Unreadable
+from rota_common.page_cursor import PageCursor
 from rota_contracts.messages.delivery_log import DeliveryFilter, ListDeliveries, ReplayDeliveries, TargetState
 from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode
 
 
 class InMemoryDeliveries:
-    """`unreadable`: request ids of deliveries that another version wrote."""
+    """`clock` is the store's own, as a database has one: claims end by it. `unreadable`: request ids of deliveries that
+    another version wrote."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, clock: Clock = now) -> None:
         self.stored: dict[str, Delivery] = {}
         self.unreadable: set[str] = set()
+        self.clock = clock
 
     async def find(self, request_id: str) -> Delivery | None:
         if request_id in self.unreadable:
@@ -48,17 +52,14 @@ class InMemoryDeliveries:
     async def insert(self, delivery: Delivery) -> Delivery:
         return self.stored.setdefault(delivery.request_id, delivery)
 
-    async def claim_due(self, now: datetime, until: datetime) -> Delivery | None:
-        return self._claim(lambda delivery: delivery.due_at is not None and delivery.due_at <= now, until)
+    async def claim_due(self, now: datetime, lease: timedelta) -> Delivery | None:
+        return self._claim(lambda each: _has_come(each, self.clock() if each.claimed else now), lease)
 
-    async def claim_of(self, team: str, member: str, now: datetime, until: datetime) -> Delivery | None:
-        return self._claim(
-            lambda delivery: (
-                _pending_of(delivery, team, member)
-                and (not delivery.claimed or (delivery.due_at is not None and delivery.due_at <= now))
-            ),
-            until,
-        )
+    async def claim_of(self, team: str, member: str, lease: timedelta) -> Delivery | None:
+        def free(delivery: Delivery) -> bool:
+            return not delivery.claimed or _has_come(delivery, self.clock())
+
+        return self._claim(lambda each: _pending_of(each, team, member) and free(each), lease)
 
     async def has_pending(self, team: str, member: str) -> bool:
         return any(_pending_of(delivery, team, member) for delivery in self.stored.values())
@@ -88,7 +89,8 @@ class InMemoryDeliveries:
             key=cursor_of,
         )
 
-    def _claim(self, wanted: Callable[[Delivery], bool], until: datetime) -> Delivery | None:
+    def _claim(self, wanted: Callable[[Delivery], bool], lease: timedelta) -> Delivery | None:
+        until = self.clock() + lease
         readable = [each for each in self.stored.values() if each.request_id not in self.unreadable]
         found = sorted(filter(wanted, readable), key=lambda delivery: delivery.due_at or until)
         if not found:
@@ -105,6 +107,10 @@ def _without_body(delivery: Delivery) -> Delivery:
 def _is_replayable(target: Target, asked: ReplayDeliveries) -> bool:
     wanted = target.state is TargetState.FAILED or (asked.targets == "all" and target.state is TargetState.DELIVERED)
     return wanted and asked.target_id in (None, target.target_id)
+
+
+def _has_come(delivery: Delivery, at: datetime) -> bool:
+    return delivery.due_at is not None and delivery.due_at <= at
 
 
 def _pending_of(delivery: Delivery, team: str, member: str) -> bool:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from pymongo import ReturnDocument
-from pymongo.errors import DuplicateKeyError, OperationFailure
+from pymongo.errors import DuplicateKeyError
 
 from delivery_center.adapters.delivery_documents import changing, delivery_of, document_of
 from delivery_center.domain.delivery import Delivery
-from delivery_center.domain.page_cursor import PageCursor
 from rota_common.errors import Unreadable
-from rota_common.stores.mongo import Database, Document
+from rota_common.page_cursor import PageCursor
+from rota_common.stores.mongo import NOW, Database, Document, after, remove_after
 from rota_common.stores.set_aside import SetAside
 from rota_contracts.messages.delivery_log import (
     DeliveryFilter,
@@ -22,15 +22,21 @@ from rota_contracts.messages.delivery_log import (
 from rota_contracts.messages.trigger import ExecutorMode
 
 EXISTS = {"$exists": True}
+CLAIM_ENDED: Document = {
+    "claimed": True,
+    "due_at": {"$exists": True, "$type": "date"},
+    "$expr": {"$lte": ["$due_at", NOW]},
+}
+"""A claim whose owner has died, by the database's clock."""
+
 NO_BODY = {"content.body": 0}
 KEPT_FOR = timedelta(days=90)
-INDEX_OPTIONS_CONFLICT = 85
 NEWEST = [("created_at", -1), ("_id", -1)]
 OLDEST = [("created_at", 1), ("_id", 1)]
 
 
 class MongoDeliveries:
-    """`due_at` is set only while a target is pending, so its sparse index holds just those.
+    """`due_at` is set only while a target is pending, so its index holds just those.
 
     `over_at`, the instant of the last attempt, is set once every target is final; MongoDB removes the delivery `keep`
     later.
@@ -44,7 +50,9 @@ class MongoDeliveries:
 
     async def prepare(self) -> None:
         await self._aside.prepare()
-        await self._deliveries.create_index("due_at", sparse=True)
+        await self._deliveries.create_index(
+            [("claimed", 1), ("due_at", 1)], name="due", partialFilterExpression={"due_at": EXISTS}
+        )
         await self._deliveries.create_index(
             [("context.team_id", 1), ("context.member_id", 1), ("due_at", 1)],
             name="pending_of_robot",
@@ -60,7 +68,7 @@ class MongoDeliveries:
         )
         await self._deliveries.create_index([("state", 1), ("context.team_id", 1), *NEWEST], name="of_state")
         await self._deliveries.create_index([("targets.target_id", 1), *NEWEST], name="of_target")
-        await self._remove_after(self._keep)
+        await remove_after(self._database, "deliveries", "over_at", self._keep)
         await self._deliveries.update_many({"state": None}, [{"$set": AS_OF_OLD}])
 
     async def find(self, request_id: str) -> Delivery | None:
@@ -106,12 +114,11 @@ class MongoDeliveries:
             return await self.find(delivery.request_id) or delivery
         return delivery
 
-    async def claim_due(self, now: datetime, until: datetime) -> Delivery | None:
-        return await self._claim({"due_at": {"$lte": now}}, until)
+    async def claim_due(self, now: datetime, lease: timedelta) -> Delivery | None:
+        return await self._claim(due_or_ended(now), lease)
 
-    async def claim_of(self, team: str, member: str, now: datetime, until: datetime) -> Delivery | None:
-        free = {"$or": [{"claimed": False}, {"due_at": {"$lte": now}}]}
-        return await self._claim(_pending(team, member) | free, until)
+    async def claim_of(self, team: str, member: str, lease: timedelta) -> Delivery | None:
+        return await self._claim(_pending(team, member) | {"$or": [{"claimed": False}, CLAIM_ENDED]}, lease)
 
     async def has_pending(self, team: str, member: str) -> bool:
         return await self._deliveries.find_one(_pending(team, member), {"_id": 1}) is not None
@@ -122,19 +129,19 @@ class MongoDeliveries:
         result = await self._deliveries.update_one({"_id": delivery.request_id, "revision": delivery.revision}, change)
         return result.matched_count == 1
 
-    async def _claim(self, condition: Document, until: datetime) -> Delivery | None:
+    async def _claim(self, condition: Document, lease: timedelta) -> Delivery | None:
         """One that can't be read is given back at once, for another version, and the next one is claimed."""
         while True:
             document: Document | None = await self._deliveries.find_one_and_update(
                 condition | self._aside.readable,
-                {"$set": {"due_at": until, "claimed": True}, "$inc": {"revision": 1}},
+                [{"$set": {"due_at": after(lease), "claimed": True, "revision": {"$add": ["$revision", 1]}}}],
                 sort=[("due_at", 1)],
                 return_document=ReturnDocument.AFTER,
             )
             if document is None or (delivery := await self._aside.read(document, delivery_of)) is not None:
                 return None if document is None else delivery
             claim = {"_id": document["_id"], "revision": document["revision"]}
-            await self._deliveries.update_one(claim, [{"$set": {"due_at": "$$NOW", "claimed": False}}])
+            await self._deliveries.update_one(claim, [{"$set": {"due_at": NOW, "claimed": False}}])
 
     async def _read(self, document: Document) -> Delivery:
         delivery = await self._aside.read(document, delivery_of)
@@ -142,15 +149,10 @@ class MongoDeliveries:
             raise Unreadable(f"delivery {document['_id']} was written by another version: this one can't read it")
         return delivery
 
-    async def _remove_after(self, keep: timedelta) -> None:
-        seconds = int(keep.total_seconds())
-        try:
-            await self._deliveries.create_index("over_at", name="kept", expireAfterSeconds=seconds)
-        except OperationFailure as error:
-            if error.code != INDEX_OPTIONS_CONFLICT:
-                raise
-            index = {"name": "kept", "expireAfterSeconds": seconds}
-            await self._database.command("collMod", "deliveries", index=index)
+
+def due_or_ended(now: datetime) -> Document:
+    """Deliveries that are due, and claims whose owner has died."""
+    return {"$or": [{"claimed": False, "due_at": {"$lte": now}}, CLAIM_ENDED]}
 
 
 def _pending(team: str, member: str) -> Document:
@@ -174,7 +176,7 @@ def _matching(asked: DeliveryFilter) -> list[Document]:
 
 def _behind(cursor: PageCursor, direction: str) -> Document:
     """Behind the cursor, in the order of the page."""
-    same_instant = {"created_at": cursor.at, "_id": {direction: cursor.request_id}}
+    same_instant = {"created_at": cursor.at, "_id": {direction: cursor.item_id}}
     return {"$or": [{"created_at": {direction: cursor.at}}, same_instant]}
 
 

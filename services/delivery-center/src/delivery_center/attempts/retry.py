@@ -66,8 +66,7 @@ class Retry:
 
     async def claim(self) -> Delivery | None:
         """A delivery that is due, for this worker alone."""
-        now = self.clock()
-        return await self.deliveries.claim_due(now, now + self.lease)
+        return await self.deliveries.claim_due(self.clock(), self.lease)
 
     async def __call__(self, delivery: Delivery) -> None:
         """Do what is due in a claimed delivery."""

@@ -6,7 +6,6 @@ from datetime import timedelta
 from delivery_center.attempts.retry import Finish
 from delivery_center.domain.delivery import give_up
 from delivery_center.ports import Deliveries
-from rota_common.clock import Clock
 from rota_common.errors import Transient
 from rota_contracts.envelope import Event
 from rota_contracts.messages.robot_facts import RobotDeletedV1
@@ -18,15 +17,13 @@ WHILE_CLAIMED_S = 2.0
 class StopRetries:
     deliveries: Deliveries
     finish: Finish
-    clock: Clock
     lease: timedelta
 
     async def __call__(self, event: Event[RobotDeletedV1]) -> None:
         """Raise Transient while a sweeper attempts one of them: its outcome is recorded before it is given up."""
         team, member = event.data.team_id, event.data.member_id
         while True:
-            now = self.clock()
-            delivery = await self.deliveries.claim_of(team, member, now, now + self.lease)
+            delivery = await self.deliveries.claim_of(team, member, self.lease)
             if delivery is None:
                 break
             if any(target.unpublished for target in delivery.targets):

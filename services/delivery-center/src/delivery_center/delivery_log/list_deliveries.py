@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from delivery_center.domain.delivery import Delivery, Target
 from delivery_center.domain.facts import result_of
-from delivery_center.domain.page_cursor import cursor_of, parse_cursor
+from delivery_center.domain.page_cursor import cursor_of
 from delivery_center.ports import DeliveryLog
+from rota_common.page_cursor import parse_cursor
 from rota_contracts.messages import delivery_log as messages
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from delivery_center.domain.delivery import Delivery, Target, why_undeliverable
-from delivery_center.domain.page_cursor import cursor_of, parse_cursor
+from delivery_center.domain.page_cursor import cursor_of
 from delivery_center.ports import DeliveryLog, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Permanent
+from rota_common.page_cursor import parse_cursor
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.delivery_log import ReplayDeliveries, ReplayDeliveriesReply, ReplayedDelivery, TargetState
 

@@ -1,7 +1,7 @@
 """Adapters in memory, for tests; stores are held to the same conformance cases as the real ones."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from executor.adapters.in_memory_runs import InMemoryRuns
@@ -9,6 +9,7 @@ from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.domain.conversation.chat import ModelReply, Tool
 from executor.ports import Adapters, Prompt
+from rota_common.clock import Clock, now
 from rota_common.errors import Transient
 from rota_common.stores.blobs import text_of
 from rota_contracts.messages.agent import AgentReply
@@ -36,27 +37,30 @@ def in_memory(*robots: Robot, **given: Any) -> Adapters:
 
 
 class InMemoryCalls:
-    def __init__(self) -> None:
+    """`clock` is the store's own, as a database has one."""
+
+    def __init__(self, *, clock: Clock = now) -> None:
         self._answers: dict[str, AgentReply] = {}
         self._claims: dict[str, tuple[str, datetime]] = {}
+        self.clock = clock
 
-    async def claim(self, call_id: str, *, owner: str, until: datetime, now: datetime) -> AgentReply | bool:
+    async def claim(self, call_id: str, *, owner: str, lease: timedelta) -> AgentReply | bool:
         if call_id in self._answers:
             return self._answers[call_id]
-        if call_id in self._claims and self._claims[call_id][1] > now:
+        if call_id in self._claims and self._claims[call_id][1] > self.clock():
             return False
-        self._claims[call_id] = owner, until
+        self._claims[call_id] = owner, self.clock() + lease
         return True
 
-    async def renew(self, call_id: str, *, owner: str, until: datetime) -> None:
+    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> None:
         if call_id in self._claims and self._claims[call_id][0] == owner:
-            self._claims[call_id] = owner, until
+            self._claims[call_id] = owner, self.clock() + lease
 
     async def release(self, call_id: str, *, owner: str) -> None:
         if call_id in self._claims and self._claims[call_id][0] == owner:
             del self._claims[call_id]
 
-    async def remember(self, call_id: str, answer: AgentReply, *, at: datetime) -> AgentReply:
+    async def remember(self, call_id: str, answer: AgentReply) -> AgentReply:
         return self._answers.setdefault(call_id, answer)
 
 
@@ -120,19 +124,23 @@ class ScriptedModel:
 
 
 class ScriptedTools:
-    """`answer` may raise NotBegun or ToolFailed; `calls` holds every use that came."""
+    """`answer` may raise NotBegun or ToolFailed; `calls` holds every use that came, `missing` says why tools are."""
 
     def __init__(
         self, tools: Sequence[Tool] = (), *, answer: Callable[[ToolUse], Awaitable[str]] | None = None
     ) -> None:
         self._tools, self._answer = tools, answer
         self.calls: list[ToolUse] = []
+        self.missing: list[str] = []
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         allowed = robot.allowed_servers()
         mine = [tool for tool in self._tools if tool.server in allowed]
         mine = [tool for tool in mine if not allowed[tool.server] or tool.tool in allowed[tool.server]]
         return sorted(mine, key=lambda tool: tool.name)
+
+    def problems(self, robot: Robot) -> Sequence[str]:
+        return self.missing
 
     async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
         self.calls.append(use)

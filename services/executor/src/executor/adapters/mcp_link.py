@@ -8,10 +8,12 @@ from mcp import types
 from executor.adapters.mcp_servers import Server
 from executor.adapters.mcp_session import OPEN_S, Session
 from executor.ports import NotBegun, ToolFailed
-from rota_common.errors import Permanent
+from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.conversation import ToolUse
 
 CACHE_S = 300.0
+RETRY_S = 60.0
+"""Until a server that didn't list its tools is asked again: no turn waits for it meanwhile."""
 
 
 class Link:
@@ -21,6 +23,7 @@ class Link:
         self._closing: set[Session] = set()
         self._listing = asyncio.Lock()
         self._listed: tuple[float, list[types.Tool]] | None = None
+        self._failed: tuple[float, NotBegun] | None = None
 
     async def tools(self) -> list[types.Tool]:
         """Listed again every five minutes. Raises Transient, or Permanent when the server is misconfigured."""
@@ -28,8 +31,15 @@ class Link:
             raise Permanent(f"MCP server {self._server.id} can't be used: {self._server.problem}")
         async with self._listing:
             now = self._monotonic()
+            if self._failed is not None and now - self._failed[0] < RETRY_S:
+                raise self._failed[1]
             if self._listed is None or now - self._listed[0] >= CACHE_S:
-                self._listed = now, await self._list()
+                try:
+                    self._listed = now, await self._list()
+                    self._failed = None
+                except Transient as error:
+                    self._failed = self._monotonic(), NotBegun(str(error))
+                    raise
             return self._listed[1]
 
     async def _list(self) -> list[types.Tool]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from executor.adapters.mcp_servers import Server
 from executor.domain.conversation.chat import Tool
 from executor.ports import ToolFailed
+from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.robots.robot import Robot
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 CLOSE_S = 6.0
 """The SDK kills a program that doesn't end by itself after four seconds."""
 
+NOT_SET_UP = "MCP server {0} isn't set up here, so there are no tools of it"
 NAME_LIMIT = 64
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -33,12 +35,12 @@ class McpTools:
     def __init__(self, servers: Mapping[str, Server], *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._servers, self._monotonic = servers, monotonic
         self._links: dict[str, Link] = {}
+        self._problems: dict[str, str] = {}
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         allowed = robot.allowed_servers()
         ids = sorted(allowed.keys() & self._servers.keys())
-        links = [await self._link(server_id) for server_id in ids]
-        listed = await asyncio.gather(*(link.tools() for link in links))
+        listed = await asyncio.gather(*(self._listed(server_id) for server_id in ids))
         found = {
             (server_id, tool.name): tool
             for server_id, tools in zip(ids, listed, strict=True)
@@ -48,6 +50,23 @@ class McpTools:
         names = model_names(found)
         made = [_tool(name, self._servers[key[0]], found[key]) for key, name in names.items()]
         return sorted(made, key=lambda tool: tool.name)
+
+    def problems(self, robot: Robot) -> Sequence[str]:
+        named = sorted(robot.allowed_servers())
+        return [problem for server_id in named if (problem := self._problem(server_id))]
+
+    def _problem(self, server_id: str) -> str:
+        return self._problems.get(server_id, "") if server_id in self._servers else NOT_SET_UP.format(server_id)
+
+    async def _listed(self, server_id: str) -> "Sequence[types.Tool]":
+        """None if the server can't be used now: that is its own problem, not that of the others."""
+        try:
+            tools = await (await self._link(server_id)).tools()
+        except (Transient, Permanent) as error:
+            self._problems[server_id] = f"its tools are left out: {error}"
+            return []
+        self._problems.pop(server_id, None)
+        return tools
 
     async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
         if use.server is None or use.server not in self._servers:

@@ -1,11 +1,12 @@
-"""Agent calls in MongoDB, for a week: `{_id: <call id>, owner, until, at}`, and `answer` once there is one."""
+"""Agent calls in MongoDB, for a week: `{_id: <call id>, owner, claim, until, at}`, and `answer` once there is one."""
 
-from datetime import datetime
+from datetime import timedelta
+from uuid import uuid4
 
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from rota_common.stores.mongo import Database
+from rota_common.stores.mongo import NOW, Database, Document, after
 from rota_contracts.messages.agent import AgentReply
 
 KEEP_S = 7 * 86400
@@ -18,28 +19,34 @@ class MongoCalls:
     async def prepare(self) -> None:
         await self._calls.create_index("at", expireAfterSeconds=KEEP_S)
 
-    async def claim(self, call_id: str, *, owner: str, until: datetime, now: datetime) -> AgentReply | bool:
-        free = {"_id": call_id, "answer": None, "until": {"$lte": now}}
+    async def claim(self, call_id: str, *, owner: str, lease: timedelta) -> AgentReply | bool:
+        attempt = uuid4().hex
+        no_answer = {"$eq": [{"$ifNull": ["$answer", None]}, None]}
+        free = {"$and": [no_answer, {"$lte": [{"$ifNull": ["$until", NOW]}, NOW]}]}
+        taken: Document = {"owner": owner, "claim": attempt, "until": after(lease), "at": NOW}
+        update = {name: {"$cond": [free, value, f"${name}"]} for name, value in taken.items()}
         try:
-            await self._calls.update_one(free, {"$set": {"owner": owner, "until": until, "at": now}}, upsert=True)
-        except DuplicateKeyError:  # it is there, and isn't free
-            document = await self._calls.find_one({"_id": call_id}, {"answer": 1})
-            answer = document and document.get("answer")
-            return AgentReply.model_validate(answer) if answer else False
-        return True
+            document = await self._calls.find_one_and_update(
+                {"_id": call_id}, [{"$set": update}], upsert=True, return_document=ReturnDocument.AFTER
+            )
+        except DuplicateKeyError:  # another replica has just made it
+            return False
+        if document.get("answer"):
+            return AgentReply.model_validate(document["answer"])
+        return bool(document["claim"] == attempt)
 
-    async def renew(self, call_id: str, *, owner: str, until: datetime) -> None:
-        await self._calls.update_one({"_id": call_id, "owner": owner}, {"$set": {"until": until}})
+    async def renew(self, call_id: str, *, owner: str, lease: timedelta) -> None:
+        await self._calls.update_one({"_id": call_id, "owner": owner}, [{"$set": {"until": after(lease)}}])
 
     async def release(self, call_id: str, *, owner: str) -> None:
         await self._calls.delete_one({"_id": call_id, "owner": owner, "answer": None})
 
-    async def remember(self, call_id: str, answer: AgentReply, *, at: datetime) -> AgentReply:
+    async def remember(self, call_id: str, answer: AgentReply) -> AgentReply:
         # $literal: an answer may contain what MongoDB would take for fields.
         first = {"$ifNull": ["$answer", {"$literal": answer.model_dump(mode="json")}]}
         document = await self._calls.find_one_and_update(
             {"_id": call_id},
-            [{"$set": {"answer": first, "at": at}}],
+            [{"$set": {"answer": first, "at": NOW}}],
             upsert=True,
             return_document=ReturnDocument.AFTER,
         )

@@ -30,6 +30,7 @@ def whole(run: Run) -> Document:
         "status": run.execution.status,
         "deadline_at": run.execution.deadline_at,
         "expires_at": run.expires_at,
+        **_over(run),
         "run": _stored(run.model_dump(mode="json", by_alias=True)),
     }
 
@@ -43,7 +44,7 @@ def _stored(dumped: Document) -> Document:
 def change(run: Run) -> Document:
     """An update that makes of what is stored this run; only what has changed is sent, so that a run of many tasks
     doesn't write all of them again with each step."""
-    fields: Document = {"status": run.execution.status}
+    fields: Document = {"status": run.execution.status, **_over(run)}
     before = run.stored
     if before is None:
         return {"$set": whole(run), **_journal(run)}
@@ -54,6 +55,11 @@ def change(run: Run) -> Document:
     fields |= dict(_differences(before, run, KEPT, "run"))
     fields |= dict(_differences(before.execution, run.execution, PUBLIC, "run.execution"))
     return {"$set": fields, **_journal(run)}
+
+
+def _over(run: Run) -> Document:
+    """`over_at` begins the time that a run is kept."""
+    return {"over_at": run.execution.finished_at} if run.over else {}
 
 
 def _journal(run: Run) -> Document:

@@ -1,12 +1,14 @@
 """MongoDB queries and projections of runs: signals, merge targets, recent runs, slots."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from executor.domain.run import Run, Signal, deadline_id
+from executor.domain.signals.limits import INBOX_LIMIT, SIGNALS_LIMIT, is_limited, size_of
 from executor.domain.situation.wording import about
-from rota_common.stores.mongo import Document
+from rota_common.stores.mongo import NOW, Document, after
 from rota_common.stores.trigger_documents import stored_trigger
+from rota_contracts.messages.control import ControlAction
 from rota_contracts.messages.execution import ExecStatus, ExecutionSummary, excerpt
 from rota_contracts.messages.executor_capacity import SlotState
 from rota_contracts.messages.learning import UnderWay
@@ -92,36 +94,59 @@ def ended_since(run: Run, since: datetime) -> Document:
     return {**others_of(run), FINISHED_AT: {"$gte": second, "$type": "string"}}
 
 
+def with_room(signal: Signal) -> Document:
+    """Runs whose inbox takes this signal: `limits.has_room`. One stop is enough."""
+    if signal.action == ControlAction.STOP:
+        return {"inbox.action": {"$ne": ControlAction.STOP.value}}
+    if not is_limited(signal):
+        return {}
+    room = INBOX_LIMIT - size_of(signal)
+    few = {"$lt": [{"$size": "$inbox"}, SIGNALS_LIMIT]}
+    return {"$expr": {"$and": [few, {"$lte": [{"$bsonSize": {"inbox": "$inbox"}}, room]}]}}
+
+
+def signalled_by(signal: Signal) -> Document:
+    """Runs that have this signal, or another stop."""
+    if signal.action != ControlAction.STOP:
+        return {"inbox.id": signal.id}
+    stopping = {"inbox.action": ControlAction.STOP.value, "status": {"$nin": OVER}}
+    return {"$or": [{"inbox.id": signal.id}, stopping]}
+
+
+def created(document: Document, lease: timedelta) -> list[Document]:
+    """An upsert that inserts a claimed document, and leaves one that is there as it is."""
+    # $literal: a run may contain what MongoDB would take for fields.
+    claimed = {"$mergeObjects": [{"$literal": document}, {"due_at": after(lease)}]}
+    return [{"$replaceWith": {"$cond": [{"$eq": [{"$type": "$status"}, "missing"]}, claimed, "$$ROOT"]}}]
+
+
 def put(signal: Signal) -> list[Document]:
     """An update that adds a signal to the inbox; an unclaimed run is checked now."""
-    due_at: dict[str, Any] = {"$cond": [{"$eq": ["$owner", None]}, signal.at, "$due_at"]}
+    due_at: dict[str, Any] = {"$cond": [{"$eq": ["$owner", None]}, NOW, "$due_at"]}
     # $literal: a signal may contain what MongoDB would take for fields.
     inbox = {"$concatArrays": ["$inbox", [{"$literal": signal.model_dump(mode="json")}]]}
     return [{"$set": {"inbox": inbox, "due_at": due_at}}]
 
 
-def reached(now: datetime) -> Document:
-    """An instant that is over. The type is repeated, because the partial indexes need it."""
-    return {"$lte": now, "$type": "date"}
+def reached(field: str) -> Document:
+    """An instant that is over, by the database's clock. The type is repeated, because the partial indexes need it."""
+    return {field: {"$type": "date"}, "$expr": {"$lte": [f"${field}", NOW]}}
 
 
-def overdue(now: datetime) -> Document:
-    return {"due_at": reached(now)}
+def overdue() -> Document:
+    return reached("due_at")
 
 
-def expired(now: datetime) -> Document:
+def expired() -> Document:
     """Unclaimed runs whose promised results have expired."""
-    return {"expires_at": reached(now), "owner": None}
+    return {**reached("expires_at"), "owner": None}
 
 
-def past_deadline(now: datetime) -> Document:
+def past_deadline() -> Document:
     """Runs whose deadline is over, without the signal for it."""
     signal = {"$concat": [deadline_id(""), {"$toString": "$run.parks"}]}
-    return {
-        "deadline_at": reached(now),
-        "status": {"$nin": OVER},
-        "$expr": {"$not": [{"$in": [signal, "$inbox.id"]}]},
-    }
+    unsignalled: Document = {"$expr": {"$not": [{"$in": [signal, "$inbox.id"]}]}}
+    return {"$and": [reached("deadline_at"), unsignalled], "status": {"$nin": OVER}}
 
 
 def slot(document: Document) -> SlotState:

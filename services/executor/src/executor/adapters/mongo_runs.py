@@ -6,95 +6,66 @@ and the `journal`, which is only ever appended to.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from datetime import datetime
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime, timedelta
 from time import monotonic
-from typing import TypeVar
 from uuid import uuid4
 
-from pymongo import ASCENDING, DESCENDING, ReturnDocument
+from pymongo import ASCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from executor.adapters.mongo_run_documents import as_stored, change, execution_fields, read, whole
+from executor.adapters.mongo_run_documents import as_stored, change, read, whole
+from executor.adapters.mongo_run_indexes import KEPT_FOR, make_indexes
 from executor.adapters.mongo_run_queries import (
-    BY_CLOCK,
-    EXCERPT,
-    FINISHED_AT,
-    MERGE_TARGET,
     OVER,
-    SLOT,
-    SUMMARY,
-    UNDER_WAY,
-    ended_since,
+    created,
     expired,
-    merge_target,
     merge_targets_of,
     overdue,
     past_deadline,
     put,
-    reports_before,
-    slot,
-    summary,
-    under_way_beside,
+    signalled_by,
+    with_room,
 )
-from executor.domain.run import JournalEntry, Run, Signal
-from executor.domain.situation.recent import RecentRuns, RunExcerpt
+from executor.adapters.mongo_run_reads import STATE, MongoRunReads
+from executor.domain.run import Run, Signal
 from executor.ports import Fenced, Scope, SignalResult
 from rota_common.errors import Unreadable
-from rota_common.stores.mongo import OUTAGES, Database, Document
-from rota_common.stores.set_aside import SetAside
-from rota_contracts.messages.execution import ExecStatus, ExecutionPage, ListExecutions
-from rota_contracts.messages.executor_capacity import SlotState
-from rota_contracts.messages.learning import UnderWay
-
-T = TypeVar("T")
+from rota_common.stores.mongo import NOW, OUTAGES, Database, DatabaseClock, Document, after
+from rota_contracts.messages.execution import ExecStatus
 
 INBOX = {"inbox": 1}
 RETRY_FOR_S, RETRY_EVERY_S = 30.0, 0.2
 """Seconds that a write is retried while the server is away, and between two tries."""
 
-GIVEN_UP_KEPT_S = 31 * 86400
-"""Longer than dead letters are kept, which may be sent back."""
 
-CALLBACK_ID = "run.callbacks.id"
-STATE = {"journal": 0}
-"""Without the journal, which grows with every step, and is read for a replay alone."""
+class MongoRuns(MongoRunReads):
+    """Runs that are over are removed `keep` later."""
 
-
-class MongoRuns:
-    def __init__(self, database: Database, *, reader: str | None = None) -> None:
-        self._runs = database["executions"]
-        self._aside = SetAside(self._runs, service="executor", reader=reader)
+    def __init__(self, database: Database, *, keep: timedelta = KEPT_FOR, reader: str | None = None) -> None:
+        super().__init__(database["executions"], reader=reader)
+        self._database = database
+        self._keep = keep
+        self._clock = DatabaseClock()
 
     async def prepare(self) -> None:
         """Make the indexes; making them again changes nothing."""
+        self._clock.seen((await self._database.command("hello"))["localTime"])
         await self._aside.prepare()
-        await self._runs.create_index([("team_id", ASCENDING), ("created_at", DESCENDING)])
-        await self._runs.create_index([("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)])
-        for instant in ("due_at", "deadline_at", "expires_at"):
-            await self._runs.create_index(instant, partialFilterExpression={instant: {"$type": "date"}})
-        await self._runs.create_index("given_up_at", expireAfterSeconds=GIVEN_UP_KEPT_S, sparse=True)
-        called = {CALLBACK_ID: {"$exists": True}}
-        await self._runs.create_index([(CALLBACK_ID, ASCENDING)], partialFilterExpression=called)
-        alive = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", ASCENDING)]
-        clocks = [("team_id", ASCENDING), ("member_id", ASCENDING), ("created_at", DESCENDING)]
-        await self._runs.create_index(clocks, name="by_clock", partialFilterExpression=BY_CLOCK)
-        ended = [("team_id", ASCENDING), ("member_id", ASCENDING), (FINISHED_AT, DESCENDING)]
-        await self._runs.create_index(ended, partialFilterExpression={FINISHED_AT: {"$type": "string"}})
-        under_way = {"status": {"$in": UNDER_WAY}}
-        await self._runs.create_index(alive, name="under_way", partialFilterExpression=under_way)
+        await make_indexes(self._database, keep=self._keep)
 
-    async def create(self, run: Run, *, owner: str, until: datetime) -> int | None:
+    async def create(self, run: Run, *, owner: str, lease: timedelta) -> int | None:
         epoch = 1
         execution = run.execution
         keys = {"_id": run.id, "team_id": execution.team_id, "member_id": execution.member_id}
         inbox = [signal.model_dump(mode="json") for signal in run.inbox]
-        state = {"owner": owner, "due_at": until, "epoch": epoch, "inbox": inbox, "journal": []}
+        state = {"owner": owner, "epoch": epoch, "inbox": inbox, "journal": []}
+        new = {**keys, **state, "created_at": execution.created_at, **whole(run)}
         try:
-            await self._runs.insert_one({**keys, **state, "created_at": execution.created_at, **whole(run)})
+            before = await self._runs.find_one_and_update({"_id": run.id}, created(new, lease), {"_id": 1}, upsert=True)
         except DuplicateKeyError:
             return None
-        return epoch
+        return epoch if before is None else None
 
     async def give_up(self, run_id: str, at: datetime) -> bool:
         """Its place is taken by a document that no query but those by id finds."""
@@ -104,45 +75,41 @@ class MongoRuns:
             return await self._runs.find_one({"_id": run_id, "given_up_at": {"$exists": True}}, {"_id": 1}) is not None
         return True
 
-    async def claim(self, run_id: str, *, owner: str, until: datetime, now: datetime) -> tuple[Run, int] | None:
+    async def claim(self, run_id: str, *, owner: str, lease: timedelta) -> tuple[Run, int] | None:
         document = await self._runs.find_one_and_update(
             {
                 "_id": run_id,
                 "status": {"$nin": OVER},
-                "$or": [{"owner": None}, {"due_at": {"$lte": now}}],
+                "$or": [{"owner": None}, overdue()],
                 **self._aside.readable,
             },
-            {"$set": {"owner": owner, "due_at": until}, "$inc": {"epoch": 1}},
+            [{"$set": {"owner": owner, "due_at": after(lease), "epoch": {"$add": ["$epoch", 1]}}}],
             projection=STATE,
             return_document=ReturnDocument.AFTER,
         )
         if document is None:
             return None
+        self._clock.seen(document["due_at"] - lease)
         epoch = int(document["epoch"])
         try:
             return await self._read(document), epoch
         except Unreadable:  # given back at once, for a worker of another version
-            given_back = [{"$set": {"owner": None, "due_at": "$$NOW"}}]
-            await self._runs.update_one({"_id": run_id, "epoch": epoch}, given_back)
+            await self._runs.update_one({"_id": run_id, "epoch": epoch}, [{"$set": {"owner": None, "due_at": NOW}}])
             raise
 
     async def read_free(self, run_id: str) -> tuple[Run, int] | None:
         document = await self._runs.find_one({"_id": run_id, "owner": None, "status": {"$nin": OVER}}, STATE)
         return None if document is None else (await self._read(document), int(document["epoch"]))
 
-    async def find(self, run_id: str) -> Run | None:
-        document = await self._runs.find_one({"_id": run_id}, STATE)
-        return None if document is None or "run" not in document else await self._read(document)
-
     async def save(self, run: Run, epoch: int) -> Run:
         return await self._write(run, epoch, {})
 
-    async def release(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run:
-        return await self._write(run, epoch, {"owner": None, "due_at": check_at}, ends=1)
+    async def release(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run:
+        return await self._write(run, epoch, self._free(check_in), ends=1)
 
-    async def finish(self, run: Run, epoch: int, *, check_at: datetime | None) -> Run | None:
+    async def finish(self, run: Run, epoch: int, *, check_in: timedelta | None) -> Run | None:
         all_applied = {"$expr": {"$lte": [{"$size": "$inbox"}, run.applied]}}
-        state = {"owner": None, "due_at": check_at}
+        state = self._free(check_in)
         try:
             return await self._write(run, epoch, state, ends=1, only_if=all_applied)
         except Fenced:
@@ -150,21 +117,21 @@ class MongoRuns:
                 raise
             return None
 
-    async def renew(self, run_id: str, epoch: int, *, until: datetime) -> None:
+    async def renew(self, run_id: str, epoch: int, *, lease: timedelta) -> None:
         found = await self._runs.update_one(
-            {"_id": run_id, "epoch": epoch, "owner": {"$ne": None}}, {"$set": {"due_at": until}}
+            {"_id": run_id, "epoch": epoch, "owner": {"$ne": None}}, [{"$set": {"due_at": after(lease)}}]
         )
         if found.matched_count == 0:
             raise Fenced(f"execution {run_id} is another worker's by now")
 
-    async def overdue(self, now: datetime, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[str]:
-        for query, instant in ((overdue(now), "due_at"), (expired(now), "expires_at")):
+    async def overdue(self, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[str]:
+        for query, instant in ((overdue(), "due_at"), (expired(), "expires_at")):
             wanted = {**query, **self._aside.readable, "_id": {"$nin": [*apart_from]}}
             async for document in self._runs.find(wanted, {"_id": 1}).sort(instant, ASCENDING).limit(limit):
                 yield str(document["_id"])
 
-    async def past_deadline(self, now: datetime, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[Run]:
-        wanted = {**past_deadline(now), **self._aside.readable, "_id": {"$nin": [*apart_from]}}
+    async def past_deadline(self, *, limit: int, apart_from: Sequence[str] = ()) -> AsyncIterator[Run]:
+        wanted = {**past_deadline(), **self._aside.readable, "_id": {"$nin": [*apart_from]}}
         found = self._runs.find(wanted, STATE).sort("deadline_at", ASCENDING).limit(limit)
         async for run in self._aside.readable_of(found, read):
             yield run
@@ -183,12 +150,12 @@ class MongoRuns:
             wanted["_id"] = scope.execution_id
         plain = signal.model_dump(mode="json")
         await self._runs.update_many(
-            {**wanted, "status": {"$nin": OVER}, "inbox.id": {"$ne": signal.id}}, {"$push": {"inbox": plain}}
+            {**wanted, "status": {"$nin": OVER}, "$and": [{"inbox.id": {"$ne": signal.id}}, with_room(signal)]},
+            {"$push": {"inbox": plain}},
         )
-        signalled = {**wanted, "inbox.id": signal.id}
-        await self._runs.update_many(
-            {**signalled, "status": {"$nin": OVER}, "owner": None, "due_at": None}, {"$set": {"due_at": signal.at}}
-        )
+        signalled = {**wanted, **signalled_by(signal)}
+        unchecked = {"status": {"$nin": OVER}, "owner": None, "due_at": None}
+        await self._runs.update_many({"$and": [signalled, unchecked]}, [{"$set": {"due_at": NOW}}])
         return [run async for run in self._aside.readable_of(self._runs.find(signalled, STATE), read)]
 
     async def deliver_signal(self, run_id: str, signal: Signal) -> SignalResult:
@@ -196,77 +163,19 @@ class MongoRuns:
             return SignalResult.ACCEPTED
         return SignalResult.DUPLICATE if await self._has(run_id, signal) else SignalResult.FINISHED
 
-    async def by_callback(self, callback_id: str) -> Run | None:
-        document = await self._runs.find_one({CALLBACK_ID: callback_id}, STATE)
-        return None if document is None else await self._read(document)
-
-    async def merge_targets(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
-        found = self._runs.find(merge_targets_of(run), MERGE_TARGET).sort(
-            [("created_at", DESCENDING), ("_id", DESCENDING)]
-        )
-        return [target async for target in self._aside.readable_of(found.limit(limit), merge_target)]
-
     async def merge(self, run_id: str, signal: Signal, *, giver: Run) -> bool:
         return await self._put(signal, {"_id": run_id, **merge_targets_of(giver)}) or await self._has(run_id, signal)
 
-    async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotState]:
-        found = self._runs.find({"_id": {"$in": [*run_ids]}}, SLOT)
-        known = {document["_id"]: document async for document in found}
-        slots = [await self._aside.read(known.get(run_id, {"_id": run_id}), slot) for run_id in run_ids]
-        return [each for each in slots if each is not None]
-
     async def _put(self, signal: Signal, where: Document) -> bool:
-        done = await self._runs.update_one({**where, "inbox.id": {"$ne": signal.id}}, put(signal))
+        free = [{"inbox.id": {"$ne": signal.id}}, with_room(signal)]
+        done = await self._runs.update_one({"$and": [where, *free]}, put(signal))
         return bool(done.modified_count)
 
     async def _has(self, run_id: str, signal: Signal) -> bool:
         return await self._runs.find_one({"_id": run_id, "inbox.id": signal.id}, {"_id": 1}) is not None
 
-    async def under_way(self, team: str, member: str, *, limit: int) -> list[str]:
-        wanted = {"team_id": team, "member_id": member, "status": {"$in": UNDER_WAY}}
-        found = self._runs.find(wanted, {"_id": 1}).sort("created_at", ASCENDING).limit(limit)
-        return [str(document["_id"]) async for document in found]
-
-    async def recent(self, run: Run, *, earliest: datetime, limit: int) -> RecentRuns:
-        newest = [("created_at", DESCENDING)]
-        last = await self._runs.find_one(reports_before(run, earliest), {"run.execution.created_at": 1}, sort=newest)
-        since = datetime.fromisoformat(last["run"]["execution"]["created_at"]) if last else earliest
-        under_way = self._runs.find(under_way_beside(run), EXCERPT).sort("created_at", ASCENDING)
-        ended = self._runs.find(ended_since(run, since), EXCERPT).sort(FINISHED_AT, DESCENDING)
-        begun, over = await asyncio.gather(*(self._excerpts(each.limit(limit)) for each in (under_way, ended)))
-        return RecentRuns(since, begun, [each for each in over if each.finished_at and each.finished_at > since])
-
-    async def journal(self, run_id: str) -> list[JournalEntry]:
-        document = await self._runs.find_one({"_id": run_id}, {"journal": 1})
-        return [] if document is None else await self._parsed(document, _journal)
-
-    async def list(self, wanted: ListExecutions) -> ExecutionPage:
-        query: Document = {"team_id": wanted.team_id}
-        if wanted.member_id is not None:
-            query["member_id"] = wanted.member_id
-        if wanted.status is not None:
-            query["status"] = wanted.status
-        cursor = self._runs.find(query, SUMMARY).sort([("created_at", DESCENDING), ("_id", ASCENDING)])
-        page = cursor.skip((wanted.page - 1) * wanted.page_size).limit(wanted.page_size)
-        return ExecutionPage(
-            executions=[each async for each in self._aside.readable_of(page, summary)],
-            total=await self._runs.count_documents(query),
-            page=wanted.page,
-            page_size=wanted.page_size,
-        )
-
-    async def _read(self, document: Document) -> Run:
-        return await self._parsed(document, read)
-
-    async def _parsed(self, document: Document, parse: Callable[[Document], T]) -> T:
-        """Raises Unreadable."""
-        parsed = await self._aside.read(document, parse)
-        if parsed is None:
-            raise Unreadable(f"execution {document['_id']} was written by another version: this one can't read it")
-        return parsed
-
-    async def _excerpts(self, found: AsyncIterator[Document]) -> Sequence[RunExcerpt]:
-        return [each async for each in self._aside.readable_of(found, _excerpt)]
+    def _free(self, check_in: timedelta | None) -> Document:
+        return {"owner": None, "due_at": None if check_in is None else self._clock() + check_in}
 
     async def _write(
         self, run: Run, epoch: int, state: Document, *, ends: int = 0, only_if: Document | None = None
@@ -296,11 +205,3 @@ class MongoRuns:
                     raise
                 again = True
                 await asyncio.sleep(RETRY_EVERY_S)
-
-
-def _excerpt(document: Document) -> RunExcerpt:
-    return RunExcerpt.model_validate(execution_fields(document["run"]["execution"]))
-
-
-def _journal(document: Document) -> list[JournalEntry]:
-    return [JournalEntry.model_validate(entry) for entry in document.get("journal") or []]

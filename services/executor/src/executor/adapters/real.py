@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Mapping
+from datetime import timedelta
 
 from executor.adapters.litellm_model import LitellmModel
 from executor.adapters.mcp_servers import load_servers
@@ -23,7 +24,7 @@ from rota_common.stores.mongo import Mongo
 def real(settings: Settings, service: Service, *, environ: Mapping[str, str] | None = None) -> Adapters:
     """MongoDB, NATS, litellm and the MCP servers, prepared and probed by `service`."""
     mongo = Mongo(settings.mongo_url, f"{settings.mongo_prefix}_executor")
-    runs, calls = MongoRuns(mongo.database), MongoCalls(mongo.database)
+    runs, calls = MongoRuns(mongo.database, keep=timedelta(days=settings.keep_days)), MongoCalls(mongo.database)
     servers = load_servers(settings.mcp_dir, os.environ if environ is None else environ)
     tools = McpTools(servers)
     service.on_start(runs.prepare)

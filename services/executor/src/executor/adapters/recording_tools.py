@@ -26,6 +26,9 @@ class RecordingTools:
         made = [Tool(name, server, tool, idempotent=True) for (server, tool), name in model_names(named).items()]
         return sorted(made, key=lambda tool: tool.name)
 
+    def problems(self, robot: Robot) -> Sequence[str]:
+        return ()
+
     async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
         return _recorded(tool=use.tool, arguments=use.arguments)
 

@@ -89,12 +89,17 @@ def for_task(run: Run, task: Task, agent: Agent, texts: Texts, *, closing: int |
     result = result_of(run, task.id)
     return [
         system(agent, task.executor_id, run.robot, locale=locale),
-        *task.messages,
+        *map(_from_a_person, task.messages),
         Message(role="user", content="\n\n".join(parts)),
         *talk(result.turns if result else [], texts),
         *_closing(closing),
         *_feedback(run),
     ]
+
+
+def _from_a_person(message: Message) -> Message:
+    """Whatever role was written into it: people speak as users, never as the system, an agent or a tool."""
+    return message.model_copy(update={"role": "user"})
 
 
 def _closing(cap: int | None) -> list[Message]:

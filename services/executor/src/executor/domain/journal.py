@@ -31,11 +31,12 @@ def record_outcome(
     retry_after: float = 0.0,
     said: Text | None = None,
     tools: Sequence[Tool] = (),
+    notes: Sequence[str] = (),
 ) -> Run:
     """`lifecycle.apply`, with an entry; an outcome that the run doesn't wait for leaves none.
 
     `step`: the one it belongs to, by `describe`; the outcome of another step than the current one comes too late.
-    Outcomes that name what they answer need none.
+    Outcomes that name what they answer need none. `notes` are noted on the execution, each once.
     """
     current = describe(lifecycle.next_step(run))
     if step and step != current:
@@ -43,6 +44,7 @@ def record_outcome(
     after = lifecycle.apply(run, outcome, now=now, began=began, retry_after=retry_after)
     if after is run:
         return run
+    new_notes = [note for note in notes if note not in after.execution.notes]
     entry = JournalEntry(
         at=now,
         step=current,
@@ -51,17 +53,22 @@ def record_outcome(
         said=said,
         tools=[[tool.name, tool.server, tool.tool, tool.idempotent] for tool in tools] if said else [],
         data=None if said else to_jsonable_python(outcome),
+        notes=new_notes,
         retry_after=retry_after,
     )
     size = 0 if said is None else len(said.inline or "") or (said.ref.size if said.ref else 0)
-    return _append(after.model_copy(update={"said_bytes": run.said_bytes + size}), entry)
+    return _append(noted(after, new_notes).model_copy(update={"said_bytes": run.said_bytes + size}), entry)
+
+
+def noted(run: Run, notes: Sequence[str]) -> Run:
+    return run.with_execution(notes=[*run.execution.notes, *notes]) if notes else run
 
 
 def record_signals(run: Run, *, now: datetime) -> Run:
     """Apply all signals of the inbox, with an entry each."""
     for signal in run.inbox:
         step = describe(lifecycle.next_step(run))
-        entry = JournalEntry(at=now, step=step, kind=SIGNAL, data=signal.model_dump(mode="json"))
+        entry = JournalEntry(at=now, step=step, kind=SIGNAL, data={"signal": signal.id})  # the inbox holds it
         run = _append(control.apply_signal(run, signal, now=now), entry)
     return run.model_copy(update={"inbox": []}) if run.inbox else run
 

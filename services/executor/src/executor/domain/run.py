@@ -37,7 +37,8 @@ class Signal(Part):
     """A signal to a run under way; it stays in the run's inbox until it is applied.
 
     `action`: pause, resume, stop, deadline, callback, or an intervention's. `merged`: the run whose goals these are.
-    `callback`: the call whose result this is, its `output` or its `error`.
+    `callback`: the call whose result this is, its `output` or its `error`. `of_robot`: a pause or resume of all runs
+    of the robot; `rev`: the revision of its definition whose status asks for it.
     """
 
     id: str
@@ -50,6 +51,8 @@ class Signal(Part):
     callback: str = ""
     output: Text | None = None
     error: str | None = None
+    of_robot: bool = False
+    rev: int | None = None
     at: Instant
 
     def text(self) -> str:
@@ -71,7 +74,8 @@ class JournalEntry(Part):
     """One change of a run. `kind`: an outcome's name, or what else changes a run (see `journal`).
 
     A model's answer is kept unparsed (`said`, with the `tools` that it could call), so that a replay interprets it
-    again; everything else as `data`. `began`: when the step began. `retry_after` in seconds.
+    again; everything else as `data`. `notes`: added to the execution's. `began`: when the step began. `retry_after` in
+    seconds.
     """
 
     at: Instant
@@ -81,6 +85,7 @@ class JournalEntry(Part):
     said: Text | None = None
     tools: list[Json] = []
     data: Json = None
+    notes: list[str] = []
     retry_after: float = 0.0
 
 
@@ -132,6 +137,8 @@ class Run(Part):
     retry_at: Instant | None = None
     cancelled: str | None = Field(default=None, description="why it is to stop")
     paused: bool = False
+    held: bool = Field(default=False, description="paused with its robot, as long as that is")
+    status_rev: int = Field(default=0, description="the robot's revision whose status was followed last")
     parks: int = 0
     granted: int = 0
     time_left: float | None = Field(default=None, description="seconds of working time, while it is parked")
@@ -155,9 +162,14 @@ class Run(Part):
         return self.execution.status.over
 
     @property
+    def pausing(self) -> bool:
+        """Is it paused, by itself or with its robot?"""
+        return self.paused or self.held
+
+    @property
     def blocked(self) -> bool:
         """Can't it go on, whatever slots are free?"""
-        return self.paused or self.execution.question is not None or bool(self.promised)
+        return self.pausing or self.execution.question is not None or bool(self.promised)
 
     @property
     def promised(self) -> list[Callback]:

@@ -42,11 +42,15 @@ from rota_contracts.robots.robot import Phase
 
 @dataclass(frozen=True)
 class StepResult:
-    """An outcome; where it comes of a model's `reply`, also that, and the `tools` that the model could call."""
+    """An outcome; where it comes of a model's `reply`, also that, and the `tools` that the model could call.
+
+    `problems`: why it couldn't call others; noted on the run.
+    """
 
     outcome: Outcome
     reply: Text | None = None
     tools: Sequence[Tool] = ()
+    problems: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +157,8 @@ class StepRunner:
         outcome = interpret(run, step, reply, tools, texts)
         for text in texts.large:
             await keep_output(self.blobs, run, text, inline_limit=0)
-        return StepResult(outcome, await keep_reply(self.blobs, run, reply.model_dump_json()), tools)
+        kept = await keep_reply(self.blobs, run, reply.model_dump_json())
+        return StepResult(outcome, kept, tools, self.calls.toolset(run).tools.problems(run.robot))
 
     async def _tools_of(self, run: Run, agent: Agent) -> Sequence[Tool]:
         """The robot's tools that this assistant may use."""

@@ -24,6 +24,7 @@ STATUS: dict[type[Problem], int] = {
     problems.Forbidden: 403,
     problems.NotFound: 404,
     problems.Conflict: 409,
+    problems.TooLarge: 413,
     problems.Invalid: 422,
     problems.TooMany: 429,
     problems.StoredNotApplied: 503,

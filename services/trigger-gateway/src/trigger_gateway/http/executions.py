@@ -23,10 +23,13 @@ async def list_executions(
     use: UseCasesDep,
     member_id: Name | None = None,
     status: ExecStatus | None = None,
-    page: Annotated[int, Query(ge=1, le=100_000)] = 1,
+    page: Annotated[int, Query(ge=1, le=10_000, description="only within the first 10,000; else `after`")] = 1,
     page_size: Annotated[int, Query(ge=1, le=100)] = 10,
+    after: Annotated[str, Query(max_length=500, description="`next` of the page before")] = "",
 ) -> ExecutionPage:
-    question = ListExecutions(team_id=team, member_id=member_id, status=status, page=page, page_size=page_size)
+    question = ListExecutions(
+        team_id=team, member_id=member_id, status=status, page=page, page_size=page_size, after=after
+    )
     return await rpc.call(use.ask, LIST_EXECUTIONS, question)
 
 

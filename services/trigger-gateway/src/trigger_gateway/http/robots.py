@@ -61,7 +61,7 @@ async def list_robots(
 
 @router.get("/robots/{member}", summary="Read a robot")
 async def read_robot(team: Name, member: Name, use: UseCasesDep) -> RobotView:
-    """`robot_status` is derived: error, else working, else the status that its owner has set."""
+    """`robot_status` is derived: error, else paused, else working, else the status that its owner has set."""
     return await use.view_robots.one(team, member)
 
 

@@ -57,7 +57,7 @@ class RobotView(RobotDefinition):
 
     member_id: Name
     team_id: Name
-    robot_status: RobotStatus = Field(description="error, else working, else what its owner has set")
+    robot_status: RobotStatus = Field(description="error, else paused, else working, else what its owner has set")
     error: RunFailure | None
     rev: int
     deleted: bool
@@ -145,7 +145,7 @@ def recorded_status(robot: Robot) -> RobotStatus:
 def as_read(robot: Robot, state: RobotState | None = None) -> RobotView:
     """The robot as the API shows it. `state` is None if the scheduler did not answer."""
     status = recorded_status(robot)
-    if status is not RobotStatus.ERROR and state is not None and state.running > 0:
+    if status not in (RobotStatus.ERROR, RobotStatus.PAUSED) and state is not None and state.running > 0:
         status = RobotStatus.WORKING
     return RobotView.model_construct(**{**dict(robot), "robot_status": status})
 

@@ -48,6 +48,8 @@ class ControlExecutions:
         if reply.over is not None:
             text = f"expected a running execution to {action}: {execution_id} is {reply.over} already"
             raise Conflict("execution_over", text)
+        if reply.refused:
+            raise Conflict("inbox_full", f"{execution_id} can't {action} any more: {reply.refused}")
         return ControlOutcome(tuple(reply.execution_ids))
 
     async def every(self, team: str, member: str | None, action: ControlAction, reason: str) -> ControlOutcome:

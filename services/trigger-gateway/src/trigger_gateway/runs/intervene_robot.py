@@ -116,6 +116,7 @@ class InterveneRobot:
             messages=list(wanted.messages),
             task=wanted.task,
             goal=wanted.goal,
+            starts=wanted.of_a_start,
         )
         execution_id = target_execution(wanted, await self.executions.intervene(intervention))
         if execution_id is None:

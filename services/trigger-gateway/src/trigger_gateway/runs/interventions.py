@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rota_contracts.json_values import unstorable
-from rota_contracts.messages.control import InterveneReply, TaskChange, has_content, missing
+from rota_contracts.messages.control import INTERVENTION_LIMIT, InterveneReply, TaskChange, has_content, missing
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, Message, RejectReason, TriggerType
 from rota_contracts.robots.robot import Robot
-from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
+from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound, TooLarge
 
 Action = InterventionAction
 
@@ -27,6 +27,9 @@ BELONGS: dict[str, tuple[Action, ...]] = {
     "goal": GOALS,
 }
 """The fields that only some actions take."""
+
+STARTS = ("executor_mode", "locale")
+"""Fields of a run that an intervention starts or plans."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,11 @@ class Intervention:
     key: str | None = None
 
     @property
+    def of_a_start(self) -> list[str]:
+        """The fields that are set and that no execution under way can use."""
+        return [name for name in STARTS if getattr(self, name) is not None]
+
+    @property
     def input_messages(self) -> list[Message]:
         """The messages of a run that starts with it; a task's description is one of them."""
         described = self.task.description if self.task else None
@@ -61,6 +69,9 @@ def validate_intervention(wanted: Intervention) -> None:
         for field, actions in BELONGS.items()
         if getattr(wanted, field) is not None and wanted.action not in actions
     ]
+    if wanted.execution_id is not None:
+        text = "expected without execution_id: an execution that has begun keeps its own"
+        problems += [FieldProblem(field, text) for field in wanted.of_a_start]
     if (problem := _missing(wanted)) is not None:
         problems.append(problem)
     problems += wrong_messages(wanted.messages)
@@ -68,6 +79,16 @@ def validate_intervention(wanted: Intervention) -> None:
         problems.append(FieldProblem("task", unfit))
     if problems:
         raise Invalid("invalid_request", "the intervention is not valid", fields=problems)
+    check_size(wanted)
+
+
+def check_size(wanted: Intervention) -> None:
+    """Raise TooLarge for what no run has room for."""
+    parts = [*wanted.messages, *([wanted.task] if wanted.task else [])]
+    size = sum(len(part.model_dump_json().encode()) for part in parts) + len((wanted.goal or "").encode())
+    if size > INTERVENTION_LIMIT:
+        limit = f"at most {INTERVENTION_LIMIT // 1024} KB of messages and task"
+        raise TooLarge("too_large", f"expected {limit}, not {size // 1024} KB: attach what is longer, as a file")
 
 
 def wrong_messages(messages: Sequence[Message]) -> list[FieldProblem]:
@@ -96,6 +117,10 @@ def target_execution(wanted: Intervention, reply: InterveneReply) -> str | None:
     """The execution that received it; None if a run must be started. Raises NotFound or Conflict otherwise."""
     if reply.execution_id is not None:
         return reply.execution_id
+    if reply.refused and wanted.of_a_start:
+        raise Conflict("execution_begun", f"{reply.refused}: leave them out, or stop it first")
+    if reply.refused:
+        raise Conflict("inbox_full", f"the execution takes no more interventions: {reply.refused}")
     named = wanted.execution_id
     if named is not None and reply.over is not None:
         text = f"expected a running execution: {named} is {reply.over}; leave execution_id out to start a new one"

@@ -12,6 +12,7 @@ from executor.domain.planning.resources import Resources, resources
 from rota_common.json_text import extract_json
 from rota_contracts.messages.execution import ExecutorType, Task, TaskSource
 from rota_contracts.messages.trigger import TriggerType
+from rota_contracts.messages.validation import Assertion, AssertionType
 from rota_contracts.robots.robot import Robot
 
 MAX_TASKS = 100
@@ -94,10 +95,22 @@ def _task(raw: dict[str, Any], has: Resources, known: Sequence[Task]) -> tuple[T
         "args": _args(given.get("args"), means.type),
     }
     try:
-        return Task.model_validate(mended), notes
+        task = Task.model_validate(mended)
     except ValidationError as error:
         reasons = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise UnusableAnswer(f"task {name} of the plan can't be read: {reasons}") from error
+    _check_rules(task, has)
+    return task, notes
+
+
+def _check_rules(task: Task, has: Resources) -> None:
+    """Rules are judged by the robot's own agents, like everything that it does."""
+    for rule in task.validation_rules:
+        if isinstance(rule, Assertion) and rule.type == AssertionType.AGENT and rule.use not in (None, *has.checkers):
+            raise UnusableAnswer(
+                f"a rule of task {task.id} names agent {rule.use!r}, which this robot doesn't have: "
+                f"expected one of {', '.join(sorted(has.checkers))}"
+            )
 
 
 def _args(given: Any, kind: ExecutorType) -> list[Any]:

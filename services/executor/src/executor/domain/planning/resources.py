@@ -23,12 +23,14 @@ class Means:
 class Resources:
     """`open_servers`: MCP servers of which every tool may be used, also one that isn't listed here.
 
-    `models`: models of the team's data of which every method may be called, as a process.
+    `models`: models of the team's data of which every method may be called, as a process. `checkers`: the agents that
+    rules may name.
     """
 
     means: tuple[Means, ...]
     open_servers: frozenset[str] = frozenset()
     models: tuple[str, ...] = ()
+    checkers: frozenset[str] = frozenset()
 
     def of(self, kind: ExecutorType) -> list[Means]:
         return [each for each in self.means if each.type is kind]
@@ -61,4 +63,5 @@ def resources(robot: Robot, tools: Sequence[Tool] | None) -> Resources:
     processes = robot.robot_config.resources.processes
     means += [Means(ExecutorType.PROCESS, each.name, idempotent=each.idempotent) for each in processes]
     whole = frozenset(server for server, names in servers.items() if not names) if tools is None else frozenset[str]()
-    return Resources(tuple(means), whole, tuple(robot.models()))
+    checkers = frozenset([*assistants(robot), robot.phase_agent("validation")])
+    return Resources(tuple(means), whole, tuple(robot.models()), checkers)

@@ -18,6 +18,7 @@ from rota_contracts.messages.trigger import InterventionAction
 from rota_contracts.robots.robot import Phase
 
 TEXT_LIMIT = 4000
+OUTDATED = "nothing to do: the robot's status has changed since"
 
 Applied = tuple[Run, str]
 """The run, and the effect of the signal."""
@@ -49,7 +50,7 @@ def with_status(run: Run) -> Run:
     if run.over:
         return run
     status = ExecStatus.RUNNING
-    if run.paused:
+    if run.pausing:
         status = ExecStatus.PAUSED
     elif run.blocked:
         status = ExecStatus.WAITING
@@ -84,13 +85,31 @@ def expire(run: Run, *, now: datetime) -> Run:
 
 
 def _pause(run: Run, signal: Signal, now: datetime) -> Applied:
+    if signal.of_robot:
+        if _outdated(run, signal):
+            return run, OUTDATED
+        return _following(run, signal, held=True), "pauses after the current step"
     return run.model_copy(update={"paused": True}), "pauses after the current step"
 
 
 def _resume(run: Run, signal: Signal, now: datetime) -> Applied:
-    if not run.paused:
+    """The robot's status ends what it holds; a person's word also ends a pause of the run's own."""
+    if signal.rev is not None:
+        if _outdated(run, signal):
+            return run, OUTDATED
+        run = _following(run, signal, held=False)
+        return run, "stays paused: it was paused on its own" if run.paused else "goes on"
+    if not run.pausing:
         return run, "nothing to do: it isn't paused"
-    return run.model_copy(update={"paused": False}), "goes on"
+    return run.model_copy(update={"paused": False, "held": False}), "goes on"
+
+
+def _outdated(run: Run, signal: Signal) -> bool:
+    return signal.rev is not None and signal.rev <= run.status_rev
+
+
+def _following(run: Run, signal: Signal, *, held: bool) -> Run:
+    return run.model_copy(update={"held": held, "status_rev": signal.rev or run.status_rev})
 
 
 def _stop(run: Run, signal: Signal, now: datetime) -> Applied:

@@ -34,7 +34,7 @@ def promise(run: Run, outcome: Promised, *, now: datetime) -> Run:
     ]
     run = run.model_copy(update={"callbacks": changed})
     text = f"task {outcome.task_id}: waits for the result of process {', '.join(c.process for c in run.promised)}"
-    status = ExecStatus.PAUSED if run.paused else ExecStatus.WAITING
+    status = ExecStatus.PAUSED if run.pausing else ExecStatus.WAITING
     return run.with_execution(status=status, progress=run.execution.progress.model_copy(update={"text": text}))
 
 

@@ -1,0 +1,46 @@
+"""Pages of runs in MongoDB, newest first, by cursor: a long list costs no more than a short one."""
+
+from executor.adapters.mongo_run_indexes import NEWEST
+from executor.adapters.mongo_run_queries import SUMMARY, summary
+from executor.ports import COUNTED
+from rota_common.page_cursor import PageCursor
+from rota_common.stores.mongo import Collection, Document
+from rota_common.stores.set_aside import SetAside
+from rota_contracts.messages.execution import ExecutionPage, ListExecutions
+
+
+async def page_of(
+    runs: Collection, aside: SetAside, wanted: ListExecutions, *, after: PageCursor | None
+) -> ExecutionPage:
+    """Without those that can't be read, which count all the same."""
+    query = _matching(wanted)
+    behind = [] if after is None else [_behind(after)]
+    found = runs.find({"$and": [query, *behind]}, {"created_at": 1, **SUMMARY}).sort(NEWEST)
+    skipped = 0 if after else (wanted.page - 1) * wanted.page_size
+    documents = await found.skip(skipped).limit(wanted.page_size).to_list(None)
+    total = 0 if after else await runs.count_documents(query, limit=COUNTED)
+    last = documents[-1] if len(documents) == wanted.page_size else None
+    return ExecutionPage(
+        executions=[each for document in documents if (each := await aside.read(document, summary)) is not None],
+        total=total,
+        page=wanted.page,
+        page_size=wanted.page_size,
+        next=PageCursor(last["created_at"], last["_id"]).text() if last else "",
+        total_capped=total == COUNTED,
+    )
+
+
+def _matching(wanted: ListExecutions) -> Document:
+    query: Document = {"team_id": wanted.team_id}
+    if wanted.member_id is not None:
+        query["member_id"] = wanted.member_id
+    if wanted.status is not None:
+        query["status"] = wanted.status
+        if wanted.status.over:  # as its index has it
+            query["over_at"] = {"$type": "date"}
+    return query
+
+
+def _behind(cursor: PageCursor) -> Document:
+    same_instant = {"created_at": cursor.at, "_id": {"$lt": cursor.item_id}}
+    return {"$or": [{"created_at": {"$lt": cursor.at}}, same_instant]}

@@ -1,0 +1,115 @@
+"""Reads of runs in MongoDB; what this version can't read is set aside."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from pymongo import ASCENDING, DESCENDING
+
+from executor.adapters.mongo_run_documents import execution_fields, read
+from executor.adapters.mongo_run_indexes import CALLBACK_ID, NEWEST
+from executor.adapters.mongo_run_pages import page_of
+from executor.adapters.mongo_run_queries import (
+    EXCERPT,
+    FINISHED_AT,
+    MERGE_TARGET,
+    SLOT,
+    UNDER_WAY,
+    ended_since,
+    merge_target,
+    merge_targets_of,
+    reports_before,
+    slot,
+    under_way_beside,
+)
+from executor.domain.run import JournalEntry, Run, Signal
+from executor.domain.situation.recent import RecentRuns, RunExcerpt
+from rota_common.errors import Unreadable
+from rota_common.page_cursor import PageCursor
+from rota_common.stores.mongo import Collection, Document
+from rota_common.stores.set_aside import SetAside
+from rota_contracts.messages.execution import ExecutionPage, ListExecutions
+from rota_contracts.messages.executor_capacity import SlotState
+from rota_contracts.messages.learning import UnderWay
+
+T = TypeVar("T")
+
+STATE = {"journal": 0}
+"""Without the journal, which grows with every step, and is read for a replay alone."""
+
+
+class MongoRunReads:
+    """`reader`: the build that reads, see `SetAside`."""
+
+    def __init__(self, runs: Collection, *, reader: str | None) -> None:
+        self._runs = runs
+        self._aside = SetAside(runs, service="executor", reader=reader)
+
+    async def find(self, run_id: str) -> Run | None:
+        document = await self._runs.find_one({"_id": run_id}, STATE)
+        return None if document is None or "run" not in document else await self._read(document)
+
+    async def list(self, wanted: ListExecutions, *, after: PageCursor | None) -> ExecutionPage:
+        return await page_of(self._runs, self._aside, wanted, after=after)
+
+    async def journal(self, run_id: str) -> Sequence[JournalEntry]:
+        document = await self._runs.find_one({"_id": run_id}, {"journal": 1})
+        return [] if document is None else await self._parsed(document, _journal)
+
+    async def signals(self, run_id: str) -> Sequence[Signal]:
+        document = await self._runs.find_one({"_id": run_id}, {"inbox": 1})
+        return [] if document is None else await self._parsed(document, _inbox)
+
+    async def slots(self, run_ids: Sequence[str]) -> Sequence[SlotState]:
+        found = self._runs.find({"_id": {"$in": [*run_ids]}}, SLOT)
+        known = {document["_id"]: document async for document in found}
+        slots = [await self._aside.read(known.get(run_id, {"_id": run_id}), slot) for run_id in run_ids]
+        return [each for each in slots if each is not None]
+
+    async def by_callback(self, callback_id: str) -> Run | None:
+        document = await self._runs.find_one({CALLBACK_ID: callback_id}, STATE)
+        return None if document is None else await self._read(document)
+
+    async def under_way(self, team: str, member: str, *, limit: int) -> Sequence[str]:
+        wanted = {"team_id": team, "member_id": member, "status": {"$in": UNDER_WAY}}
+        found = self._runs.find(wanted, {"_id": 1}).sort("created_at", ASCENDING).limit(limit)
+        return [str(document["_id"]) async for document in found]
+
+    async def recent(self, run: Run, *, earliest: datetime, limit: int) -> RecentRuns:
+        newest = [("created_at", DESCENDING)]
+        last = await self._runs.find_one(reports_before(run, earliest), {"run.execution.created_at": 1}, sort=newest)
+        since = datetime.fromisoformat(last["run"]["execution"]["created_at"]) if last else earliest
+        under_way = self._runs.find(under_way_beside(run), EXCERPT).sort("created_at", ASCENDING)
+        ended = self._runs.find(ended_since(run, since), EXCERPT).sort(FINISHED_AT, DESCENDING)
+        begun, over = await asyncio.gather(*(self._excerpts(each.limit(limit)) for each in (under_way, ended)))
+        return RecentRuns(since, begun, [each for each in over if each.finished_at and each.finished_at > since])
+
+    async def merge_targets(self, run: Run, *, limit: int) -> Sequence[UnderWay]:
+        found = self._runs.find(merge_targets_of(run), MERGE_TARGET).sort(NEWEST)
+        return [target async for target in self._aside.readable_of(found.limit(limit), merge_target)]
+
+    async def _read(self, document: Document) -> Run:
+        return await self._parsed(document, read)
+
+    async def _parsed(self, document: Document, parse: Callable[[Document], T]) -> T:
+        """Raises Unreadable."""
+        parsed = await self._aside.read(document, parse)
+        if parsed is None:
+            raise Unreadable(f"execution {document['_id']} was written by another version: this one can't read it")
+        return parsed
+
+    async def _excerpts(self, found: AsyncIterator[Document]) -> Sequence[RunExcerpt]:
+        return [each async for each in self._aside.readable_of(found, _excerpt)]
+
+
+def _excerpt(document: Document) -> RunExcerpt:
+    return RunExcerpt.model_validate(execution_fields(document["run"]["execution"]))
+
+
+def _journal(document: Document) -> Sequence[JournalEntry]:
+    return [JournalEntry.model_validate(entry) for entry in document.get("journal") or []]
+
+
+def _inbox(document: Document) -> Sequence[Signal]:
+    return [Signal.model_validate(signal) for signal in document.get("inbox") or []]

@@ -9,7 +9,7 @@ import pytest
 
 from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
-from delivery_center.domain.delivery import Delivery, published
+from delivery_center.domain.delivery import Delivery, begin, planned_of, published
 from delivery_center.ports import DeliveryStore
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.text import Text
@@ -183,3 +183,32 @@ async def test_deliveries_of_a_robot_are_claimed_before_they_are_due(deliveries:
     taken_over = await deliveries.claim_of("acme", "ann", NOON + LEASE, NOON + 2 * LEASE)
     assert taken_over is not None
     assert taken_over.request_id == "r1"
+
+
+async def test_first_outcomes_are_recorded_once_over_what_was_begun(deliveries: DeliveryStore) -> None:
+    planned = delivery(targets=[delivery().targets[0].model_copy(update={"attempts": [], "unpublished": False})])
+    begun = await deliveries.insert(begin(planned, NOON))
+    assert await deliveries.find("r1") == begun
+    assert (begun.starting, begun.claimed, planned_of(begun).targets[0].attempts) == (True, True, [])
+    assert await deliveries.claim_of("acme", "ann", NOON, NOON + LEASE) is None
+    later = NOON + timedelta(hours=1)
+    swept = await deliveries.claim_due(later, later + LEASE)
+    assert swept is not None
+    first = published(delivery(error="a"))
+    assert await deliveries.record_first(first) == first
+    assert (await deliveries.record_first(published(delivery(error="b")))).error == "a"
+    assert not await deliveries.save(swept)
+    found = await deliveries.find("r1")
+    assert found is not None
+    assert (found.starting, found.claimed, found.due_at, found.error) == (False, False, first.due_at, "a")
+    assert found.targets == first.targets
+
+
+async def test_a_sweeper_that_has_taken_over_keeps_its_outcomes(deliveries: DeliveryStore) -> None:
+    await deliveries.insert(begin(delivery(), NOON))
+    later = NOON + timedelta(hours=1)
+    swept = await deliveries.claim_due(later, later + LEASE)
+    assert swept is not None
+    assert await deliveries.save(swept.model_copy(update={"starting": False}))
+    late = await deliveries.record_first(published(delivery(targets=[])))
+    assert late.targets == swept.targets

@@ -69,6 +69,11 @@ class Deliveries(Protocol):
         """Store it, and return what is stored: an earlier one with this request id stays."""
         ...
 
+    async def record_first(self, delivery: Delivery) -> Delivery:
+        """Write the outcomes of the first attempts of a stored delivery that is `starting`, and return what is stored:
+        earlier outcomes stay. Whoever has claimed it loses its claim."""
+        ...
+
     async def claim_due(self, now: datetime, until: datetime) -> Delivery | None:
         """Claim a delivery that is due, exclusively until `until`. None if there is none."""
         ...
@@ -82,7 +87,7 @@ class Deliveries(Protocol):
         ...
 
     async def save(self, delivery: Delivery) -> bool:
-        """Write targets, `due_at` and `claimed` of a claimed delivery; False if it was claimed again since."""
+        """Write targets, `due_at`, `claimed` and `starting` of a claimed delivery; False if it was claimed again since."""
         ...
 
 

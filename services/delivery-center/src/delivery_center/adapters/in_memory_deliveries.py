@@ -42,6 +42,13 @@ class InMemoryDeliveries:
     async def insert(self, delivery: Delivery) -> Delivery:
         return self.stored.setdefault(delivery.request_id, delivery)
 
+    async def record_first(self, delivery: Delivery) -> Delivery:
+        begun = self.stored.get(delivery.request_id)
+        if begun is None or not begun.starting:
+            return await self.insert(delivery)
+        self.stored[delivery.request_id] = delivery.model_copy(update={"revision": begun.revision + 1})
+        return delivery
+
     async def claim_due(self, now: datetime, until: datetime) -> Delivery | None:
         return self._claim(lambda delivery: delivery.due_at is not None and delivery.due_at <= now, until)
 
@@ -61,7 +68,7 @@ class InMemoryDeliveries:
         stored = self.stored.get(delivery.request_id)
         if stored is None or stored.revision != delivery.revision:
             return False
-        written = {name: getattr(delivery, name) for name in ("targets", "due_at", "claimed")}
+        written = {name: getattr(delivery, name) for name in ("targets", "due_at", "claimed", "starting")}
         self.stored[delivery.request_id] = stored.model_copy(update=written)
         return True
 

@@ -59,6 +59,7 @@ async def test_a_redelivered_request_publishes_the_same_facts_and_sends_nothing(
     harness.robots.stored.clear()  # what the robot is by now doesn't matter any more
     await harness.deliver(request_for())
     assert harness.publisher.facts == first + first
+    assert harness.publisher.again == [False, True]  # only then the stream is searched for them
     assert len(harness.webhook.sent) == 2
 
 

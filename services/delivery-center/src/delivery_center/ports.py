@@ -87,7 +87,7 @@ class Deliveries(Protocol):
         ...
 
     async def save(self, delivery: Delivery) -> bool:
-        """Write targets, `due_at`, `claimed` and `starting` of a claimed delivery; False if it was claimed again since."""
+        """Write targets, `due_at`, `claimed`, `starting` of a claimed delivery; False if it was claimed again since."""
         ...
 
 

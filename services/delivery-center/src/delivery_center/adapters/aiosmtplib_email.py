@@ -10,9 +10,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import aiosmtplib
 from aiosmtplib import SMTP
 
+from delivery_center.adapters.byte_budget import ByteBudget
 from delivery_center.adapters.mail_bounces import is_hard_bounce
-from delivery_center.adapters.mail_files import Packed
+from delivery_center.adapters.mail_files import Packed, room_for
 from delivery_center.adapters.mail_message import Composer, Mail, recipients_of
+from delivery_center.adapters.smtp_envelope import hand_over
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.ports import Rejected, Sent, Suppressions, TransientReply
 from rota_common.errors import Permanent, Transient
@@ -23,9 +25,6 @@ from rota_contracts.robots.preferences import EmailTarget
 
 STARTTLS: Mapping[str, bool | None] = {"": None, "starttls": True, "none": False}
 ANSWER_LIMIT = 500
-
-LARGE_AT_ONCE = 4
-"""Mails with files that are composed and sent concurrently: each is in memory, several times over."""
 
 GOODBYE_S = 1.0
 MAIL_SERVER = "mail server"
@@ -68,7 +67,7 @@ class AiosmtplibEmail:
     """One connection per mail. `server` None: no mail is sent, and each target fails with the reason.
 
     In seconds: a mail has `timeout`, one with files `files_timeout`. Each step of the conversation before its content
-    has `timeout`.
+    has `timeout`. All files in memory at a time are no more than one mail may have.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class AiosmtplibEmail:
         self._suppressions = suppressions
         self._timeout = timeout
         self._files_timeout = files_timeout
-        self._large = asyncio.Semaphore(LARGE_AT_ONCE)
+        self._budget = ByteBudget(composer.limit)
 
     async def send(self, target: EmailTarget, outgoing: OutgoingMessage) -> Sent:
         """Some recipients refused: delivered, and the details say to whom it wasn't."""
@@ -102,7 +101,7 @@ class AiosmtplibEmail:
         if not any(resolved.stored for resolved in outgoing.attachments):
             mail = await self._compose(target, outgoing, recipients)
             return await self._send(self._server, mail, outgoing, suppressed, limit=self._timeout)
-        async with self._large:
+        async with self._budget.taken(room_for(outgoing.attachments, limit=self._compose.limit)):
             mail = await self._compose(target, outgoing, recipients)
             return await self._send(self._server, mail, outgoing, suppressed, limit=self._files_timeout)
 
@@ -159,8 +158,7 @@ async def _transmit(
         async with asyncio.timeout(limit):
             await client.connect()
             await _log_in(client, server)
-            options = ["SMTPUTF8"] if mail.utf8 else []
-            reply = await client.sendmail(mail.sender, mail.recipients, mail.raw, mail_options=options, timeout=limit)
+            reply = await hand_over(client, mail, timeout=limit)
         with contextlib.suppress(aiosmtplib.SMTPException, OSError):
             await client.quit(timeout=GOODBYE_S)
         return reply

@@ -123,11 +123,13 @@ class InMemoryFeedPublisher:
     def __init__(self, *failures: Exception) -> None:
         self.failures = list(failures)
         self.facts: list[Fact] = []
+        self.again: list[bool] = []
 
     async def publish(self, facts: Sequence[Fact], *, of: Delivery, again: bool = False) -> None:
         if self.failures:
             raise self.failures.pop(0)
         self.facts += facts
+        self.again.append(again)
 
 
 class InMemoryFeedCounts:

@@ -1,16 +1,16 @@
 """Mails composed from a target and an outgoing message: sender, recipients, content."""
 
-import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP, SMTPUTF8
 from email.utils import format_datetime
+from itertools import zip_longest
 from pathlib import Path
 
-from delivery_center.adapters.mail_files import Packed, attach, pack
+from delivery_center.adapters.mail_files import Packed, attach, encoded, encoded_size, pack
 from delivery_center.adapters.mail_text import mail_template, page, plain, subject
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.ports import Files
@@ -22,6 +22,8 @@ DEFAULT_LIMIT = 20 * MIB
 _SPEC = r"[^@\s<>,;:]+@[^@\s<>,;:]+"
 _ADDRESS = re.compile(rf"(?P<name>[^<>\r\n]*)<(?P<named>{_SPEC})>|(?P<bare>{_SPEC})")
 """`ann@example.org` or `Ann <ann@example.org>`."""
+
+_DOT = re.compile(rb"(?m)^\.")
 
 SEVEN_BIT, SEVEN_BIT_UTF8 = SMTP.clone(cte_type="7bit"), SMTPUTF8.clone(cte_type="7bit")
 """Every server accepts this encoding. The second one is for addresses that are not ASCII."""
@@ -45,11 +47,24 @@ class Recipients:
 
 @dataclass(frozen=True)
 class Mail:
+    """`texts` is the message without the contents of its files: each of `files` follows the text at its place."""
+
     sender: str
     recipients: list[str]
-    raw: bytes
+    texts: list[bytes]
+    files: list[bytes]
     utf8: bool
     packed: list[Packed]
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.texts)) + sum(map(encoded_size, self.files))
+
+    def chunks(self) -> Iterator[bytes]:
+        """As it is sent, with lines that begin with a dot quoted. The files are encoded on the way."""
+        for text, file in zip_longest(self.texts, self.files, fillvalue=b""):
+            yield _DOT.sub(b"..", text)
+            yield from encoded(file)
 
 
 class Composer:
@@ -61,21 +76,17 @@ class Composer:
         self._files = files
         self._default_from = default_from
         self._templates = templates
-        self._limit = limit
+        self.limit = limit
 
     async def __call__(self, target: EmailTarget, outgoing: OutgoingMessage, recipients: Recipients) -> Mail:
         """Raises Permanent if there is no sender or no such template."""
         sender = self._sender(outgoing)
-        packed = await pack(self._files, outgoing.attachments, limit=self._limit)
+        packed = await pack(self._files, outgoing.attachments, limit=self.limit)
         addresses = recipients.addresses
         utf8 = not "".join([sender.addr_spec, *addresses]).isascii()
         message = _headed(outgoing, sender, recipients)
         self._fill(message, target, outgoing, packed)
-        if any(each.content for each in packed):
-            raw = await asyncio.to_thread(_written, message, packed, utf8=utf8)  # encoding many MB takes long
-        else:
-            raw = _written(message, packed, utf8=utf8)
-        return Mail(sender.addr_spec, addresses, raw, utf8, packed)
+        return Mail(sender.addr_spec, addresses, *_written(message, packed, utf8=utf8), utf8, packed)
 
     def _fill(
         self, message: EmailMessage, target: EmailTarget, outgoing: OutgoingMessage, packed: Sequence[Packed]
@@ -112,10 +123,14 @@ def _headed(outgoing: OutgoingMessage, sender: Address, recipients: Recipients) 
     return message
 
 
-def _written(message: EmailMessage, packed: Sequence[Packed], *, utf8: bool) -> bytes:
-    for each in packed:
-        attach(message, each)
-    return message.as_bytes(policy=SEVEN_BIT_UTF8 if utf8 else SEVEN_BIT)
+def _written(message: EmailMessage, packed: Sequence[Packed], *, utf8: bool) -> tuple[list[bytes], list[bytes]]:
+    """The texts and the files of a Mail."""
+    placeholders = {placeholder: each.content for each in packed if (placeholder := attach(message, each))}
+    left, texts = message.as_bytes(policy=SEVEN_BIT_UTF8 if utf8 else SEVEN_BIT), list[bytes]()
+    for placeholder in placeholders:
+        text, _, left = left.partition(placeholder)
+        texts.append(text)
+    return [*texts, left], list(placeholders.values())
 
 
 def _address(text: str) -> Address:

@@ -65,8 +65,9 @@ class Deliver:
                 first = await self._first(planned, robot)
             except RequestDropped:
                 return
-            stored = await self._record(first)
-            again = stored is not first
+            done = published(first).model_copy(update={"starting": False, "accepted_at": self.clock()})
+            stored = await self._record(done, begun=first.starting)
+            again = stored is not done
         await self.publisher.publish(of_first_attempts(stored), of=stored, again=again)
 
     async def _stored(self, request: DeliveryRequestedV1) -> Delivery | None:
@@ -129,10 +130,9 @@ class Deliver:
             raise Transient(f"{attempted[0].postponed}", after=WHILE_PAUSED_S)
         return with_targets(planned, attempted)
 
-    async def _record(self, first: Delivery) -> Delivery:
+    async def _record(self, done: Delivery, *, begun: bool) -> Delivery:
         """What is stored: outcomes that another replica has stored stay."""
-        done = published(first).model_copy(update={"starting": False, "accepted_at": self.clock()})
-        if first.starting:
+        if begun:
             return await self.deliveries.record_first(done)
         stored = await self.deliveries.insert(done)
         if stored.starting:

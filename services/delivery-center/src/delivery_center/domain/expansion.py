@@ -31,8 +31,8 @@ CONFIGS: Mapping[DeliveryType, type[TargetConfig]] = {
 def expand(preferences: DeliveryPreferences, *, request_id: str, team: str) -> list[Target]:
     """The targets of one delivery.
 
-    A target's id derives from the request, its kind and its place alone: another header or secret changes no id, and the
-    owner may move, add and remove others. Targets at one place are counted.
+    A target's id derives from the request, its kind and its place alone: another header or secret changes no id, and
+    the owner may move, add and remove others. Targets at one place are counted.
     """
     targets: list[Target] = []
     counted: Counter[tuple[str, str]] = Counter()

@@ -13,6 +13,7 @@ import pytest
 from delivery_center.adapters.byte_budget import ByteBudget
 from delivery_center.adapters.in_memory import InMemoryFiles
 from delivery_center.adapters.mail_files import attach, pack
+from delivery_center.adapters.mail_limits import MailLimits
 from delivery_center.adapters.mail_message import Composer, recipients_of
 from delivery_center.attempts.resolve_attachments import resolve_attachments
 from delivery_center.domain.outgoing_message import ResolvedAttachment
@@ -111,7 +112,7 @@ async def test_files_are_encoded_on_the_way_and_arrive_byte_for_byte(outgoing: A
     contents = [Random(n).randbytes(size) for n, size in enumerate((0, 1, 57, 58, 200_000))]
     stored = [LEADS.model_copy(update={"file_id": str(n) * 32, "size": len(each)}) for n, each in enumerate(contents)]
     files = InMemoryFiles(*stored, contents={each.file_id: contents[n] for n, each in enumerate(stored)})
-    compose = Composer(files, default_from="rota@relay.example")
+    compose = Composer(files, limits=MailLimits(), default_from="rota@relay.example")
     target = EmailTarget(to=["boss@acme.example"])
     attached = tuple(ResolvedAttachment(attachment(each.file), each) for each in stored)
     mail = await compose(target, outgoing(body=".dot\n\ntext", attachments=attached), recipients_of(target))

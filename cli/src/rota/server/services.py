@@ -38,6 +38,10 @@ DRAIN_ORDER = (("scheduler",), ("executor",), ("validator", "delivery-center", "
 """Services that answer requests stop after those that send them. The gateway stops first, with its HTTP server."""
 
 
+ANY_SENDER = {"*": ["*"]}
+"""Its teams are those of one person, who may send as anybody whom the mail server accepts."""
+
+
 @dataclass(frozen=True)
 class StackSettings:
     """`folder` holds the services' files, `nats` their keys for a NATS server that requires them."""
@@ -86,6 +90,7 @@ def build_all(settings: StackSettings, runtime: Runtime, environ: Mapping[str, s
                 **of("delivery-center"),
                 smtp_url=settings.smtp_url,
                 allow_private_targets=settings.allow_private_targets,
+                **({} if "ROTA_MAIL_SENDERS" in environ else {"mail_senders": ANY_SENDER}),
             ),
             runtime=runtime,
             environ=environ,

@@ -13,6 +13,7 @@ from aiosmtplib import SMTP
 from delivery_center.adapters.byte_budget import ByteBudget
 from delivery_center.adapters.mail_bounces import is_hard_bounce
 from delivery_center.adapters.mail_files import Packed, room_for
+from delivery_center.adapters.mail_limits import DailyMails
 from delivery_center.adapters.mail_message import Composer, Mail, recipients_of
 from delivery_center.adapters.smtp_envelope import hand_over
 from delivery_center.domain.outgoing_message import OutgoingMessage
@@ -76,12 +77,14 @@ class AiosmtplibEmail:
         composer: Composer,
         *,
         suppressions: Suppressions,
+        daily: DailyMails,
         timeout: float,
         files_timeout: float,
     ) -> None:
         self._server = server
         self._compose = composer
         self._suppressions = suppressions
+        self._daily = daily
         self._timeout = timeout
         self._files_timeout = files_timeout
         self._budget = ByteBudget(composer.limit)
@@ -91,6 +94,7 @@ class AiosmtplibEmail:
         if self._server is None:
             raise Permanent("expected a mail server in ROTA_SMTP_URL: none is set, so no mail is sent")
         wanted = recipients_of(target)
+        self._daily.limits.check_recipients(wanted.addresses)
         team = outgoing.context.team_id
         unwanted = await self._suppressions.among(team, [address.lower() for address in wanted.addresses])
         recipients = wanted.without(unwanted)
@@ -98,12 +102,11 @@ class AiosmtplibEmail:
         if not recipients.addresses:
             text = f"every recipient is on the suppression list: {', '.join(suppressed)}"
             raise Rejected(text, details={"suppressed": suppressed})
-        if not any(resolved.stored for resolved in outgoing.attachments):
+        files = room_for(outgoing.attachments, limit=self._compose.limit)
+        limit = self._files_timeout if files else self._timeout
+        async with self._budget.taken(files), self._daily.counted(team, outgoing.at):
             mail = await self._compose(target, outgoing, recipients)
-            return await self._send(self._server, mail, outgoing, suppressed, limit=self._timeout)
-        async with self._budget.taken(room_for(outgoing.attachments, limit=self._compose.limit)):
-            mail = await self._compose(target, outgoing, recipients)
-            return await self._send(self._server, mail, outgoing, suppressed, limit=self._files_timeout)
+            return await self._send(self._server, mail, outgoing, suppressed, limit=limit)
 
     async def _send(
         self, server: MailServer, mail: Mail, outgoing: OutgoingMessage, suppressed: list[str], *, limit: float

@@ -15,6 +15,9 @@ class ByteBudget:
 
     @asynccontextmanager
     async def taken(self, count: int) -> AsyncIterator[None]:
+        if count == 0:
+            yield
+            return
         wanted = min(count, self._limit)
         async with self._turn, self._returned:
             await self._returned.wait_for(lambda: self._free >= wanted)

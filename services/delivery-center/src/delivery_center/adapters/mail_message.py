@@ -11,11 +11,13 @@ from itertools import zip_longest
 from pathlib import Path
 
 from delivery_center.adapters.mail_files import Packed, attach, encoded, encoded_size, pack
+from delivery_center.adapters.mail_limits import MailLimits
 from delivery_center.adapters.mail_text import mail_template, page, plain, subject
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.ports import Files
 from rota_common.errors import Permanent
 from rota_contracts.robots.preferences import EmailTarget
+from rota_contracts.robots.robot import Robot
 
 MIB = 1024 * 1024
 DEFAULT_LIMIT = 20 * MIB
@@ -71,8 +73,15 @@ class Composer:
     """`limit`: bytes of all files of one mail."""
 
     def __init__(
-        self, files: Files, *, default_from: str = "", templates: Path | None = None, limit: int = DEFAULT_LIMIT
+        self,
+        files: Files,
+        *,
+        limits: MailLimits,
+        default_from: str = "",
+        templates: Path | None = None,
+        limit: int = DEFAULT_LIMIT,
     ) -> None:
+        self._limits = limits
         self._files = files
         self._default_from = default_from
         self._templates = templates
@@ -80,11 +89,14 @@ class Composer:
 
     async def __call__(self, target: EmailTarget, outgoing: OutgoingMessage, recipients: Recipients) -> Mail:
         """Raises Permanent if there is no sender or no such template."""
-        sender = self._sender(outgoing)
+        sender, reply_to = self._sender(outgoing)
         packed = await pack(self._files, outgoing.attachments, limit=self.limit)
         addresses = recipients.addresses
-        utf8 = not "".join([sender.addr_spec, *addresses]).isascii()
+        shown = [each.addr_spec for each in (sender, reply_to) if each is not None]
+        utf8 = not "".join([*shown, *addresses]).isascii()
         message = _headed(outgoing, sender, recipients)
+        if reply_to is not None:
+            message["Reply-To"] = reply_to
         self._fill(message, target, outgoing, packed)
         return Mail(sender.addr_spec, addresses, *_written(message, packed, utf8=utf8), utf8, packed)
 
@@ -96,13 +108,24 @@ class Composer:
         message.set_content(plain(outgoing, packed, template.text))
         message.add_alternative(page(outgoing, packed, template.html), subtype="html")
 
-    def _sender(self, outgoing: OutgoingMessage) -> Address:
-        sender = outgoing.robot.robot_email or self._default_from
-        if not sender:
+    def _sender(self, outgoing: OutgoingMessage) -> tuple[Address, Address | None]:
+        """From, and Reply-To if the robot's address may not be From."""
+        team, robot = outgoing.context.team_id, outgoing.robot
+        own = _named(_address(robot.robot_email), robot) if robot.robot_email else None
+        if own is not None and self._limits.allows_sender(team, own):
+            return own, None
+        if self._default_from:
+            return _named(_address(self._default_from), robot), own
+        if own is None:
             raise Permanent("expected robot_email on the robot, or ROTA_DEFAULT_FROM: a mail needs a From address")
-        address = _address(sender)
-        name = " ".join(outgoing.robot.display_name.split())
-        return Address(address.display_name or name, addr_spec=address.addr_spec)
+        text = f"expected ROTA_DEFAULT_FROM, or {own.domain} among the domains of team {team} in ROTA_MAIL_SENDERS"
+        raise Permanent(f"{text}: without one of them no mail is sent from {own.addr_spec}")
+
+
+def _named(address: Address, robot: Robot) -> Address:
+    """With the robot's name, unless it has one."""
+    name = " ".join(robot.display_name.split())
+    return Address(address.display_name or name, addr_spec=address.addr_spec)
 
 
 def recipients_of(target: EmailTarget) -> Recipients:

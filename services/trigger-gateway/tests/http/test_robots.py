@@ -3,8 +3,12 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
 from rota_contracts.robots.robot import Robot, RobotStatus
+from trigger_gateway.problems import Invalid
+from trigger_gateway.robots.record import changed
 
 from .harness import Gateway, error_of, fields_of, robot
 
@@ -155,6 +159,39 @@ async def test_a_wrong_change_is_refused_with_its_field(acme: Gateway) -> None:
         assert list(fields_of(await acme.call("PATCH", LEADER, json=patch))) == [field], patch
     assert (await acme.call("GET", LEADER)).json()["rev"] == 1
     assert acme.facts() == 1
+
+
+async def test_targets_that_can_never_work_are_refused_when_they_are_written(empty: Gateway) -> None:  # DC-09, DC-10
+    headers = {"webhook-id": "1", "bad name": "x", "x-lines": "a\r\nb", "Host": "b", "x-fine": "$ENV.KEY"}
+    webhook = {"targets": [{"url": "https://a.example"}, {"url": "https://b.example", "headers": headers}]}
+    email = {"targets": [{"to": ["Ann <ann@a.example>", "no address"], "cc": ["a@b.example\nBcc: x@y.example"]}]}
+    body = robot() | {"robot_email": "nobody"}
+    body["robot_config"]["delivery"] = {"preferences": {"webhook": webhook, "email": email}}
+    refused = await empty.call("POST", ROBOTS, json=body)
+    assert refused.status_code == 422
+    hook, mail = (f"robot_config.delivery.preferences.{kind}.targets" for kind in ("webhook", "email"))
+    assert set(fields_of(refused)) == {
+        *(f"{hook}.1.headers.{name}" for name in ("webhook-id", "bad name", "x-lines", "Host")),
+        f"{mail}.0.to.1",
+        f"{mail}.0.cc.0",
+        "robot_email",
+    }
+    many = {"targets": [{"url": f"https://a.example/{number}"} for number in range(101)]}
+    body = robot()
+    body["robot_config"]["delivery"] = {"preferences": {"webhook": many}}
+    refused = await empty.call("POST", ROBOTS, json=body)
+    assert set(fields_of(refused)) == {"robot_config.delivery.preferences"}
+    assert "at most 100 targets in all channels together, not 101" in refused.text
+
+
+def test_a_stored_robot_with_a_target_that_is_refused_today_can_still_be_read_and_changed() -> None:
+    delivery = {"type": "email", "opts": {"to": ["no address"]}}
+    stored = robot() | {"team_id": "acme", "robot_email": "nobody"}
+    stored["robot_config"] = stored["robot_config"] | {"delivery": delivery}
+    before = Robot.model_validate(stored)
+    assert changed(before, {"display_name": "Leo", "robot_status": "paused"}).display_name == "Leo"
+    with pytest.raises(Invalid):
+        changed(before, {"robot_config": stored["robot_config"]})
 
 
 async def test_a_body_that_is_no_json_object_is_refused(empty: Gateway) -> None:

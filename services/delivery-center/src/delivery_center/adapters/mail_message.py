@@ -16,15 +16,12 @@ from delivery_center.adapters.mail_text import mail_template, page, plain, subje
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.ports import Files
 from rota_common.errors import Permanent
+from rota_contracts.robots.addresses import parse_address
 from rota_contracts.robots.preferences import EmailTarget
 from rota_contracts.robots.robot import Robot
 
 MIB = 1024 * 1024
 DEFAULT_LIMIT = 20 * MIB
-_SPEC = r"[^@\s<>,;:]+@[^@\s<>,;:]+"
-_ADDRESS = re.compile(rf"(?P<name>[^<>\r\n]*)<(?P<named>{_SPEC})>|(?P<bare>{_SPEC})")
-"""`ann@example.org` or `Ann <ann@example.org>`."""
-
 _DOT = re.compile(rb"(?m)^\.")
 
 SEVEN_BIT, SEVEN_BIT_UTF8 = SMTP.clone(cte_type="7bit"), SMTPUTF8.clone(cte_type="7bit")
@@ -157,10 +154,7 @@ def _written(message: EmailMessage, packed: Sequence[Packed], *, utf8: bool) -> 
 
 
 def _address(text: str) -> Address:
-    match = _ADDRESS.fullmatch(text.strip())
-    if match is None:
-        raise Permanent(f"expected one address like ann@example.org, not {text!r}")
     try:
-        return Address((match["name"] or "").strip(' "'), addr_spec=match["named"] or match["bare"])
+        return parse_address(text)
     except ValueError as error:
-        raise Permanent(f"expected one address like ann@example.org, not {text!r}: {error}") from error
+        raise Permanent(str(error)) from error

@@ -9,7 +9,7 @@ import pytest
 
 from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
-from delivery_center.domain.delivery import Delivery, begin, planned_of, published
+from delivery_center.domain.delivery import Delivery, begin, bring_forward, planned_of, published
 from delivery_center.ports import DeliveryStore
 from rota_common.stores.mongo import Mongo
 from rota_contracts.messages.text import Text
@@ -212,3 +212,18 @@ async def test_a_sweeper_that_has_taken_over_keeps_its_outcomes(deliveries: Deli
     assert await deliveries.save(swept.model_copy(update={"starting": False}))
     late = await deliveries.record_first(published(delivery(targets=[])))
     assert late.targets == swept.targets
+
+
+async def test_a_delivery_is_brought_forward_unless_it_was_claimed_meanwhile(deliveries: DeliveryStore) -> None:
+    later = NOON + timedelta(days=1)
+    made = await deliveries.insert(delivery(due_at=later))
+    sooner = bring_forward(made, {"r1-d1"}, NOON)
+    assert (sooner.due_at, sooner.targets[0].next_attempt_at) == (NOON, NOON)
+    assert await deliveries.bring_forward(sooner)
+    assert not await deliveries.bring_forward(sooner)  # it was written since it was read
+    claimed = await deliveries.claim_due(NOON, NOON + LEASE)
+    assert claimed is not None
+    assert claimed.targets == sooner.targets
+    assert bring_forward(claimed, {"r1-d1"}, NOON) is claimed
+    assert not await deliveries.bring_forward(claimed.model_copy(update={"claimed": False}))
+    assert await deliveries.save(published(claimed))

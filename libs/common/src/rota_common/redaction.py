@@ -1,4 +1,4 @@
-"""Credentials in texts and JSON values, replaced by `[REDACTED]`: the value alone, so that what is around stays valid."""
+"""Credentials in texts and JSON values, replaced by `[REDACTED]`: the value alone, so that the rest stays valid."""
 
 import json
 import re

@@ -90,6 +90,10 @@ class Deliveries(Protocol):
         """Write targets, `due_at`, `claimed`, `starting` of a claimed delivery; False if it was claimed again since."""
         ...
 
+    async def bring_forward(self, delivery: Delivery) -> bool:
+        """Write targets and `due_at` of a delivery that is not claimed; False if it was claimed since it was read."""
+        ...
+
 
 class DeliveryLog(Protocol):
     """The deliveries of all teams, to be read. The body of their contents is left out, except by `find` and
@@ -148,6 +152,10 @@ class FailingTargets(Protocol):
 
     async def mark_published(self, target: FailingTarget) -> None:
         """The last switch of this target is published, unless it was switched again since."""
+        ...
+
+    async def request_retry(self, team: str, target_ids: Collection[str], at: datetime) -> None:
+        """Note for every replica that these targets are to be tried now, those of them that are stored."""
         ...
 
     async def find_delivered(self, team: str, target_id: str) -> TargetRef | None:

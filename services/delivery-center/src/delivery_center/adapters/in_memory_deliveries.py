@@ -72,6 +72,14 @@ class InMemoryDeliveries:
         self.stored[delivery.request_id] = stored.model_copy(update=written)
         return True
 
+    async def bring_forward(self, delivery: Delivery) -> bool:
+        stored = self.stored.get(delivery.request_id)
+        if stored is None or stored.claimed or stored.revision != delivery.revision:
+            return False
+        update = {"targets": delivery.targets, "due_at": delivery.due_at, "revision": stored.revision + 1}
+        self.stored[delivery.request_id] = stored.model_copy(update=update)
+        return True
+
     def _matching(self, asked: DeliveryFilter) -> list[Delivery]:
         """Oldest first."""
         return sorted(

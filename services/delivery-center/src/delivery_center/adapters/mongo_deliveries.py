@@ -125,6 +125,11 @@ class MongoDeliveries:
         result = await self._deliveries.update_one(fenced, _change(delivery))
         return result.matched_count == 1
 
+    async def bring_forward(self, delivery: Delivery) -> bool:
+        unclaimed = {"_id": delivery.request_id, "revision": delivery.revision, "claimed": False}
+        change = {**_change(delivery), "$inc": {"revision": 1}}
+        return (await self._deliveries.update_one(unclaimed, change)).matched_count == 1
+
     async def _claim(self, condition: Document, until: datetime) -> Delivery | None:
         document: Document | None = await self._deliveries.find_one_and_update(
             condition,

@@ -1,6 +1,6 @@
 """Deliveries and their targets: what is stored of them, and the changes that need no attempt."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from rota_contracts.messages.delivery import (
@@ -146,6 +146,17 @@ def postpone(target: Target, now: datetime, reason: str, *, until: datetime | No
     if not target.attempts and target.postponed is None:
         update["postponed"] = reason
     return target.model_copy(update=update)
+
+
+def bring_forward(delivery: Delivery, delivery_ids: Collection[str], at: datetime) -> Delivery:
+    """These targets attempted no later than `at`; the same delivery if none of them waits for longer."""
+    if delivery.claimed:
+        return delivery
+    waiting = [t for t in delivery.targets if t.next_attempt_at is not None and t.next_attempt_at > at]
+    changed = [t.model_copy(update={"next_attempt_at": at}) for t in waiting if t.delivery_id in delivery_ids]
+    if not changed:
+        return delivery
+    return with_targets(delivery, changed).model_copy(update={"due_at": min(at, delivery.due_at or at)})
 
 
 def withhold(permission: Permission, reason: str) -> DeliveryPermission:

@@ -38,10 +38,6 @@ DRAIN_ORDER = (("scheduler",), ("executor",), ("validator", "delivery-center", "
 """Services that answer requests stop after those that send them. The gateway stops first, with its HTTP server."""
 
 
-ANY_SENDER = {"*": ["*"]}
-"""Its teams are those of one person, who may send as anybody whom the mail server accepts."""
-
-
 @dataclass(frozen=True)
 class StackSettings:
     """`folder` holds the services' files, `nats` their keys for a NATS server that requires them."""
@@ -90,7 +86,7 @@ def build_all(settings: StackSettings, runtime: Runtime, environ: Mapping[str, s
                 **of("delivery-center"),
                 smtp_url=settings.smtp_url,
                 allow_private_targets=settings.allow_private_targets,
-                **({} if "ROTA_MAIL_SENDERS" in environ else {"mail_senders": ANY_SENDER}),
+                **senders(environ),
             ),
             runtime=runtime,
             environ=environ,
@@ -100,6 +96,11 @@ def build_all(settings: StackSettings, runtime: Runtime, environ: Mapping[str, s
             memory.settings.Settings(**of("memory"), qdrant_path=str(settings.folder / "qdrant")), runtime=runtime
         ),
     }
+
+
+def senders(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Unless it is set: the teams are those of one person, who may send as anyone whom the mail server accepts."""
+    return {} if "ROTA_MAIL_SENDERS" in environ else {"mail_senders": {"*": ["*"]}}
 
 
 async def wait_until_ready(apps: Mapping[str, App]) -> None:

@@ -8,7 +8,7 @@ from rota_contracts.robots.addresses import parse_address
 from rota_contracts.robots.preferences import Channels, DeliveryPreferences, EmailTarget, WebhookTarget
 
 MOST_TARGETS = 100
-"""Of all channels together: one message tells the outcomes at all of them."""
+"""Of all channels together: one message holds the outcomes at all of them."""
 
 RESERVED = frozenset({"host", "content-length", "transfer-encoding", "connection"})
 RESERVED_PREFIX = "webhook-"

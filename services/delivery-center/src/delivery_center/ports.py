@@ -71,7 +71,7 @@ class Deliveries(Protocol):
 
     async def record_first(self, delivery: Delivery) -> Delivery:
         """Write the outcomes of the first attempts of a stored delivery that is `starting`, and return what is stored:
-        earlier outcomes stay. Whoever has claimed it loses its claim."""
+        earlier outcomes stay. A claim of it ends."""
         ...
 
     async def claim_due(self, now: datetime, until: datetime) -> Delivery | None:

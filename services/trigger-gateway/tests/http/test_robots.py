@@ -165,7 +165,7 @@ async def test_targets_that_can_never_work_are_refused_when_they_are_written(emp
     headers = {"webhook-id": "1", "bad name": "x", "x-lines": "a\r\nb", "Host": "b", "x-fine": "$ENV.KEY"}
     webhook = {"targets": [{"url": "https://a.example"}, {"url": "https://b.example", "headers": headers}]}
     email = {"targets": [{"to": ["Ann <ann@a.example>", "no address"], "cc": ["a@b.example\nBcc: x@y.example"]}]}
-    body = robot() | {"robot_email": "nobody"}
+    body = robot() | {"robot_email": "no address"}
     body["robot_config"]["delivery"] = {"preferences": {"webhook": webhook, "email": email}}
     refused = await empty.call("POST", ROBOTS, json=body)
     assert refused.status_code == 422
@@ -186,7 +186,7 @@ async def test_targets_that_can_never_work_are_refused_when_they_are_written(emp
 
 def test_a_stored_robot_with_a_target_that_is_refused_today_can_still_be_read_and_changed() -> None:
     delivery = {"type": "email", "opts": {"to": ["no address"]}}
-    stored = robot() | {"team_id": "acme", "robot_email": "nobody"}
+    stored = robot() | {"team_id": "acme", "robot_email": "no address"}
     stored["robot_config"] = stored["robot_config"] | {"delivery": delivery}
     before = Robot.model_validate(stored)
     assert changed(before, {"display_name": "Leo", "robot_status": "paused"}).display_name == "Leo"

@@ -1,4 +1,4 @@
-"""What is pending, attempted soon: as a person asks, and when a target has recovered or is enabled."""
+"""Retries brought forward: on request, and when a target has recovered or is enabled."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -48,13 +48,14 @@ def sent(number: int, targets: int = 1) -> dict[str, Any]:
 
 
 class Pages:
-    """A gateway that sends a range once more in pages; it may break down after some."""
+    """A gateway that replays or retries a range in pages; it may break down after some."""
 
-    def __init__(self, *pages: dict[str, Any]) -> None:
+    def __init__(self, *pages: dict[str, Any], verb: str = "replay") -> None:
+        self.verb = verb
         self.pages, self.bodies = list(pages), list[dict[str, Any]]()
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        assert (request.method, request.url.path) == ("POST", f"{TEAM}/deliveries/replay")
+        assert (request.method, request.url.path) == ("POST", f"{TEAM}/deliveries/{self.verb}")
         self.bodies.append(json.loads(request.content))
         if not self.pages:
             return httpx.Response(503, json={"error": {"code": "unavailable", "message": "not now"}})
@@ -164,3 +165,17 @@ def test_a_dry_run_shows_what_would_be_sent(gateway: Gateway, connect: Any, comm
     assert out[0] == "dry run: 1 delivery so far"
     assert out[-1] == "2 deliveries to 2 targets would be replayed; nothing was sent"
     assert [body["dry_run"] for body in pages.bodies] == [True, True]
+
+
+def test_what_is_pending_is_retried_now(gateway: Gateway, connect: Any, command: Command) -> None:  # F5
+    gateway.responses["/deliveries/d1/retry"] = {"request_id": "d1", "targets": 1}
+    assert command("deliveries", "retry", "d1")[1].startswith("1 delivery is attempted within seconds")
+    one, two = {"request_id": "d1", "targets": 1}, {"request_id": "d2", "targets": 2}
+    connect(pages := Pages({"retried": [one], "next": "n1"}, {"retried": [two], "next": ""}, verb="retry"))
+    printed = json.loads(command("deliveries", "retry", "--target", "t1", "--json")[1])
+    assert printed == {"retried": [one, two], "deliveries": 2}
+    assert [body["after"] for body in pages.bodies] == ["", "n1"]
+    assert pages.bodies[0] == {"target_id": "t1", "limit": 100, "after": ""}
+    connect(Pages({"retried": [], "next": ""}, verb="retry"))
+    assert "nothing is pending" in command("deliveries", "retry", "--since", "1h")[1]
+    assert command("deliveries", "retry")[0] == 2

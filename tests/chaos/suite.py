@@ -138,6 +138,7 @@ class Suite:
             ends.push_async_callback(self._listener.close)
             settings = self._settings(model_url, tools_url) | {
                 "ROTA_SMTP_URL": smtp_url,
+                "ROTA_MAIL_SENDERS": '{"*": ["chaos.example"]}',
                 "CHAOS_IN_SECRET": incoming,
                 "CHAOS_OUT_SECRET": outgoing,
             }

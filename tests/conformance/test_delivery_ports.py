@@ -9,7 +9,7 @@ import pytest
 
 from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
-from delivery_center.domain.delivery import Delivery, published
+from delivery_center.domain.delivery import Delivery, begin, bring_forward, planned_of, published
 from delivery_center.ports import DeliveryStore
 from rota_common.clock import now
 from rota_common.stores.mongo import Mongo
@@ -186,3 +186,54 @@ async def test_deliveries_of_a_robot_are_claimed_before_they_are_due(deliveries:
     assert await deliveries.claim_of("acme", "ann", LEASE) is None
     assert await deliveries.claim_of("other", "bob", LEASE) is None
     assert await deliveries.has_pending("acme", "ann")
+
+
+async def test_what_was_begun_is_its_requests_until_that_has_taken_too_long(deliveries: DeliveryStore) -> None:
+    await deliveries.insert(begin(delivery(), now()))
+    assert await deliveries.claim_of("acme", "ann", LEASE) is None
+    assert await deliveries.claim_due(now(), LEASE) is None
+    await deliveries.insert(begin(delivery("r2"), NOON))  # long ago by the store's clock
+    swept = await deliveries.claim_due(now(), LEASE)
+    assert swept is not None
+    assert swept.request_id == "r2"
+
+
+async def test_first_outcomes_are_recorded_once_over_what_was_begun(deliveries: DeliveryStore) -> None:
+    planned = delivery(targets=[delivery().targets[0].model_copy(update={"attempts": [], "unpublished": False})])
+    begun = await deliveries.insert(begin(planned, NOON))
+    assert await deliveries.find("r1") == begun
+    assert (begun.starting, begun.claimed, planned_of(begun).targets[0].attempts) == (True, True, [])
+    swept = await deliveries.claim_due(now(), LEASE)
+    assert swept is not None
+    first = published(delivery(error="a"))
+    assert await deliveries.record_first(first) == first
+    assert (await deliveries.record_first(published(delivery(error="b")))).error == "a"
+    assert not await deliveries.save(swept)
+    found = await deliveries.find("r1")
+    assert found is not None
+    assert (found.starting, found.claimed, found.due_at, found.error) == (False, False, first.due_at, "a")
+    assert found.targets == first.targets
+
+
+async def test_a_sweeper_that_has_taken_over_keeps_its_outcomes(deliveries: DeliveryStore) -> None:
+    await deliveries.insert(begin(delivery(), NOON))
+    swept = await deliveries.claim_due(now(), LEASE)
+    assert swept is not None
+    assert await deliveries.save(swept.model_copy(update={"starting": False}))
+    late = await deliveries.record_first(published(delivery(targets=[])))
+    assert late.targets == swept.targets
+
+
+async def test_a_delivery_is_brought_forward_unless_it_was_claimed_meanwhile(deliveries: DeliveryStore) -> None:
+    later = NOON + timedelta(days=1)
+    made = await deliveries.insert(delivery(due_at=later))
+    sooner = bring_forward(made, {"r1-d1"}, NOON)
+    assert (sooner.due_at, sooner.targets[0].next_attempt_at) == (NOON, NOON)
+    assert await deliveries.bring_forward(sooner)
+    assert not await deliveries.bring_forward(sooner)  # it was written since it was read
+    claimed = await deliveries.claim_due(NOON, LEASE)
+    assert claimed is not None
+    assert claimed.targets == sooner.targets
+    assert bring_forward(claimed, {"r1-d1"}, NOON) is claimed
+    assert not await deliveries.bring_forward(claimed.model_copy(update={"claimed": False}))
+    assert await deliveries.save(published(claimed))

@@ -193,3 +193,11 @@ async def test_an_unavailable_store_raises_transient() -> None:
         with pytest.raises(Transient, match="read the targets"):
             await asking
     await connection.close()
+
+
+async def test_a_requested_retry_is_noted_with_the_teams_failing_targets(targets: FailingTargets) -> None:
+    for one in (target(), target("t2"), target("t3", team="other")):
+        await targets.record_failure(one, "answered 500", NOON)
+    await targets.request_retry("acme", ["t1", "t3", "healthy"], NOON + HOUR)
+    asked = {each.target_id: each.retry_at for each in await targets.all()}
+    assert asked == {"t1": NOON + HOUR, "t2": None, "t3": None}

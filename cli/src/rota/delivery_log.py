@@ -1,4 +1,4 @@
-"""The delivery log over the gateway's API: reading it, and replaying deliveries, a range page by page."""
+"""The delivery log over the gateway's API: reading it, replaying and retrying deliveries, a range page by page."""
 
 from collections.abc import AsyncIterator, Mapping
 from urllib.parse import quote
@@ -42,3 +42,19 @@ async def replay_deliveries(api: Api, which: Mapping[str, str], how: Json) -> As
         yield sent, bool(after)
         if not after:
             return
+
+
+async def retry_delivery(api: Api, request_id: str) -> Json:
+    return await api.of_team("POST", f"/deliveries/{quote(request_id, safe='')}/retry", timeout=TIMEOUT_S)
+
+
+async def retry_deliveries(api: Api, which: Mapping[str, str]) -> list[Json]:
+    """The deliveries of all pages."""
+    retried: list[Json] = []
+    wanted: Json = {**which, "limit": PAGE_SIZE, "after": ""}
+    while True:
+        page = await api.of_team("POST", "/deliveries/retry", json=wanted, timeout=TIMEOUT_S)
+        retried += page["retried"]
+        if not page["next"]:
+            return retried
+        wanted["after"] = page["next"]

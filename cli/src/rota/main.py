@@ -23,6 +23,7 @@ from rota.commands import (
     plan,
     replay,
     replay_deliveries,
+    retry_deliveries,
     robots,
     sources,
     subscriptions,
@@ -50,6 +51,7 @@ app = typer.Typer(
 for group in (up, demo, apply, trigger, intervene, control, clock, watch, replay, doctor, nats_config):
     group.register(app)
 replay_deliveries.register(deliveries.app)
+retry_deliveries.register(deliveries.app)
 for name, commands in (
     ("robots", robots.app),
     ("plan", plan.app),

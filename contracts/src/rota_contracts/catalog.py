@@ -162,6 +162,7 @@ MAY_DELIVER     = question("may_deliver",     delivery.MayDeliver,      delivery
 READ_DELIVERY   = question("read_delivery",   delivery.ReadDelivery,    delivery.DeliveryReply,      to="delivery-center", asked_by="trigger-gateway")
 LIST_DELIVERIES = question("list_deliveries", delivery_log.ListDeliveries,    delivery_log.DeliveryPage,    to="delivery-center", asked_by="trigger-gateway")
 REPLAY_DELIVERIES = question("replay_deliveries", delivery_log.ReplayDeliveries, delivery_log.ReplayDeliveriesReply, to="delivery-center", asked_by="trigger-gateway", timeout=15)
+RETRY_DELIVERIES = question("retry_deliveries", delivery_log.RetryDeliveries, delivery_log.RetryDeliveriesReply, to="delivery-center", asked_by="trigger-gateway", timeout=15)
 LIST_TARGETS    = question("list_targets",    targets.ListTargets,      targets.TargetPage,      to="delivery-center", asked_by="trigger-gateway")
 SWITCH_TARGET   = question("switch_target",   targets.SwitchTarget,     targets.TargetPage,      to="delivery-center", asked_by="trigger-gateway")
 SUPPRESS        = question("suppress",        targets.Suppress,         targets.SuppressionPage, to="delivery-center", asked_by="trigger-gateway")

@@ -1,17 +1,26 @@
 """The attachments of a result, and their description to programs."""
 
+import asyncio
 from datetime import UTC, datetime
+from email import message_from_bytes
 from email.message import EmailMessage
+from email.policy import default
+from random import Random
 from typing import Any
 
 import pytest
 
+from delivery_center.adapters.byte_budget import ByteBudget
 from delivery_center.adapters.in_memory import InMemoryFiles
 from delivery_center.adapters.mail_files import attach, pack
+from delivery_center.adapters.mail_limits import MailLimits
+from delivery_center.adapters.mail_message import Composer, recipients_of
 from delivery_center.attempts.resolve_attachments import resolve_attachments
 from delivery_center.domain.outgoing_message import ResolvedAttachment
+from rota_common.testing.patience import PATIENCE_S
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import Attachment
+from rota_contracts.robots.preferences import EmailTarget
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LEADS = StoredAttachment(
@@ -97,4 +106,43 @@ async def test_a_file_is_attached_with_its_content_type(given: str, sent: str) -
     attach(message, packed)
     (part,) = message.iter_attachments()
     assert (part["Content-Type"], part.get_filename()) == (sent, 'Ümsätze "Q1".csv')
-    assert part.get_payload(decode=True) == b"a,b\n"
+
+
+async def test_files_are_encoded_on_the_way_and_arrive_byte_for_byte(outgoing: Any) -> None:
+    contents = [Random(n).randbytes(size) for n, size in enumerate((0, 1, 57, 58, 200_000))]
+    stored = [LEADS.model_copy(update={"file_id": str(n) * 32, "size": len(each)}) for n, each in enumerate(contents)]
+    files = InMemoryFiles(*stored, contents={each.file_id: contents[n] for n, each in enumerate(stored)})
+    compose = Composer(files, limits=MailLimits(), default_from="rota@relay.example")
+    target = EmailTarget(to=["boss@acme.example"])
+    attached = tuple(ResolvedAttachment(attachment(each.file), each) for each in stored)
+    mail = await compose(target, outgoing(body=".dot\n\ntext", attachments=attached), recipients_of(target))
+    chunks = list(mail.chunks())
+    assert max(map(len, chunks)) < 100_000
+    raw = b"".join(chunks)
+    assert b"\r\n..dot" in raw
+    assert mail.size == len(raw) - 1
+    read = message_from_bytes(raw.replace(b"\r\n..", b"\r\n."), policy=default)
+    assert [part.get_payload(decode=True) for part in read.iter_attachments()] == contents
+
+
+async def test_files_in_memory_at_a_time_are_no_more_than_one_mail_may_have() -> None:
+    budget, held, peak = ByteBudget(10), 0, 0
+
+    async def mail(size: int) -> None:
+        nonlocal held, peak
+        async with budget.taken(size):
+            held += size
+            peak = max(peak, held)
+            await asyncio.sleep(0)
+            held -= size
+
+    given_up = asyncio.create_task(mail(10))
+    async with budget.taken(1):
+        await asyncio.sleep(0)
+        given_up.cancel()
+        await asyncio.gather(given_up, return_exceptions=True)
+        waiting = [asyncio.create_task(mail(size)) for size in (4, 10, 3, 3, 3, 10)]
+        await asyncio.sleep(0)
+    await asyncio.gather(*waiting)
+    assert peak == 10
+    await asyncio.wait_for(mail(99), PATIENCE_S)  # more than all

@@ -59,6 +59,7 @@ async def test_a_redelivered_request_publishes_the_same_facts_and_sends_nothing(
     harness.robots.stored.clear()  # what the robot is by now doesn't matter any more
     await harness.deliver(request_for())
     assert harness.publisher.facts == first + first
+    assert harness.publisher.again == [False, True]  # only then the stream is searched for them
     assert len(harness.webhook.sent) == 2
 
 
@@ -225,3 +226,85 @@ async def test_a_redelivered_dry_run_publishes_what_was_stored(new_harness: Any,
     harness.pass_time(seconds=9)
     await harness.deliver(request_for(executor_mode="dryrun"))
     assert harness.publisher.facts == first + first
+
+
+class Dying:
+    """Its replica dies once `sent` messages are out."""
+
+    def __init__(self, sent: int) -> None:
+        self.left = sent
+        self.ids: list[str] = []
+        self.configs: list[Any] = []
+
+    async def send(self, target: object, outgoing: OutgoingMessage) -> Sent:
+        self.ids.append(outgoing.delivery_id)
+        self.configs.append(target)
+        self.left -= 1
+        if self.left == 0:
+            raise asyncio.CancelledError
+        return Sent()
+
+
+CHANGED = {
+    "preferences": {
+        "webhook": {
+            "targets": [
+                {"url": "https://a.example/2", "secret": "$ENV.ROTATED"},
+                {"url": "https://a.example/1", "headers": {"x-added": "1"}},
+                {"url": "https://a.example/new"},
+            ]
+        }
+    }
+}
+
+
+async def test_a_crash_after_sending_repeats_under_the_same_ids_whatever_changed_meanwhile(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
+    harness = new_harness(robot(TWO_HOOKS))
+    harness.channels[DeliveryType.WEBHOOK] = dying = Dying(2)
+    with pytest.raises(asyncio.CancelledError):
+        await harness.deliver(request_for())
+    (planned,) = (await harness.stored()).targets[:1]
+    assert (planned.state, planned.attempts, harness.publisher.facts) == ("retrying", [], [])
+    harness.robots.stored[("acme", "ann")] = robot(CHANGED)
+    harness.pass_time(seconds=30)
+    await harness.deliver(request_for())
+    assert dying.ids[2:] == dying.ids[:2]
+    assert dying.configs[2:] == dying.configs[:2]
+    (accepted,) = harness.published("delivery.accepted")
+    assert [(each.delivery_id, each.attempts) for each in accepted.result.results] == [(id, 1) for id in dying.ids[:2]]
+    assert (await harness.stored()).settled
+
+
+async def test_a_request_that_never_comes_again_is_a_sweepers_after_a_while(
+    new_harness: Any, robot: Any, request_for: Any
+) -> None:
+    harness = new_harness(robot(TWO_HOOKS))
+    harness.channels[DeliveryType.WEBHOOK] = dying = Dying(1)
+    with pytest.raises(asyncio.CancelledError):
+        await harness.deliver(request_for())
+    assert await harness.retry_what_is_due() == 0
+    harness.pass_time(minutes=15)
+    assert await harness.retry_what_is_due() == 2  # it is answered first, then attempted
+    (accepted,) = harness.published("delivery.accepted")
+    assert [(each.final, each.attempts) for each in accepted.result.results] == [(False, 0), (False, 0)]
+    assert sorted(set(dying.ids)) == sorted(each.delivery_id for each in accepted.result.results)
+    assert harness.published("delivery.settled")[0].success
+    await harness.deliver(request_for())
+    assert harness.published("delivery.accepted") == [accepted, accepted]
+    assert len(dying.ids) == 4
+
+
+async def test_a_robot_deleted_after_a_crash_gets_nothing_more(new_harness: Any, robot: Any, request_for: Any) -> None:
+    harness = new_harness(robot(TWO_HOOKS))
+    harness.channels[DeliveryType.WEBHOOK] = dying = Dying(1)
+    with pytest.raises(asyncio.CancelledError):
+        await harness.deliver(request_for())
+    harness.robots.stored[("acme", "ann")] = robot(TWO_HOOKS, deleted=True)
+    sent = len(dying.ids)
+    await harness.deliver(request_for())
+    (accepted,) = harness.published("delivery.accepted")
+    assert "was deleted" in accepted.result.error
+    assert len(dying.ids) == sent
+    assert (await harness.stored()).settled

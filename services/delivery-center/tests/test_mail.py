@@ -1,18 +1,23 @@
 """The texts of a mail, and its server."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from delivery_center.adapters.aiosmtplib_email import AiosmtplibEmail, MailServer, mail_server
-from delivery_center.adapters.in_memory import InMemoryFiles, InMemorySuppressions
+from delivery_center.adapters.in_memory import InMemoryFiles, InMemoryMailCounts, InMemorySuppressions
 from delivery_center.adapters.mail_bounces import is_hard_bounce
 from delivery_center.adapters.mail_files import Packed
-from delivery_center.adapters.mail_message import Composer
+from delivery_center.adapters.mail_limits import DailyMails, MailLimits
+from delivery_center.adapters.mail_message import Composer, recipients_of
 from delivery_center.adapters.mail_text import mail_template, page, plain, subject
-from rota_common.errors import Permanent
+from delivery_center.domain.outgoing_message import OutgoingMessage
+from rota_common.errors import Permanent, Transient
 from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import Attachment, DeliveryContent
 from rota_contracts.robots.preferences import EmailTarget
@@ -123,10 +128,61 @@ def test_only_a_missing_mailbox_is_a_hard_bounce(code: int, message: str, hard: 
     assert is_hard_bounce(code, message) is hard
 
 
-def email(server: MailServer | None = NOWHERE) -> AiosmtplibEmail:
+def email(server: MailServer | None = NOWHERE, **limits: Any) -> AiosmtplibEmail:
+    allowed = MailLimits(**limits)
     return AiosmtplibEmail(
-        server, Composer(InMemoryFiles()), suppressions=InMemorySuppressions(), timeout=1, files_timeout=2
+        server,
+        Composer(InMemoryFiles(), limits=allowed),
+        suppressions=InMemorySuppressions(),
+        daily=DailyMails(InMemoryMailCounts(), allowed),
+        timeout=1,
+        files_timeout=2,
     )
+
+
+async def head(outgoing: OutgoingMessage, default_from: str, **limits: Any) -> EmailMessage:
+    """The headers of a mail as it is sent."""
+    target = EmailTarget(to=["a@b.example"])
+    compose = Composer(InMemoryFiles(), limits=MailLimits(**limits), default_from=default_from)
+    mail = await compose(target, outgoing, recipients_of(target))
+    read = message_from_bytes(b"".join(mail.chunks()), policy=default)
+    assert isinstance(read, EmailMessage)
+    assert read["From"].addresses[0].addr_spec == mail.sender
+    return read
+
+
+async def test_a_robots_address_is_where_to_reply_unless_its_team_may_send_from_its_domain(outgoing: Any) -> None:
+    relay, robot = "rota@relay.example", "Ann <ann@acme.example>"
+    for senders in ({}, {"other": ["acme.example"]}, {"acme": ["example"]}):
+        strange = await head(outgoing(), relay, senders=senders)
+        assert (strange["From"], strange["Reply-To"]) == ("Ann <rota@relay.example>", robot)
+    for senders in ({"acme": ["Acme.example"]}, {"*": ["acme.example"]}, {"acme": ["*"]}):
+        own = await head(outgoing(), relay, senders=senders)
+        assert (own["From"], own["Reply-To"]) == (robot, None)
+    with pytest.raises(Permanent, match=r"acme\.example among the domains of team acme in ROTA_MAIL_SENDERS"):
+        await head(outgoing(), "")
+
+
+async def test_a_mail_has_no_more_recipients_than_it_may(outgoing: Any) -> None:
+    target = EmailTarget(to=[f"ann{n}@acme.example" for n in range(3)], cc=["bob@acme.example"])
+    with pytest.raises(Permanent, match="expected at most 3 recipients of one mail, not 4"):
+        await email(recipients=3).send(target, outgoing())
+
+
+async def test_a_team_that_has_sent_its_mails_of_today_goes_on_tomorrow() -> None:
+    daily = DailyMails(InMemoryMailCounts(), MailLimits(mails_a_day=2))
+    with pytest.raises(ConnectionError):
+        async with daily.counted("acme", NOON):
+            raise ConnectionError  # no server took it
+    for _ in range(2):
+        async with daily.counted("acme", NOON):
+            pass
+    with pytest.raises(Transient, match="acme has sent 2 mails today, which is all that ROTA_MAILS_A_DAY") as raised:
+        async with daily.counted("acme", NOON):
+            raise AssertionError
+    assert raised.value.after == 12 * 3600
+    async with daily.counted("other", NOON), daily.counted("acme", NOON + timedelta(days=1)):
+        pass
 
 
 async def test_without_a_mail_server_the_error_names_the_setting(outgoing: Any) -> None:

@@ -76,7 +76,7 @@ async def test_a_failure_is_reported_without_credentials_and_may_be_retried(
     with pytest.raises(Failed) as caught:
         await harness()
     assert caught.value.message == (
-        "the robot can't answer: connector openai: [REDACTED] says [REDACTED] for [REDACTED]"
+        "the robot can't answer: connector openai: [REDACTED] says key=[REDACTED] for [REDACTED]"
     )
     harness.agents.says = AgentReply(agent_id="rota.message", content="Now.", model="m")
     assert await harness() == MessageReply("Now.", "m")
@@ -117,29 +117,29 @@ async def test_a_missing_robot_answers_no_message(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize(
-    "hidden",
+    ("text", "shown"),
     [
-        "/etc/passwd",
-        "~/.ssh/id_rsa",
-        "../secrets/key.pem",
-        "C:\\Users\\ada\\key.txt",
-        "mongodb://rota:pw@db:27017/x",
-        "Bearer eyJhbGciOi",
-        "api_key=abc",
-        "password: hunter2",
-        '"token": "abc"',
-        "secret='two words'",
-        "Authorization: Bearer abc",
-        "Basic dXNlcjpwdw==",
-        "sk-proj-abcdef",
-        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-        "ghp_abcdefghijklmnop",
-        "0123456789abcdef0123456789abcdef",
+        ("/etc/passwd", "[REDACTED]"),
+        ("~/.ssh/id_rsa", "[REDACTED]"),
+        ("../secrets/key.pem", "[REDACTED]"),
+        ("C:\\Users\\ada\\key.txt", "[REDACTED]"),
+        ("mongodb://rota:pw@db:27017/x", "[REDACTED]"),
+        ('{"url": "https://a.example/x", "a": [1]},', '{"url": "[REDACTED]", "a": [1]},'),
+        ("Bearer eyJhbGciOi", "Bearer [REDACTED]"),
+        ("api_key=abc", "api_key=[REDACTED]"),
+        ("password: hunter2", "password: [REDACTED]"),
+        ('{"token": "abc", "a": 1}', '{"token": "[REDACTED]", "a": 1}'),
+        ("secret='two words'", "secret='[REDACTED]'"),
+        ("Authorization: Bearer abc", "Authorization: [REDACTED]"),
+        ("Basic dXNlcjpwdw==", "Basic [REDACTED]"),
+        ("sk-proj-abcdef", "[REDACTED]"),
+        ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "[REDACTED]"),
+        ("ghp_abcdefghijklmnop", "[REDACTED]"),
+        ("0123456789abcdef0123456789abcdef", "[REDACTED]"),
     ],
 )
-def test_paths_addresses_and_credentials_are_hidden(hidden: str) -> None:  # TG-35, DEC-9
-    shown = redacted(f"it failed at {hidden} twice")
-    assert shown == "it failed at [REDACTED] twice"
+def test_paths_addresses_and_credentials_are_hidden(text: str, shown: str) -> None:  # TG-35, DEC-9
+    assert redacted(f"it failed at {text} twice") == f"it failed at {shown} twice"
 
 
 def test_text_without_secrets_is_unchanged() -> None:

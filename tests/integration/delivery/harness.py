@@ -13,7 +13,13 @@ from uuid import uuid4
 import nats as nats_py
 
 from delivery_center.adapters.httpx_webhook import webhook_client
-from delivery_center.adapters.in_memory import InMemoryFiles, InMemoryRobots, InMemorySuppressions, in_memory
+from delivery_center.adapters.in_memory import (
+    InMemoryFiles,
+    InMemoryMailCounts,
+    InMemoryRobots,
+    InMemorySuppressions,
+    in_memory,
+)
 from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
 from delivery_center.adapters.real import email_channel, webhook_channel
 from delivery_center.app import build
@@ -71,7 +77,7 @@ class Harness(ABC):
 
     def __init__(self, **settings: Any) -> None:
         self.team = f"t{uuid4().hex[:8]}"
-        self.settings = FAST | settings
+        self.settings = FAST | {"mail_senders": {"*": ["acme.example"]}} | settings
         self.permission: Callable[[MayDeliver], Awaitable[DeliveryPermission]] = allow
         self.asked: list[str] = []
 
@@ -232,7 +238,7 @@ class InMemoryHarness(Harness):
             files=self.files,
             suppressions=suppressions,
             channels={
-                DeliveryType.EMAIL: email_channel(chosen, self.files, suppressions, environ),
+                DeliveryType.EMAIL: email_channel(chosen, self.files, suppressions, InMemoryMailCounts(), environ),
                 DeliveryType.WEBHOOK: webhook_channel(chosen, client, environ),
             },
         )

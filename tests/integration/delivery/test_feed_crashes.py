@@ -63,7 +63,7 @@ async def test_killed_between_sending_and_recording_the_id_is_repeated_and_the_f
 ) -> None:
     await start_with(harness, receiver)
     with monkeypatch.context() as patch:
-        patch.setattr(MongoDeliveries, "insert", stuck := Stuck())
+        patch.setattr(MongoDeliveries, "record_first", stuck := Stuck())
         first = await harness.start()
         await harness.request()
         await killed_at(stuck.reached, first, harness)

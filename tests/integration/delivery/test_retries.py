@@ -11,7 +11,9 @@ from rota_contracts.catalog import (
     DELIVERY_COMPLETED,
     DELIVERY_FAILED,
     DELIVERY_SETTLED,
+    RETRY_DELIVERIES,
 )
+from rota_contracts.messages.delivery_log import RetryDeliveries
 from tests.integration.delivery.harness import Harness
 from tests.integration.delivery.receivers import HttpReceiver, http_receiver
 
@@ -41,6 +43,26 @@ async def test_a_receiver_that_was_down_gets_it_later_under_the_same_id(
     assert [(each.data.attempt, each.data.result.success) for each in attempted] == [(1, False), (2, True)]
     await service.stop(2)
     assert len(await harness.in_stream(DELIVERY_COMPLETED)) == 1
+
+
+@pytest.mark.once
+async def test_what_waits_for_hours_is_delivered_when_a_person_asks_or_the_receiver_answers_again(
+    harness: Harness, receiver: HttpReceiver
+) -> None:
+    receiver.will_answer(500, 500)
+    await harness.robot(hook(receiver.url()))
+    await harness.listen(DELIVERY_ACCEPTED, DELIVERY_SETTLED)
+    await harness.start(retry_schedule=[3600])
+    for request_id in ("r1", "r2"):
+        await harness.request(request_id)
+    waiting = await harness.events(DELIVERY_ACCEPTED, 2)
+    assert [each.data.result.results[0].final for each in waiting] == [False, False]
+    asked = await harness.ask(RETRY_DELIVERIES, RetryDeliveries(team_id=harness.team, request_id="r1"))
+    assert [(each.request_id, each.targets) for each in asked.retried] == [("r1", 1)]
+    settled = await harness.events(DELIVERY_SETTLED, 2)  # r2 by itself, once r1 has arrived
+    assert [each.data.success for each in settled] == [True, True]
+    ids = [got.headers["webhook-id"] for got in receiver.got]
+    assert sorted(ids[2:]) == sorted(ids[:2])
 
 
 async def test_a_receiver_that_stays_down_is_given_up(harness: Harness, receiver: HttpReceiver) -> None:

@@ -16,7 +16,7 @@ from rota_contracts.messages.delivery_log import DeliveryPage, DeliveryState, De
 MARKS = {TargetState.DELIVERED: "✓", TargetState.FAILED: "✗", TargetState.RETRYING: "…"}
 WHEN = "A duration, like 1h or 2d, or a time with its offset."
 
-app = typer.Typer(help="List deliveries, show one, or replay some.", invoke_without_command=True)
+app = typer.Typer(help="List deliveries, show one, retry or replay some.", invoke_without_command=True)
 
 RequestId = Annotated[str, typer.Argument(help="As in `rota deliveries`.")]
 Member = Annotated[str, typer.Option(help="Only this robot's.")]

@@ -86,6 +86,7 @@ def build_all(settings: StackSettings, runtime: Runtime, environ: Mapping[str, s
                 **of("delivery-center"),
                 smtp_url=settings.smtp_url,
                 allow_private_targets=settings.allow_private_targets,
+                **senders(environ),
             ),
             runtime=runtime,
             environ=environ,
@@ -95,6 +96,11 @@ def build_all(settings: StackSettings, runtime: Runtime, environ: Mapping[str, s
             memory.settings.Settings(**of("memory"), qdrant_path=str(settings.folder / "qdrant")), runtime=runtime
         ),
     }
+
+
+def senders(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Unless it is set: the teams are those of one person, who may send as anyone whom the mail server accepts."""
+    return {} if "ROTA_MAIL_SENDERS" in environ else {"mail_senders": {"*": ["*"]}}
 
 
 async def wait_until_ready(apps: Mapping[str, App]) -> None:

@@ -109,3 +109,26 @@ class ReplayDeliveriesReply(Part):
 
     replayed: list[ReplayedDelivery] = []
     next: str = ""
+
+
+class RetryDeliveries(DeliveryFilter):
+    """Request to the delivery-center: attempt what is pending in the deliveries that match within seconds, under the
+    same delivery ids, one page per request. Disabled targets are skipped."""
+
+    request_id: str | None = None
+    after: str = ""
+    limit: Limit = 100
+
+
+class RetriedDelivery(Part):
+    """A delivery whose next attempts were brought forward, and at how many targets."""
+
+    request_id: str
+    targets: int
+
+
+class RetryDeliveriesReply(Part):
+    """A page of deliveries that are attempted soon; `next` is empty on the last one."""
+
+    retried: list[RetriedDelivery] = []
+    next: str = ""

@@ -185,7 +185,9 @@ class RobotDefinition(Part):
     display_name: str = ""
     autonomous_mode: bool = Field(default=True, description="false: the robot never runs")
     system_prompt: str = ""
-    robot_email: str | None = Field(default=None, description="the From address of its mails")
+    robot_email: str | None = Field(
+        default=None, description="Reply-To of its mails; From where the operator allows its domain"
+    )
     manager_id: str | None = None
     agents: list[str] = Field(default=[], description="same as resources.agents")
     mcp_servers: list[str] = Field(default=[], description="same as resources.mcp")

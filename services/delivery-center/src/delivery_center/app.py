@@ -33,6 +33,7 @@ def build(
     service.include(build_handlers(use))
     service.on_start(use.breakers.refresh)
     service.every(REFRESH_S, use.breakers.keep_current, name="targets")
+    service.every(REFRESH_S, use.bring_forward.recovered, name="recovered")
     service.follow((CONTROL_GIVEN,), use.paused.apply, name="control", limit=REMEMBERED)
     service.background("retries", use.sweep)
     return plain_app(service, settings)

@@ -15,6 +15,7 @@ def build_handlers(use: UseCases) -> Router:
     router.answer(catalog.READ_DELIVERY, use.read_delivery)
     router.answer(catalog.LIST_DELIVERIES, use.list_deliveries)
     router.answer(catalog.REPLAY_DELIVERIES, use.replay)
+    router.answer(catalog.RETRY_DELIVERIES, use.bring_forward)
     router.answer(catalog.LIST_TARGETS, use.targets.list)
     router.answer(catalog.SWITCH_TARGET, use.targets.switch)
     router.answer(catalog.SUBSCRIBE, use.subscriptions.add)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from delivery_center.domain.delivery import Delivery
@@ -70,6 +70,11 @@ class Deliveries(Protocol):
         """Store it, and return what is stored: an earlier one with this request id stays."""
         ...
 
+    async def record_first(self, delivery: Delivery) -> Delivery:
+        """Write the outcomes of the first attempts of a stored delivery that is `starting`, and return what is stored:
+        earlier outcomes stay. A claim of it ends."""
+        ...
+
     async def claim_due(self, now: datetime, lease: timedelta) -> Delivery | None:
         """Claim a delivery that is due, exclusively for `lease`. None if there is none. Claims end by the store's own
         clock: those of the replicas may differ."""
@@ -84,7 +89,11 @@ class Deliveries(Protocol):
         ...
 
     async def save(self, delivery: Delivery) -> bool:
-        """Write targets, `due_at` and `claimed` of a claimed delivery; False if it was claimed again since."""
+        """Write targets, `due_at`, `claimed`, `starting` of a claimed delivery; False if it was claimed again since."""
+        ...
+
+    async def bring_forward(self, delivery: Delivery) -> bool:
+        """Write targets and `due_at` of a delivery that is not claimed; False if it was claimed since it was read."""
         ...
 
 
@@ -147,6 +156,10 @@ class FailingTargets(Protocol):
         """The last switch of this target is published, unless it was switched again since."""
         ...
 
+    async def request_retry(self, team: str, target_ids: Collection[str], at: datetime) -> None:
+        """Note for every replica that these targets are to be tried now, those of them that are stored."""
+        ...
+
     async def find_delivered(self, team: str, target_id: str) -> TargetRef | None:
         """The target as in the team's newest delivery to it; None if there is no such delivery."""
         ...
@@ -190,6 +203,18 @@ class Suppressions(Protocol):
 
     async def page(self, team: str, after: str, limit: int) -> list[Suppression]:
         """By address, from behind `after`."""
+        ...
+
+
+class MailCounts(Protocol):
+    """The mails of each team and day."""
+
+    async def take(self, team: str, day: date, most: int) -> bool:
+        """Count one more, unless the team has `most`. Raise Transient if the store is unavailable."""
+        ...
+
+    async def give_back(self, team: str, day: date) -> None:
+        """Count one less."""
         ...
 
 

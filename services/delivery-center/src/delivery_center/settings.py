@@ -19,7 +19,16 @@ class Settings(ServiceSettings):
         description="smtp://[user:password@]host[:port][?tls=starttls|none] or smtps://…; "
         "user and password may be references like $ENV.MAIL_PASSWORD; empty: no mail is sent",
     )
-    default_from: str = Field(default="", description="From address of robots that have no robot_email")
+    default_from: str = Field(
+        default="", description="From address of mails, unless the robot has an address that its team may send from"
+    )
+    mail_senders: dict[str, list[str]] = Field(
+        default={},
+        description="the domains that the robots of a team may send from, as JSON: "
+        '{"acme": ["acme.example"]}; "*" is every team, or every domain',
+    )
+    mail_recipients: int = Field(default=50, ge=1, description="recipients of one mail")
+    mails_a_day: int = Field(default=1000, ge=0, description="mails of a team in a day (UTC); 0: no limit")
     mail_templates: Path | None = Field(
         default=None,
         description="folder of <template>.subject, .txt and .html, for targets with a template; each may be missing",

@@ -21,6 +21,7 @@ from delivery_center.manage_subscriptions import ManageSubscriptions
 from delivery_center.manage_suppressions import ManageSuppressions
 from delivery_center.ports import Adapters, Messaging
 from delivery_center.settings import Settings
+from delivery_center.targets.bring_forward import BringForward
 from delivery_center.targets.circuit_breakers import CircuitBreakers
 from delivery_center.targets.manage_targets import ManageTargets
 from rota_common.runtime.service import Service
@@ -43,6 +44,7 @@ class UseCases:
     list_deliveries: ListDeliveries
     replay: Replay
     targets: ManageTargets
+    bring_forward: BringForward
     subscriptions: ManageSubscriptions
     suppressions: ManageSuppressions
 
@@ -82,6 +84,9 @@ class UseCases:
             list_deliveries=ListDeliveries(deliveries),
             replay=Replay(log=deliveries, robots=robots, clock=clock),
             targets=ManageTargets(store=adapters.failing_targets, breakers=breakers),
+            bring_forward=BringForward(
+                deliveries=deliveries, targets=adapters.failing_targets, breakers=breakers, clock=clock
+            ),
             subscriptions=ManageSubscriptions(subscriptions=adapters.subscriptions, clock=clock),
             suppressions=ManageSuppressions(suppressions=adapters.suppressions, clock=clock),
         )

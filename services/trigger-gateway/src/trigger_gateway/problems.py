@@ -6,16 +6,13 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-REDACTED = "[REDACTED]"
+from rota_common.redaction import REDACTED, without_credentials
+
 LIMIT = 300
 
 _HIDDEN = (
-    r"\b[a-z][a-z0-9+.-]*://\S+",  # addresses, which may hold a password
-    r"\b(?:bearer|basic)\s+[\w.~+/=-]{6,}",
-    r"[\"']?\b[\w-]*(?:key|token|secret|password|passwd|pwd|authorization|credentials?)[\"']?\s*[:=]\s*"
-    r"(?:\"[^\"]*\"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s\"',;]+)",
-    r"\b(?:sk|pk|rk|ghp|gho|xox[a-z]|whsec|rota)[-_][\w-]{6,}",  # prefixes of API keys
-    r"\b[a-z]:\\\S+",
+    r"\b[a-z][a-z0-9+.-]*://[^\s\"'<>]*[^\s\"'<>,;.)\]}]",  # addresses, which may hold a password
+    r"\b[a-z]:\\[^\s\"']+",
     r"(?<![\w.])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~-]*)*",
     r"(?<![\w-])[\w+/=-]{32,}(?![\w-])",  # no word of a language is as long as a key
 )
@@ -103,6 +100,6 @@ def plain(message: str) -> str:
 
 
 def redacted(text: str) -> str:
-    """One line, at most 300 characters, with paths, addresses and credentials as `[REDACTED]`."""
-    shown = _PATTERN.sub(REDACTED, " ".join(text.split()))
+    """One line, at most 300 characters, with paths, addresses and the values of credentials as `[REDACTED]`."""
+    shown = _PATTERN.sub(REDACTED, without_credentials(" ".join(text.split())))
     return shown if len(shown) <= LIMIT else shown[: LIMIT - 1] + "…"

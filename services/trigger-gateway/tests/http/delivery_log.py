@@ -13,6 +13,7 @@ from rota_contracts.catalog import (
     LIST_TARGETS,
     READ_DELIVERY,
     REPLAY_DELIVERIES,
+    RETRY_DELIVERIES,
     SUPPRESS,
     SWITCH_TARGET,
     UNSUPPRESS,
@@ -33,6 +34,9 @@ from rota_contracts.messages.delivery_log import (
     ReplayDeliveries,
     ReplayDeliveriesReply,
     ReplayedDelivery,
+    RetriedDelivery,
+    RetryDeliveries,
+    RetryDeliveriesReply,
 )
 from rota_contracts.messages.targets import (
     ListSuppressions,
@@ -80,6 +84,7 @@ class DeliveryLog:
 
     deliveries: list[DeliveryReply] = field(default_factory=list)
     given_up: list[str] = field(default_factory=list)
+    pending: list[str] = field(default_factory=list)
     targets: list[TargetHealth] = field(default_factory=list)
     suppressions: list[Suppression] = field(default_factory=list)
     refuses: str = ""
@@ -91,6 +96,7 @@ class DeliveryLog:
         router.answer(READ_DELIVERY, self._read)
         router.answer(LIST_DELIVERIES, self._list)
         router.answer(REPLAY_DELIVERIES, self._replay)
+        router.answer(RETRY_DELIVERIES, self._retry)
         router.answer(LIST_TARGETS, self._list_targets)
         router.answer(SWITCH_TARGET, self._switch)
         router.answer(SUPPRESS, self._suppress)
@@ -123,6 +129,16 @@ class DeliveryLog:
         ids = [(f"{question.replay_id}-{each}", each) for each in page]
         sent = [ReplayedDelivery(request_id=made, replay_of=each or "", targets=1) for made, each in ids]
         return ReplayDeliveriesReply(replayed=sent, next=more)
+
+    async def _retry(self, question: RetryDeliveries) -> RetryDeliveriesReply:
+        self.asked.append(question)
+        if question.request_id is not None:
+            pending = [each for each in self.pending if each == question.request_id]
+        else:
+            pending = [each for each in self.pending if each > question.after]
+        page = pending[: question.limit]
+        more = page[-1] if len(pending) > question.limit else ""
+        return RetryDeliveriesReply(retried=[RetriedDelivery(request_id=each, targets=1) for each in page], next=more)
 
     async def _list_targets(self, question: ListTargets) -> TargetPage:
         return TargetPage(targets=self.targets if question.team_id == "acme" else [])

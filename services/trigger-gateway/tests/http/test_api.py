@@ -1,5 +1,6 @@
 """The API as a whole: errors, request ids, documentation, executions read from the executor, dead letters."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,7 +18,10 @@ from rota_contracts.messages.execution import (
     ExecutionSummary,
     ListExecutions,
     ReadExecution,
+    TaskResult,
+    TaskStatus,
 )
+from rota_contracts.messages.text import Text
 from rota_contracts.messages.trigger import ExecutorMode, TriggerInput, TriggerReceivedV1, TriggerType
 from rota_contracts.robots.robot import Phase
 
@@ -136,6 +140,25 @@ async def test_executions_are_read_from_the_executor(acme: Gateway, executor: Ex
     read = await acme.call("GET", "/v1/teams/acme/executions/e1")
     assert Execution.model_validate(read.json()) == execution()
     assert error_of(await acme.call("GET", "/v1/teams/acme/executions/e2")) == (404, "execution_not_found")
+
+
+async def test_an_execution_is_shown_without_credentials_and_its_json_stays_valid(acme: Gateway) -> None:  # DEC-9
+    output = json.dumps({"password": "hunter2", "nested": {"items": [{"token": "abc"}, 1]}, "url": "https://a.example"})
+    result = TaskResult(task_id="t", step_id="s", status=TaskStatus.COMPLETED, output=Text(inline=output))
+    failed = {"error": 'answered 401: {"api_key": "sk-123456789", "a": 1}', "results": [result]}
+    acme.bus.answer(READ_EXECUTION, lambda _: _replied(execution().model_copy(update=failed)))
+    read = (await acme.call("GET", "/v1/teams/acme/executions/e1")).json()
+    assert read["error"] == 'answered 401: {"api_key": "[REDACTED]", "a": 1}'
+    assert json.loads(read["results"][0]["output"]["inline"]) == {
+        "password": "[REDACTED]",
+        "nested": {"items": [{"token": "[REDACTED]"}, 1]},
+        "url": "https://a.example",
+    }
+    assert (read["status"], read["trigger"]["type"]) == ("completed", "event")
+
+
+async def _replied(found: Execution) -> ExecutionReply:
+    return ExecutionReply(execution=found)
 
 
 async def test_another_teams_execution_is_not_found(acme: Gateway, executor: Executor) -> None:  # TG-23

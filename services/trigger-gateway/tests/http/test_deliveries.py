@@ -178,3 +178,17 @@ async def test_without_a_delivery_center_it_is_a_503(acme: Gateway) -> None:
         answer = await acme.call(method, path)
         assert error_of(answer) == (503, "unavailable")
         assert answer.headers["retry-after"] == "2"
+
+
+async def test_what_is_pending_is_retried_now(acme: Gateway, deliveries: DeliveryLog) -> None:  # F5
+    deliveries.pending = ["d2", "d3"]
+    one = await acme.call("POST", f"{PATH}/d2/retry")
+    assert (one.status_code, one.json()) == (202, {"request_id": "d2", "targets": 1})
+    assert error_of(await acme.call("POST", f"{PATH}/d1/retry")) == (409, "nothing_to_retry")
+    assert error_of(await acme.call("POST", f"{PATH}/d9/retry")) == (404, "delivery_not_found")
+    page = (await acme.call("POST", f"{PATH}/retry", json={"target_id": "t1", "limit": 1})).json()
+    assert (page["count"], page["next"]) == (1, "d2")
+    body = {"target_id": "t1", "limit": 1, "after": page["next"]}
+    rest = (await acme.call("POST", f"{PATH}/retry", json=body)).json()
+    assert ([each["request_id"] for each in rest["retried"]], rest["next"]) == (["d3"], "")
+    assert set(fields_of(await acme.call("POST", f"{PATH}/retry", json={}))) == {"since"}

@@ -2,11 +2,13 @@
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 import structlog
+
+from rota_common.redaction import without_credentials
 
 
 class _Output:
@@ -34,6 +36,11 @@ def written_to(stream: TextIO) -> Iterator[None]:
         _output.stream = None
 
 
+def _without_credentials(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Errors quote what others wrote."""
+    return {name: without_credentials(value) if isinstance(value, str) else value for name, value in line.items()}
+
+
 def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool = False) -> None:
     """Write the lines of structlog and of the standard library to `stream` (by default standard error)."""
     _output.stream = stream
@@ -45,6 +52,7 @@ def configure(*, level: str = "INFO", stream: TextIO | None = None, human: bool 
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            _without_credentials,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),

@@ -10,9 +10,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import aiosmtplib
 from aiosmtplib import SMTP
 
+from delivery_center.adapters.byte_budget import ByteBudget
 from delivery_center.adapters.mail_bounces import is_hard_bounce
-from delivery_center.adapters.mail_files import Packed
+from delivery_center.adapters.mail_files import Packed, room_for
+from delivery_center.adapters.mail_limits import DailyMails
 from delivery_center.adapters.mail_message import Composer, Mail, recipients_of
+from delivery_center.adapters.smtp_envelope import hand_over
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.ports import Rejected, Sent, Suppressions, TransientReply
 from rota_common.errors import Permanent, Transient
@@ -23,9 +26,6 @@ from rota_contracts.robots.preferences import EmailTarget
 
 STARTTLS: Mapping[str, bool | None] = {"": None, "starttls": True, "none": False}
 ANSWER_LIMIT = 500
-
-LARGE_AT_ONCE = 4
-"""Mails with files that are composed and sent concurrently: each is in memory, several times over."""
 
 GOODBYE_S = 1.0
 MAIL_SERVER = "mail server"
@@ -68,7 +68,7 @@ class AiosmtplibEmail:
     """One connection per mail. `server` None: no mail is sent, and each target fails with the reason.
 
     In seconds: a mail has `timeout`, one with files `files_timeout`. Each step of the conversation before its content
-    has `timeout`.
+    has `timeout`. All files in memory at a time are no more than one mail may have.
     """
 
     def __init__(
@@ -77,21 +77,24 @@ class AiosmtplibEmail:
         composer: Composer,
         *,
         suppressions: Suppressions,
+        daily: DailyMails,
         timeout: float,
         files_timeout: float,
     ) -> None:
         self._server = server
         self._compose = composer
         self._suppressions = suppressions
+        self._daily = daily
         self._timeout = timeout
         self._files_timeout = files_timeout
-        self._large = asyncio.Semaphore(LARGE_AT_ONCE)
+        self._budget = ByteBudget(composer.limit)
 
     async def send(self, target: EmailTarget, outgoing: OutgoingMessage) -> Sent:
         """Some recipients refused: delivered, and the details say to whom it wasn't."""
         if self._server is None:
             raise Permanent("expected a mail server in ROTA_SMTP_URL: none is set, so no mail is sent")
         wanted = recipients_of(target)
+        self._daily.limits.check_recipients(wanted.addresses)
         team = outgoing.context.team_id
         unwanted = await self._suppressions.among(team, [address.lower() for address in wanted.addresses])
         recipients = wanted.without(unwanted)
@@ -99,12 +102,11 @@ class AiosmtplibEmail:
         if not recipients.addresses:
             text = f"every recipient is on the suppression list: {', '.join(suppressed)}"
             raise Rejected(text, details={"suppressed": suppressed})
-        if not any(resolved.stored for resolved in outgoing.attachments):
+        files = room_for(outgoing.attachments, limit=self._compose.limit)
+        limit = self._files_timeout if files else self._timeout
+        async with self._budget.taken(files), self._daily.counted(team, outgoing.at):
             mail = await self._compose(target, outgoing, recipients)
-            return await self._send(self._server, mail, outgoing, suppressed, limit=self._timeout)
-        async with self._large:
-            mail = await self._compose(target, outgoing, recipients)
-            return await self._send(self._server, mail, outgoing, suppressed, limit=self._files_timeout)
+            return await self._send(self._server, mail, outgoing, suppressed, limit=limit)
 
     async def _send(
         self, server: MailServer, mail: Mail, outgoing: OutgoingMessage, suppressed: list[str], *, limit: float
@@ -159,8 +161,7 @@ async def _transmit(
         async with asyncio.timeout(limit):
             await client.connect()
             await _log_in(client, server)
-            options = ["SMTPUTF8"] if mail.utf8 else []
-            reply = await client.sendmail(mail.sender, mail.recipients, mail.raw, mail_options=options, timeout=limit)
+            reply = await hand_over(client, mail, timeout=limit)
         with contextlib.suppress(aiosmtplib.SMTPException, OSError):
             await client.quit(timeout=GOODBYE_S)
         return reply

@@ -17,6 +17,7 @@ def changing(delivery: Delivery) -> Document:
     """The fields written with every change. `due_at` is set while a target is pending, `over_at` afterwards."""
     written: Document = {
         "claimed": delivery.claimed,
+        "starting": delivery.starting,
         "state": delivery.state.value,
         "targets": [_target_document(target) for target in delivery.targets],
     }

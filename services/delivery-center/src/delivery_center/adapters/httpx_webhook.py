@@ -21,6 +21,7 @@ from rota_common.secrets import MissingSecret, resolve
 from rota_common.urls import Network, Resolver, Target, checked_target
 from rota_common.urls import resolve as system_resolver
 from rota_contracts.robots.preferences import WebhookTarget
+from rota_contracts.robots.target_checks import header_name_problem, header_value_problem
 
 EXCERPT_BYTES = 2048
 EXCERPT_S = 1.0
@@ -29,9 +30,6 @@ EXCERPT_S = 1.0
 GONE = 410
 RETRIED = frozenset({408, 425, 429})
 """The client errors that are retried; so is every 5xx."""
-
-OURS = frozenset({"host", "content-length", "transfer-encoding", "connection"})
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def webhook_client(*, verify: ssl.SSLContext | bool = True) -> httpx.AsyncClient:
@@ -123,11 +121,11 @@ class HttpxWebhook:
         return headers
 
     def _value(self, name: str, value: str) -> str:
-        if not _TOKEN.fullmatch(name) or name.lower() in OURS or name.lower().startswith("webhook-"):
-            raise Permanent(f"expected a header of the owner's own, not {name!r}: remove it from the target's headers")
+        if problem := header_name_problem(name):
+            raise Permanent(problem)
         resolved = self._secret(value)
-        if not (resolved.isascii() and resolved.isprintable()):
-            raise Permanent(f"expected one line of ASCII as the value of header {name}")
+        if problem := header_value_problem(name, resolved):
+            raise Permanent(problem)
         return resolved
 
     def _secret(self, text: str) -> str:

@@ -1,6 +1,8 @@
 """The adapters in memory: stores held to the same tests as the real ones, and scripted channels."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
@@ -50,6 +52,20 @@ class InMemorySuppressions:
     async def page(self, team: str, after: str, limit: int) -> list[Suppression]:
         theirs = sorted(address for owner, address in self._stored if owner == team and address > after)
         return [self._stored[team, address] for address in theirs[:limit]]
+
+
+class InMemoryMailCounts:
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, date]] = Counter()
+
+    async def take(self, team: str, day: date, most: int) -> bool:
+        if self._counts[team, day] >= most:
+            return False
+        self._counts[team, day] += 1
+        return True
+
+    async def give_back(self, team: str, day: date) -> None:
+        self._counts[team, day] = max(0, self._counts[team, day] - 1)
 
 
 class InMemoryFiles:
@@ -123,11 +139,13 @@ class InMemoryFeedPublisher:
     def __init__(self, *failures: Exception) -> None:
         self.failures = list(failures)
         self.facts: list[Fact] = []
+        self.again: list[bool] = []
 
     async def publish(self, facts: Sequence[Fact], *, of: Delivery, again: bool = False) -> None:
         if self.failures:
             raise self.failures.pop(0)
         self.facts += facts
+        self.again.append(again)
 
 
 class InMemoryFeedCounts:

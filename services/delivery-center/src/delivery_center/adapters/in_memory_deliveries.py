@@ -52,6 +52,13 @@ class InMemoryDeliveries:
     async def insert(self, delivery: Delivery) -> Delivery:
         return self.stored.setdefault(delivery.request_id, delivery)
 
+    async def record_first(self, delivery: Delivery) -> Delivery:
+        begun = self.stored.get(delivery.request_id)
+        if begun is None or not begun.starting:
+            return await self.insert(delivery)
+        self.stored[delivery.request_id] = delivery.model_copy(update={"revision": begun.revision + 1})
+        return delivery
+
     async def claim_due(self, now: datetime, lease: timedelta) -> Delivery | None:
         return self._claim(lambda each: _has_come(each, self.clock() if each.claimed else now), lease)
 
@@ -68,8 +75,16 @@ class InMemoryDeliveries:
         stored = self.stored.get(delivery.request_id)
         if stored is None or stored.revision != delivery.revision:
             return False
-        written = {name: getattr(delivery, name) for name in ("targets", "due_at", "claimed")}
+        written = {name: getattr(delivery, name) for name in ("targets", "due_at", "claimed", "starting")}
         self.stored[delivery.request_id] = stored.model_copy(update=written)
+        return True
+
+    async def bring_forward(self, delivery: Delivery) -> bool:
+        stored = self.stored.get(delivery.request_id)
+        if stored is None or stored.claimed or stored.revision != delivery.revision:
+            return False
+        update = {"targets": delivery.targets, "due_at": delivery.due_at, "revision": stored.revision + 1}
+        self.stored[delivery.request_id] = stored.model_copy(update=update)
         return True
 
     def _matching(self, asked: DeliveryFilter) -> list[Delivery]:

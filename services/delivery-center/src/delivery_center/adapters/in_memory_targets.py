@@ -1,6 +1,6 @@
 """Failing and disabled targets and their events in memory, for tests."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from delivery_center.adapters.in_memory_deliveries import InMemoryDeliveries
@@ -56,6 +56,11 @@ class InMemoryTargets:
         stored = self._put(stored, unpublished=False, enabled_at=None)
         if stored.disabled_at is None and stored.failures == 0:
             del self._stored[target.target_id]
+
+    async def request_retry(self, team: str, target_ids: Collection[str], at: datetime) -> None:
+        for target in list(self._stored.values()):
+            if target.team_id == team and target.target_id in target_ids:
+                self._put(target, retry_at=at)
 
     async def find_delivered(self, team: str, target_id: str) -> TargetRef | None:
         newest: Sequence[Delivery] = sorted(

@@ -1,9 +1,11 @@
 """The files of a mail: as many as fit, and the reason for each one left out."""
 
-from collections.abc import Sequence
+from base64 import b64encode, encodebytes
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import default
+from secrets import token_bytes
 
 from delivery_center.domain.outgoing_message import ResolvedAttachment
 from delivery_center.ports import Files
@@ -12,6 +14,11 @@ from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.delivery import Attachment
 
 MB = 1_000_000
+END = b"\r\n"
+LINE = 57
+"""Bytes in a line of base64."""
+
+CHUNK = LINE * 1024
 OTHER = ("application", "octet-stream")
 
 
@@ -30,6 +37,11 @@ class Packed:
         if self.stored is None or self.left_out:
             return f"not attached: {self.left_out}"
         return self.stored.name
+
+
+def room_for(attachments: Sequence[ResolvedAttachment], *, limit: int) -> int:
+    """Bytes of the files that `pack` may read."""
+    return min(limit, sum(each.stored.size for each in attachments if each.stored))
 
 
 async def pack(files: Files, attachments: Sequence[ResolvedAttachment], *, limit: int) -> list[Packed]:
@@ -58,14 +70,25 @@ def _size(count: int) -> str:
     return f"{count / MB:.1f} MB" if count >= MB else f"{count / 1000:.1f} kB"
 
 
-def attach(message: EmailMessage, packed: Packed) -> None:
+def attach(message: EmailMessage, packed: Packed) -> bytes:
+    """Attach it with a placeholder for its content. The encoded placeholder; empty if it is left out."""
     if packed.stored is None or packed.left_out:
-        return
+        return b""
     (maintype, subtype), charset = _type(packed.stored.content_type)
     params = {"charset": charset} if charset else None
-    message.add_attachment(
-        packed.content, maintype=maintype, subtype=subtype, filename=packed.stored.name, params=params
-    )
+    placeholder = token_bytes(LINE)
+    message.add_attachment(placeholder, maintype=maintype, subtype=subtype, filename=packed.stored.name, params=params)
+    return b64encode(placeholder) + END
+
+
+def encoded(content: bytes) -> Iterator[bytes]:
+    """Base64 in lines, chunk by chunk."""
+    for start in range(0, len(content), CHUNK):
+        yield encodebytes(content[start : start + CHUNK]).replace(b"\n", END)
+
+
+def encoded_size(content: bytes) -> int:
+    return -(-len(content) // 3) * 4 + -(-len(content) // LINE) * len(END)
 
 
 def _type(content_type: str) -> tuple[tuple[str, str], str | None]:

@@ -114,6 +114,14 @@ class MongoDeliveries:
             return await self.find(delivery.request_id) or delivery
         return delivery
 
+    async def record_first(self, delivery: Delivery) -> Delivery:
+        change = {**_change(delivery), "$inc": {"revision": 1}}
+        change["$set"]["accepted_at"], change["$set"]["error"] = delivery.accepted_at, delivery.error
+        begun = {"_id": delivery.request_id, "starting": True}
+        if (await self._deliveries.update_one(begun, change)).matched_count == 1:
+            return delivery
+        return await self.insert(delivery)
+
     async def claim_due(self, now: datetime, lease: timedelta) -> Delivery | None:
         return await self._claim(due_or_ended(now), lease)
 
@@ -124,10 +132,14 @@ class MongoDeliveries:
         return await self._deliveries.find_one(_pending(team, member), {"_id": 1}) is not None
 
     async def save(self, delivery: Delivery) -> bool:
-        unset = {"due_at": ""} if delivery.due_at is None else {"over_at": ""}
-        change = {"$set": changing(delivery), "$unset": unset}
-        result = await self._deliveries.update_one({"_id": delivery.request_id, "revision": delivery.revision}, change)
+        fenced = {"_id": delivery.request_id, "revision": delivery.revision}
+        result = await self._deliveries.update_one(fenced, _change(delivery))
         return result.matched_count == 1
+
+    async def bring_forward(self, delivery: Delivery) -> bool:
+        unclaimed = {"_id": delivery.request_id, "revision": delivery.revision, "claimed": False}
+        change = {**_change(delivery), "$inc": {"revision": 1}}
+        return (await self._deliveries.update_one(unclaimed, change)).matched_count == 1
 
     async def _claim(self, condition: Document, lease: timedelta) -> Delivery | None:
         """One that can't be read is given back at once, for another version, and the next one is claimed."""
@@ -153,6 +165,11 @@ class MongoDeliveries:
 def due_or_ended(now: datetime) -> Document:
     """Deliveries that are due, and claims whose owner has died."""
     return {"$or": [{"claimed": False, "due_at": {"$lte": now}}, CLAIM_ENDED]}
+
+
+def _change(delivery: Delivery) -> Document:
+    unset = {"due_at": ""} if delivery.due_at is None else {"over_at": ""}
+    return {"$set": changing(delivery), "$unset": unset}
 
 
 def _pending(team: str, member: str) -> Document:

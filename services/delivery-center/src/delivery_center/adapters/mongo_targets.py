@@ -1,6 +1,6 @@
 """Failing and disabled targets in MongoDB, a document each under its target id; healthy ones have none."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
@@ -75,6 +75,11 @@ class MongoTargets:
             await self._targets.delete_one(
                 {"_id": target.target_id, "disabled_at": None, "unpublished": False, "failures": 0}
             )
+
+    async def request_retry(self, team: str, target_ids: Collection[str], at: datetime) -> None:
+        theirs = {"_id": {"$in": list(target_ids)}, "team_id": team}
+        async with _unavailable():
+            await self._targets.update_many(theirs, {"$set": {"retry_at": at}})
 
     async def find_delivered(self, team: str, target_id: str) -> TargetRef | None:
         async with _unavailable():

@@ -8,13 +8,15 @@ from httpx import AsyncClient
 
 from delivery_center.adapters.aiosmtplib_email import AiosmtplibEmail, mail_server
 from delivery_center.adapters.httpx_webhook import HttpxWebhook, webhook_client
+from delivery_center.adapters.mail_limits import DailyMails, MailLimits
 from delivery_center.adapters.mail_message import Composer
 from delivery_center.adapters.mongo_counts import MongoCounts
 from delivery_center.adapters.mongo_deliveries import MongoDeliveries
+from delivery_center.adapters.mongo_mail_counts import MongoMailCounts
 from delivery_center.adapters.mongo_subscriptions import MongoSubscriptions
 from delivery_center.adapters.mongo_suppressions import MongoSuppressions
 from delivery_center.adapters.mongo_targets import MongoTargets
-from delivery_center.ports import Adapters, Channel, Files, Suppressions
+from delivery_center.ports import Adapters, Channel, Files, MailCounts, Suppressions
 from delivery_center.settings import Settings
 from rota_common.bus.robots import Robots
 from rota_common.runtime.service import Service
@@ -26,7 +28,7 @@ from rota_contracts.messages.delivery import DeliveryType
 
 OWN_VARIABLES = "ROTA_"
 
-Store = TypeVar("Store", MongoDeliveries, MongoSubscriptions, MongoSuppressions, MongoTargets)
+Store = TypeVar("Store", MongoDeliveries, MongoMailCounts, MongoSubscriptions, MongoSuppressions, MongoTargets)
 
 
 def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Adapters:
@@ -34,6 +36,7 @@ def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Ad
     service.on_stop(connection.close)
     service.probe("mongo", connection.ping)
     suppressions = _prepared(service, MongoSuppressions(connection.database))
+    counts = _prepared(service, MongoMailCounts(connection.database))
     files = Attachments(service.bus)
     client = webhook_client()
     service.on_stop(client.aclose)
@@ -47,7 +50,7 @@ def real(settings: Settings, service: Service, environ: Mapping[str, str]) -> Ad
         texts=Blobs(service.bus),
         files=files,
         channels={
-            DeliveryType.EMAIL: email_channel(settings, files, suppressions, environ),
+            DeliveryType.EMAIL: email_channel(settings, files, suppressions, counts, environ),
             DeliveryType.WEBHOOK: webhook_channel(settings, client, environ),
         },
     )
@@ -67,10 +70,14 @@ def webhook_channel(settings: Settings, client: AsyncClient, environ: Mapping[st
 
 
 def email_channel(
-    settings: Settings, files: Files, suppressions: Suppressions, environ: Mapping[str, str]
+    settings: Settings, files: Files, suppressions: Suppressions, counts: MailCounts, environ: Mapping[str, str]
 ) -> Channel[Any]:
+    limits = MailLimits(
+        senders=settings.mail_senders, recipients=settings.mail_recipients, mails_a_day=settings.mails_a_day
+    )
     compose = Composer(
         files,
+        limits=limits,
         default_from=settings.default_from,
         templates=settings.mail_templates,
         limit=settings.mail_files_limit,
@@ -79,6 +86,7 @@ def email_channel(
         mail_server(settings.smtp_url, environ),
         compose,
         suppressions=suppressions,
+        daily=DailyMails(counts, limits),
         timeout=settings.attempt_timeout,
         files_timeout=settings.mail_timeout,
     )

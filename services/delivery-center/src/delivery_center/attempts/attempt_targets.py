@@ -28,15 +28,12 @@ from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
 from rota_common.runtime.logs import logger
 from rota_contracts.messages.delivery import DeliveryPermission, DeliveryType, Permission
-from rota_contracts.messages.execution import excerpt
 from rota_contracts.messages.trigger import ExecutorMode
 from rota_contracts.robots.robot import Robot
 
-LABEL_LIMIT = 200
-
 
 @dataclass(frozen=True, slots=True)
-class _Payload:
+class DeliveryPayload:
     """What all targets of a delivery have in common."""
 
     robot: Robot
@@ -65,14 +62,14 @@ class AttemptTargets:
     timeout: float
     timeouts: Mapping[DeliveryType, float] = field(default_factory=dict)
 
-    async def __call__(self, delivery: Delivery, targets: Sequence[Target], robot: Robot) -> list[Target]:
-        """The targets, each after one attempt unless it was withheld.
-
-        Raises Permanent, with nothing sent, if the content can't be read.
-        """
+    async def read(self, delivery: Delivery, robot: Robot) -> DeliveryPayload:
+        """Raises Permanent if the content can't be read."""
         content = delivery.content
         attachments = await resolve_attachments(self.files, delivery.context.team_id, content.attachments)
-        payload = _Payload(robot, await self.texts.read(content.body), attachments)
+        return DeliveryPayload(robot, await self.texts.read(content.body), attachments)
+
+    async def __call__(self, delivery: Delivery, targets: Sequence[Target], payload: DeliveryPayload) -> list[Target]:
+        """The targets, each after one attempt unless it was withheld."""
         free = asyncio.Semaphore(AT_ONCE)
 
         async def one(target: Target) -> Target:
@@ -95,23 +92,23 @@ class AttemptTargets:
             return drop(target, permission.reason)
         return postpone(target, self.clock(), permission.reason)
 
-    async def _guarded(self, delivery: Delivery, target: Target, payload: _Payload) -> Target:
+    async def _guarded(self, delivery: Delivery, target: Target, payload: DeliveryPayload) -> Target:
         """Within the target's concurrency limit and circuit breaker."""
         disabled = self.breakers.disabled_reason(target)
         if disabled is not None:
             return drop(target, disabled)
         async with self.limits.slot(_limited(target)) as free:
             if not free:
-                return postpone(target, self.clock(), f"{_shown(target)} is busy; tried again soon")
+                return postpone(target, self.clock(), f"{target.label} is busy; tried again soon")
             allowed = self.breakers.allow(target)
             if isinstance(allowed, Blocked):
-                reason = f"{_shown(target)} isn't answering; tried again at {instant(allowed.until)}"
+                reason = f"{target.label} isn't answering; tried again at {instant(allowed.until)}"
                 return postpone(target, self.clock(), reason, until=allowed.until)
             attempted, outcome = await self._attempt(delivery, target, payload)
         await self.breakers.record(delivery, target, outcome, allowed)
         return attempted
 
-    async def _attempt(self, delivery: Delivery, target: Target, payload: _Payload) -> tuple[Target, Outcome]:
+    async def _attempt(self, delivery: Delivery, target: Target, payload: DeliveryPayload) -> tuple[Target, Outcome]:
         at, started = self.clock(), perf_counter()
         outgoing = OutgoingMessage(
             delivery_id=target.delivery_id,
@@ -153,10 +150,6 @@ class AttemptTargets:
 def _limited(target: Target) -> str:
     """What a slow reply blocks: the target, or for mail our one mail server."""
     return target.type.value if target.type is DeliveryType.EMAIL else target.target_id or target.delivery_id
-
-
-def _shown(target: Target) -> str:
-    return excerpt(target.label, LABEL_LIMIT)
 
 
 def _reason(error: Exception) -> str:

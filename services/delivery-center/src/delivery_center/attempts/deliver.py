@@ -1,13 +1,22 @@
-"""The delivery of a result: attempt every target once, store the delivery with the outcomes in one insert, publish."""
+"""The delivery of a result: store its targets, attempt each once, store the outcomes, publish."""
 
 import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import assert_never
 
-from delivery_center.attempts.attempt_targets import AttemptTargets
+from delivery_center.attempts.attempt_targets import AttemptTargets, DeliveryPayload
 from delivery_center.attempts.check_permission import CheckPermission
-from delivery_center.domain.delivery import Delivery, give_up, published, why_undeliverable, with_targets
+from delivery_center.domain.delivery import (
+    Delivery,
+    Target,
+    begin,
+    give_up,
+    planned_of,
+    published,
+    why_undeliverable,
+    with_targets,
+)
 from delivery_center.domain.expansion import expand
 from delivery_center.domain.facts import of_first_attempts
 from delivery_center.ports import Deliveries, FeedPublisher, Robots
@@ -32,8 +41,8 @@ class RequestDropped(Exception):
 class Deliver:
     """Safe to repeat: what is stored already is published again and not sent again.
 
-    A crash between sending and storing sends again, with the same delivery ids; one write less on every delivery is
-    worth that.
+    The targets are stored before anything is sent. A crash before their outcomes are stored sends again, to the same
+    targets under the same delivery ids, whatever the owner has changed meanwhile.
     """
 
     deliveries: Deliveries
@@ -49,14 +58,16 @@ class Deliver:
         stored, robot = await asyncio.gather(
             self._stored(request), self.robots.find(context.team_id, context.member_id)
         )
-        again = stored is not None
-        if stored is None:
+        again = stored is not None and not stored.starting
+        if stored is None or stored.starting:
+            planned = self._planned(event, robot) if stored is None else planned_of(stored)
             try:
-                first = await self._first(event, robot)
+                first = await self._first(planned, robot)
             except RequestDropped:
                 return
-            stored = await self.deliveries.insert(first)
-            again = stored is not first
+            done = published(first).model_copy(update={"starting": False, "accepted_at": self.clock()})
+            stored = await self._record(done, begun=first.starting)
+            again = stored is not done
         await self.publisher.publish(of_first_attempts(stored), of=stored, again=again)
 
     async def _stored(self, request: DeliveryRequestedV1) -> Delivery | None:
@@ -65,10 +76,13 @@ class Deliver:
             return None
         return await self.deliveries.find(request.request_id)
 
-    async def _first(self, event: Event[DeliveryRequestedV1], robot: Robot | None) -> Delivery:
-        """The delivery after its first attempts."""
+    def _planned(self, event: Event[DeliveryRequestedV1], robot: Robot | None) -> Delivery:
+        """The delivery before anything is done."""
         request = event.data
-        delivery = Delivery(
+        targets: list[Target] = []
+        if robot is not None and not robot.deleted:
+            targets = expand(robot.robot_config.delivery, request_id=request.request_id, team=robot.team_id)
+        return Delivery(
             request_id=request.request_id,
             content=request.content,
             context=request.context,
@@ -76,32 +90,55 @@ class Deliver:
             created_at=event.time,
             accepted_at=self.clock(),
             traceparent=event.traceparent,
+            targets=targets,
         )
-        reason = why_undeliverable(robot, request.context.member_id)
-        if robot is None or reason:
-            return delivery.model_copy(update={"error": reason})
-        targets = expand(robot.robot_config.delivery, request_id=request.request_id, team=robot.team_id)
-        planned = delivery.model_copy(update={"targets": targets})
-        if targets:
-            planned = await self._attempted(planned, robot)
-        return published(planned).model_copy(update={"accepted_at": self.clock()})
 
-    async def _attempted(self, planned: Delivery, robot: Robot) -> Delivery:
-        """Raise Transient, with nothing sent, while the execution is paused or its permission is unknown;
-        RequestDropped when it has been paused for long."""
+    async def _first(self, planned: Delivery, robot: Robot | None) -> Delivery:
+        """The delivery after its first attempts.
+
+        Raise Transient, with nothing sent, while the execution is paused or its permission is unknown; RequestDropped
+        when it has been paused for long.
+        """
+        reason = why_undeliverable(robot, planned.context.member_id)
+        if robot is None or reason:
+            return _refused(planned, reason or "")
+        if not planned.targets:
+            return planned
+        payload = await self.attempt.read(planned, robot)
         permission = await self.check_permission(planned)
         match permission.leave:
             case Permission.DENY:
-                return give_up(planned, permission.reason).model_copy(update={"error": permission.reason})
+                return _refused(planned, permission.reason)
             case Permission.HOLD if self.clock() - planned.created_at > HELD_FOR:
                 raise RequestDropped
             case Permission.HOLD:
                 raise Transient(permission.reason, after=WHILE_PAUSED_S)
             case Permission.ALLOW:
-                attempted = await self.attempt(planned, planned.targets, robot)
-                if all(target.postponed for target in attempted) and self.attempt.withheld(planned):
-                    # Paused after the permission was given, and nothing has been sent.
-                    raise Transient(f"{attempted[0].postponed}", after=WHILE_PAUSED_S)
-                return with_targets(planned, attempted)
+                return await self._attempted(planned, payload)
             case other:
                 assert_never(other)
+
+    async def _attempted(self, planned: Delivery, payload: DeliveryPayload) -> Delivery:
+        if planned.mode is ExecutorMode.STANDARD and not planned.starting:
+            begun = await self.deliveries.insert(begin(planned, self.clock()))
+            if not begun.starting:  # another replica was faster
+                return begun
+            planned = planned_of(begun)
+        attempted = await self.attempt(planned, planned.targets, payload)
+        if all(target.postponed for target in attempted) and self.attempt.withheld(planned):
+            # Paused after the permission was given, and nothing has been sent.
+            raise Transient(f"{attempted[0].postponed}", after=WHILE_PAUSED_S)
+        return with_targets(planned, attempted)
+
+    async def _record(self, done: Delivery, *, begun: bool) -> Delivery:
+        """What is stored: outcomes that another replica has stored stay."""
+        if begun:
+            return await self.deliveries.record_first(done)
+        stored = await self.deliveries.insert(done)
+        if stored.starting:
+            raise Transient("another replica attempts this delivery", after=WHILE_PAUSED_S)
+        return stored
+
+
+def _refused(planned: Delivery, reason: str) -> Delivery:
+    return give_up(planned, reason).model_copy(update={"error": reason})

@@ -15,12 +15,13 @@ from delivery_center.domain.delivery import (
     due,
     give_up,
     hold,
+    interrupt,
     published,
     why_undeliverable,
     with_targets,
     withhold,
 )
-from delivery_center.domain.facts import of_last_changes
+from delivery_center.domain.facts import of_first_attempts, of_last_changes
 from delivery_center.ports import Deliveries, FeedPublisher, Robots
 from rota_common.clock import Clock
 from rota_common.errors import Permanent, Transient
@@ -37,6 +38,7 @@ class Finish:
     publisher: FeedPublisher
 
     async def __call__(self, changed: Delivery) -> None:
+        changed = changed.model_copy(update={"starting": False})
         unpublished = any(target.unpublished for target in changed.targets)
         if not await self.deliveries.save(changed if unpublished else published(changed)):
             logger(service="delivery-center").warning("claim lost", request_id=changed.request_id)
@@ -46,6 +48,12 @@ class Finish:
     async def publish_saved(self, delivery: Delivery) -> None:
         """Publish what an earlier owner saved; some of it may be published already."""
         await self._publish(delivery, again=True)
+
+    async def leave_to_sweepers(self, interrupted: Delivery) -> None:
+        """Answer a request that didn't come again, with its targets postponed."""
+        if await self.deliveries.save(interrupted):
+            await self.publisher.publish(of_first_attempts(interrupted), of=interrupted, again=True)
+            await self.deliveries.save(published(interrupted))
 
     async def _publish(self, delivery: Delivery, *, again: bool) -> None:
         await self.publisher.publish(of_last_changes(delivery), of=delivery, again=again)
@@ -73,6 +81,9 @@ class Retry:
         if any(target.unpublished for target in delivery.targets):
             await self.finish.publish_saved(delivery)  # an earlier owner died; due again at once if it is due
             return
+        if delivery.starting:
+            await self.finish.leave_to_sweepers(interrupt(delivery, self.clock()))
+            return
         context = delivery.context
         robot = await self.robots.find(context.team_id, context.member_id)
         reason = why_undeliverable(robot, context.member_id)
@@ -90,7 +101,8 @@ class Retry:
         permission = await self._permission(delivery)
         match permission.leave:
             case Permission.ALLOW:
-                return with_targets(delivery, await self.attempt(delivery, due(delivery, self.clock()), robot))
+                payload = await self.attempt.read(delivery, robot)
+                return with_targets(delivery, await self.attempt(delivery, due(delivery, self.clock()), payload))
             case Permission.HOLD:
                 return hold(delivery, self.clock(), permission.reason)
             case Permission.DENY:

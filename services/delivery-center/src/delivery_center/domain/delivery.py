@@ -1,6 +1,6 @@
 """Deliveries and their targets: what is stored of them, and the changes that need no attempt."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from rota_contracts.messages.delivery import (
@@ -20,6 +20,11 @@ AT_ONCE = 8
 
 POSTPONED_FOR = timedelta(seconds=5)
 """How long a target waits while its execution is paused or its permission is unknown."""
+
+LONGEST_START = timedelta(minutes=15)
+"""For the first attempts at all targets, and for a request that comes again after a crash."""
+
+UNDER_WAY = "its first attempt is under way"
 
 PERMITTED = DeliveryPermission(leave=Permission.ALLOW)
 REASONS = {Permission.DENY: "the execution was stopped", Permission.HOLD: "the execution is paused"}
@@ -63,8 +68,8 @@ class Delivery(Part):
     """One delivery, as it is stored.
 
     `due_at` is when a sweeper claims it: at its next attempt, or when a claim expires. `claimed` is true in between.
-    `revision` grows with every claim and fences the writes of earlier owners. `replay_of` is the request whose result
-    this one replays.
+    `revision` grows with every claim and fences the writes of earlier owners. `starting`: stored before its first
+    attempts, whose outcomes aren't stored yet. `replay_of` is the request whose result this one replays.
     """
 
     request_id: str
@@ -80,6 +85,7 @@ class Delivery(Part):
     due_at: Instant | None = None
     claimed: bool = False
     revision: int = 0
+    starting: bool = False
 
     @property
     def settled(self) -> bool:
@@ -142,9 +148,40 @@ def postpone(target: Target, now: datetime, reason: str, *, until: datetime | No
     return target.model_copy(update=update)
 
 
+def bring_forward(delivery: Delivery, delivery_ids: Collection[str], at: datetime) -> Delivery:
+    """These targets attempted no later than `at`; the same delivery if none of them waits for longer."""
+    if delivery.claimed:
+        return delivery
+    waiting = [t for t in delivery.targets if t.next_attempt_at is not None and t.next_attempt_at > at]
+    changed = [t.model_copy(update={"next_attempt_at": at}) for t in waiting if t.delivery_id in delivery_ids]
+    if not changed:
+        return delivery
+    return with_targets(delivery, changed).model_copy(update={"due_at": min(at, delivery.due_at or at)})
+
+
 def withhold(permission: Permission, reason: str) -> DeliveryPermission:
     """HOLD or DENY with a reason to show: the given one, truncated, or the default."""
     return DeliveryPermission(leave=permission, reason=reason[:REASON_LIMIT] or REASONS[permission])
+
+
+def begin(planned: Delivery, now: datetime) -> Delivery:
+    """As it is stored before its first attempts: until `LONGEST_START` has passed they are its request's."""
+    until = now + LONGEST_START
+    update = {"next_attempt_at": until, "postponed": UNDER_WAY}
+    targets = [target.model_copy(update=update) for target in planned.targets]
+    return planned.model_copy(update={"targets": targets, "starting": True, "claimed": True, "due_at": until})
+
+
+def planned_of(begun: Delivery) -> Delivery:
+    """What `begin` was given."""
+    update = {"next_attempt_at": None, "postponed": None}
+    return begun.model_copy(update={"targets": [target.model_copy(update=update) for target in begun.targets]})
+
+
+def interrupt(begun: Delivery, now: datetime) -> Delivery:
+    """Its request doesn't come again: the first attempts are a sweeper's now."""
+    targets = [target.model_copy(update={"next_attempt_at": now}) for target in begun.targets]
+    return begun.model_copy(update={"targets": targets, "starting": False})
 
 
 def published(delivery: Delivery) -> Delivery:

@@ -1,6 +1,5 @@
 """The expansion of a robot's preferences: every target of every enabled channel, in a fixed order."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -8,6 +7,7 @@ from urllib.parse import urlsplit
 from delivery_center.domain.delivery import Target
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.delivery import DeliveryType
+from rota_contracts.messages.execution import excerpt
 from rota_contracts.robots.preferences import (
     DeliveryPreferences,
     EmailTarget,
@@ -15,6 +15,8 @@ from rota_contracts.robots.preferences import (
     ProcessTarget,
     WebhookTarget,
 )
+
+LABEL_LIMIT = 200
 
 TargetConfig = EmailTarget | WebhookTarget | ProcessTarget | NotifyTarget
 
@@ -29,38 +31,46 @@ CONFIGS: Mapping[DeliveryType, type[TargetConfig]] = {
 def expand(preferences: DeliveryPreferences, *, request_id: str, team: str) -> list[Target]:
     """The targets of one delivery.
 
-    A target's id derives from the request and from what the target is, so the owner may move, add and remove others
-    while a request is redelivered: none gets the id of another. Equal ones are counted.
+    A target's id derives from the request, its kind and its place alone: another header or secret changes no id, and
+    the owner may move, add and remove others. Targets at one place are counted.
     """
     targets: list[Target] = []
-    equal: Counter[tuple[str, str]] = Counter()
+    counted: Counter[tuple[str, str]] = Counter()
     for kind in CONFIGS:
         channel = getattr(preferences.preferences, kind.value)
         if channel is None or not channel.enabled:
             continue
         for config in channel.targets:
-            what = (kind.value, identity(config))
+            where = (kind.value, place(config))
             targets.append(
                 Target(
-                    delivery_id=derived_id("delivery", request_id, *what, equal[what]),
-                    target_id=target_id(team, kind, label(config)),
+                    delivery_id=derived_id("delivery", request_id, *where, counted[where]),
+                    target_id=target_id(team, kind, place(config)),
                     type=kind,
                     label=label(config),
                     config=config.model_dump(mode="json"),
                 )
             )
-            equal[what] += 1
+            counted[where] += 1
     return targets
 
 
-def target_id(team: str, kind: DeliveryType, label: str) -> str:
-    """The same for all deliveries of the team to one target, across robots."""
-    return derived_id("target", team, kind.value, label)
+def target_id(team: str, kind: DeliveryType, where: str) -> str:
+    """The same for all deliveries of the team to one target, across robots; it reveals nothing of its place."""
+    return derived_id("target", team, kind.value, where)
 
 
-def identity(config: TargetConfig) -> str:
-    """A target's configuration as text. Defaults are left out: an optional field that is added later changes no id."""
-    return json.dumps(config.model_dump(mode="json", exclude_defaults=True), sort_keys=True)
+def place(config: TargetConfig) -> str:
+    """Where a target's messages go, whole: a URL with its query. It may hold keys, so it is never shown."""
+    match config:
+        case EmailTarget():
+            return ", ".join(config.to)
+        case WebhookTarget():
+            return config.url
+        case ProcessTarget():
+            return config.process
+        case NotifyTarget():
+            return config.channel
 
 
 def config_of(target: Target) -> TargetConfig:
@@ -68,13 +78,13 @@ def config_of(target: Target) -> TargetConfig:
 
 
 def label(config: TargetConfig) -> str:
-    """The display name of a target. A URL's query, fragment and userinfo are left out: they may hold keys."""
+    """The display name of a target: short, and without a URL's query, fragment and userinfo, which may hold keys."""
     match config:
         case EmailTarget():
-            return ", ".join(config.to)
+            return excerpt(", ".join(config.to), LABEL_LIMIT)
         case WebhookTarget():
             parts = urlsplit(config.url)
-            return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+            return excerpt(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", LABEL_LIMIT)
         case ProcessTarget():
             return config.process
         case NotifyTarget():

@@ -108,6 +108,8 @@ def rejection(request: DeliveryRequestedV1, reason: str) -> DeliveryAcceptedV1:
 def result_of(target: Target) -> ChannelResult:
     """The result of a target so far."""
     result = _result(target, attempts=len(target.attempts))
+    if target.state is TargetState.RETRYING and result.final:  # a replay before its first attempt
+        return result.model_copy(update={"final": False})
     if target.given_up is None:
         return result
     return result.model_copy(update={"error": target.given_up, "final": True})

@@ -29,7 +29,7 @@ class FailingTarget(TargetRef):
     """A target that fails or is disabled; nothing is stored of a healthy one.
 
     `failures` are consecutive, since `failing_since`; the last was `last_error` at `last_at`. `unpublished`: its last
-    switch hasn't been published yet; until then `enabled_at` is kept.
+    switch hasn't been published yet; until then `enabled_at` is kept. `retry_at`: a person asked to try it.
     """
 
     failures: int = 0
@@ -40,6 +40,7 @@ class FailingTarget(TargetRef):
     reason: str = ""
     enabled_at: Instant | None = None
     unpublished: bool = False
+    retry_at: Instant | None = None
 
 
 def target_ref(delivery: Delivery, target: Target) -> TargetRef:

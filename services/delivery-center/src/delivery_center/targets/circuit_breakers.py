@@ -1,5 +1,6 @@
 """The circuit breakers of targets in one replica, and the switch of targets that fail for long."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
@@ -37,7 +38,7 @@ class CircuitBreakers:
     """Healthy targets cost nothing: neither a write nor a read of the store.
 
     `disable_after`: how long a target may fail with no success before it is disabled. `probe_for`: how long an attempt
-    may take.
+    may take. `recovered`: team and id of targets that have answered after failures, or are enabled.
     """
 
     store: FailingTargets
@@ -46,6 +47,7 @@ class CircuitBreakers:
     random: Random
     disable_after: timedelta
     probe_for: timedelta
+    recovered: set[tuple[str, str]] = field(init=False, default_factory=set)
     _known: dict[str, FailingTarget] = field(init=False, default_factory=dict)
     _circuits: dict[str, Circuit] = field(init=False, default_factory=dict)
     _succeeded: dict[str, datetime] = field(init=False, default_factory=dict)
@@ -100,9 +102,7 @@ class CircuitBreakers:
         """Read what the other replicas have stored, and publish switches that a dead replica has left unpublished."""
         now = self.clock()
         known = {target.target_id: target for target in await self.store.all()}
-        for target_id, before in self._known.items():
-            if before.disabled_at is not None and (target_id not in known or known[target_id].disabled_at is None):
-                self._circuits.pop(target_id, None)  # it was enabled: send now
+        self.close(before.target_id for before in self._known.values() if _is_open_again(before, known))
         self._known = known
         for target in known.values():
             succeeded = self._succeeded.get(target.target_id)
@@ -111,6 +111,11 @@ class CircuitBreakers:
             if target.unpublished and now - (target.disabled_at or target.enabled_at or now) > PUBLISH_GRACE:
                 await self._publish(target)
         self._succeeded = {target_id: at for target_id, at in self._succeeded.items() if now - at < SUCCESS_REMEMBERED}
+
+    def close(self, target_ids: Iterable[str]) -> None:
+        """The next attempts at these targets pass."""
+        for target_id in target_ids:
+            self._circuits.pop(target_id, None)
 
     def _turn_circuit(self, target_id: str, outcome: Outcome, allowed: Allowed) -> None:
         circuit = self._circuits.pop(target_id, Circuit())
@@ -126,6 +131,7 @@ class CircuitBreakers:
         known = self._known.get(target_id)
         if known is not None and known.disabled_at is None:
             del self._known[target_id]
+            self.recovered.add((known.team_id, target_id))
             await self.store.record_success(target_id, now)
 
     async def _record_failure(self, ref: TargetRef, outcome: TransientFailure | PermanentFailure) -> None:
@@ -141,6 +147,8 @@ class CircuitBreakers:
             return None
         self._known[target.target_id] = target
         self._circuits.pop(target.target_id, None)
+        if target.disabled_at is None:
+            self.recovered.add((target.team_id, target.target_id))
         await self._publish(target)
         return target
 
@@ -151,6 +159,14 @@ class CircuitBreakers:
             await self.store.mark_published(target)
         except Transient as error:
             _log().warning("can't publish that a target was switched", target_id=target.target_id, reason=str(error))
+
+
+def _is_open_again(before: FailingTarget, known: Mapping[str, FailingTarget]) -> bool:
+    """It has recovered or was enabled, or a person asked to try it."""
+    now = known.get(before.target_id)
+    if now is None:
+        return True
+    return (before.disabled_at is not None and now.disabled_at is None) or before.retry_at != now.retry_at
 
 
 def _log() -> Any:

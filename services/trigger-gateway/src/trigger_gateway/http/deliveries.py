@@ -1,14 +1,14 @@
 """The log of deliveries: every attempt at every target, and replays."""
 
 from datetime import UTC
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 from uuid import uuid4
 
 from fastapi import Body, Path, Query, Request
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator
 from starlette.responses import PlainTextResponse
 
-from rota_contracts.catalog import LIST_DELIVERIES, READ_DELIVERY, REPLAY_DELIVERIES
+from rota_contracts.catalog import LIST_DELIVERIES, READ_DELIVERY, REPLAY_DELIVERIES, RETRY_DELIVERIES
 from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
 from rota_contracts.messages.delivery_log import (
     DeliveryPage,
@@ -17,6 +17,8 @@ from rota_contracts.messages.delivery_log import (
     ListDeliveries,
     ReplayDeliveries,
     ReplayedDelivery,
+    RetriedDelivery,
+    RetryDeliveries,
 )
 from rota_contracts.model import Instant, Name
 from trigger_gateway import rpc
@@ -68,6 +70,9 @@ class DeliveryFilter(Strict):
         return until
 
 
+F = TypeVar("F", bound=DeliveryFilter)
+
+
 class DeliveryQuery(DeliveryFilter):
     state: DeliveryState | None = None
     limit: Limit = 50
@@ -78,6 +83,18 @@ class ReplayRange(DeliveryFilter):
     dry_run: DryRun = False
     limit: Limit = 100
     replay_id: ReplayId = None
+
+
+class RetryRange(DeliveryFilter):
+    limit: Limit = 100
+
+
+class RetriedPage(BaseModel):
+    """Continue with `after` = `next` until `next` is empty."""
+
+    retried: list[RetriedDelivery]
+    count: int
+    next: str
 
 
 class ReplayRequest(Strict):
@@ -129,9 +146,7 @@ async def read_delivery_body(team: Name, request_id: RequestId, use: UseCasesDep
 @router.post("/deliveries/replay", status_code=202, summary="Replay a range of deliveries, page by page")
 async def replay_deliveries(team: Name, body: ReplayRange, request: Request, use: UseCasesDep) -> ReplayedPage:
     """Oldest first, one page per call: continue with `next` until it is empty."""
-    if not any(getattr(body, name) for name in NARROWER):
-        text = f"expected at least one of {', '.join(NARROWER)}: a replay of all deliveries is refused"
-        raise Invalid("invalid_request", "the request is not valid", fields=[FieldProblem("since", text)])
+    _narrowed(body)
     replay_id = _replay_id(request, body.replay_id)
     question = ReplayDeliveries(team_id=team, **body.model_dump() | {"replay_id": replay_id})
     answer = await rpc.call(use.ask, REPLAY_DELIVERIES, question, show_reason=True)
@@ -158,6 +173,32 @@ async def replay_delivery(
     return ReplayedOne(replay_id=replay_id, **view.model_dump())
 
 
+@router.post("/deliveries/retry", status_code=202, summary="Retry what is pending now, page by page")
+async def retry_deliveries(team: Name, body: RetryRange, use: UseCasesDep) -> RetriedPage:
+    """Pending attempts are made within seconds, under the same delivery ids. Continue with `next` until it is empty."""
+    question = RetryDeliveries(team_id=team, **_narrowed(body).model_dump())
+    answer = await rpc.call(use.ask, RETRY_DELIVERIES, question, show_reason=True)
+    return RetriedPage(retried=answer.retried, count=len(answer.retried), next=answer.next)
+
+
+@router.post("/deliveries/{request_id}/retry", status_code=202, summary="Retry a pending delivery now")
+async def retry_delivery(team: Name, request_id: RequestId, use: UseCasesDep) -> RetriedDelivery:
+    """Its pending attempts are made within seconds, under the same delivery ids."""
+    read = await _read(use, team, request_id)
+    answer = await rpc.call(use.ask, RETRY_DELIVERIES, RetryDeliveries(team_id=team, request_id=request_id))
+    if not answer.retried:
+        raise Conflict("nothing_to_retry", _why_no_retry(read))
+    return answer.retried[0]
+
+
+def _narrowed(body: F) -> F:
+    """Raises Invalid without any condition."""
+    if not any(getattr(body, name) for name in NARROWER):
+        text = f"expected at least one of {', '.join(NARROWER)}: all deliveries at once are refused"
+        raise Invalid("invalid_request", "the request is not valid", fields=[FieldProblem("since", text)])
+    return body
+
+
 async def _read(use: UseCases, team: str, request_id: str, *, with_body: bool = False) -> DeliveryReply:
     question = ReadDelivery(team_id=team, request_id=request_id, with_body=with_body)
     read = await rpc.call(use.ask, READ_DELIVERY, question, show_reason=with_body)
@@ -180,7 +221,13 @@ def _why_nothing(read: DeliveryReply) -> str:
     if not read.targets:
         return "this delivery has no targets: the robot had no delivery preferences"
     if not read.settled:
-        return "this delivery is still pending and no target was given up: read it for the next attempt"
+        return "this delivery is still pending and no target was given up: retry makes its next attempt now"
     if not all(target.result.success for target in read.targets):
         return "another replay of this delivery has reached its targets, or is still pending"
     return "every target of this delivery was reached: replay all targets to send it again"
+
+
+def _why_no_retry(read: DeliveryReply) -> str:
+    if read.settled:
+        return "no target of this delivery is pending: replay sends it again"
+    return "its pending attempts are made within seconds, or their targets are disabled: read it, and see the targets"

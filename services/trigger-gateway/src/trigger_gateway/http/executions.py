@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import Query
 
+from rota_common.redaction import model_without_credentials
 from rota_contracts.catalog import LIST_EXECUTIONS, READ_DELIVERY, READ_EXECUTION, REPLAY
 from rota_contracts.messages.delivery import DeliveryReply, ReadDelivery
 from rota_contracts.messages.execution import ExecStatus, Execution, ExecutionPage, ListExecutions, ReadExecution
@@ -30,7 +31,7 @@ async def list_executions(
     question = ListExecutions(
         team_id=team, member_id=member_id, status=status, page=page, page_size=page_size, after=after
     )
-    return await rpc.call(use.ask, LIST_EXECUTIONS, question)
+    return model_without_credentials(await rpc.call(use.ask, LIST_EXECUTIONS, question))
 
 
 @router.get("/executions/{execution_id}", summary="Read an execution")
@@ -39,7 +40,7 @@ async def read_execution(team: Name, execution_id: str, use: UseCasesDep) -> Exe
     if read.execution is None:
         text = f"team {team} has no execution {execution_id}: it may still be queued"
         raise NotFound("execution_not_found", text)
-    return read.execution
+    return model_without_credentials(read.execution)
 
 
 @router.get("/executions/{execution_id}/delivery", summary="Read an execution's delivery: targets and attempts")

@@ -1,6 +1,6 @@
 """Robots' records, and the decisions about them: no I/O, no clock."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -18,17 +18,21 @@ from rota_contracts.robots.robot import (
     RunFailure,
     parse_definition,
 )
+from rota_contracts.robots.target_checks import address_problem, target_problems
 from rota_contracts.sources import OPERATIONS
 from trigger_gateway.problems import FieldProblem, Invalid, invalid
 
 SETTABLE = (RobotStatus.IDLE, RobotStatus.PAUSED, RobotStatus.MAINTENANCE)
 """Statuses that an owner may set; `working` is derived and `error` comes from a run."""
 
-TARGETS_LIMIT = 100
 """Targets of one channel of delivery."""
 
 DEFINITION_LIMIT = 512 * 1024
 """Bytes of JSON, with every default written out: other services read robots as messages, which hold 1 MB."""
+
+
+MOST_PROBLEMS = 20
+"""Targets that one answer names."""
 
 
 @dataclass(frozen=True)
@@ -90,17 +94,26 @@ def subscriber(robot: Robot) -> Subscriber:
     return Subscriber(robot.member_id, robot.rev, tuple(robot.robot_config.events))
 
 
-def definition(raw: Mapping[str, Any]) -> RobotDefinition:
-    """Parse an owner's definition; raises Invalid, which names every wrong field."""
-    if problem := unstorable(dict(raw)):
-        raise Invalid("invalid_robot", f"the robot's definition can't be stored: {problem}")
+def definition(raw: Mapping[str, Any], *, written: Collection[str] | None = None) -> RobotDefinition:
+    """Parse an owner's definition; raises Invalid, which names every wrong field.
+
+    `written`: the fields that the owner writes now; the others are as they are stored, and may be older than a check.
+    """
+    written = raw if written is None else written
+    if reason := unstorable(dict(raw)):
+        raise Invalid("invalid_robot", f"the robot's definition can't be stored: {reason}")
     try:
         parsed = parse_definition(raw)
     except ValidationError as error:
         raise invalid("invalid_robot", "the robot's definition is not valid", error) from error
     if (size := len(parsed.model_dump_json().encode())) > DEFINITION_LIMIT:
         raise Invalid("too_large", f"expected a definition of at most {DEFINITION_LIMIT} bytes, not {size}")
-    if wrong := _wrong_changes(parsed) + _too_many_targets(parsed):
+    wrong = _wrong_changes(parsed)
+    if "robot_config" in written:
+        wrong += _wrong_targets(parsed)
+    if "robot_email" in written and parsed.robot_email and (problem := address_problem(parsed.robot_email)):
+        wrong.append(FieldProblem("robot_email", problem))
+    if wrong:
         raise Invalid("invalid_robot", "the robot's definition is not valid", fields=wrong)
     return parsed
 
@@ -125,7 +138,7 @@ def changed(robot: Robot, patch: Mapping[str, Any]) -> Robot:
     fields = dict(patch)
     status = {"robot_status": _status(fields.pop("robot_status")), "error": None} if "robot_status" in fields else {}
     written = owners_part(robot)
-    new = definition({**written.model_dump(mode="json"), **fields}) if fields else written
+    new = definition({**written.model_dump(mode="json"), **fields}, written=fields) if fields else written
     return replaced(robot, new).model_copy(update=status)
 
 
@@ -172,20 +185,10 @@ def _wrong_changes(parsed: RobotDefinition) -> list[FieldProblem]:
     ]
 
 
-def _too_many_targets(parsed: RobotDefinition) -> list[FieldProblem]:
-    """What all targets of a delivery answered has to fit into one message."""
-    channels = parsed.robot_config.delivery.preferences
-    counts = {
-        name: len(channel.targets) for name in type(channels).model_fields if (channel := getattr(channels, name))
-    }
-    return [
-        FieldProblem(
-            f"robot_config.delivery.preferences.{name}.targets",
-            f"expected at most {TARGETS_LIMIT} targets, not {count}: let one process pass the result on to the others",
-        )
-        for name, count in counts.items()
-        if count > TARGETS_LIMIT
-    ]
+def _wrong_targets(parsed: RobotDefinition) -> list[FieldProblem]:
+    """Delivery targets that can never work."""
+    problems = target_problems(parsed.robot_config.delivery)
+    return [FieldProblem(f"robot_config.delivery.{each.path}", each.message) for each in problems[:MOST_PROBLEMS]]
 
 
 def _status(raw: Any) -> RobotStatus:

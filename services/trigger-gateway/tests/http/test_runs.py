@@ -83,6 +83,16 @@ async def test_the_same_key_with_another_request_is_refused(acme: Gateway, sched
     assert len(scheduler.seen) == 1
 
 
+async def test_requests_are_the_same_when_they_are_equal_as_json(acme: Gateway, scheduler: Scheduler) -> None:
+    body: dict[str, Any] = {"type": "event", "data": {"a": 1, "b": 2}}
+    headers = {"idempotency-key": "k1"}
+    first = await acme.call("POST", TRIGGER, json=body, headers=headers)
+    again = await acme.call("POST", TRIGGER, json=body | {"data": {"b": 2.0, "a": 1}}, headers=headers)
+    other = await acme.call("POST", TRIGGER, json=body | {"data": {"b": 2, "a": True}}, headers=headers)
+    assert (first.status_code, again.status_code, other.status_code) == (202, 200, 409), again.text
+    assert len(scheduler.seen) == 1
+
+
 async def test_a_repeat_of_a_refused_request_is_refused_again(acme: Gateway, scheduler: Scheduler) -> None:
     scheduler.refuses = RejectReason.QUEUE_FULL
     for _ in range(2):

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from rota_contracts import json_values
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Name
 from rota_contracts.robots.events import EventSubscription
@@ -145,8 +146,10 @@ def as_read(robot: Robot, state: RobotState | None = None) -> RobotView:
 
 
 def same(left: Robot, right: Robot) -> bool:
-    """True if they differ in their revision at most."""
-    return left.model_copy(update={"rev": right.rev}) == right
+    """True if they differ in their revision at most. Free fields are compared as JSON: `1` isn't `true`."""
+    return json_values.same(
+        left.model_dump(mode="json", exclude={"rev"}), right.model_dump(mode="json", exclude={"rev"})
+    )
 
 
 def next_record(record: RobotRecord, robot: Robot, at: datetime, *, health_at: datetime | None) -> RobotRecord:

@@ -64,11 +64,15 @@ class Invalid(Problem):
 
 
 class TooMany(Problem):
-    """A rate limit is used up; the next minute begins `after` so many seconds."""
+    """A rate limit is used up; it is worth another try `after` so many seconds."""
 
     def __init__(self, code: str, message: str, *, after: int) -> None:
         super().__init__(code, message)
         self.after = after
+
+
+class ShareUsed(Problem):
+    """The team has its share of what all teams share."""
 
 
 class Failed(Problem):

@@ -9,6 +9,7 @@ from trigger_gateway.adapters.encryption import FernetCipher
 from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases, InMemoryStreamLeases
 from trigger_gateway.adapters.in_memory_inbound_log import InMemoryInboundLog, InMemoryRateStore
 from trigger_gateway.adapters.in_memory_stores import (
+    InMemoryAttachmentRecords,
     InMemoryAttachments,
     InMemoryDefinitions,
     InMemoryKeys,
@@ -36,6 +37,7 @@ def in_memory(
         stream_leases=InMemoryStreamLeases(clock),
         databases=InMemoryDatabases(),
         attachments=InMemoryAttachments(),
+        attachment_records=InMemoryAttachmentRecords(),
         cipher=FernetCipher(secrets_key),
         environ=environ or {},
     )

@@ -16,6 +16,7 @@ from trigger_gateway.runs.ports import EarlierRequest
 from trigger_gateway.sources.source import Source
 from trigger_gateway.teams.api_keys import ApiKey
 from trigger_gateway.teams.ports import Removal
+from trigger_gateway.teams.shares import Allow, Usage, allow_all
 
 CHUNK = 128 * 1024
 
@@ -74,8 +75,11 @@ class InMemorySources:
         self._sources: dict[tuple[str, str], Source] = {}
         self.asked = 0
 
-    async def add(self, source: Source) -> bool:
+    async def add(self, source: Source, *, allow: Allow = allow_all) -> bool:
         new = (source.team, source.name) not in self._sources
+        if new:
+            mine = [each for each in await self.of_team(source.team) if each.kind is source.kind]
+            allow(Usage(len(mine) + 1))
         self._sources.setdefault((source.team, source.name), source)
         return new
 
@@ -108,14 +112,18 @@ class InMemoryRobots:
     async def find(self, team: str, member: str) -> RobotRecord | None:
         return self._records.get((team, member))
 
-    async def insert(self, record: RobotRecord) -> bool:
+    async def insert(self, record: RobotRecord, *, allow: Allow = allow_all) -> bool:
         new = _key(record.robot) not in self._records
+        if new:
+            allow(self._usage(record))
         self._records.setdefault(_key(record.robot), record)
         return new
 
-    async def replace(self, record: RobotRecord, *, expected: RobotRecord) -> bool:
+    async def replace(self, record: RobotRecord, *, expected: RobotRecord, allow: Allow | None = None) -> bool:
         if self._unchanged(expected) is None:
             return False
+        if allow is not None:
+            allow(self._usage(record))
         self._records[_key(record.robot)] = record
         return True
 
@@ -148,6 +156,12 @@ class InMemoryRobots:
         there = self._records.get(_key(record.robot))
         same = there and (there.robot.rev, there.health_at) == (record.robot.rev, record.health_at)
         return there if same else None
+
+    def _usage(self, new: RobotRecord) -> Usage:
+        after = {**self._records, _key(new.robot): new}
+        mine = [each.robot for each in after.values() if each.robot.team_id == new.robot.team_id]
+        size = sum(len(robot.model_dump_json().encode()) for robot in mine)
+        return Usage(sum(not robot.deleted for robot in mine), size)
 
     def _of_team(self, team: str) -> list[Robot]:
         robots = (record.robot for record in self._records.values())
@@ -220,12 +234,19 @@ class InMemoryAttachments:
         self._files: dict[tuple[str, str], tuple[StoredAttachment, bytes]] = {}
 
     async def put(
-        self, team: str, name: str, content_type: str, chunks: AsyncIterator[bytes], *, at: datetime
+        self,
+        team: str,
+        name: str,
+        content_type: str,
+        chunks: AsyncIterator[bytes],
+        *,
+        at: datetime,
+        file_id: str | None = None,
     ) -> StoredAttachment:
         self._check()
         content = b"".join([chunk async for chunk in chunks])
         stored = StoredAttachment(
-            file_id=uuid4().hex,
+            file_id=file_id or uuid4().hex,
             team_id=team,
             name=name,
             content_type=content_type,
@@ -247,6 +268,29 @@ class InMemoryAttachments:
         for start in range(0, len(content), CHUNK):
             yield content[start : start + CHUNK]
 
+    async def delete(self, team: str, file_id: str) -> None:
+        self._check()
+        self._files.pop((team, file_id), None)
+
     def _check(self) -> None:
         if self.away:
             raise Transient("NATS: not connected")
+
+
+class InMemoryAttachmentRecords:
+    def __init__(self) -> None:
+        self._files: dict[str, tuple[str, int, datetime]] = {}
+
+    async def reserve(
+        self, team: str, file_id: str, size: int, *, now: datetime, until: datetime, allow: Allow
+    ) -> None:
+        mine = [kept for whose, kept, end in self._files.values() if whose == team and end > now]
+        allow(Usage(len(mine) + 1, sum(mine) + size))
+        self._files[file_id] = team, size, until
+
+    async def settle(self, file_id: str, size: int, *, until: datetime) -> None:
+        if file_id in self._files:
+            self._files[file_id] = self._files[file_id][0], size, until
+
+    async def release(self, file_id: str) -> None:
+        self._files.pop(file_id, None)

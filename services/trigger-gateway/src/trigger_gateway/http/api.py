@@ -61,7 +61,7 @@ def build_api(
         separate_input_output_schemas=False,
     )
     app.state.use_cases = use
-    app.add_middleware(BodyLimit, attachment=use.attachment_limit)
+    app.add_middleware(BodyLimit, attachment=use.attachments.limit)
     app.add_middleware(RequestLog, service=service)  # added last, so it is the outermost
     handle_errors(app)
     for router in ROUTERS:

@@ -1,7 +1,8 @@
 """Routes that authenticate before they read the body, and that parse JSON strictly."""
 
 import json
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -12,6 +13,7 @@ from pydantic_core import from_json
 from trigger_gateway.http.client_ip import client_ip
 from trigger_gateway.http.dependencies import use_cases_of
 from trigger_gateway.http.errors import ERRORS, TOO_MANY
+from trigger_gateway.problems import Unauthenticated
 from trigger_gateway.teams.authenticate import Caller
 from trigger_gateway.teams.roles import needed
 
@@ -33,10 +35,27 @@ class StrictJson(Request):
 
 
 async def admin_only(request: Request) -> None:
-    await use_cases_of(request).authenticate.admin(_bearer(request))
+    async with _counting_failures(request):
+        request.state.caller = await use_cases_of(request).authenticate.admin(_bearer(request))
 
 
 async def anyone(request: Request) -> None: ...
+
+
+@asynccontextmanager
+async def _counting_failures(request: Request) -> AsyncIterator[None]:
+    """Counts unknown keys by address. An address with too many is refused before the store is asked, but for keys that
+    were right lately: others behind the same address go on working."""
+    use, bearer = use_cases_of(request), _bearer(request) or ""
+    address = client_ip(request, use.trusted_proxies)
+    if bearer not in use.known_keys:
+        use.rates.check_failed_keys(address)
+    try:
+        yield
+    except Unauthenticated:
+        await use.rates.failed_key(address)
+        raise
+    use.known_keys.add(bearer)
 
 
 class AdminRoute(APIRoute):
@@ -51,8 +70,12 @@ class TeamRoute(APIRoute):
         role = needed(self.name)
 
         async def own_team_only(request: Request) -> None:
-            authenticate, team = use_cases_of(request).authenticate, request.path_params["team"]
-            request.state.caller = await authenticate.for_team(_bearer(request), team, role)
+            use, team = use_cases_of(request), request.path_params["team"]
+            async with _counting_failures(request):
+                caller = await use.authenticate.for_team(_bearer(request), team, role)
+            if caller.team is not None:
+                await use.rates.by_team(team)
+            request.state.caller = caller
 
         return _guarded(own_team_only, super().get_route_handler())
 

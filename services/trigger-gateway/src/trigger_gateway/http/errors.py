@@ -23,6 +23,7 @@ STATUS: dict[type[Problem], int] = {
     problems.Forbidden: 403,
     problems.NotFound: 404,
     problems.Conflict: 409,
+    problems.ShareUsed: 409,
     problems.Invalid: 422,
     problems.TooMany: 429,
     problems.StoredNotApplied: 503,

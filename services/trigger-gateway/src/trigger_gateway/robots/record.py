@@ -124,6 +124,13 @@ def changed(robot: Robot, patch: Mapping[str, Any]) -> Robot:
     return replaced(robot, new).model_copy(update=status)
 
 
+def deleted(robot: Robot) -> Robot:
+    """What stays of a deleted robot: its name and `rev`, and no definition that would fill the bucket for ever."""
+    role = robot.robot_config.identity.role[:100]
+    rest = {"team_id": robot.team_id, "member_id": robot.member_id, "robot_config": {"identity": {"role": role}}}
+    return Robot.model_validate({**rest, "rev": robot.rev + 1, "deleted": True})
+
+
 def with_health(record: RobotRecord, error: RunFailure | None, *, reported_at: datetime, now: datetime) -> RobotRecord:
     """The record after a run has failed or completed: the same `rev` if nothing changes for readers."""
     if record.robot.error == error:

@@ -14,7 +14,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
     Role.MEMBER: (
         *("trigger", "intervene", "replay_execution", "search"),
         *("pause_execution", "resume_execution", "stop_execution"),
-        *("replay_delivery", "replay_deliveries", "put_attachment"),
+        *("replay_delivery", "replay_deliveries", "put_attachment", "delete_attachment"),
         *("subscribe", "unsubscribe"),  # under the key's own name; others' are an admin's: http/subscriptions.py
     ),
     Role.ADMIN: (

@@ -52,7 +52,8 @@ STREAMS = (
     Stream("DELIVERIES", (f"{ROOT}.delivery.attempted.>", f"{ROOT}.delivery.completed.>",
                           f"{ROOT}.delivery.settled.>", f"{ROOT}.delivery.failed.>"), "limits", 14 * DAY, 1024 * MIB, 10 * MINUTE),
     Stream("FACTS",      (f"{ROOT}.trigger.admitted.>", f"{ROOT}.trigger.rejected.>", f"{ROOT}.trigger.missed.>",
-                          f"{ROOT}.robot.>", f"{ROOT}.plan.>", f"{ROOT}.notification.>", f"{ROOT}.target.>"), "limits", 14 * DAY, 512 * MIB, 10 * MINUTE),
+                          f"{ROOT}.robot.>", f"{ROOT}.plan.>", f"{ROOT}.notification.>", f"{ROOT}.target.>",
+                          f"{ROOT}.audit.>"), "limits", 14 * DAY, 512 * MIB, 10 * MINUTE),
     Stream("DEAD",       (f"{ROOT}.dead.>",), "limits", 30 * DAY, 256 * MIB, 10 * MINUTE),
 )
 # fmt: on

@@ -16,6 +16,7 @@ from trigger_gateway.settings import Settings
 from trigger_gateway.use_cases import UseCases
 
 NAME = "trigger-gateway"
+PRUNE_S = 3600.0
 
 
 def build(
@@ -31,6 +32,8 @@ def build(
     use = UseCases.over(adapters, messaging(service), settings, service, outages=mongo.OUTAGES)
     service.include(build_handlers(use))
     service.every(settings.sweep_interval, use.sync_robots.sweep, name="sync robots")
+    service.every(settings.sweep_interval, use.audit.publish, name="publish audit")
+    service.every(PRUNE_S, use.audit.prune, name="prune audit")
     # Another replica may have changed the robot.
     service.follow(
         [ROBOT_CHANGED, ROBOT_DELETED], lambda event: use.routes.forget(event.data.team_id), name="forget routes"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
+from trigger_gateway.audit.ports import AuditFacts, AuditLog
 from trigger_gateway.databases.change_streams import Databases, StreamLeases
 from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords, RobotStates
 from trigger_gateway.runs.ports import Executions, Outcomes, Requests, Schedule, Triggers
@@ -28,6 +29,7 @@ class Adapters:
     databases: Databases
     attachments: Attachments
     attachment_records: AttachmentRecords
+    audit: AuditLog
     cipher: SecretCipher
     environ: Mapping[str, str]
 
@@ -43,3 +45,4 @@ class Messaging:
     robot_states: RobotStates
     robot_events: RobotEvents
     agents: Agents
+    audit_facts: AuditFacts

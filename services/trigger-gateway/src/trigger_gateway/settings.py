@@ -32,6 +32,7 @@ class Settings(ServiceSettings):
         default=10.0, gt=0, description="seconds after which another replica takes over the databases of a dead one"
     )
     attachment_limit: int = Field(default=25 * MIB, gt=0, description="bytes of one attachment")
+    audit_days: int = Field(default=400, ge=1, description="days that an entry of the audit trail is kept")
     rate_per_team: int = Field(default=12_000, ge=0, description="requests a minute with keys of one team; 0: no limit")
     failed_keys_per_address: int = Field(
         default=60, ge=0, description="requests a minute with an unknown key from one address; 0: no limit"

@@ -13,6 +13,7 @@ from rota_common.runtime.service import Service
 from rota_common.urls import Network, networks
 from rota_contracts.sources import SourceKind
 from trigger_gateway.attachments.manage_attachments import ManageAttachments
+from trigger_gateway.audit.record_changes import RecordChanges
 from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.change_streams import StreamLeases
 from trigger_gateway.databases.read_changes import ReadChanges
@@ -65,6 +66,7 @@ class UseCases:
     attachments: ManageAttachments
     streams: OpenStreams
     known_keys: KnownKeys
+    audit: RecordChanges
     ask: Ask
     live: LiveEvents
     bus: Bus
@@ -160,6 +162,9 @@ class UseCases:
             ),
             streams=OpenStreams(shares.streams),
             known_keys=KnownKeys(),
+            audit=RecordChanges(
+                log=adapters.audit, facts=messaging.audit_facts, clock=clock, new_id=_new_id, days=settings.audit_days
+            ),
             ask=service.ask,
             live=service.live,
             bus=service.bus,

@@ -6,6 +6,7 @@ from typing import Any
 
 from rota_common.clock import Clock, now
 from trigger_gateway.adapters.encryption import FernetCipher
+from trigger_gateway.adapters.in_memory_audit import InMemoryAuditLog
 from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases, InMemoryStreamLeases
 from trigger_gateway.adapters.in_memory_inbound_log import InMemoryInboundLog, InMemoryRateStore
 from trigger_gateway.adapters.in_memory_stores import (
@@ -38,6 +39,7 @@ def in_memory(
         databases=InMemoryDatabases(),
         attachments=InMemoryAttachments(),
         attachment_records=InMemoryAttachmentRecords(),
+        audit=InMemoryAuditLog(),
         cipher=FernetCipher(secrets_key),
         environ=environ or {},
     )

@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from trigger_gateway.http import (
     attachments,
+    audit,
     callbacks,
     clock,
     contracts,
@@ -46,7 +47,7 @@ ROUTERS = (
         dead_letters.router,
     ),
     *(knowledge.router, subscriptions.router, clock.router, callbacks.router, attachments.router),
-    *(deliveries.router, targets.router, suppressions.router, contracts.router),
+    *(deliveries.router, targets.router, suppressions.router, contracts.router, audit.router, audit.admin),
 )
 
 

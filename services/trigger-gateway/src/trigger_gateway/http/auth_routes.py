@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic_core import from_json
 
+from trigger_gateway.http.auditing import Recording, audited
 from trigger_gateway.http.client_ip import client_ip
 from trigger_gateway.http.dependencies import use_cases_of
 from trigger_gateway.http.errors import ERRORS, TOO_MANY
@@ -29,7 +30,8 @@ class StrictJson(Request):
         """Refuses values that JSON on the bus can't hold: NaN, lone surrogates, extreme nesting."""
         body = await self.body()
         try:
-            return from_json(body, allow_inf_nan=False)
+            self.state.given = from_json(body, allow_inf_nan=False)
+            return self.state.given
         except ValueError as error:
             raise json.JSONDecodeError(str(error), "", 0) from error
 
@@ -60,7 +62,7 @@ async def _counting_failures(request: Request) -> AsyncIterator[None]:
 
 class AdminRoute(APIRoute):
     def get_route_handler(self) -> Handler:
-        return _guarded(admin_only, super().get_route_handler())
+        return _guarded(admin_only, _recorded(self, super().get_route_handler()))
 
 
 class TeamRoute(APIRoute):
@@ -77,7 +79,7 @@ class TeamRoute(APIRoute):
                 await use.rates.by_team(team)
             request.state.caller = caller
 
-        return _guarded(own_team_only, super().get_route_handler())
+        return _guarded(own_team_only, _recorded(self, super().get_route_handler()))
 
 
 async def within_limit(request: Request) -> None:
@@ -123,6 +125,19 @@ def open_router(topic: str, *, prefix: str = "/v1") -> APIRouter:
 
 def counted_router(topic: str) -> APIRouter:
     return APIRouter(prefix="/v1", tags=[topic], route_class=CountedRoute, responses=ERRORS | TOO_MANY)
+
+
+def _recorded(route: APIRoute, handle: Handler) -> Handler:
+    if not audited(route.name, route.methods):
+        return handle
+
+    async def handler(request: Request) -> Response:
+        async with Recording(request, route.name) as recording:
+            answer = await handle(request)
+            recording.answered(answer)
+        return answer
+
+    return handler
 
 
 def _guarded(guard: Guard, handle: Handler) -> Handler:

@@ -22,7 +22,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         *("pause_robot", "resume_robot", "stop_robot", "pause_team", "resume_team", "stop_team"),
         *("create_source", "change_source", "delete_source"),
         *("enable_target", "disable_target", "suppress", "unsuppress"),
-        *("put_entry", "put_entries", "remove_entry", "remove_collection"),
+        *("put_entry", "put_entries", "remove_entry", "remove_collection", "read_audit"),
     ),
     Role.OWNER: ("create_key", "delete_key"),
 }

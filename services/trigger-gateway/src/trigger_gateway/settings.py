@@ -32,6 +32,10 @@ class Settings(ServiceSettings):
         default=10.0, gt=0, description="seconds after which another replica takes over the databases of a dead one"
     )
     attachment_limit: int = Field(default=25 * MIB, gt=0, description="bytes of one attachment")
+    internal_port: int = Field(
+        default=0, ge=0, description="a second port, for health with reasons and metrics without a key; 0: none"
+    )
+    body_timeout: float = Field(default=30.0, gt=0, description="seconds within which a body must have arrived")
     audit_days: int = Field(default=400, ge=1, description="days that an entry of the audit trail is kept")
     rate_per_team: int = Field(default=12_000, ge=0, description="requests a minute with keys of one team; 0: no limit")
     failed_keys_per_address: int = Field(

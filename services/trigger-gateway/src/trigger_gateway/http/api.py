@@ -31,7 +31,7 @@ from trigger_gateway.http import (
     webhooks,
 )
 from trigger_gateway.http.errors import handle_errors
-from trigger_gateway.http.middleware import BodyLimit, RequestLog
+from trigger_gateway.http.middleware import BodyLimit, BodyLimits, RequestLog
 from trigger_gateway.use_cases import UseCases
 
 ROUTERS = (
@@ -52,7 +52,12 @@ ROUTERS = (
 
 
 def build_api(
-    use: UseCases, *, service: str, health: list[Route], lifespan: Callable[[Any], AbstractAsyncContextManager[None]]
+    use: UseCases,
+    *,
+    service: str,
+    health: list[Route],
+    lifespan: Callable[[Any], AbstractAsyncContextManager[None]],
+    limits: BodyLimits,
 ) -> FastAPI:
     app = FastAPI(
         title="Rota: trigger-gateway",
@@ -62,7 +67,7 @@ def build_api(
         separate_input_output_schemas=False,
     )
     app.state.use_cases = use
-    app.add_middleware(BodyLimit, attachment=use.attachments.limit)
+    app.add_middleware(BodyLimit, limits=limits)
     app.add_middleware(RequestLog, service=service)  # added last, so it is the outermost
     handle_errors(app)
     for router in ROUTERS:
@@ -83,7 +88,6 @@ async def _index() -> dict[str, Any]:
             "schemas": "/schemas",
             "live": "/health/live",
             "ready": "/health/ready",
-            "metrics": "/metrics",
             "teams": "/v1/teams",
             "hooks": "/v1/hooks/{team}/{source}",
             "callbacks": "/v1/callbacks/{callback_id}",

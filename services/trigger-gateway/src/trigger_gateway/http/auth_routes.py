@@ -37,27 +37,27 @@ class StrictJson(Request):
 
 
 async def admin_only(request: Request) -> None:
-    async with _counting_failures(request):
-        request.state.caller = await use_cases_of(request).authenticate.admin(_bearer(request))
+    async with counting_failures(request):
+        request.state.caller = await use_cases_of(request).authenticate.admin(bearer(request))
 
 
 async def anyone(request: Request) -> None: ...
 
 
 @asynccontextmanager
-async def _counting_failures(request: Request) -> AsyncIterator[None]:
+async def counting_failures(request: Request) -> AsyncIterator[None]:
     """Counts unknown keys by address. An address with too many is refused before the store is asked, but for keys that
     were right lately: others behind the same address go on working."""
-    use, bearer = use_cases_of(request), _bearer(request) or ""
+    use, shown = use_cases_of(request), bearer(request) or ""
     address = client_ip(request, use.trusted_proxies)
-    if bearer not in use.known_keys:
+    if shown not in use.known_keys:
         use.rates.check_failed_keys(address)
     try:
         yield
     except Unauthenticated:
         await use.rates.failed_key(address)
         raise
-    use.known_keys.add(bearer)
+    use.known_keys.add(shown)
 
 
 class AdminRoute(APIRoute):
@@ -73,8 +73,8 @@ class TeamRoute(APIRoute):
 
         async def own_team_only(request: Request) -> None:
             use, team = use_cases_of(request), request.path_params["team"]
-            async with _counting_failures(request):
-                caller = await use.authenticate.for_team(_bearer(request), team, role)
+            async with counting_failures(request):
+                caller = await use.authenticate.for_team(bearer(request), team, role)
             if caller.team is not None:
                 await use.rates.by_team(team)
             request.state.caller = caller
@@ -148,6 +148,6 @@ def _guarded(guard: Guard, handle: Handler) -> Handler:
     return handler
 
 
-def _bearer(request: Request) -> str | None:
+def bearer(request: Request) -> str | None:
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else None

@@ -31,11 +31,14 @@ class FieldProblem:
 
 
 class Problem(Exception):
-    """`code` is for programs, `message` for people; neither may hold a path, an address or a secret."""
+    """`code` is for programs, `message` for people; neither may hold a path, an address or a secret.
 
-    def __init__(self, code: str, message: str, *, fields: Sequence[FieldProblem] = ()) -> None:
+    `cause` isn't answered: it is for the owner's log, `<word>: <sentence>`.
+    """
+
+    def __init__(self, code: str, message: str, *, fields: Sequence[FieldProblem] = (), cause: str = "") -> None:
         super().__init__(message)
-        self.code, self.message = code, message
+        self.code, self.message, self.cause = code, message, cause
         self.fields = tuple(fields)
 
 

@@ -35,6 +35,11 @@ class InMemoryInboundLog:
             raise Transient("MongoDB: gone")
         return self._noted.events.get(entry_id(team, source, event_id))
 
+    async def recall_body(self, team: str, source: str, digest: str) -> LogEntry | None:
+        if self.away:
+            raise Transient("MongoDB: gone")
+        return self._noted.by_body(team, source, digest)
+
     async def await_entry(self, team: str, source: str, event_id: str) -> LogEntry | None:
         for entry in self.late:
             self._noted.add(entry)
@@ -105,4 +110,5 @@ def _line(refusals: Refusals) -> LogLine:
         last.at,
         reason=last.reason,
         request_id=last.request_id,
+        cause=last.cause,
     )

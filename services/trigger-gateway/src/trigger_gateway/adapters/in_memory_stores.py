@@ -217,6 +217,9 @@ class InMemoryRequests:
         self._requests.setdefault(request_id, EarlierRequest(digest))
         return first
 
+    async def recall(self, request_id: str) -> EarlierRequest | None:
+        return self._requests.get(request_id)
+
     async def note(self, request_id: str, answer: str) -> None:
         if request_id in self._requests:
             self._requests[request_id] = replace(self._requests[request_id], answer=answer)

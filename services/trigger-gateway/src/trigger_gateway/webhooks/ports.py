@@ -25,6 +25,10 @@ class InboundLog(Protocol):
         """The event, if it was accepted before; another replica's a moment later. Raises Transient."""
         ...
 
+    async def recall_body(self, team: str, source: str, digest: str) -> LogEntry | None:
+        """As `recall`, by the digest of the body."""
+        ...
+
     async def await_entry(self, team: str, source: str, event_id: str) -> LogEntry | None:
         """As `recall`, for an event that another replica is accepting just now: waits for its entry."""
         ...

@@ -1,4 +1,4 @@
-"""What a team keeps is counted with the write: in memory, and in MongoDB for replicas that write at the same moment."""
+"""Shares of teams, counted with each write: in memory, and in MongoDB for replicas that write at the same moment."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -31,7 +31,8 @@ class Replicas:
 
     def __init__(self, stores: list[Mongo]) -> None:
         self._stores = stores
-        self._robots, self._sources, self._files = InMemoryRobots(), InMemorySources(), InMemoryAttachmentRecords()
+        self._robots, self._sources = InMemoryRobots(), InMemorySources()
+        self._files = InMemoryAttachmentRecords()
 
     async def robots(self) -> list[RobotRecords]:
         made = [MongoRobots(store.database) for store in self._stores]

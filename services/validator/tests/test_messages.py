@@ -147,7 +147,8 @@ class StuckPatterns:
     """`slow` is searched until `end`; anything else is found at once."""
 
     def __init__(self) -> None:
-        self.end, self.most, self._now = asyncio.Event(), 0, 0
+        self.end = asyncio.Event()
+        self.most, self._now = 0, 0
 
     async def search(self, pattern: str, text: str) -> bool:
         if pattern == "slow":

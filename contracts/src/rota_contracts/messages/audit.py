@@ -8,8 +8,9 @@ UNKNOWN_STATUS = 0
 
 
 class AuditRecordedV1(Payload):
-    """Published when somebody has changed something through the API. Values of settings and secrets are never in it.
+    """Published when a person or a program has changed something through the API.
 
+    Values of settings and secrets are never in it.
     `member_id` is the robot that was changed, else `_all_`; `team_id` is `_all_` for what concerns no single team.
     """
 

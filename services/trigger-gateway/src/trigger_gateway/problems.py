@@ -38,7 +38,8 @@ class Problem(Exception):
 
     def __init__(self, code: str, message: str, *, fields: Sequence[FieldProblem] = (), cause: str = "") -> None:
         super().__init__(message)
-        self.code, self.message, self.cause = code, message, cause
+        self.code, self.message = code, message
+        self.cause = cause
         self.fields = tuple(fields)
 
 

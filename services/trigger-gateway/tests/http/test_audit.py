@@ -54,14 +54,14 @@ async def test_each_change_names_its_key_and_what_was_changed(empty: Gateway) ->
 
 
 async def test_no_secret_is_in_it(empty: Gateway) -> None:
-    told = await empty.make_key("viewer", "hall")
+    shown_key = await empty.make_key("viewer", "hall")
     await empty.make_source("stripe", scheme="hmac", secret="the-very-secret-words-of-this-source")
     await empty.call("PATCH", f"{TEAM}/sources/stripe", json={"new_secret": SECRET})
     generated = await empty.call("POST", f"{TEAM}/sources", json={"name": "new", "secret": {"generate": True}})
     text = json.dumps(await trail(empty)) + "".join(str(event.data) for event in empty.bus.facts(AUDIT_RECORDED))
     secrets = [
-        told,
-        told.split("_", 2)[2],
+        shown_key,
+        shown_key.split("_", 2)[2],
         empty.key,
         "the-very-secret-words",
         SECRET,
@@ -97,7 +97,7 @@ async def test_without_an_entry_nothing_is_changed(acme: Gateway) -> None:
     assert (await acme.call("GET", f"{TEAM}/robots/leader")).status_code == 200
 
 
-async def test_a_change_that_broke_off_is_told_as_one_whose_outcome_is_unknown(empty: Gateway) -> None:
+async def test_a_change_that_broke_off_is_published_as_one_whose_outcome_is_unknown(empty: Gateway) -> None:
     long_ago = datetime.now(UTC) - timedelta(hours=2)
     begun = AuditEntry(audit_id="a1", team="acme", at=long_ago, by="k1", by_name="", role="owner", action="delete_key")
     await empty.adapters.audit.begin(begun, until=long_ago + timedelta(days=400))

@@ -40,7 +40,7 @@ async def test_the_log_shows_accepted_and_refused_events_with_the_reason(acme: G
     assert error_of(await acme.call("GET", "/v1/teams/acme/sources/missing/log")) == (404, "source_not_found")
 
 
-async def test_the_log_tells_the_owner_the_cause_that_senders_are_not_told(acme: Gateway) -> None:
+async def test_the_log_shows_the_owner_the_cause_that_senders_do_not_see(acme: Gateway) -> None:
     raw, at = json.dumps(LEAD).encode(), now()
     forged = "whsec_" + base64.b64encode(b"another secret of some length").decode()
     wrong = {

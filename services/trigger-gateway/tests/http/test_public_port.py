@@ -36,7 +36,7 @@ async def test_metrics_are_the_administrators(empty: Gateway) -> None:
     assert list(statuses.values()) == [401, 403, 200]
 
 
-async def test_the_internal_port_tells_reasons_by_their_kind(empty: Gateway) -> None:
+async def test_the_internal_port_shows_reasons_by_their_kind(empty: Gateway) -> None:
     break_a_part(empty)
     internal = httpx.ASGITransport(Starlette(routes=health_routes(empty.app.service)))
     async with httpx.AsyncClient(transport=internal, base_url="http://pod") as http:

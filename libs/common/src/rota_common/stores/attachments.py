@@ -79,7 +79,7 @@ class Attachments:
             return _known(team, file_id, found.data or b"{}")
 
     async def delete(self, team: str, file_id: str) -> None:
-        """Delete a file of this team, if there is one; its metadata first, so that nobody finds half of it."""
+        """Delete a file of this team, if there is one; its metadata first, so that no reader finds half of it."""
         if await self.find(team, file_id) is None:
             return
         with self._transient("delete the file") as jetstream:

@@ -19,6 +19,7 @@ GATHER_S = 0.05
 """A write for each event would take as much of the machine as the rest of the webhook."""
 
 AGAIN_S = 1.0
+AWAY: tuple[type[Exception], ...] = (TimeoutError, *OUTAGES)
 LOOKS_S = (0.02, 0.05, 0.1, 0.2, 0.4)
 """Pauses between look-ups of an entry that another replica is just writing."""
 
@@ -72,7 +73,7 @@ class MongoInboundLog:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 found = await self._inbound.find_one(mine, sort=[("received_at", 1)])
-        except (TimeoutError, *OUTAGES) as error:
+        except AWAY as error:
             raise Transient(f"MongoDB: {type(error).__name__}") from error
         return _logged(found) if found else None
 

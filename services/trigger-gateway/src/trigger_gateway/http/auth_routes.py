@@ -128,7 +128,7 @@ def counted_router(topic: str) -> APIRouter:
 
 
 def _recorded(route: APIRoute, handle: Handler) -> Handler:
-    if not audited(route.name, route.methods):
+    if not audited(route.name, route.methods or set()):
         return handle
 
     async def handler(request: Request) -> Response:

@@ -16,6 +16,7 @@ from trigger_gateway.http.auth_routes import admin_only, bearer, counting_failur
 from trigger_gateway.http.dependencies import use_cases_of
 from trigger_gateway.problems import Problem
 
+REFUSED: tuple[type[Exception], ...] = (Problem, *OUTAGES)
 SHARED_S = 1.0
 """How long a look at the dependencies is good for: anybody may ask, as often as they want."""
 
@@ -59,6 +60,6 @@ async def _has_key(request: Request) -> bool:
     try:
         async with counting_failures(request):
             await use_cases_of(request).authenticate.caller(bearer(request))
-    except (Problem, *OUTAGES):
+    except REFUSED:
         return False
     return True

@@ -27,6 +27,7 @@ from trigger_gateway.use_cases import UseCases
 router = team_router("stream")
 
 DROPPED = "rota.dropped"
+AWAY: tuple[type[Exception], ...] = (Transient, *OUTAGES)
 
 _SHOWN = {
     *("validation.completed", "learning.completed", "activity.observed", "plan.changed", "notification.posted"),
@@ -50,13 +51,13 @@ async def follow(
     if not use.streams.enter(team):
         text = f"the team has {use.streams.limit} live streams open here, and may have no more: close one"
         raise TooMany("share_used", text, after=math.ceil(use.heartbeat))
-    return _Stream(use, team, _events(use, team, caller, execution_id, member_id or "*"))
+    return _Stream(use, team, events=_events(use, team, caller, execution_id, member_id or "*"))
 
 
 class _Stream(EventSourceResponse):
     """Counted as open until it has ended, however it ends."""
 
-    def __init__(self, use: UseCases, team: str, events: AsyncIterator[ServerSentEvent]) -> None:
+    def __init__(self, use: UseCases, team: str, *, events: AsyncIterator[ServerSentEvent]) -> None:
         super().__init__(events, ping=use.heartbeat)
         self._use, self._team = use, team
 
@@ -79,13 +80,13 @@ class _KeyChecks:
         self.due = self._later()
 
     async def passed(self) -> bool:
-        """True until the key was deleted. While the store is away nobody can tell, and the stream goes on."""
+        """True until the key was deleted. While the store is away it is unknown, and the stream goes on."""
         if asyncio.get_running_loop().time() < self.due:
             return True
         self.due = self._later()
         try:
             return await self.use.authenticate.still(self.caller)
-        except (Transient, *OUTAGES):
+        except AWAY:
             return True
 
     def _later(self) -> float:

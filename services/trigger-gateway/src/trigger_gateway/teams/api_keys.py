@@ -74,13 +74,14 @@ class KnownKeys:
     """Digests of the newest keys that were right. They prove nothing: a key may have been deleted since."""
 
     def __init__(self) -> None:
-        self._digests: OrderedDict[str, None] = OrderedDict()
+        self._recent: OrderedDict[str, None] = OrderedDict()
 
     def __contains__(self, text: str) -> bool:
-        return digest(text) in self._digests
+        known = digest(text)
+        return known in self._recent
 
     def add(self, text: str) -> None:
-        self._digests[digest(text)] = None
-        self._digests.move_to_end(digest(text))
-        if len(self._digests) > KNOWN:
-            self._digests.popitem(last=False)
+        self._recent[digest(text)] = None
+        self._recent.move_to_end(digest(text))
+        if len(self._recent) > KNOWN:
+            self._recent.popitem(last=False)

@@ -30,7 +30,7 @@ class InboundEvent:
 
     `unwanted` is the reason why the source doesn't accept it; then it starts no run. `challenge`, if any, is what its
     sender expects in the answer. `body_id` is set where the signature covers neither an id nor a time: the same body is
-    the same event then, or whoever has captured a request could send it again under another id.
+    the same event then, or a captured request could be sent again under another id.
     """
 
     team: str

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from rota_common.clock import Clock
+from rota_common.errors import Transient
 from trigger_gateway.audit.entry import ADMINISTRATOR, AuditEntry, AuditMark
 from trigger_gateway.audit.ports import AuditFacts, AuditLog
 from trigger_gateway.teams.authenticate import Caller
@@ -52,9 +53,12 @@ class RecordChanges:
             await self.log.drop(entry.audit_id)
 
     async def publish(self) -> bool:
-        """Publish what isn't published yet; True if there may be more."""
+        """Publish what isn't published yet; True if there may be more. While NATS is away the entries wait."""
         found = await self.log.unpublished(begun_before=self.clock() - BROKEN_OFF, limit=BATCH)
-        await self.facts.publish(found)
+        try:
+            await self.facts.publish(found)
+        except Transient:
+            return False
         for entry in found:
             await self.log.mark_published(entry.audit_id)
         return len(found) == BATCH

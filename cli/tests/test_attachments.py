@@ -29,6 +29,8 @@ class Gateway:
             return httpx.Response(201, json=kept | {"file": f"__rota.attachment://{FILE_ID}"})
         if request.url.path != f"{TEAM}/attachments/{FILE_ID}":
             return httpx.Response(404, json={"error": {"code": "attachment_not_found", "message": "no such file"}})
+        if request.method == "DELETE":
+            return httpx.Response(204)
         body = self._broken() if self.breaks_off else self.content
         return httpx.Response(200, content=body, headers={"content-disposition": self.disposition})
 
@@ -102,3 +104,10 @@ def test_an_interrupted_download_leaves_no_file(gateway: Gateway, command: Comma
 def test_an_unknown_file_is_not_found(gateway: Gateway, command: Command) -> None:
     code, _, err = command("attachments", "get", "1" * 32)
     assert (code, "no such file (404 attachment_not_found)" in err) == (1, True)
+
+
+def test_a_file_is_deleted_once_it_is_confirmed(gateway: Gateway, command: Command) -> None:
+    code, out, _ = command("attachments", "delete", f"__rota.attachment://{FILE_ID}", "--yes")
+    assert (code, out) == (0, f"{FILE_ID}: deleted\n")
+    (request,) = gateway.requests
+    assert (request.method, request.url.path) == ("DELETE", f"{TEAM}/attachments/{FILE_ID}")

@@ -47,3 +47,26 @@ def test_without_subscriptions_the_list_shows_how_to_add_one(gateway: Gateway, c
     gateway.responses["/subscriptions"] = {"subscriptions": []}
     assert "rota subscriptions add" in command("subscriptions")[1]
     assert json.loads(command("subscriptions", "--json")[1]) == []
+
+
+ENTRY = {
+    "audit_id": "a1",
+    "team_id": "acme",
+    "at": "2026-03-02T09:00:00Z",
+    "by": "k1",
+    "by_name": "ada",
+    "role": "admin",
+    "action": "change_robot",
+    "on": {"rev": "3", "member_id": "leader"},
+    "status": 200,
+}
+
+
+def test_the_audit_trail_names_who_changed_what(gateway: Gateway, command: Command) -> None:
+    gateway.responses["/audit"] = {"entries": [ENTRY, ENTRY | {"status": 0}], "next": ""}
+    code, out, _ = command("audit", "--limit", "5")
+    rows = [line.split() for line in out.splitlines()[1:]]
+    changed = ["2026-03-02T09:00:00Z", "k1", "ada", "admin", "change_robot", "member_id", "leader,", "rev", "3"]
+    assert (code, rows) == (0, [[*changed, "200"], [*changed, "unknown"]])
+    assert dict(gateway.requests[0].url.params) == {"limit": "5", "after": ""}
+    assert json.loads(command("audit", "--json")[1])[0] == ENTRY

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from rota_contracts.ids import derived_id, event_trigger_id, execution_id, fact_id
+from rota_contracts.ids import derived_id, event_trigger_id, execution_id, fact_id, request_trigger_id
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
@@ -65,3 +65,11 @@ def test_a_trigger_and_its_execution_have_different_ids() -> None:
 def test_facts_of_one_cause_differ_by_subject_and_by_step() -> None:
     ids = [fact_id("c", "s"), fact_id("c", "s", "1"), fact_id("c", "s", "2"), fact_id("c", "t"), fact_id("d", "s")]
     assert len(set(ids)) == len(ids)
+
+
+def test_an_event_and_a_request_never_share_a_trigger() -> None:
+    """Not even an event whose id its sender has chosen for it."""
+    asked = request_trigger_id("t", "leads", "r1")
+    assert asked != event_trigger_id("t", "leads", "request", "r1")
+    assert asked != event_trigger_id("t", "leads", "r1", "")
+    assert asked != event_trigger_id("requested trigger", "t", "leads", "r1")

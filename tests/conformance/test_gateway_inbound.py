@@ -13,10 +13,9 @@ from rota_common.errors import Transient
 from rota_common.stores.mongo import Mongo
 from trigger_gateway.adapters import in_memory_inbound_log
 from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
-from trigger_gateway.adapters.mongo_rates import MongoRateStore
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
 from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, LogEntry, Refusal, Status
-from trigger_gateway.webhooks.ports import InboundLog, RateStore
+from trigger_gateway.webhooks.ports import InboundLog
 
 AT = now().replace(minute=0, second=0, microsecond=0)
 """Of today: MongoDB forgets what is older than 30 days."""
@@ -55,13 +54,23 @@ async def log(store: Mongo | None) -> AsyncIterator[InboundLog]:
         await made.flush()
 
 
-@pytest.fixture
-async def rate_store(store: Mongo | None) -> RateStore:
-    if store is None:
-        return in_memory_inbound_log.InMemoryRateStore()
-    made = MongoRateStore(store.database)
-    await made.prepare()
-    return made
+async def test_an_event_is_recalled_by_its_body_in_its_own_source(log: InboundLog) -> None:
+    await log.add(LogEntry(event(), [RUN], "d1"))
+    await log.add(LogEntry(event("evt 2", minutes=1), [ANOTHER], "d2"))
+    for _ in range(2):  # before and after it was written
+        found = await log.recall_body("acme", "leads", "d1")
+        assert found is not None
+        assert (found.event.id, list(found.runs)) == ("evt 1", [RUN])
+        await log.page("acme", "leads", page=1, page_size=1)
+    assert await log.recall_body("acme", "other", "d1") is None
+    assert await log.recall_body("acme", "leads", "d3") is None
+
+
+async def test_refusals_of_different_causes_are_lines_of_their_own(log: InboundLog) -> None:
+    for cause in ("no_match: a", "timestamp_ahead: sent at 1", "timestamp_ahead: sent at 2"):
+        log.refused(refusal(cause=cause))
+    lines, _ = await log.page("acme", "leads", page=1, page_size=10)
+    assert {(line.count, line.cause) for line in lines} == {(1, "no_match: a"), (2, "timestamp_ahead: sent at 2")}
 
 
 async def test_an_event_is_recalled_with_what_it_became_but_not_its_data(log: InboundLog) -> None:
@@ -161,15 +170,6 @@ async def test_pages_have_each_line_once_the_newest_first(log: InboundLog, page_
     assert len(seen) == 27
     assert seen == sorted(seen, reverse=True)
     assert page == -(-27 // page_size)
-
-
-async def test_replicas_never_reserve_more_than_the_limit_together(rate_store: RateStore) -> None:  # TG-28
-    given = await asyncio.gather(*(rate_store.reserve("address 1.2.3.4", 7, 6, 100) for _ in range(40)))
-    assert sum(given) == 100
-    assert sorted(given, reverse=True)[:17] == [6] * 16 + [4]
-    assert await rate_store.reserve("address 1.2.3.4", 7, 1, 100) == 0
-    assert await rate_store.reserve("address 1.2.3.4", 8, 6, 100) == 6
-    assert await rate_store.reserve("address 1.2.3.5", 7, 6, 100) == 6
 
 
 async def test_what_another_replica_is_just_noting_is_waited_for(mongo_url: str, mongo_prefix: str) -> None:

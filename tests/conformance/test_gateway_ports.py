@@ -210,6 +210,12 @@ async def test_the_first_digest_of_a_request_stays(requests: Requests) -> None:
     assert await requests.remember("r2", "b") is None
 
 
+async def test_a_request_is_recalled_without_being_remembered(requests: Requests) -> None:
+    assert await requests.recall("r1") is None
+    assert await requests.remember("r1", "a") is None
+    assert await requests.recall("r1") == EarlierRequest("a")
+
+
 async def test_the_answer_to_a_request_is_kept_for_its_repeats(requests: Requests) -> None:  # DEC-6
     await requests.note("r1", "too early")
     assert await requests.remember("r1", "a") is None

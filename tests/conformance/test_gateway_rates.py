@@ -8,9 +8,10 @@ import pytest
 from rota_common.stores.mongo import Mongo
 from trigger_gateway.adapters.in_memory_inbound_log import InMemoryRateStore
 from trigger_gateway.adapters.mongo_rates import MongoRateStore
-from trigger_gateway.webhooks.ports import RateStore
+from trigger_gateway.webhooks.ports import RateStore, Reserved
+from trigger_gateway.webhooks.rate_limits import COUNTED_STEPS
 
-MINUTE = 29_000_000
+STEP = 350_000_000
 
 
 @pytest.fixture(params=["memory", "mongo"])
@@ -28,16 +29,26 @@ async def replicas(request: pytest.FixtureRequest, mongo_url: str, mongo_prefix:
 
 
 async def test_replicas_are_never_granted_more_than_the_limit_together(replicas: list[RateStore]) -> None:  # TG-28
-    requests = (replicas[number % 4].reserve("leads", MINUTE, 7, 100) for number in range(100))
-    granted = await asyncio.gather(*requests)
+    requests = (replicas[number % 4].reserve("leads", STEP, 7, 100) for number in range(100))
+    granted = [each.granted for each in await asyncio.gather(*requests)]
     assert sum(granted) == 100
     assert all(0 <= each <= 7 for each in granted)
-    assert await replicas[0].reserve("leads", MINUTE, 1, 100) == 0
+    assert await replicas[0].reserve("leads", STEP, 1, 100) == Reserved(0, STEP + COUNTED_STEPS)
 
 
-async def test_each_key_and_each_minute_has_a_limit_of_its_own(replicas: list[RateStore]) -> None:  # TG-28
+async def test_each_key_has_a_limit_of_its_own(replicas: list[RateStore]) -> None:  # TG-28
     store = replicas[0]
-    assert await store.reserve("leads", MINUTE, 10, 10) == 10
-    assert await store.reserve("leads", MINUTE, 10, 10) == 0
-    assert await store.reserve("deals", MINUTE, 10, 10) == 10
-    assert await store.reserve("leads", MINUTE + 1, 10, 10) == 10
+    assert (await store.reserve("leads", STEP, 10, 10)).granted == 10
+    assert (await store.reserve("leads", STEP, 10, 10)).granted == 0
+    assert (await store.reserve("deals", STEP, 10, 10)).granted == 10
+
+
+async def test_the_minute_slides(replicas: list[RateStore]) -> None:  # DEC-43
+    one, other = replicas[:2]
+    first, second = STEP, STEP + COUNTED_STEPS - 1
+    assert await one.reserve("leads", first, 4, 10) == Reserved(4, first + COUNTED_STEPS)
+    assert await other.reserve("leads", second, 8, 10) == Reserved(6, first + COUNTED_STEPS)
+    assert await one.reserve("leads", second, 1, 10) == Reserved(0, first + COUNTED_STEPS)
+    later = first + COUNTED_STEPS
+    assert await other.reserve("leads", later, 5, 10) == Reserved(4, second + COUNTED_STEPS)
+    assert await one.reserve("leads", later + COUNTED_STEPS, 20, 10) == Reserved(10, later + 2 * COUNTED_STEPS)

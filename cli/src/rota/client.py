@@ -167,6 +167,10 @@ class Api:
     async def redrive(self, seq: int, *, force: bool = False) -> Json:
         return await self._json("POST", f"/v1/dead/{seq}/redrive", params={"force": True} if force else None)
 
+    async def all_audit(self, params: dict[str, Any]) -> Json:
+        """A page of the audit trail of all teams."""
+        return await self._json("GET", "/v1/audit", params=params)
+
     async def hook(self, team: str, source: str, body: bytes, headers: dict[str, str]) -> Json:
         return await self._json("POST", f"/v1/hooks/{team}/{source}", content=body, headers=headers)
 

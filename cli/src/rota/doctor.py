@@ -88,13 +88,18 @@ def _context(given: Context) -> Finding:
 
 async def _gateway(given: Context) -> Finding:
     try:
-        async with Api(given.url, given.team or "-", key=given.api_key) as api:
+        async with Api(given.url, given.team or "-", key=given.admin_key or given.api_key) as api:
             ready, answer = await api.ready()
     except (CliError, ValueError) as error:
         return Finding("gateway", Level.MISSING, str(error), "start it with `rota up`, or correct ROTA_URL")
     if ready:
         return Finding("gateway", Level.OK, f"ready at {given.url}")
-    return Finding("gateway", Level.MISSING, f"not ready: {answer.get('problems')}", "check the part that is named")
+    return Finding(
+        "gateway",
+        Level.MISSING,
+        f"not ready: {answer.get('problems', 'its log says why')}",
+        "check the part that is named",
+    )
 
 
 async def _qdrant(environ: Mapping[str, str]) -> Finding:

@@ -8,6 +8,7 @@ import typer
 from rota.commands import (
     apply,
     attachments,
+    audit,
     clock,
     control,
     dead,
@@ -48,7 +49,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (up, demo, apply, trigger, intervene, control, clock, watch, replay, doctor, nats_config):
+for group in (up, demo, apply, trigger, intervene, control, clock, watch, replay, audit, doctor, nats_config):
     group.register(app)
 replay_deliveries.register(deliveries.app)
 retry_deliveries.register(deliveries.app)

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from rota_contracts.messages import (
     activity,
     agent,
+    audit,
     backlog,
     callback,
     control,
@@ -142,6 +143,7 @@ LEARNING_COMPLETED   = channel("learning.completed",   learning.LearningComplete
 PLAN_CHANGED         = channel("plan.changed",         plan.PlanChangedV1,                 stream="FACTS",      producers="scheduler",       consumers="anyone")
 CONTROL_GIVEN        = channel("control.given",        control.ControlGivenV1,             stream=None,         producers="executor",        consumers="executor delivery-center")
 EXECUTOR_REPORTED    = channel("executor.reported",    executor_capacity.ExecutorReportedV1,        stream=None,         producers="executor",        consumers="scheduler")
+AUDIT_RECORDED       = channel("audit.recorded",       audit.AuditRecordedV1,              stream="FACTS",      producers="trigger-gateway", consumers="anyone")
 ACTIVITY             = channel("activity.observed",    activity.ActivityV1,                stream=None,         producers="executor",        consumers="anyone")
 
 READ_TRIGGER    = question("read_trigger",    execution.ReadTrigger,    execution.TriggerReply,      to="scheduler", asked_by="trigger-gateway")

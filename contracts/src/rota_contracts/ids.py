@@ -33,6 +33,12 @@ def event_trigger_id(team: str, source: str, sender_id: str, member: str) -> str
     return derived_id("trigger", team, source, sender_id, member)
 
 
+def request_trigger_id(team: str, member: str, key: str) -> str:
+    """The id of the trigger of a request by hand; `key` is its idempotency key. A word of its own: an event's id may be
+    any text, so that a family that differs from events by a part alone would meet them."""
+    return derived_id("requested trigger", team, member, key)
+
+
 def clock_trigger_id(team: str, member: str, scheduled_at: datetime) -> str:
     """The id of the trigger of a robot's clock at this instant."""
     return derived_id("trigger", team, member, scheduled_at)

@@ -46,6 +46,19 @@ def same(one: Json, other: Json) -> bool:
     return bool(one == other)
 
 
+def canonical(value: Json) -> str:
+    """One text for all values that are `same`: keys are sorted, and a whole number is written as an integer."""
+    return compact(_canonical(value))
+
+
+def _canonical(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _canonical(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_canonical(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def at(value: Json, path: str) -> Json:
     """The value at a path like `data.items[0].name`, or MISSING. Raises ValueError for an invalid path.
 

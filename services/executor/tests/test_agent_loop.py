@@ -92,6 +92,13 @@ async def test_the_same_call_twice_in_one_answer_is_made_once() -> None:  # EX-5
     assert len({use.step_id for use in uses(run)}) == 4
 
 
+async def test_calls_are_the_same_when_their_arguments_are_equal_as_json() -> None:  # DEC-25
+    given: list[Any] = [1, True, 1.0, {"a": 1, "b": 2}, {"b": 2, "a": 1.0}]
+    shop = StepHarness(ScriptedModel(calls(*(("crm__lookup", {"name": each}) for each in given)), "done"))
+    run = await shop.task_done(one_task())
+    assert [use.error is None for use in uses(run)] == [True, True, False, True, False]
+
+
 async def test_an_answer_can_call_only_so_many_tools_at_once() -> None:
     many = calls(*[("crm__lookup", {"name": str(number)}) for number in range(loop.MAX_CALLS + 2)])
     shop = StepHarness(ScriptedModel(many, "done"))

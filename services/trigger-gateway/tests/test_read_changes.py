@@ -236,6 +236,15 @@ async def test_a_replica_reads_no_more_than_its_limit(harness: Harness, monkeypa
     assert len(await first.assign()) == 3
 
 
+async def test_a_team_with_many_databases_keeps_out_no_other(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trigger_gateway.databases.assign_databases.AT_MOST", 4)
+    for number in range(50):
+        await harness.sources.add(Source("acme", f"crm{number}", AT, database=settings()))
+    for team in ("beta", "gamma"):
+        await harness.sources.add(Source(team, team, AT, database=settings()))
+    assert {"beta", "gamma"} < set(await Replica(harness, "a").assign())
+
+
 async def test_a_stopped_loop_releases_every_lease(harness: Harness) -> None:
     first, second = Replica(harness, "a"), Replica(harness, "b")
     loop = asyncio.create_task(first.assign_databases.loop())

@@ -1,7 +1,9 @@
 """The validator's messages, on a bus in memory."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,6 +25,7 @@ from rota_contracts.messages.validation import (
 )
 from validator.adapters.in_memory import ScriptedAgents, in_memory
 from validator.app import build
+from validator.check_output import PER_TEAM
 from validator.settings import Settings
 
 GOOD, RUDE = '{"passed": true, "score": 0.8}', '{"passed": false, "issues": ["rude"]}'
@@ -30,11 +33,12 @@ RAIN = Text(inline="Rain")
 
 
 @asynccontextmanager
-async def validator(agents: Any = None) -> AsyncIterator[InMemoryBus]:
+async def validator(agents: Any = None, **others: Any) -> AsyncIterator[InMemoryBus]:
     """The bus of a running validator that handles every message twice."""
     bus = InMemoryBus()
     runtime = Runtime(bus=bus, middlewares=[twice], fetch_timeout=0.02)
-    service = build(Settings(), runtime=runtime, adapters=in_memory(agents=agents or ScriptedAgents(GOOD))).service
+    adapters = replace(in_memory(agents=agents or ScriptedAgents(GOOD)), **others)
+    service = build(Settings(), runtime=runtime, adapters=adapters).service
     await service.start()
     await service.started.wait()
     yield bus
@@ -137,3 +141,35 @@ async def test_half_a_character_in_an_agents_answer_is_replaced() -> None:
         await request(bus)
         (fact,) = await verdicts(bus)
     assert fact.verdict.issues == ["\ufffd no"]
+
+
+class StuckPatterns:
+    """`slow` is searched until `end`; anything else is found at once."""
+
+    def __init__(self) -> None:
+        self.end = asyncio.Event()
+        self.most, self._now = 0, 0
+
+    async def search(self, pattern: str, text: str) -> bool:
+        if pattern == "slow":
+            self._now += 1
+            self.most = max(self.most, self._now)
+            await self.end.wait()
+            self._now -= 1
+        return True
+
+
+async def test_the_slow_patterns_of_one_team_hold_up_no_other_team() -> None:
+    stuck = StuckPatterns()
+
+    def rules(pattern: str, team: str) -> CheckRules:
+        return CheckRules(rules=[Assertion(type="regex", value=pattern)], output=RAIN, team_id=team)
+
+    async with validator(patterns=stuck) as bus:
+        flood = [asyncio.create_task(bus.ask(CHECK_RULES, rules("slow", "alpha"))) for _ in range(20)]
+        await bus.ask(CHECK_RULES, CheckRules(rules=["Be kind."], output=RAIN, team_id="alpha"))
+        found = await bus.ask(CHECK_RULES, rules("^R", "beta"))
+        assert found.verdict.passed
+        assert stuck.most == PER_TEAM
+        stuck.end.set()
+        assert all(each.verdict.passed for each in await asyncio.gather(*flood))

@@ -66,6 +66,20 @@ async def test_a_wrapper_becomes_base64(files: Attachments) -> None:  # DC-05
             await files.base64("acme", value)
 
 
+async def test_a_deleted_file_is_gone_and_only_its_own_team_can_delete_it(
+    files: Attachments, request: pytest.FixtureRequest
+) -> None:
+    stored, other = await keep(files, bytes(2 * CHUNK)), await keep(files, b"stays")
+    await files.delete("other", stored.file_id)
+    assert len(await files.content(stored)) == 2 * CHUNK
+    for _ in range(2):
+        await files.delete("acme", stored.file_id)
+    assert await files.find("acme", stored.file_id) is None
+    assert await files.content(other) == b"stays"
+    if not isinstance(files, InMemoryAttachments):
+        assert await messages(request.getfixturevalue("bus")) == 2  # of the other one
+
+
 async def test_a_file_belongs_to_one_team(files: Attachments) -> None:
     stored = await keep(files, b"secret")
     assert await files.find("other", stored.file_id) is None

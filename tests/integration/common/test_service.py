@@ -144,7 +144,7 @@ async def test_a_service_is_ready_when_all_its_parts_are(nats: EmbeddedServer) -
     async with running(service):
         assert await service.problems() == {}
         answers[0] = ConnectionError("refused")
-        assert await service.problems() == {"mongo": "ConnectionError: refused"}
+        assert await service.problems() == {"mongo": "ConnectionError"}
 
 
 # SC-18

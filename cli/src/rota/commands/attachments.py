@@ -12,6 +12,7 @@ import httpx
 import typer
 
 from rota.client import Api, Json
+from rota.deleting import YesFlag, delete
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json
 from rota.running import with_api
@@ -75,6 +76,21 @@ def get(
         say_json({"file": str(to), "size": size})
     else:
         say(f"{to}: {size:,} bytes")
+
+
+@app.command("delete", epilog="Example: `rota attachments delete 0f3a…`")
+def delete_file(
+    file_id: Annotated[str, typer.Argument(metavar="ID", help="The file's id, or its name in a result.")],
+    yes: YesFlag = False,
+    json: JsonFlag = False,
+) -> None:
+    """Delete a file. Results that name it are delivered without it."""
+    wanted = parse(file_id).file_id
+
+    async def remove(api: Api) -> None:
+        await api.of_team("DELETE", f"/attachments/{quote(wanted, safe='')}")
+
+    delete(remove, named={"file_id": wanted}, question=f"Delete the file {wanted}?", yes=yes, json=json)
 
 
 async def _written(answer: httpx.Response, to: Path) -> int:

@@ -4,19 +4,22 @@ import os
 from collections.abc import Mapping
 
 from rota_common.runtime.service import Runtime, Service
-from rota_common.runtime.serving import App, health_routes, lifespan
+from rota_common.runtime.serving import App, lifespan
 from rota_common.stores import mongo
 from rota_contracts.catalog import BACKLOG_REPORTED, ROBOT_CHANGED, ROBOT_DELETED
 from trigger_gateway.adapters.messaging import messaging
 from trigger_gateway.adapters.real import real
 from trigger_gateway.handlers import build_handlers
 from trigger_gateway.http.api import build_api
+from trigger_gateway.http.health import public_health
+from trigger_gateway.http.middleware import BodyLimits
 from trigger_gateway.ports import Adapters
 from trigger_gateway.settings import Settings
 from trigger_gateway.use_cases import UseCases
 
 NAME = "trigger-gateway"
 MEASURE_EVERY_S = 1.0
+PRUNE_S = 3600.0
 
 
 def build(
@@ -33,11 +36,15 @@ def build(
     service.include(build_handlers(use))
     service.every(MEASURE_EVERY_S, use.admit_work.measure, name="measure the bus")
     service.every(settings.sweep_interval, use.sync_robots.sweep, name="sync robots")
+    service.every(settings.sweep_interval, use.audit.publish, name="publish audit")
+    service.every(PRUNE_S, use.audit.prune, name="prune audit")
     # Another replica may have changed the robot.
     service.follow(
         [ROBOT_CHANGED, ROBOT_DELETED], lambda event: use.routes.forget(event.data.team_id), name="forget routes"
     )
     service.follow([BACKLOG_REPORTED], use.backlogs.update, name="backlogs")
     service.background("read databases", use.assign_databases.loop)
-    run = lifespan(service, stop_timeout=settings.stop_timeout)
-    return App(service, build_api(use, service=NAME, health=health_routes(service), lifespan=run))
+    internal = (settings.http_host, settings.internal_port) if settings.internal_port else None
+    run = lifespan(service, stop_timeout=settings.stop_timeout, internal=internal)
+    limits = BodyLimits(attachment=settings.attachment_limit, seconds=settings.body_timeout)
+    return App(service, build_api(use, service=NAME, health=public_health(service), lifespan=run, limits=limits))

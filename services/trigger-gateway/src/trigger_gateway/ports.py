@@ -1,11 +1,10 @@
 """All adapters of the gateway: `Adapters` are replaced in tests, `Messaging` runs over any bus."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
 
-from rota_contracts.messages.attachment import StoredAttachment
+from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
+from trigger_gateway.audit.ports import AuditFacts, AuditLog
 from trigger_gateway.databases.change_streams import Databases, StreamLeases
 from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords, RobotStates
 from trigger_gateway.runs.admit_work import BusUsage
@@ -13,22 +12,6 @@ from trigger_gateway.runs.ports import Executions, Outcomes, Requests, Schedule,
 from trigger_gateway.sources.ports import SecretCipher, Sources
 from trigger_gateway.teams.ports import Keys, Teams
 from trigger_gateway.webhooks.ports import Agents, InboundLog, RateStore
-
-
-class Attachments(Protocol):
-    """Files that go with results. Every method raises Transient when the store is away."""
-
-    async def put(
-        self, team: str, name: str, content_type: str, chunks: AsyncIterator[bytes], *, at: datetime
-    ) -> StoredAttachment:
-        """Store a file under a new id. Nothing is left behind if `chunks` raises."""
-        ...
-
-    async def find(self, team: str, file_id: str) -> StoredAttachment | None: ...
-
-    def read(self, stored: StoredAttachment) -> AsyncIterator[bytes]:
-        """The content. Raises Permanent before the last chunk if it is damaged."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +29,8 @@ class Adapters:
     stream_leases: StreamLeases
     databases: Databases
     attachments: Attachments
+    attachment_records: AttachmentRecords
+    audit: AuditLog
     cipher: SecretCipher
     environ: Mapping[str, str]
 
@@ -62,3 +47,4 @@ class Messaging:
     robot_events: RobotEvents
     agents: Agents
     usage: BusUsage
+    audit_facts: AuditFacts

@@ -28,11 +28,15 @@ class FieldProblem:
 
 
 class Problem(Exception):
-    """`code` is for programs, `message` for people; neither may hold a path, an address or a secret."""
+    """`code` is for programs, `message` for people; neither may hold a path, an address or a secret.
 
-    def __init__(self, code: str, message: str, *, fields: Sequence[FieldProblem] = ()) -> None:
+    `cause` isn't answered: it is for the owner's log, `<word>: <sentence>`.
+    """
+
+    def __init__(self, code: str, message: str, *, fields: Sequence[FieldProblem] = (), cause: str = "") -> None:
         super().__init__(message)
         self.code, self.message = code, message
+        self.cause = cause
         self.fields = tuple(fields)
 
 
@@ -65,11 +69,15 @@ class TooLarge(Problem):
 
 
 class TooMany(Problem):
-    """A rate limit is used up, or a backlog is full; `after`: seconds until it is worth another try."""
+    """A rate limit is used up, or a backlog is full; it is worth another try `after` so many seconds."""
 
     def __init__(self, code: str, message: str, *, after: int) -> None:
         super().__init__(code, message)
         self.after = after
+
+
+class ShareUsed(Problem):
+    """The team has its share of what all teams share."""
 
 
 class Failed(Problem):

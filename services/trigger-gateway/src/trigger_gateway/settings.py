@@ -4,6 +4,7 @@ from pydantic import Field, SecretStr
 
 from rota_common.runtime.settings import ServiceSettings
 from rota_contracts.streams import MIB
+from trigger_gateway.teams.shares import Share, Shares
 
 
 class Settings(ServiceSettings):
@@ -31,6 +32,37 @@ class Settings(ServiceSettings):
         default=10.0, gt=0, description="seconds after which another replica takes over the databases of a dead one"
     )
     attachment_limit: int = Field(default=25 * MIB, gt=0, description="bytes of one attachment")
+    internal_port: int = Field(
+        default=0, ge=0, description="a second port, for health with reasons and metrics without a key; 0: none"
+    )
+    body_timeout: float = Field(default=30.0, gt=0, description="seconds within which a body must have arrived")
+    audit_days: int = Field(default=400, ge=1, description="days that an entry of the audit trail is kept")
+    rate_per_team: int = Field(default=12_000, ge=0, description="requests a minute with keys of one team; 0: no limit")
+    failed_keys_per_address: int = Field(
+        default=60, ge=0, description="requests a minute with an unknown key from one address; 0: no limit"
+    )
+    robots_per_team: int = Field(default=500, ge=0, description="robots; 0: no limit, as in all that follow")
+    robot_bytes_per_team: int = Field(default=32 * MIB, ge=0, description="of all definitions")
+    sources_per_team: int = Field(default=200, ge=0, description="sources that are posted to")
+    databases_per_team: int = Field(default=20, ge=0, description="sources that are databases")
+    attachments_per_team: int = Field(default=5000, ge=0, description="files that haven't expired")
+    attachment_bytes_per_team: int = Field(default=256 * MIB, ge=0, description="of all these files")
+    streams_per_team: int = Field(default=50, ge=0, description="live streams at one replica")
+
+    @property
+    def shares(self) -> Shares:
+        return Shares(
+            robots=self._share("robots", "robots", "robot_bytes"),
+            sources=self._share("sources", "sources"),
+            databases=self._share("databases", "databases"),
+            attachments=self._share("attachments", "attachments", "attachment_bytes"),
+            streams=self.streams_per_team,
+        )
+
+    def _share(self, what: str, *limits: str) -> Share:
+        names = tuple(f"{each}_per_team" for each in limits)
+        settings = tuple(f"ROTA_{name.upper()}" for name in names)
+        return Share(what, settings, *(getattr(self, name) for name in names))
 
 
 def own_variables() -> frozenset[str]:

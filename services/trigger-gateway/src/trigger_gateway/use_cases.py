@@ -11,10 +11,13 @@ from rota_common.bus.rpc import Ask
 from rota_common.clock import Clock
 from rota_common.runtime.service import Service
 from rota_common.urls import Network, networks
+from rota_contracts.sources import SourceKind
+from trigger_gateway.attachments.manage_attachments import ManageAttachments
+from trigger_gateway.audit.record_changes import RecordChanges
 from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.change_streams import StreamLeases
 from trigger_gateway.databases.read_changes import ReadChanges
-from trigger_gateway.ports import Adapters, Attachments, Messaging
+from trigger_gateway.ports import Adapters, Messaging
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.robots.save_robot import SaveRobot
 from trigger_gateway.robots.sync_robots import SyncRobots
@@ -28,8 +31,10 @@ from trigger_gateway.runs.request_run import RequestRun
 from trigger_gateway.settings import Settings, own_variables
 from trigger_gateway.sources.manage_sources import ManageSources
 from trigger_gateway.sources.verify_sender import VerifySender
+from trigger_gateway.teams.api_keys import KnownKeys
 from trigger_gateway.teams.authenticate import Authenticate
 from trigger_gateway.teams.manage_teams import ManageTeams
+from trigger_gateway.teams.shares import OpenStreams
 from trigger_gateway.webhooks.answer_message import AnswerMessage
 from trigger_gateway.webhooks.backlogs import Backlogs
 from trigger_gateway.webhooks.ingest_event import IngestEvent
@@ -62,8 +67,10 @@ class UseCases:
     stream_leases: StreamLeases
     rates: RateLimiter
     trusted_proxies: tuple[Network, ...]
-    attachments: Attachments
-    attachment_limit: int
+    attachments: ManageAttachments
+    streams: OpenStreams
+    known_keys: KnownKeys
+    audit: RecordChanges
     ask: Ask
     live: LiveEvents
     bus: Bus
@@ -81,7 +88,7 @@ class UseCases:
         outages: tuple[type[Exception], ...],
     ) -> Self:
         """`outages`: the exceptions of the stores when they are away."""
-        clock = service.runtime.clock
+        clock, shares = service.runtime.clock, settings.shares
         admit_work = AdmitWork(usage=messaging.usage, degraded=service.degraded)
         patient = AdmittedTriggers(triggers=messaging.triggers, admit=admit_work, patient=True)
         databases = replace(messaging, triggers=patient)
@@ -91,11 +98,18 @@ class UseCases:
         rates = RateLimiter(
             store=adapters.rates,
             clock=clock,
-            limits=RateLimits(settings.rate_per_address, settings.rate_per_source),
+            limits=RateLimits(
+                per_address=settings.rate_per_address,
+                per_source=settings.rate_per_source,
+                per_team=settings.rate_per_team,
+                failed_keys=settings.failed_keys_per_address,
+            ),
         )
         sync = SyncRobots(records=adapters.robots, definitions=adapters.definitions, events=messaging.robot_events)
         backlogs = Backlogs()
-        save_robot = SaveRobot(records=adapters.robots, sync=sync, routes=routes, clock=clock, new_id=_new_id)
+        save_robot = SaveRobot(
+            records=adapters.robots, sync=sync, routes=routes, clock=clock, new_id=_new_id, allow=shares.robots.allow
+        )
         request_run = RequestRun(
             robots=adapters.robots,
             triggers=messaging.triggers,
@@ -122,6 +136,7 @@ class UseCases:
                 clock=clock,
                 new_bytes=secrets.token_bytes,
                 forbidden=own_variables(),
+                allow={SourceKind.WEBHOOK: shares.sources.allow, SourceKind.DATABASE: shares.databases.allow},
             ),
             view_robots=ViewRobots(records=adapters.robots, robot_states=messaging.robot_states),
             save_robot=save_robot,
@@ -153,8 +168,19 @@ class UseCases:
             stream_leases=adapters.stream_leases,
             rates=rates,
             trusted_proxies=networks(settings.trusted_proxies),
-            attachments=adapters.attachments,
-            attachment_limit=settings.attachment_limit,
+            attachments=ManageAttachments(
+                files=adapters.attachments,
+                records=adapters.attachment_records,
+                share=shares.attachments,
+                limit=settings.attachment_limit,
+                clock=clock,
+                new_id=_new_id,
+            ),
+            streams=OpenStreams(shares.streams),
+            known_keys=KnownKeys(),
+            audit=RecordChanges(
+                log=adapters.audit, facts=messaging.audit_facts, clock=clock, new_id=_new_id, days=settings.audit_days
+            ),
             ask=service.ask,
             live=service.live,
             bus=service.bus,

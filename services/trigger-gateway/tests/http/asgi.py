@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from rota_common.testing.patience import PATIENCE_S
 
-from .harness import TEAM, Gateway
+from .harness import Gateway
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
@@ -57,6 +57,7 @@ class Live:
     """A stream of server-sent events; the application waits until it is read."""
 
     sent: asyncio.Queue[Any]
+    ended: asyncio.Future[Any]
     left: str = ""
 
     async def next(self) -> tuple[str, Any]:
@@ -72,7 +73,7 @@ class Live:
 
 
 @asynccontextmanager
-async def following(gateway: Gateway, **query: str) -> AsyncIterator[Live]:
+async def following(gateway: Gateway, *, team: str = "acme", **query: str) -> AsyncIterator[Live]:
     """The team's live events, once the gateway listens."""
     sent, begun = asyncio.Queue[Any](maxsize=1), False
 
@@ -83,13 +84,13 @@ async def following(gateway: Gateway, **query: str) -> AsyncIterator[Live]:
         begun = True
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    scope = _scope(gateway, "GET", f"{TEAM}/stream", query, {})
+    scope = _scope(gateway, "GET", f"/v1/teams/{team}/stream", query, {})
     running = asyncio.ensure_future(gateway.app.http(scope, receive, sent.put))
     try:
         start = await sent.get()
         assert start["status"] == 200
         assert dict(start["headers"])[b"content-type"].startswith(b"text/event-stream")
-        live = Live(sent)
+        live = Live(sent, running)
         assert await live.next() == (":", "listening")
         yield live
     finally:

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute
 from rota_common.runtime.service import Runtime
 from rota_common.runtime.serving import App
 from rota_common.testing.in_memory_bus import InMemoryBus
-from rota_contracts.catalog import TRIGGER_RECEIVED
+from rota_contracts.catalog import AUDIT_RECORDED, TRIGGER_RECEIVED
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.adapters.in_memory import in_memory
@@ -80,8 +80,9 @@ class Gateway:
         return [event.data for event in self.bus.facts(TRIGGER_RECEIVED)]
 
     def facts(self) -> int:
-        """The number of facts published so far, by any service."""
-        return len(self.bus.streams["FACTS"].history)
+        """The number of facts published so far, by any service, besides the audit trail."""
+        published = self.bus.streams["FACTS"].history
+        return sum(not each.subject.startswith(AUDIT_RECORDED.type) for each in published)
 
     def published(self, member: str = "leader") -> Robot | None:
         """The robot of the team acme as every other service reads it."""

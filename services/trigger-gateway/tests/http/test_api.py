@@ -32,7 +32,7 @@ AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 async def test_the_index_links_every_public_page(empty: Gateway) -> None:
     links = (await empty.http.get("/")).json()["links"]
-    for name in ("docs", "openapi", "live", "ready", "metrics"):
+    for name in ("docs", "openapi", "live", "ready"):
         assert (await empty.http.get(links[name])).status_code == 200, name
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from trigger_gateway.adapters.in_memory_stores import InMemoryAttachments
+from trigger_gateway.adapters.in_memory_attachments import InMemoryAttachments
 
 from .asgi import request
 from .harness import ADMIN, Gateway, error_of, fields_of, gateway, settings

@@ -6,7 +6,7 @@ from rota_common.testing.samples import NOON
 from rota_contracts.catalog import EXECUTION_STARTED
 from rota_contracts.messages.execution import ExecutionStartedV1
 
-from .harness import LEAD, TEAM, Gateway, error_of
+from .harness import ADMIN, LEAD, TEAM, Gateway, error_of
 from .stand_ins import Executor
 
 ROLE = {"identity": {"role": "Other"}}
@@ -46,15 +46,15 @@ async def test_new_work_is_refused_while_a_stream_that_runs_need_is_nearly_full(
 
 async def test_readiness_and_metrics_name_the_stream_that_is_nearly_full(acme: Gateway) -> None:
     await fill(acme, "EXECUTIONS", 0.95)
-    ready = await acme.http.get("/health/ready")
+    ready = await acme.call("GET", "/health/ready")
     assert (ready.status_code, ready.json()["ready"]) == (200, True)
     assert ready.json()["degraded"]["stream EXECUTIONS"].startswith("it holds 95% of")
     log = acme.bus.streams["EXECUTIONS"]
-    shown = (await acme.http.get("/metrics")).text
+    shown = (await acme.call("GET", "/metrics", key=ADMIN)).text
     assert f'rota_stream_bytes{{stream="EXECUTIONS"}} {float(log.size)}' in shown
     assert f'rota_stream_max_bytes{{stream="EXECUTIONS"}} {float(log.stream.max_bytes)}' in shown
     await fill(acme, "EXECUTIONS", 0.1)
-    assert "degraded" not in (await acme.http.get("/health/ready")).json()
+    assert "degraded" not in (await acme.call("GET", "/health/ready")).json()
 
 
 async def test_a_stream_that_drops_its_oldest_never_refuses_work(acme: Gateway) -> None:

@@ -1,11 +1,15 @@
 """The inbound log of a source, and the event of a trigger (F6)."""
 
+import base64
+import json
+from datetime import timedelta
+
 from rota_common.clock import now
 from rota_common.runtime.service import Runtime
 from rota_common.testing.in_memory_bus import InMemoryBus
 from rota_common.testing.samples import SetClock
 
-from .harness import Gateway, error_of, gateway
+from .harness import HOOK, LEAD, Gateway, error_of, gateway, signed
 from .scheduler import Scheduler
 
 LOG = "/v1/teams/acme/sources/leads/log"
@@ -34,6 +38,29 @@ async def test_the_log_shows_accepted_and_refused_events_with_the_reason(acme: G
     assert "Ada" not in answer.text  # nothing of the body
     assert (await acme.call("GET", "/v1/teams/acme/sources/other/log")).json()["lines"] == []
     assert error_of(await acme.call("GET", "/v1/teams/acme/sources/missing/log")) == (404, "source_not_found")
+
+
+async def test_the_log_shows_the_owner_the_cause_that_senders_do_not_see(acme: Gateway) -> None:
+    raw, at = json.dumps(LEAD).encode(), now()
+    forged = "whsec_" + base64.b64encode(b"another secret of some length").decode()
+    wrong = {
+        "no_match": signed(raw, secret=forged),
+        "timestamp_too_old": signed(raw, at=at - timedelta(minutes=10)),
+        "timestamp_ahead": signed(raw, at=at + timedelta(minutes=10)),
+        "no_signature": signed(raw) | {"webhook-signature": ""},
+        "no_id": signed(raw) | {"webhook-id": ""},
+        "bad_timestamp": signed(raw) | {"webhook-timestamp": "2026-03-02T09:00:00Z"},
+        "no_timestamp": signed(raw) | {"webhook-timestamp": ""},
+    }
+    answers = [await acme.http.post(HOOK, content=raw, headers=headers) for headers in wrong.values()]
+    assert {answer.text for answer in answers} == {answers[0].text}  # one answer for all
+    assert error_of(answers[0]) == (403, "bad_signature")
+    lines = (await acme.call("GET", LOG)).json()["lines"]
+    causes = {line["cause"].partition(":")[0]: line["cause"] for line in lines}
+    assert set(causes) == set(wrong)
+    old = at - timedelta(minutes=10)
+    assert f"sent at {int(old.timestamp())}" in causes["timestamp_too_old"]
+    assert "at most 300" in causes["timestamp_too_old"]
 
 
 async def test_the_log_is_read_page_by_page() -> None:

@@ -17,6 +17,8 @@ from .harness import ENVIRON, HOOK, Gateway, error_of, gateway, settings
 
 LIMIT, POSTS = 100, 300
 SECOND = 17
+FREE_AT = 80
+"""What was accepted from :15 to :20 counts until then."""
 FORGED = {"webhook-signature": "v1,AAAA"}
 
 
@@ -61,7 +63,7 @@ async def test_four_replicas_together_never_accept_more_than_the_limit_of_a_sour
     assert len(gateways[0].triggers()) == answers[202]
     refused = await gateways[0].post(event_id="one more")
     assert error_of(refused) == (429, "rate_limited")
-    assert refused.headers["retry-after"] == str(60 - SECOND)
+    assert refused.headers["retry-after"] == str(FREE_AT - SECOND)
 
 
 async def test_one_replica_accepts_exactly_the_limit(replicas: Replicas) -> None:
@@ -102,7 +104,7 @@ async def test_callbacks_count_for_the_address(replicas: Replicas) -> None:
     [acme] = await replicas.start(rate_per_address=3)
     answers = [await acme.http.post("/v1/callbacks/guess", json={"output": 1}) for _ in range(5)]
     assert [answer.status_code for answer in answers] == [503] * 3 + [429] * 2  # no executor answers here
-    assert answers[-1].headers["retry-after"] == str(60 - SECOND)
+    assert answers[-1].headers["retry-after"] == str(FREE_AT - SECOND)
 
 
 async def test_messages_are_60_a_minute_from_one_address(replicas: Replicas) -> None:  # TG-28, TG-33

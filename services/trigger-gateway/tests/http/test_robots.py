@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from rota_contracts.catalog import ROBOT_CHANGED, ROBOT_DELETED
+from rota_contracts.json_values import canonical
 from rota_contracts.robots.robot import Robot, RobotStatus
 from trigger_gateway.problems import Invalid
 from trigger_gateway.robots.record import changed
@@ -69,6 +70,18 @@ async def test_a_change_that_changes_nothing_makes_no_new_revision(acme: Gateway
         answer = await acme.call(method, LEADER, json=body)
         assert (answer.status_code, answer.json()["rev"]) == (200, 1)
     assert len(acme.bus.facts(ROBOT_CHANGED)) == 1
+
+
+async def test_a_change_is_a_change_of_the_json_not_of_pythons_values(acme: Gateway) -> None:  # DEC-25
+    """Python's `1 == True`; and in JSON 1 is 1.0."""
+    for rev, value in ((2, 1), (3, True), (3, True), (4, 1.0), (4, 1), (5, {"a": [0]}), (6, {"a": [False]})):
+        where = {"path": "amount", "op": "eq", "value": value}
+        events = [{"type": "webhook", "source": "leads", "filter": {"conditions": [where]}}]
+        config = robot(events=events)["robot_config"]
+        answer = await acme.call("PATCH", LEADER, json={"robot_config": config})
+        assert (answer.json()["rev"], value) == (rev, value)
+        there = answer.json()["robot_config"]["events"][0]["filter"]["conditions"][0]["value"]
+        assert canonical(there) == canonical(value)
 
 
 async def test_a_definition_is_replaced_by_put_and_its_status_stays(acme: Gateway) -> None:

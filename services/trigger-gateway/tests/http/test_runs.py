@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rota_contracts.ids import execution_id
+from rota_contracts.ids import derived_id, execution_id, request_trigger_id
 from rota_contracts.messages.trigger import ExecutorMode, InterventionAction, RejectReason, TriggerType
 
 from .harness import Gateway, error_of, fields_of
@@ -80,6 +80,30 @@ async def test_the_same_key_with_another_request_is_refused(acme: Gateway, sched
     await acme.call("POST", INTERVENE, json=TASK, headers=headers)
     other = TASK | {"action": "goal.add"}
     assert error_of(await acme.call("POST", INTERVENE, json=other, headers=headers)) == (409, "idempotency_key_reused")
+    assert len(scheduler.seen) == 1
+
+
+async def test_a_request_of_the_time_before_its_ids_had_a_word_of_their_own_is_still_known(
+    acme: Gateway, scheduler: Scheduler
+) -> None:
+    former = derived_id("trigger", "acme", "leader", "request", "k1")
+    body, headers = {"type": "event", "data": {"a": 1}}, {"idempotency-key": "k1"}
+    first = await acme.call("POST", TRIGGER, json=body, headers=headers)
+    store = acme.adapters.requests
+    known = await store.recall(request_trigger_id("acme", "leader", "k1"))
+    assert known is not None
+    await store.remember(former, known.digest)
+    again = await acme.call("POST", TRIGGER, json=body, headers=headers)
+    assert again.json()["execution_id"] == execution_id(former) != first.json()["execution_id"]
+
+
+async def test_requests_are_the_same_when_they_are_equal_as_json(acme: Gateway, scheduler: Scheduler) -> None:
+    body: dict[str, Any] = {"type": "event", "data": {"a": 1, "b": 2}}
+    headers = {"idempotency-key": "k1"}
+    first = await acme.call("POST", TRIGGER, json=body, headers=headers)
+    again = await acme.call("POST", TRIGGER, json=body | {"data": {"b": 2.0, "a": 1}}, headers=headers)
+    other = await acme.call("POST", TRIGGER, json=body | {"data": {"b": 2, "a": True}}, headers=headers)
+    assert (first.status_code, again.status_code, other.status_code) == (202, 200, 409), again.text
     assert len(scheduler.seen) == 1
 
 

@@ -1,5 +1,6 @@
 """Each signature scheme over HTTP, with the clock set: its sender's posts are accepted until they are too old."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -190,6 +191,52 @@ async def test_a_bearer_key_and_a_signature(sender: Sender) -> None:  # TG-29, T
 ABSURD = (b"\xff\xfe", b"\xc3\xa9" * 64, b"9" * 5000, b"v1," * 2000, b"t=\xb2,v1=\xe9", b"sha256=\xe9", b"")
 NAMES = ("webhook-id", "webhook-timestamp", "webhook-signature", "stripe-signature", "x-hub-signature-256")
 SLACK_NAMES = ("x-slack-signature", "x-slack-request-timestamp")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "more", "signature", "ids"),
+    [
+        ("github", {}, "x_hub_signature_256", "x_github_delivery"),
+        ("hmac", {}, "x_webhook_signature", "x_idempotency_key"),
+        ("bearer", {"signing_secret": "$ENV.TEXT"}, "x_webhook_signature", "x_idempotency_key"),
+    ],
+)
+async def test_a_captured_request_starts_nothing_under_another_id(
+    sender: Sender, scheme: str, more: dict[str, Any], signature: str, ids: str
+) -> None:
+    await sender.source(scheme, "$ENV.KEY" if scheme == "bearer" else "$ENV.TEXT", **more)
+    body, other = b'{"action": "opened", "number": 1}', b'{"action": "opened", "number": 2}'
+    key = {"authorization": f"Bearer {ENVIRON['KEY']}"} if scheme == "bearer" else {}
+
+    async def post(sent: bytes, event_id: str) -> httpx.Response:
+        return await sender.post(sent, **{signature: f"sha256={hexmac(sent, TEXT)}", ids: event_id} | key)
+
+    first = await post(body, "e1")
+    assert first.status_code == 202
+    sender.now += timedelta(days=29)
+    for event_id in ("e2", "e3", "e1"):
+        again = await post(body, event_id)
+        assert (again.status_code, again.json()) == (200, first.json()), event_id
+    assert (await post(other, "e4")).status_code == 202
+    assert len(sender.received()) == 2
+
+
+async def test_two_that_come_at_once_under_different_ids_are_one_run(sender: Sender) -> None:
+    await sender.source("hmac", "$ENV.TEXT")
+    body = b'{"number": 1}'
+    headers = {"x_webhook_signature": hexmac(body, TEXT)}
+    answers = await asyncio.gather(*(sender.post(body, x_idempotency_key=str(each), **headers) for each in range(5)))
+    assert {answer.status_code for answer in answers} == {200, 202}
+    assert len({answer.json()["triggers"][0]["trigger_id"] for answer in answers}) == 1
+    assert len(sender.received()) == 1
+
+
+async def test_an_id_that_is_signed_makes_the_event(sender: Sender) -> None:
+    await sender.source("hmac", "$ENV.TEXT", id_field="id")
+    for number in (1, 2):
+        body = json.dumps({"id": number, "type": "tick"}).encode()
+        assert (await sender.post(body, x_webhook_signature=hexmac(body, TEXT))).status_code == 202
+    assert len(sender.received()) == 2
 
 
 @pytest.mark.parametrize("scheme", ["standard_webhooks", "github", "stripe", "slack", "hmac", "bearer"])

@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 
 from rota_contracts.messages.validation import Assertion, CheckRules, RulesReply
 from validator.domain import Outcome, outcome_of, sort_rules, unusable, verdict
+from validator.fair_slots import FairSlots
 from validator.kinds import Deferred, Finding, Output, Result, RunScript, Search, Unusable
 from validator.ports import Outputs, Patterns, Scripts
 from validator.registry import Kinds
 from validator.replies import with_reply
 
-AT_ONCE = 2
-"""Requests whose patterns and scripts run at once, each in processes of its own; the others wait for a slot."""
+AT_ONCE, PER_TEAM = 4, 2
+"""Requests whose patterns and scripts run at once, each in processes of its own; the others wait for a slot. One team
+never has all slots: its slow patterns hold up its own requests."""
 
 SECONDS = 4.0
 """For the patterns and scripts of one request together: below the time that its caller waits."""
@@ -29,14 +31,14 @@ class CheckOutput:
     scripts: Scripts
     kinds: Kinds
     seconds: float = SECONDS
-    _slots: asyncio.Semaphore = field(init=False, default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    slots: FairSlots = field(default_factory=lambda: FairSlots(AT_ONCE, per_team=PER_TEAM))
 
     async def __call__(self, request: CheckRules) -> RulesReply:
         rules = sort_rules(request.rules, self.kinds)
         output = Output(await self.outputs.read(request.output) if rules.assertions else "")
         findings = [self._try(assertion, output) for assertion in rules.assertions]
         if any(isinstance(finding, Deferred) for finding in findings):
-            findings = await self._resolve(findings)
+            findings = await self._resolve(findings, request.team_id or "")
         pairs = zip(rules.assertions, findings, strict=True)
         outcomes = [self._outcome(assertion, output, finding) for assertion, finding in pairs]
         found = verdict(outcomes)
@@ -52,9 +54,9 @@ class CheckOutput:
         except RecursionError:
             return Unusable(TOO_DEEP)
 
-    async def _resolve(self, findings: Sequence[Finding | Unusable]) -> list[Finding | Unusable]:
+    async def _resolve(self, findings: Sequence[Finding | Unusable], team: str) -> list[Finding | Unusable]:
         """The findings with the deferred ones run, one after the other."""
-        async with self._slots:
+        async with self.slots.slot(team):
             end = asyncio.get_running_loop().time() + self.seconds
             return [await self._run(each, end) if isinstance(each, Deferred) else each for each in findings]
 

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from rota_common.runtime.settings import ServiceSettings
+from validator.check_output import AT_ONCE, PER_TEAM
 
 
 class Settings(ServiceSettings):
@@ -12,4 +13,6 @@ class Settings(ServiceSettings):
     scripts_dir: str = ""
     script_seconds: float = Field(default=2.0, gt=0)
     script_memory_mb: int = Field(default=128, ge=32)
+    checks_at_once: int = Field(default=AT_ONCE, ge=1, description="requests whose patterns and scripts run at once")
+    checks_per_team: int = Field(default=PER_TEAM, ge=1, description="of them those of one team")
     agent_timeout: float = 120.0

@@ -5,6 +5,7 @@ from typing import Self
 
 from rota_common.runtime.service import Service
 from validator.check_output import CheckOutput
+from validator.fair_slots import FairSlots
 from validator.judge_output import JudgeOutput
 from validator.ports import Adapters
 from validator.registry import Kinds
@@ -21,7 +22,11 @@ class UseCases:
         kinds = Kinds(adapters.plugins)
         return cls(
             check=CheckOutput(
-                outputs=adapters.outputs, patterns=adapters.patterns, scripts=adapters.scripts, kinds=kinds
+                outputs=adapters.outputs,
+                patterns=adapters.patterns,
+                scripts=adapters.scripts,
+                kinds=kinds,
+                slots=FairSlots(settings.checks_at_once, per_team=settings.checks_per_team),
             ),
             judge=JudgeOutput(
                 outputs=adapters.outputs,

@@ -80,6 +80,7 @@ class Service:
         self._loops: dict[str, SupervisedLoop] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._state = "not started"
+        self._failed: dict[str, _Failure] = {}
         self.started = asyncio.Event()
         self._log = logger(service=name)
 
@@ -194,7 +195,10 @@ class Service:
         metrics.READY.labels(self.name).set(0)
 
     async def problems(self) -> dict[str, str]:
-        """What keeps the service from being ready: part → reason. Empty when it is ready."""
+        """What keeps the service from being ready: part → kind of failure. Empty when it is ready.
+
+        The driver's own words, which name hosts, are in the log alone.
+        """
         found: dict[str, str] = {}
         if not self.bus.connected:
             found["nats"] = "not connected"
@@ -204,8 +208,12 @@ class Service:
         checks = dict(self._probes)
         if self.bus.connected and self.started.is_set():
             checks |= {f"consumer {worker.config.durable}": self._consumer_probe(worker) for worker in self._workers}
-        results = await asyncio.gather(*(_reason(check) for check in checks.values()))
-        found |= {name: reason for name, reason in zip(checks, results, strict=True) if reason}
+        results = await asyncio.gather(*(_failure(check) for check in checks.values()))
+        failed = {name: failure for name, failure in zip(checks, results, strict=True) if failure}
+        found |= {name: failure.kind for name, failure in failed.items()}
+        if failed != self._failed and failed:
+            self._log.warning("not ready", **{f"part {name}": failure.text for name, failure in failed.items()})
+        self._failed = failed
         metrics.READY.labels(self.name).set(not found)
         return found
 
@@ -236,9 +244,9 @@ class Service:
 
     async def _until_it_works(self, step: Hook) -> None:
         attempt = 0
-        while reason := await _reason(step, timeout=30):
+        while failure := await _failure(step, timeout=30):
             attempt += 1
-            self._log.warning("waiting", state=self._state, reason=reason)
+            self._log.warning("waiting", state=self._state, reason=failure.text)
             await asyncio.sleep(backoff(attempt, random=self.runtime.random, base=0.2, cap=2))
 
     def _supervised(self, name: str, loop: Hook, *, is_over: Callable[[], bool] = lambda: False) -> SupervisedLoop:
@@ -261,12 +269,21 @@ async def _cancel(tasks: Sequence[asyncio.Task[None]], *, again: float = CANCEL_
         again *= 2
 
 
-async def _reason(check: Hook, *, timeout: float = 2) -> str:
-    """Why `check` fails, or nothing."""
+@dataclass(frozen=True)
+class _Failure:
+    """`text` is the driver's."""
+
+    kind: str
+    text: str
+
+
+async def _failure(check: Hook, *, timeout: float = 2) -> _Failure | None:
+    """Why `check` fails, or None."""
     try:
         await asyncio.wait_for(check(), timeout)
     except TimeoutError:
-        return f"no answer within {timeout:g} s"
+        late = f"no answer within {timeout:g} s"
+        return _Failure(late, late)
     except Exception as error:  # whatever it is, the answer is "not ready, because of this"
-        return f"{type(error).__name__}: {error}"
-    return ""
+        return _Failure(type(error).__name__, f"{type(error).__name__}: {error}")
+    return None

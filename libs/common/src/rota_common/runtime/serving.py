@@ -1,8 +1,9 @@
 """The HTTP side of a service (`/health/live`, `/health/ready`, `/metrics`), and its process."""
 
 import gc
+import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import uvicorn
@@ -13,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from rota_common.runtime import logs
+from rota_common.runtime import embedded_http, logs
 from rota_common.runtime.service import Service
 from rota_common.runtime.settings import ServiceSettings
 
@@ -49,16 +50,24 @@ def health_routes(service: Service) -> list[Route]:
     return [Route("/health/live", live), Route("/health/ready", ready), Route("/metrics", metrics)]
 
 
-def lifespan(service: Service, *, stop_timeout: float) -> Callable[[object], AbstractAsyncContextManager[None]]:
-    """Start and drain the service with the HTTP server."""
+def lifespan(
+    service: Service, *, stop_timeout: float, internal: tuple[str, int] | None = None
+) -> Callable[[object], AbstractAsyncContextManager[None]]:
+    """Start and drain the service with the HTTP server. `internal` is the host and port of a second one, which serves
+    health and metrics where the first one is public."""
 
     @asynccontextmanager
     async def run(_: object) -> AsyncIterator[None]:
-        await service.start()
-        try:
-            yield
-        finally:
-            await service.stop(stop_timeout)
+        async with AsyncExitStack() as ends:
+            if internal is not None:
+                listener = ends.enter_context(socket.create_server(internal))
+                routes = Starlette(routes=health_routes(service))
+                await ends.enter_async_context(embedded_http.serve(routes, listener, lifespan="off"))
+            await service.start()
+            try:
+                yield
+            finally:
+                await service.stop(stop_timeout)
 
     return run
 
@@ -84,4 +93,5 @@ def serve(app: App, settings: ServiceSettings) -> None:
         access_log=False,
         proxy_headers=False,  # uvicorn trusts any peer on loopback; the gateway checks ROTA_TRUSTED_PROXIES
         timeout_keep_alive=KEEP_ALIVE_S,
+        limit_concurrency=settings.http_at_once or None,
     )

@@ -7,6 +7,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 class ServiceSettings(BaseSettings):
     """`nats_url` and `mongo_url` are the two servers; the HTTP port serves health and metrics.
 
+    `http_at_once`: connections and requests at once, beyond which the answer is a 503; 0: no limit.
+
     `nats_nkey_file` holds the service's seed; empty: the server has no authentication. `handling_limit`: seconds after
     which the handler of a message is ended, and the message handed back.
     """
@@ -19,6 +21,7 @@ class ServiceSettings(BaseSettings):
     mongo_prefix: str = "rota"
     http_host: str = "0.0.0.0"  # noqa: S104  # a container listens to its pod; the laptop commands pass 127.0.0.1
     http_port: int = 8080
+    http_at_once: int = 2000
     log_level: str = "INFO"
     stop_timeout: float = 25.0
     handling_limit: float = Field(default=6 * 3600.0, gt=0)

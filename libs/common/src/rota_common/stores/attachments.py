@@ -34,11 +34,18 @@ class Attachments:
         self._bus = bus
 
     async def put(
-        self, team: str, name: str, content_type: str, chunks: AsyncIterator[bytes], *, at: datetime
+        self,
+        team: str,
+        name: str,
+        content_type: str,
+        chunks: AsyncIterator[bytes],
+        *,
+        at: datetime,
+        file_id: str | None = None,
     ) -> StoredAttachment:
-        """Store what `chunks` yields under a new id. If `chunks` raises, nothing is left behind: callers limit the size
-        so."""
-        file_id = uuid4().hex
+        """Store what `chunks` yields under `file_id`, or a new id. If `chunks` raises, nothing is left behind: callers
+        limit the size so."""
+        file_id = file_id or uuid4().hex
         with self._transient("keep the file") as jetstream:
             try:
                 digest, size = sha256(), 0
@@ -70,6 +77,14 @@ class Attachments:
             except NotFoundError:
                 return None
             return _known(team, file_id, found.data or b"{}")
+
+    async def delete(self, team: str, file_id: str) -> None:
+        """Delete a file of this team, if there is one; its metadata first, so that no reader finds half of it."""
+        if await self.find(team, file_id) is None:
+            return
+        with self._transient("delete the file") as jetstream:
+            for subject in (_about(team, file_id), _content(file_id)):
+                await jetstream.purge_stream(STREAM, subject=subject)
 
     async def read(self, stored: StoredAttachment) -> AsyncIterator[bytes]:
         """The content. Raises Permanent before the last chunk if it isn't what was stored."""

@@ -59,15 +59,25 @@ class InMemoryAttachments(_Outage, Attachments):
     """By file id; a test may spoil one."""
 
     async def put(
-        self, team: str, name: str, content_type: str, chunks: AsyncIterator[bytes], *, at: datetime
+        self,
+        team: str,
+        name: str,
+        content_type: str,
+        chunks: AsyncIterator[bytes],
+        *,
+        at: datetime,
+        file_id: str | None = None,
     ) -> StoredAttachment:
         self._check()
-        return self.add(team, name, b"".join([chunk async for chunk in chunks]), content_type=content_type, at=at)
+        content = b"".join([chunk async for chunk in chunks])
+        return self.add(team, name, content, content_type=content_type, at=at, file_id=file_id)
 
-    def add(self, team: str, name: str, content: bytes, *, content_type: str, at: datetime) -> StoredAttachment:
+    def add(
+        self, team: str, name: str, content: bytes, *, content_type: str, at: datetime, file_id: str | None = None
+    ) -> StoredAttachment:
         """`put`, for tests that have the whole content."""
         stored = StoredAttachment(
-            file_id=uuid4().hex,
+            file_id=file_id or uuid4().hex,
             team_id=team,
             name=name,
             content_type=content_type,
@@ -82,6 +92,11 @@ class InMemoryAttachments(_Outage, Attachments):
     async def find(self, team: str, file_id: str) -> StoredAttachment | None:
         self._check()
         return self.stored.get((team, file_id))
+
+    async def delete(self, team: str, file_id: str) -> None:
+        self._check()
+        if self.stored.pop((team, file_id), None):
+            self.contents.pop(file_id, None)
 
     async def read(self, stored: StoredAttachment) -> AsyncIterator[bytes]:
         self._check()

@@ -6,10 +6,11 @@ from typing import Any
 
 from rota_common.clock import Clock, now
 from trigger_gateway.adapters.encryption import FernetCipher
+from trigger_gateway.adapters.in_memory_attachments import InMemoryAttachmentRecords, InMemoryAttachments
+from trigger_gateway.adapters.in_memory_audit import InMemoryAuditLog
 from trigger_gateway.adapters.in_memory_databases import InMemoryDatabases, InMemoryStreamLeases
 from trigger_gateway.adapters.in_memory_inbound_log import InMemoryInboundLog, InMemoryRateStore
 from trigger_gateway.adapters.in_memory_stores import (
-    InMemoryAttachments,
     InMemoryDefinitions,
     InMemoryKeys,
     InMemoryRequests,
@@ -36,6 +37,8 @@ def in_memory(
         stream_leases=InMemoryStreamLeases(clock),
         databases=InMemoryDatabases(),
         attachments=InMemoryAttachments(),
+        attachment_records=InMemoryAttachmentRecords(),
+        audit=InMemoryAuditLog(),
         cipher=FernetCipher(secrets_key),
         environ=environ or {},
     )

@@ -6,6 +6,8 @@ from rota_common.errors import Transient
 from trigger_gateway.adapters.inbound_batch import Batch, Refusals, entry_id
 from trigger_gateway.webhooks.inbound_event import InboundEvent
 from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, LogEntry, LogLine, Refusal, Status
+from trigger_gateway.webhooks.ports import Reserved
+from trigger_gateway.webhooks.rate_limits import COUNTED_STEPS, room_at
 
 
 class InMemoryInboundLog:
@@ -32,6 +34,11 @@ class InMemoryInboundLog:
         if self.away:
             raise Transient("MongoDB: gone")
         return self._noted.events.get(entry_id(team, source, event_id))
+
+    async def recall_body(self, team: str, source: str, digest: str) -> LogEntry | None:
+        if self.away:
+            raise Transient("MongoDB: gone")
+        return self._noted.by_body(team, source, digest)
 
     async def await_entry(self, team: str, source: str, event_id: str) -> LogEntry | None:
         for entry in self.late:
@@ -72,17 +79,20 @@ class InMemoryRateStore:
     """`asked` counts the questions; `away` makes it fail."""
 
     def __init__(self) -> None:
-        self._taken: dict[tuple[str, int], int] = {}
+        self._taken: dict[str, dict[int, int]] = {}
         self.asked = 0
         self.away = False
 
-    async def reserve(self, key: str, window: int, wanted: int, limit: int) -> int:
+    async def reserve(self, key: str, step: int, wanted: int, limit: int) -> Reserved:
         self.asked += 1
         if self.away:
             raise Transient("MongoDB: gone")
-        before = self._taken.get((key, window), 0)
-        self._taken[key, window] = before + wanted
-        return max(0, min(wanted, limit - before))
+        taken = {at: count for at, count in self._taken.get(key, {}).items() if at > step - COUNTED_STEPS}
+        granted = max(0, min(wanted, limit - sum(taken.values())))
+        if granted:
+            taken[step] = taken.get(step, 0) + granted
+        self._taken[key] = taken
+        return Reserved(granted, room_at(taken))
 
 
 def _same_source(refusals: Refusals, refusal: Refusal) -> bool:
@@ -100,4 +110,5 @@ def _line(refusals: Refusals) -> LogLine:
         last.at,
         reason=last.reason,
         request_id=last.request_id,
+        cause=last.cause,
     )

@@ -1,13 +1,10 @@
 """The gateway's stores in memory, held to the same tests as the real ones."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from hashlib import sha256
-from uuid import uuid4
 
 from rota_common.errors import Transient, Unreadable
-from rota_contracts.messages.attachment import StoredAttachment
 from rota_contracts.messages.trigger import TriggerReceivedV1
 from rota_contracts.robots.robot import Robot
 from rota_contracts.roles import Role
@@ -16,8 +13,7 @@ from trigger_gateway.runs.ports import EarlierRequest
 from trigger_gateway.sources.source import Source
 from trigger_gateway.teams.api_keys import ApiKey
 from trigger_gateway.teams.ports import Removal
-
-CHUNK = 128 * 1024
+from trigger_gateway.teams.shares import Allow, Usage, allow_all
 
 
 class InMemoryTeams:
@@ -74,8 +70,11 @@ class InMemorySources:
         self._sources: dict[tuple[str, str], Source] = {}
         self.asked = 0
 
-    async def add(self, source: Source) -> bool:
+    async def add(self, source: Source, *, allow: Allow = allow_all) -> bool:
         new = (source.team, source.name) not in self._sources
+        if new:
+            mine = [each for each in await self.of_team(source.team) if each.kind is source.kind]
+            allow(Usage(len(mine) + 1))
         self._sources.setdefault((source.team, source.name), source)
         return new
 
@@ -113,14 +112,18 @@ class InMemoryRobots:
             raise Unreadable(f"robot {member} was written by another version: this one can't read it")
         return self._records.get((team, member))
 
-    async def insert(self, record: RobotRecord) -> bool:
+    async def insert(self, record: RobotRecord, *, allow: Allow = allow_all) -> bool:
         new = _key(record.robot) not in self._records
+        if new:
+            allow(self._usage(record))
         self._records.setdefault(_key(record.robot), record)
         return new
 
-    async def replace(self, record: RobotRecord, *, expected: RobotRecord) -> bool:
+    async def replace(self, record: RobotRecord, *, expected: RobotRecord, allow: Allow | None = None) -> bool:
         if self._unchanged(expected) is None:
             return False
+        if allow is not None:
+            allow(self._usage(record))
         self._records[_key(record.robot)] = record
         return True
 
@@ -155,6 +158,12 @@ class InMemoryRobots:
         there = self._records.get(_key(record.robot))
         same = there and (there.robot.rev, there.health_at) == (record.robot.rev, record.health_at)
         return there if same else None
+
+    def _usage(self, new: RobotRecord) -> Usage:
+        after = {**self._records, _key(new.robot): new}
+        mine = [each.robot for each in after.values() if each.robot.team_id == new.robot.team_id]
+        size = sum(len(robot.model_dump_json().encode()) for robot in mine)
+        return Usage(sum(not robot.deleted for robot in mine), size)
 
     def _of_team(self, team: str) -> list[Robot]:
         robots = (record.robot for record in self._records.values())
@@ -210,6 +219,9 @@ class InMemoryRequests:
         self._requests.setdefault(request_id, EarlierRequest(digest))
         return first
 
+    async def recall(self, request_id: str) -> EarlierRequest | None:
+        return self._requests.get(request_id)
+
     async def note(self, request_id: str, answer: str) -> None:
         if request_id in self._requests:
             self._requests[request_id] = replace(self._requests[request_id], answer=answer)
@@ -217,43 +229,3 @@ class InMemoryRequests:
 
 def _key(robot: Robot) -> tuple[str, str]:
     return robot.team_id, robot.member_id
-
-
-class InMemoryAttachments:
-    """Files with their contents, by team and id."""
-
-    def __init__(self) -> None:
-        self.away = False
-        self._files: dict[tuple[str, str], tuple[StoredAttachment, bytes]] = {}
-
-    async def put(
-        self, team: str, name: str, content_type: str, chunks: AsyncIterator[bytes], *, at: datetime
-    ) -> StoredAttachment:
-        self._check()
-        content = b"".join([chunk async for chunk in chunks])
-        stored = StoredAttachment(
-            file_id=uuid4().hex,
-            team_id=team,
-            name=name,
-            content_type=content_type,
-            size=len(content),
-            sha256=sha256(content).hexdigest(),
-            created_at=at,
-        )
-        self._files[team, stored.file_id] = stored, content
-        return stored
-
-    async def find(self, team: str, file_id: str) -> StoredAttachment | None:
-        self._check()
-        stored, _ = self._files.get((team, file_id), (None, b""))
-        return stored
-
-    async def read(self, stored: StoredAttachment) -> AsyncIterator[bytes]:
-        self._check()
-        _, content = self._files[stored.team_id, stored.file_id]
-        for start in range(0, len(content), CHUNK):
-            yield content[start : start + CHUNK]
-
-    def _check(self) -> None:
-        if self.away:
-            raise Transient("NATS: not connected")

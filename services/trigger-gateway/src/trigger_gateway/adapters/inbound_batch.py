@@ -18,7 +18,8 @@ def entry_id(team: str, source: str, event_id: str) -> str:
 
 def refusal_id(refusal: Refusal) -> str:
     minute = int(refusal.at.timestamp() // 60)
-    return derived_id("refused", refusal.team, refusal.source, refusal.reason, minute)
+    cause = [word] if (word := refusal.cause.partition(":")[0]) else []
+    return derived_id("refused", refusal.team, refusal.source, refusal.reason, minute, *cause)
 
 
 @dataclass
@@ -44,6 +45,7 @@ class Batch:
     repeats: dict[str, Repeats] = field(default_factory=dict)
     refusals: dict[str, Refusals] = field(default_factory=dict)
     done: asyncio.Event = field(default_factory=asyncio.Event)
+    _bodies: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.events) + len(self.repeats) + len(self.refusals)
@@ -54,9 +56,14 @@ class Batch:
         first = self.events.get(key)
         if first is None:
             self.events[key] = replace(entry, event=replace(event, data={}))
+            self._bodies.setdefault((event.team, event.source, entry.digest), key)
         else:
             more = [run for run in entry.runs if run not in first.runs]
             self.events[key] = replace(first, runs=[*first.runs, *more])
+
+    def by_body(self, team: str, source: str, digest: str) -> LogEntry | None:
+        key = self._bodies.get((team, source, digest))
+        return self.events[key] if key else None
 
     def repeated(self, event: InboundEvent) -> None:
         self._repeated(entry_id(event.team, event.source, event.id), Repeats(1, event.received_at))
@@ -121,6 +128,6 @@ def _refusal_update(key: str, refusals: Refusals) -> UpdateOne:
         },
         "$inc": {"count": refusals.count},
         "$max": {"last_at": last.at},
-        "$set": {"request_id": last.request_id, "event_id": last.event_id},
+        "$set": {"request_id": last.request_id, "event_id": last.event_id, "cause": last.cause},
     }
     return UpdateOne({"_id": key}, change, upsert=True)

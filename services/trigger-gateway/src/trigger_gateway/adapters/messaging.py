@@ -1,6 +1,7 @@
 """All messages and questions of the gateway, over its bus."""
 
 from rota_common.runtime.service import Service
+from trigger_gateway.adapters.nats_audit import NatsAuditFacts
 from trigger_gateway.adapters.nats_definitions import NatsRobotEvents
 from trigger_gateway.adapters.nats_questions import NatsAgents, NatsExecutions, NatsSchedule
 from trigger_gateway.adapters.nats_triggers import NatsOutcomes, NatsTriggers
@@ -19,4 +20,5 @@ def messaging(service: Service) -> Messaging:
         robot_events=NatsRobotEvents(service.bus, service.publish),
         agents=NatsAgents(service.ask),
         usage=NatsUsage(service.bus),
+        audit_facts=NatsAuditFacts(service.bus, service.publish),
     )

@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 
 from pymongo.errors import PyMongoError
 
+from rota_common.errors import Transient
 from rota_common.runtime.logs import logger
 from rota_common.stores.mongo import OUTAGES, Database, Document
-from trigger_gateway.adapters.batched_lookup import BatchedLookup
+from trigger_gateway.adapters.batched_lookup import PATIENCE_S, BatchedLookup
 from trigger_gateway.adapters.inbound_batch import Batch, entry_id
 from trigger_gateway.webhooks.inbound_event import InboundEvent, StartedRun
 from trigger_gateway.webhooks.inbound_log import REFUSALS_KEPT, LogEntry, LogLine, Refusal, Status
@@ -18,6 +19,7 @@ GATHER_S = 0.05
 """A write for each event would take as much of the machine as the rest of the webhook."""
 
 AGAIN_S = 1.0
+AWAY: tuple[type[Exception], ...] = (TimeoutError, *OUTAGES)
 LOOKS_S = (0.02, 0.05, 0.1, 0.2, 0.4)
 """Pauses between look-ups of an entry that another replica is just writing."""
 
@@ -36,6 +38,7 @@ class MongoInboundLog:
         for collection in (self._inbound, self._refused):
             await collection.create_index("received_at", expireAfterSeconds=KEPT_S)
             await collection.create_index([("team", 1), ("source", 1), ("received_at", -1), ("_id", -1)])
+        await self._inbound.create_index([("team", 1), ("source", 1), ("digest", 1), ("received_at", 1)])
         await self._inbound.create_index("woken.trigger_id", sparse=True)
 
     async def add(self, entry: LogEntry) -> None:
@@ -61,6 +64,17 @@ class MongoInboundLog:
         if here := self._waiting.events.get(key) or self._written.events.get(key):
             return here
         found = await self._lookup.find(key)
+        return _logged(found) if found else None
+
+    async def recall_body(self, team: str, source: str, digest: str) -> LogEntry | None:
+        if here := self._waiting.by_body(team, source, digest) or self._written.by_body(team, source, digest):
+            return here
+        mine = {"team": team, "source": source, "digest": digest}
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                found = await self._inbound.find_one(mine, sort=[("received_at", 1)])
+        except AWAY as error:
+            raise Transient(f"MongoDB: {type(error).__name__}") from error
         return _logged(found) if found else None
 
     async def await_entry(self, team: str, source: str, event_id: str) -> LogEntry | None:
@@ -122,7 +136,8 @@ class MongoInboundLog:
 
     async def _keep(self, batch: Batch) -> None:
         """Try again later, together with later lines."""
-        again = Batch(dict(batch.events), dict(batch.repeats), dict(batch.refusals))
+        again = Batch()
+        again.take_over(batch)
         again.take_over(self._waiting)
         self._waiting, again.done = again, self._waiting.done
         batch.done.set()
@@ -178,4 +193,5 @@ def _refused(found: Document) -> LogLine:
         last_at=found["last_at"],
         reason=found["reason"],
         request_id=found["request_id"],
+        cause=found.get("cause", ""),
     )

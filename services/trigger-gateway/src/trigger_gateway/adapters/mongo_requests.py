@@ -26,5 +26,9 @@ class MongoRequests:
             return EarlierRequest(first["digest"], first.get("answer")) if first else None  # it expired between the two
         return None
 
+    async def recall(self, request_id: str) -> EarlierRequest | None:
+        found = await self._requests.find_one({"_id": request_id})
+        return EarlierRequest(found["digest"], found.get("answer")) if found else None
+
     async def note(self, request_id: str, answer: str) -> None:
         await self._requests.update_one({"_id": request_id}, {"$set": {"answer": answer}})

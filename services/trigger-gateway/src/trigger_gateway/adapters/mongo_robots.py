@@ -7,6 +7,7 @@ doesn't accept. The fields that robots are found by are beside it.
 from collections.abc import Sequence
 from datetime import datetime
 
+from motor.motor_asyncio import AsyncIOMotorClientSession
 from pydantic_core import from_json
 from pymongo.errors import DuplicateKeyError
 
@@ -15,7 +16,9 @@ from rota_common.stores.mongo import Database, Document
 from rota_common.stores.set_aside import SetAside
 from rota_contracts.robots.events import EventSubscription
 from rota_contracts.robots.robot import Robot
+from trigger_gateway.adapters.mongo_team_lock import MongoTeamLock
 from trigger_gateway.robots.record import RobotRecord, Subscriber, database_sources, webhook_sources
+from trigger_gateway.teams.shares import Allow, Usage, allow_all
 
 FORM = 2
 """Version of the document: 2 has `databases`; the first had no number."""
@@ -27,6 +30,7 @@ class MongoRobots:
     def __init__(self, database: Database, *, reader: str | None = None) -> None:
         self._robots = database["robots"]
         self._aside = SetAside(self._robots, service="trigger-gateway", reader=reader)
+        self._lock = MongoTeamLock(database, "robots")
 
     async def prepare(self) -> None:
         await self._aside.prepare()
@@ -44,16 +48,39 @@ class MongoRobots:
             raise Unreadable(f"robot {member} was written by another version: this one can't read it")
         return record
 
-    async def insert(self, record: RobotRecord) -> bool:
+    async def insert(self, record: RobotRecord, *, allow: Allow = allow_all) -> bool:
+        async def work(session: AsyncIOMotorClientSession) -> None:
+            await self._robots.insert_one(_document(record), session=session)
+            allow(await self._usage(record.robot.team_id, session))
+
         try:
-            await self._robots.insert_one(_document(record))
+            await self._lock.transaction(record.robot.team_id, work)
         except DuplicateKeyError:
             return False
         return True
 
-    async def replace(self, record: RobotRecord, *, expected: RobotRecord) -> bool:
-        done = await self._robots.replace_one(_unchanged(expected), _document(record))
-        return done.matched_count == 1
+    async def replace(self, record: RobotRecord, *, expected: RobotRecord, allow: Allow | None = None) -> bool:
+        if allow is None:
+            done = await self._robots.replace_one(_unchanged(expected), _document(record))
+            return done.matched_count == 1
+        judge = allow
+
+        async def work(session: AsyncIOMotorClientSession) -> bool:
+            done = await self._robots.replace_one(_unchanged(expected), _document(record), session=session)
+            if done.matched_count == 1:
+                judge(await self._usage(record.robot.team_id, session))
+            return done.matched_count == 1
+
+        return await self._lock.transaction(record.robot.team_id, work)
+
+    async def _usage(self, team: str, session: AsyncIOMotorClientSession) -> Usage:
+        """Written before it is counted: the transaction sees its own write."""
+        alive: Document = {"$sum": {"$cond": ["$deleted", 0, 1]}}
+        grouped: Document = {"_id": None, "count": alive, "bytes": {"$sum": {"$strLenBytes": "$robot"}}}
+        counted = self._robots.aggregate([{"$match": {"team": team}}, {"$group": grouped}], session=session)
+        async for found in counted:
+            return Usage(found["count"], found["bytes"])
+        return Usage()
 
     async def note_health(self, record: RobotRecord, at: datetime) -> bool:
         done = await self._robots.update_one(_unchanged(record), {"$set": {"health_at": at.isoformat()}})

@@ -4,11 +4,14 @@ Settings are stored as JSON text, because conditions may hold values that MongoD
 reference or encrypted.
 """
 
+from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo.errors import DuplicateKeyError
 
 from rota_common.stores.mongo import Database, Document
 from rota_contracts.sources import SourceKind
+from trigger_gateway.adapters.mongo_team_lock import MongoTeamLock
 from trigger_gateway.sources.source import DatabaseSettings, Source, WebhookSettings
+from trigger_gateway.teams.shares import Allow, Usage, allow_all
 
 
 class MongoSources:
@@ -16,14 +19,22 @@ class MongoSources:
 
     def __init__(self, database: Database) -> None:
         self._sources = database["sources"]
+        self._lock = MongoTeamLock(database, "sources")
 
     async def prepare(self) -> None:
         await self._sources.create_index([("team", 1), ("name", 1)])
         await self._sources.create_index("kind", partialFilterExpression={"kind": SourceKind.DATABASE.value})
 
-    async def add(self, source: Source) -> bool:
+    async def add(self, source: Source, *, allow: Allow = allow_all) -> bool:
+        kinds = [source.kind.value] + [None] * (source.kind is SourceKind.WEBHOOK)  # None: from before databases
+
+        async def work(session: AsyncIOMotorClientSession) -> None:
+            await self._sources.insert_one(_document(source), session=session)
+            mine = {"team": source.team, "kind": {"$in": kinds}}
+            allow(Usage(await self._sources.count_documents(mine, session=session)))
+
         try:
-            await self._sources.insert_one(_document(source))
+            await self._lock.transaction(source.team, work)
         except DuplicateKeyError:
             return False
         return True

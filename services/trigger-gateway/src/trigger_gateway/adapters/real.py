@@ -7,6 +7,8 @@ from rota_common.runtime.service import Service
 from rota_common.stores.attachments import Attachments
 from rota_common.stores.mongo import Mongo
 from trigger_gateway.adapters.encryption import FernetCipher
+from trigger_gateway.adapters.mongo_attachments import MongoAttachmentRecords
+from trigger_gateway.adapters.mongo_audit import MongoAuditLog
 from trigger_gateway.adapters.mongo_changes import MongoChanges
 from trigger_gateway.adapters.mongo_inbound_log import MongoInboundLog
 from trigger_gateway.adapters.mongo_rates import MongoRateStore
@@ -31,8 +33,10 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str]) ->
     keys, sources, robots = MongoKeys(mongo.database), MongoSources(mongo.database), MongoRobots(mongo.database)
     rates, requests = MongoRateStore(mongo.database), MongoRequests(mongo.database, clock)
     inbound = MongoInboundLog(mongo.database, service=service.name)
+    audit = MongoAuditLog(mongo.database)
+    files = MongoAttachmentRecords(mongo.database)
     leases = MongoStreamLeases(mongo.database, clock, lease=settings.reading_lease)
-    indexed: tuple[_Collection, ...] = (robots, sources, keys, inbound, rates, requests, leases)
+    indexed: tuple[_Collection, ...] = (robots, sources, keys, inbound, rates, requests, leases, files, audit)
     for collection in indexed:
         service.on_start(collection.prepare)
     service.on_stop(inbound.flush)
@@ -50,6 +54,8 @@ def real(settings: Settings, service: Service, *, environ: Mapping[str, str]) ->
         stream_leases=leases,
         databases=MongoChanges(environ, clock, forbidden=own_variables()),
         attachments=Attachments(service.bus),
+        attachment_records=files,
+        audit=audit,
         cipher=FernetCipher(settings.secrets_key.get_secret_value() if settings.secrets_key else ""),
         environ=environ,
     )

@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -69,9 +70,18 @@ class AssignDatabases:
         others = [source for key, source in wanted.items() if key not in self._running]
         free = await self.leases.unleased(others) if others else []
         self.random.shuffle(free)
-        for source in free[: min(LEASES_A_ROUND, AT_MOST - len(self._running))]:
+        for source in self._in_turn(free)[: min(LEASES_A_ROUND, AT_MOST - len(self._running))]:
             await self._take(source)
         metrics.DATABASES_READ.set(len(self._running))
+
+    def _in_turn(self, free: Sequence[Source]) -> list[Source]:
+        """One of each team, then the second of each …, counting those that are read here: so that no team's many
+        databases keep out another's first one."""
+        counts, ranks = Counter(each.source.team for each in self._running.values()), dict[str, int]()
+        for source in free:
+            ranks[key_of(source)] = counts[source.team]
+            counts[source.team] += 1
+        return sorted(free, key=lambda source: ranks[key_of(source)])
 
     async def _take(self, source: Source) -> None:
         lease = await self.leases.acquire(source, self.owner)

@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from trigger_gateway.http import (
     attachments,
+    audit,
     callbacks,
     clock,
     contracts,
@@ -30,7 +31,7 @@ from trigger_gateway.http import (
     webhooks,
 )
 from trigger_gateway.http.errors import handle_errors
-from trigger_gateway.http.middleware import BodyLimit, RequestLog
+from trigger_gateway.http.middleware import BodyLimit, BodyLimits, RequestLog
 from trigger_gateway.use_cases import UseCases
 
 ROUTERS = (
@@ -46,12 +47,17 @@ ROUTERS = (
         dead_letters.router,
     ),
     *(knowledge.router, subscriptions.router, clock.router, callbacks.router, attachments.router),
-    *(deliveries.router, targets.router, suppressions.router, contracts.router),
+    *(deliveries.router, targets.router, suppressions.router, contracts.router, audit.router, audit.admin),
 )
 
 
 def build_api(
-    use: UseCases, *, service: str, health: list[Route], lifespan: Callable[[Any], AbstractAsyncContextManager[None]]
+    use: UseCases,
+    *,
+    service: str,
+    health: list[Route],
+    lifespan: Callable[[Any], AbstractAsyncContextManager[None]],
+    limits: BodyLimits,
 ) -> FastAPI:
     app = FastAPI(
         title="Rota: trigger-gateway",
@@ -61,7 +67,7 @@ def build_api(
         separate_input_output_schemas=False,
     )
     app.state.use_cases = use
-    app.add_middleware(BodyLimit, attachment=use.attachment_limit)
+    app.add_middleware(BodyLimit, limits=limits)
     app.add_middleware(RequestLog, service=service)  # added last, so it is the outermost
     handle_errors(app)
     for router in ROUTERS:
@@ -82,7 +88,6 @@ async def _index() -> dict[str, Any]:
             "schemas": "/schemas",
             "live": "/health/live",
             "ready": "/health/ready",
-            "metrics": "/metrics",
             "teams": "/v1/teams",
             "hooks": "/v1/hooks/{team}/{source}",
             "callbacks": "/v1/callbacks/{callback_id}",

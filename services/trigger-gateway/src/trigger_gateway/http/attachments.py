@@ -4,7 +4,7 @@ import re
 from typing import Annotated, Any, Self
 from urllib.parse import quote
 
-from fastapi import Path, Query, Request
+from fastapi import Path, Query, Request, Response
 from pydantic import AfterValidator, BaseModel
 from starlette.responses import StreamingResponse
 
@@ -12,7 +12,7 @@ from rota_contracts.messages.attachment import FILE_ID, StoredAttachment
 from rota_contracts.model import Name
 from trigger_gateway.http.auth_routes import team_router
 from trigger_gateway.http.dependencies import UseCasesDep
-from trigger_gateway.problems import FieldProblem, Invalid, NotFound
+from trigger_gateway.problems import FieldProblem, Invalid
 
 router = team_router("attachments")
 
@@ -57,12 +57,15 @@ class AttachmentView(BaseModel):
 
 @router.post("/attachments", status_code=201, summary="Upload a file: its content is the body", openapi_extra=CONTENT)
 async def put_attachment(team: Name, name: FileName, request: Request, use: UseCasesDep) -> AttachmentView:
-    """Each upload is a new file, stored for 90 days. The size of the body is limited (413)."""
+    """Each upload is a new file, stored for 90 days. The size of the body is limited (413), and so is what a team may
+    keep (409); a body that doesn't announce its length must have room for the largest one."""
     content_type = request.headers.get("content-type") or DEFAULT_TYPE
     if not _TYPE.fullmatch(content_type) or len(content_type) > 200:
         problem = FieldProblem("Content-Type", "expected a type like text/csv, of at most 200 characters")
         raise Invalid("invalid_request", "the request is not valid", fields=[problem])
-    stored = await use.attachments.put(team, name, content_type, request.stream(), at=use.clock())
+    length = request.headers.get("content-length", "")
+    announced = int(length) if length.isdigit() else None
+    stored = await use.attachments.put(team, name, content_type, request.stream(), announced=announced)
     return AttachmentView.of(stored)
 
 
@@ -70,9 +73,6 @@ async def put_attachment(team: Name, name: FileName, request: Request, use: UseC
 async def get_attachment(team: Name, file_id: FileId, use: UseCasesDep) -> StreamingResponse:
     """The ETag is the SHA-256 of the content. A response that is cut off means that the file is damaged."""
     stored = await use.attachments.find(team, file_id)
-    if stored is None:
-        text = f"team {team} has no file {file_id}: it never existed, or has expired"
-        raise NotFound("attachment_not_found", text)
     headers = {
         "content-type": stored.content_type,
         "content-length": str(stored.size),
@@ -80,7 +80,14 @@ async def get_attachment(team: Name, file_id: FileId, use: UseCasesDep) -> Strea
         "etag": f'"{stored.sha256}"',
         "x-content-type-options": "nosniff",  # a browser saves it as its declared type and runs nothing
     }
-    return StreamingResponse(use.attachments.read(stored), headers=headers)
+    return StreamingResponse(use.attachments.files.read(stored), headers=headers)
+
+
+@router.delete("/attachments/{file_id}", status_code=204, summary="Delete a file")
+async def delete_attachment(team: Name, file_id: FileId, use: UseCasesDep) -> Response:
+    """A result that names it is delivered without it from now on, and says so."""
+    await use.attachments.delete(team, file_id)
+    return Response(status_code=204)
 
 
 def _disposition(name: str) -> str:

@@ -1,7 +1,8 @@
 """Routes that authenticate before they read the body, and that parse JSON strictly."""
 
 import json
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -9,9 +10,11 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic_core import from_json
 
+from trigger_gateway.http.auditing import Recording, audited
 from trigger_gateway.http.client_ip import client_ip
 from trigger_gateway.http.dependencies import use_cases_of
 from trigger_gateway.http.errors import ERRORS, TOO_MANY
+from trigger_gateway.problems import Unauthenticated
 from trigger_gateway.teams.authenticate import Caller
 from trigger_gateway.teams.roles import needed
 
@@ -27,21 +30,39 @@ class StrictJson(Request):
         """Refuses values that JSON on the bus can't hold: NaN, lone surrogates, extreme nesting."""
         body = await self.body()
         try:
-            return from_json(body, allow_inf_nan=False)
+            self.state.given = from_json(body, allow_inf_nan=False)
+            return self.state.given
         except ValueError as error:
             raise json.JSONDecodeError(str(error), "", 0) from error
 
 
 async def admin_only(request: Request) -> None:
-    await use_cases_of(request).authenticate.admin(_bearer(request))
+    async with counting_failures(request):
+        request.state.caller = await use_cases_of(request).authenticate.admin(bearer(request))
 
 
 async def anyone(request: Request) -> None: ...
 
 
+@asynccontextmanager
+async def counting_failures(request: Request) -> AsyncIterator[None]:
+    """Counts unknown keys by address. An address with too many is refused before the store is asked, but for keys that
+    were right lately: others behind the same address go on working."""
+    use, shown = use_cases_of(request), bearer(request) or ""
+    address = client_ip(request, use.trusted_proxies)
+    if shown not in use.known_keys:
+        use.rates.check_failed_keys(address)
+    try:
+        yield
+    except Unauthenticated:
+        await use.rates.failed_key(address)
+        raise
+    use.known_keys.add(shown)
+
+
 class AdminRoute(APIRoute):
     def get_route_handler(self) -> Handler:
-        return _guarded(admin_only, super().get_route_handler())
+        return _guarded(admin_only, _recorded(self, super().get_route_handler()))
 
 
 class TeamRoute(APIRoute):
@@ -51,10 +72,14 @@ class TeamRoute(APIRoute):
         role = needed(self.name)
 
         async def own_team_only(request: Request) -> None:
-            authenticate, team = use_cases_of(request).authenticate, request.path_params["team"]
-            request.state.caller = await authenticate.for_team(_bearer(request), team, role)
+            use, team = use_cases_of(request), request.path_params["team"]
+            async with counting_failures(request):
+                caller = await use.authenticate.for_team(bearer(request), team, role)
+            if caller.team is not None:
+                await use.rates.by_team(team)
+            request.state.caller = caller
 
-        return _guarded(own_team_only, super().get_route_handler())
+        return _guarded(own_team_only, _recorded(self, super().get_route_handler()))
 
 
 async def within_limit(request: Request) -> None:
@@ -102,6 +127,19 @@ def counted_router(topic: str) -> APIRouter:
     return APIRouter(prefix="/v1", tags=[topic], route_class=CountedRoute, responses=ERRORS | TOO_MANY)
 
 
+def _recorded(route: APIRoute, handle: Handler) -> Handler:
+    if not audited(route.name, route.methods or set()):
+        return handle
+
+    async def handler(request: Request) -> Response:
+        async with Recording(request, route.name) as recording:
+            answer = await handle(request)
+            recording.answered(answer)
+        return answer
+
+    return handler
+
+
 def _guarded(guard: Guard, handle: Handler) -> Handler:
     async def handler(request: Request) -> Response:
         await guard(request)
@@ -110,6 +148,6 @@ def _guarded(guard: Guard, handle: Handler) -> Handler:
     return handler
 
 
-def _bearer(request: Request) -> str | None:
+def bearer(request: Request) -> str | None:
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else None

@@ -25,6 +25,7 @@ STATUS: dict[type[Problem], int] = {
     problems.NotFound: 404,
     problems.Conflict: 409,
     problems.TooLarge: 413,
+    problems.ShareUsed: 409,
     problems.Invalid: 422,
     problems.TooMany: 429,
     problems.StoredNotApplied: 503,
@@ -67,6 +68,7 @@ TOO_MANY: dict[int | str, dict[str, Any]] = {
 FRAMEWORK_ERRORS = {
     404: ("not_found", "this path does not exist: see /docs"),
     405: ("method_not_allowed", "this path doesn't accept this method: see /docs"),
+    408: ("too_slow", "the body has not arrived in time: send it again"),
     413: ("too_large", "the body is larger than this path accepts"),
 }
 
@@ -85,7 +87,7 @@ def error_response(
     headers = headers or {}
     if status == 503:
         headers.setdefault("retry-after", str(RETRY_AFTER_S))
-    if status == 413:
+    if status in (408, 413):
         headers["connection"] = "close"  # or the rest of the body would still be read and discarded
     if status == 401:
         headers["www-authenticate"] = "Bearer"

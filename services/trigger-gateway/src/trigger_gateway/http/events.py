@@ -53,6 +53,7 @@ class LogLineView(BaseModel):
     triggers: list[StartedRunView]
     status_url: str | None = Field(description="null for refused posts")
     reason: str | None = Field(description="the error code of the refusal, or unwanted_type")
+    cause: str | None = Field(description="why a signature was refused, of the last such post; its sender isn't told")
     request_id: str | None = Field(description="the x-request-id of the last refused post")
 
 
@@ -122,5 +123,6 @@ def _line(team: str, line: LogLine) -> LogLineView:
         triggers=[StartedRunView(**run_view(team, run)) for run in line.runs],
         status_url=event_url(team, line.source, line.event_id) if accepted else None,
         reason=line.reason or None,
+        cause=line.cause or None,
         request_id=line.request_id or None,
     )

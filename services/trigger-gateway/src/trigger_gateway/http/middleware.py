@@ -1,6 +1,8 @@
 """Middleware of every request: its id, its line in the log, the answer to unexpected errors, the limit of its body."""
 
+import asyncio
 import re
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
@@ -21,6 +23,9 @@ OPEN = ("/v1/hooks/", "/v1/callbacks/")
 OPEN_LIMIT = 65_536
 LIMIT = 768 * 1024
 """A message of the bus holds 1 MB, and JSON may grow a little when it is encoded."""
+
+FILE_TIMES = 20
+"""A file may take so many times as long as another body."""
 
 _ATTACHMENTS = re.compile(r"/v1/teams/[^/]+/attachments")
 
@@ -70,27 +75,39 @@ def _request_id(scope: Scope) -> str:
     return given.decode() if _GIVEN.match(given) else str(uuid4())
 
 
+@dataclass(frozen=True, kw_only=True)
+class BodyLimits:
+    """`attachment`: bytes of one file, which is passed on as it comes in. `seconds`: until a body must be there."""
+
+    attachment: int
+    seconds: float
+
+
 class BodyLimit:
-    """Checks the size of a body before anything else, and again while it comes in: never more than that is kept.
+    """Checks the size of a body before anything else, and again while it comes in: never more than that is kept, and
+    never for longer than it may take."""
 
-    `attachment`: bytes of one file, which is passed on as it comes in.
-    """
-
-    def __init__(self, app: ASGIApp, *, attachment: int) -> None:
-        self._app, self._attachment = app, attachment
+    def __init__(self, app: ASGIApp, *, limits: BodyLimits) -> None:
+        self._app, self._limits = app, limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limit, taken = self._limit(scope["path"]), 0
+        limit, seconds = self._of(scope["path"])
+        taken, there, until = 0, False, asyncio.get_running_loop().time() + seconds
         if _announced(scope) > limit:
             await framework_error(413)(scope, receive, send)
             return
 
         async def counted() -> Message:
-            nonlocal taken
-            message = await receive()
+            nonlocal taken, there
+            try:
+                async with asyncio.timeout_at(None if there else until):
+                    message = await receive()
+            except TimeoutError as error:
+                raise HTTPException(408) from error
+            there = there or not message.get("more_body", False)
             taken += len(message.get("body", b""))
             if taken > limit:
                 raise HTTPException(413)
@@ -98,10 +115,12 @@ class BodyLimit:
 
         await self._app(scope, counted, send)
 
-    def _limit(self, path: str) -> int:
+    def _of(self, path: str) -> tuple[int, float]:
+        """Bytes and seconds."""
+        seconds = self._limits.seconds
         if path.startswith(OPEN):
-            return OPEN_LIMIT
-        return self._attachment if _ATTACHMENTS.fullmatch(path) else LIMIT
+            return OPEN_LIMIT, seconds
+        return (self._limits.attachment, FILE_TIMES * seconds) if _ATTACHMENTS.fullmatch(path) else (LIMIT, seconds)
 
 
 def _announced(scope: Scope) -> int:

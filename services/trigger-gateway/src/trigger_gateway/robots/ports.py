@@ -7,6 +7,7 @@ from typing import Protocol
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.robots.robot import Robot
 from trigger_gateway.robots.record import RobotRecord, Subscriber
+from trigger_gateway.teams.shares import Allow, allow_all
 
 
 class RobotRecords(Protocol):
@@ -20,12 +21,13 @@ class RobotRecords(Protocol):
         """Also a deleted one."""
         ...
 
-    async def insert(self, record: RobotRecord) -> bool:
-        """False if there is a record of this robot already."""
+    async def insert(self, record: RobotRecord, *, allow: Allow = allow_all) -> bool:
+        """False if there is a record of this robot already. `allow` judges the robots that the team then has, and the
+        bytes of all its records, those of deleted ones too."""
         ...
 
-    async def replace(self, record: RobotRecord, *, expected: RobotRecord) -> bool:
-        """False if the record is no longer at the `rev` and `health_at` of `expected`."""
+    async def replace(self, record: RobotRecord, *, expected: RobotRecord, allow: Allow | None = None) -> bool:
+        """False if the record is no longer at the `rev` and `health_at` of `expected`. `allow` as for `insert`."""
         ...
 
     async def note_health(self, record: RobotRecord, at: datetime) -> bool:

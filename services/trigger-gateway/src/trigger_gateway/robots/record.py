@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from rota_contracts import json_values
 from rota_contracts.json_values import unstorable
 from rota_contracts.messages.robot_state import RobotState
 from rota_contracts.model import Name
@@ -142,6 +143,13 @@ def changed(robot: Robot, patch: Mapping[str, Any]) -> Robot:
     return replaced(robot, new).model_copy(update=status)
 
 
+def deleted(robot: Robot) -> Robot:
+    """What stays of a deleted robot: its name and `rev`, and no definition that would fill the bucket for ever."""
+    role = robot.robot_config.identity.role[:100]
+    rest = {"team_id": robot.team_id, "member_id": robot.member_id, "robot_config": {"identity": {"role": role}}}
+    return Robot.model_validate({**rest, "rev": robot.rev + 1, "deleted": True})
+
+
 def with_health(record: RobotRecord, error: RunFailure | None, *, reported_at: datetime, now: datetime) -> RobotRecord:
     """The record after a run has failed or completed: the same `rev` if nothing changes for readers."""
     if record.robot.error == error:
@@ -164,8 +172,10 @@ def as_read(robot: Robot, state: RobotState | None = None) -> RobotView:
 
 
 def same(left: Robot, right: Robot) -> bool:
-    """True if they differ in their revision at most."""
-    return left.model_copy(update={"rev": right.rev}) == right
+    """True if they differ in their revision at most. Free fields are compared as JSON: `1` isn't `true`."""
+    return json_values.same(
+        left.model_dump(mode="json", exclude={"rev"}), right.model_dump(mode="json", exclude={"rev"})
+    )
 
 
 def next_record(record: RobotRecord, robot: Robot, at: datetime, *, health_at: datetime | None) -> RobotRecord:

@@ -17,9 +17,10 @@ from rota_contracts.ids import derived_id
 from rota_contracts.robots.robot import Robot, RobotStatus
 from trigger_gateway.problems import Conflict, StoredNotApplied, no_robot
 from trigger_gateway.robots.ports import RobotRecords
-from trigger_gateway.robots.record import RobotRecord, changed, definition, next_record, replaced, same
+from trigger_gateway.robots.record import RobotRecord, changed, definition, deleted, next_record, replaced, same
 from trigger_gateway.robots.routes import Routes
 from trigger_gateway.robots.sync_robots import SyncRobots
+from trigger_gateway.teams.shares import Allow, allow_all
 
 TRIES = 5
 """Attempts while others change the robot concurrently."""
@@ -34,6 +35,7 @@ class SaveRobot:
     routes: Routes
     clock: Clock
     new_id: Callable[[], str]
+    allow: Allow = allow_all
 
     async def create(self, team: str, raw: Mapping[str, Any], *, key: str | None = None) -> Robot:
         """`key` is the request's idempotency key: a repeat gets the same generated member_id.
@@ -48,7 +50,7 @@ class SaveRobot:
             existing = await self.records.find(team, member)
             if existing is None:
                 record = self._first(robot)
-                if await self.records.insert(record):
+                if await self.records.insert(record, allow=self.allow):
                     return await self._apply(record)
             elif existing.robot.deleted:
                 if again := await self._create_again(existing, robot):
@@ -83,7 +85,7 @@ class SaveRobot:
         if record is not None and record.robot.deleted and not record.synced:
             await self._apply(record)  # a repeat, after the first could not be published
             return
-        await self._edit(team, member, lambda robot: robot.model_copy(update={"deleted": True, "rev": robot.rev + 1}))
+        await self._edit(team, member, deleted)
 
     async def _edit(self, team: str, member: str, edit: Edit, *, sets_health: bool = False) -> Robot:
         """`sets_health`: the owner sets the status, so earlier reports of runs are ignored."""
@@ -99,7 +101,8 @@ class SaveRobot:
                     return await self._apply(record)
                 continue
             edited = next_record(record, robot, now, health_at=health_at)
-            if await self.records.replace(edited, expected=record):
+            grows = len(robot.model_dump_json()) > len(record.robot.model_dump_json())
+            if await self.records.replace(edited, expected=record, allow=self.allow if grows else None):
                 return await self._apply(edited)
         raise _contended(member)
 
@@ -108,7 +111,8 @@ class SaveRobot:
         if not old.synced:
             await self.sync(old, confirmed=False)
         record = self._first(robot.model_copy(update={"rev": old.robot.rev + 1}))
-        return record if await self.records.replace(record, expected=old) else None
+        done = await self.records.replace(record, expected=old, allow=self.allow)
+        return record if done else None
 
     def _first(self, robot: Robot) -> RobotRecord:
         """The record of a new robot. Reports of runs of a deleted one of its name are ignored."""

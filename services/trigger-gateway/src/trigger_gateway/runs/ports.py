@@ -79,6 +79,10 @@ class Requests(Protocol):
         """The first request under this id; None if this is the first."""
         ...
 
+    async def recall(self, request_id: str) -> EarlierRequest | None:
+        """The first request under this id, if there was one; nothing is remembered."""
+        ...
+
     async def note(self, request_id: str, answer: str) -> None:
         """Record the outcome of a remembered request, for its repeats."""
         ...

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from rota_common.clock import Clock
-from rota_contracts.ids import derived_id, execution_id
+from rota_contracts.ids import derived_id, execution_id, request_trigger_id
 from rota_contracts.json_values import unstorable
 from rota_contracts.messages.control import has_content
 from rota_contracts.messages.execution import ExecStatus, TriggerReply, TriggerState
@@ -92,7 +92,11 @@ class RequestRun:
     async def _identify(self, team: str, member: str, request: RunRequest) -> tuple[str, bool]:
         if request.key is None:
             return self.new_id(), False
-        trigger_id = derived_id("trigger", team, member, "request", request.key)
+        trigger_id = request_trigger_id(team, member, request.key)
+        # Of the time when the id of an event could be the same: its repeats are known for 30 days.
+        former_id = derived_id("trigger", team, member, "request", request.key)
+        if await self.requests.recall(former_id) is not None:
+            trigger_id = former_id
         return trigger_id, await find_repeat(self.requests, trigger_id, request) is not None
 
 

@@ -21,6 +21,7 @@ from trigger_gateway.sources.source_forms import (
     secret_problem,
     webhook_settings,
 )
+from trigger_gateway.teams.shares import Allow, allow_all
 
 TRIES = 5
 NEW_SECRET_BYTES = 32
@@ -57,6 +58,7 @@ class ManageSources:
     on_change: Callable[[str], None]
     new_bytes: NewBytes
     forbidden: frozenset[str]
+    allow: Mapping[SourceKind, Allow] = field(default_factory=dict)
 
     async def add(self, team: str, name: str, kind: SourceKind, given: Mapping[str, Any]) -> SavedSource:
         """Raise Invalid for wrong settings, Conflict if there is a source of this name."""
@@ -65,7 +67,7 @@ class ManageSources:
             source = Source(team, name, self.clock(), database=database_settings(given, forbidden=self.forbidden))
         else:
             source = Source(team, name, self.clock(), webhook=keeping.new_webhook(given))
-        if not await self.sources.add(source):
+        if not await self.sources.add(source, allow=self.allow.get(kind, allow_all)):
             raise Conflict("source_exists", f"team {team} has a source {name} already: change it with PATCH")
         self.on_change(team)
         return SavedSource(source, tuple(keeping.generated))

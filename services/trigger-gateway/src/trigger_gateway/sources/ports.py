@@ -3,11 +3,13 @@
 from typing import Protocol
 
 from trigger_gateway.sources.source import EncryptedSecret, Source
+from trigger_gateway.teams.shares import Allow, allow_all
 
 
 class Sources(Protocol):
-    async def add(self, source: Source) -> bool:
-        """False if the team has a source of this name already."""
+    async def add(self, source: Source, *, allow: Allow = allow_all) -> bool:
+        """False if the team has a source of this name already. `allow` judges the sources of its kind that the team
+        then has."""
         ...
 
     async def find(self, team: str, name: str) -> Source | None: ...

@@ -70,10 +70,29 @@ def check_signature(
     """
     claim = _claim(scheme, header, headers, body)
     right = [form for key in keys for form in _forms(scheme, hmac.new(key, claim.content, hashlib.sha256).digest())]
-    if not _any_equal(right, claim.signatures) or not _recent(claim.timestamp, now):
+    signed = _any_equal(right, claim.signatures)
+    if not signed or not _recent(claim.timestamp, now):
         expected = EXPECTED.get(scheme, f"a matching {header}: sha256=<hex of the body's HMAC-SHA256>")
         age = f", not more than {TOLERANCE_S // 60} minutes old" if scheme in STAMPED else ""
-        raise Forbidden("bad_signature", f"expected {expected}{age}")
+        cause = _cause(scheme, claim, headers, now)
+        raise Forbidden("bad_signature", f"expected {expected}{age}", cause=cause)
+
+
+def _cause(scheme: Scheme, claim: SignedContent, headers: Headers, now: datetime) -> str:
+    """Why a signature is refused, for the owner; its sender gets one answer for all of these."""
+    if scheme is Scheme.STANDARD and not standard_header(headers, "id"):
+        return "no_id: expected the header webhook-id"
+    if not any(claim.signatures):
+        return "no_signature: expected a signature where the scheme has it"
+    if claim.timestamp == "":
+        return "no_timestamp: expected a timestamp where the scheme has it"
+    sent = _seconds(claim.timestamp)
+    if claim.timestamp is not None and sent is None:
+        return "bad_timestamp: expected whole seconds since 1970"
+    if sent is not None and not _recent(claim.timestamp, now):
+        word, received = "timestamp_too_old" if sent < now.timestamp() else "timestamp_ahead", int(now.timestamp())
+        return f"{word}: sent at {sent}, received at {received}: {abs(received - sent)} s, at most {TOLERANCE_S}"
+    return "no_match: none of the source's secrets has signed this"
 
 
 def check_bearer(keys: Sequence[bytes], headers: Headers) -> None:
@@ -131,9 +150,14 @@ def _recent(timestamp: str | None, now: datetime) -> bool:
     """None is a scheme without a timestamp."""
     if timestamp is None:
         return True
-    if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= TIMESTAMP_DIGITS):
-        return False
-    return abs(now.timestamp() - int(timestamp)) <= TOLERANCE_S
+    sent = _seconds(timestamp)
+    return sent is not None and abs(now.timestamp() - sent) <= TOLERANCE_S
+
+
+def _seconds(timestamp: str | None) -> int | None:
+    """Seconds since 1970; None for anything else."""
+    valid = timestamp and timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= TIMESTAMP_DIGITS
+    return int(timestamp) if timestamp and valid else None
 
 
 def _bytes(header: str) -> bytes:

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +10,7 @@ from datetime import datetime
 from rota_contracts.roles import Role
 
 PREFIX = "rota"
+KNOWN = 10_000
 
 Token = Callable[[], str]
 """A new random token of letters, digits, `-` and `_`, too long to be guessed."""
@@ -66,3 +68,20 @@ def key_matches(presented: PresentedKey, key: ApiKey) -> bool:
 def secret_matches(presented: str, expected: str) -> bool:
     """In constant time, whatever their lengths and characters."""
     return hmac.compare_digest(digest(presented), digest(expected))
+
+
+class KnownKeys:
+    """Digests of the newest keys that were right. They prove nothing: a key may have been deleted since."""
+
+    def __init__(self) -> None:
+        self._recent: OrderedDict[str, None] = OrderedDict()
+
+    def __contains__(self, text: str) -> bool:
+        known = digest(text)
+        return known in self._recent
+
+    def add(self, text: str) -> None:
+        self._recent[digest(text)] = None
+        self._recent.move_to_end(digest(text))
+        if len(self._recent) > KNOWN:
+            self._recent.popitem(last=False)

@@ -15,6 +15,7 @@ class Caller:
     team: str | None
     role: Role = Role.OWNER
     name: str = ""
+    key_id: str = ""
 
     def check(self, needed: Role, what: str = "this") -> None:
         """Raise Forbidden unless the caller's role is `needed` or above. `what` names the action in the message."""
@@ -39,15 +40,21 @@ class Authenticate:
         key = await self.keys.find(presented.key_id) if presented else None
         if presented is None or key is None or not key_matches(presented, key):
             raise Unauthenticated("unauthenticated", "this key is unknown: it never existed, or it was deleted")
-        return Caller(key.team, key.role, key.name)
+        return Caller(key.team, key.role, key.name, key.key_id)
 
-    async def admin(self, bearer: str | None) -> None:
+    async def still(self, caller: Caller) -> bool:
+        """False once the caller's key was deleted."""
+        return caller.team is None or await self.keys.find(caller.key_id) is not None
+
+    async def admin(self, bearer: str | None) -> Caller:
         """Raise unless it is the administrator."""
         if self.admin_key is None:
             text = "the administrator's routes are closed: set ROTA_ADMIN_KEY for the gateway"
             raise Forbidden("admin_key_not_set", text)
-        if (await self.caller(bearer)).team is not None:
+        caller = await self.caller(bearer)
+        if caller.team is not None:
             raise Forbidden("forbidden", "expected the administrator's key: this one is a team's")
+        return caller
 
     async def for_team(self, bearer: str | None, team: str, needed: Role) -> Caller:
         """Raise unless the caller may act for this team, and in this role."""

@@ -21,7 +21,8 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
     Role.MEMBER: (
         *("trigger", "intervene", "replay_execution", "search"),
         *("pause_execution", "resume_execution", "stop_execution"),
-        *("replay_delivery", "replay_deliveries", "retry_delivery", "retry_deliveries", "put_attachment"),
+        *("replay_delivery", "replay_deliveries", "retry_delivery", "retry_deliveries"),
+        *("put_attachment", "delete_attachment"),
         *("subscribe", "unsubscribe"),  # under the key's own name; others' are an admin's: http/subscriptions.py
     ),
     Role.ADMIN: (
@@ -29,7 +30,7 @@ ALLOWED: Mapping[Role, tuple[str, ...]] = {
         *("pause_robot", "resume_robot", "stop_robot", "pause_team", "resume_team", "stop_team"),
         *("create_source", "change_source", "delete_source"),
         *("enable_target", "disable_target", "suppress", "unsuppress"),
-        *("put_entry", "put_entries", "remove_entry", "remove_collection"),
+        *("put_entry", "put_entries", "remove_entry", "remove_collection", "read_audit"),
     ),
     Role.OWNER: ("create_key", "delete_key"),
 }

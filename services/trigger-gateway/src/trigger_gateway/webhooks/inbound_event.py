@@ -1,5 +1,6 @@
 """Inbound events: the sender's id, type and data, as each scheme encodes them; no I/O, no clock."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +16,7 @@ from rota_contracts.robots.events import any_matches
 from rota_contracts.sources import Scheme
 from trigger_gateway.problems import Invalid, Malformed
 from trigger_gateway.robots.record import Subscriber
-from trigger_gateway.sources.schemes import standard_header
+from trigger_gateway.sources.schemes import STAMPED, standard_header
 from trigger_gateway.sources.source import Source, WebhookSettings
 
 EVENT_ID_LIMIT = 256
@@ -29,7 +30,8 @@ class InboundEvent:
     """An event of a source; `id` is its sender's own, `kind` the source's.
 
     `unwanted` is the reason why the source doesn't accept it; then it starts no run. `challenge`, if any, is what its
-    sender expects in the answer.
+    sender expects in the answer. `body_id` is set where the signature covers neither an id nor a time: the same body is
+    the same event then, or a captured request could be sent again under another id.
     """
 
     team: str
@@ -41,6 +43,7 @@ class InboundEvent:
     kind: str = "webhook"
     unwanted: str = ""
     challenge: str | None = None
+    body_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ def read_event(
         received_at,
         unwanted="" if wanted else _not_accepted(event_type),
         challenge=_challenge(settings.scheme, raw),
+        body_id="" if _signs_an_id(settings, raw) else f"sha256:{hashlib.sha256(body).hexdigest()}",
     )
 
 
@@ -92,7 +96,7 @@ def triggers_of(event: InboundEvent, subscribers: Iterable[Subscriber]) -> list[
         TriggerReceivedV1(
             team_id=event.team,
             member_id=robot.member,
-            trigger_id=event_trigger_id(event.team, event.source, event.id, robot.member),
+            trigger_id=event_trigger_id(event.team, event.source, event.body_id or event.id, robot.member),
             type=TriggerType.EVENT,
             input=given,
             received_at=event.received_at,
@@ -162,6 +166,13 @@ def _event_id(settings: WebhookSettings, headers: Headers, raw: dict[str, Any]) 
         case _:
             named = _id(raw.get(settings.id_field)) if settings.id_field else None
             return named or headers.get("x-idempotency-key") or headers.get("webhook-id")
+
+
+def _signs_an_id(settings: WebhookSettings, raw: Mapping[str, Any]) -> bool:
+    """True where another id, or another time, needs another signature; and where there is no signature at all."""
+    by_body = settings.scheme in (Scheme.HMAC, Scheme.BEARER) and settings.id_field and _id(raw.get(settings.id_field))
+    bare = settings.scheme is Scheme.BEARER and settings.signing_secret is None
+    return settings.scheme in STAMPED or bare or bool(by_body)
 
 
 def _required(value: str | None, where: str) -> str:

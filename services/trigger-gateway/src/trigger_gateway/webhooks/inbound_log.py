@@ -27,7 +27,7 @@ class LogEntry:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A refused post. `event_id` is the sender's, possibly unverified."""
+    """A refused post. `event_id` is the sender's, possibly unverified. `cause`: `<word>: <sentence>`, for the owner."""
 
     team: str
     source: str
@@ -35,6 +35,7 @@ class Refusal:
     at: datetime
     request_id: str = ""
     event_id: str = ""
+    cause: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,3 +55,4 @@ class LogLine:
     runs: Sequence[StartedRun] = ()
     reason: str = ""
     request_id: str = ""
+    cause: str = ""

@@ -60,11 +60,13 @@ class IngestEvent:
             text = f"the event {event.id} came with another body before: an id names one event for 30 days"
             raise Conflict("event_id_reused", text)
         if first.logged:
-            self.log.repeated(event)
+            self.log.repeated(replace(first.entry.event, received_at=event.received_at))
         return IngestResult(first.entry.event, tuple(first.entry.runs), first.repeated)
 
     async def _ingest(self, event: InboundEvent, digest: str, route: Route, trace: str) -> _Ingested:
         if entry := await self.log.recall(event.team, event.source, event.id):
+            return _Ingested(entry, repeated=True, logged=True)
+        if event.body_id and (entry := await self.log.recall_body(event.team, event.source, digest)):
             return _Ingested(entry, repeated=True, logged=True)
         settings = route.source.need_webhook()
         await self.rates.by_source(event.team, event.source, settings.rate_limit)

@@ -1,5 +1,6 @@
 """Ports of webhooks: the inbound log, the shared rate limits, the agents that answer messages."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from rota_contracts.messages.agent import AgentReply, CallAgent
@@ -24,6 +25,10 @@ class InboundLog(Protocol):
         """The event, if it was accepted before; another replica's a moment later. Raises Transient."""
         ...
 
+    async def recall_body(self, team: str, source: str, digest: str) -> LogEntry | None:
+        """As `recall`, by the digest of the body."""
+        ...
+
     async def await_entry(self, team: str, source: str, event_id: str) -> LogEntry | None:
         """As `recall`, for an event that another replica is accepting just now: waits for its entry."""
         ...
@@ -39,11 +44,19 @@ class InboundLog(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Reserved:
+    """Requests that are granted. `room_at` is the step at which the oldest of what is taken counts no more."""
+
+    granted: int
+    room_at: int = 0
+
+
 class RateStore(Protocol):
     """Counters of requests, shared by all replicas."""
 
-    async def reserve(self, key: str, window: int, wanted: int, limit: int) -> int:
-        """How many of `wanted` requests the caller may take, of the `limit` in this minute (`window`).
+    async def reserve(self, key: str, step: int, wanted: int, limit: int) -> Reserved:
+        """Reserve up to `wanted` requests, of the `limit` in the steps that count at this one.
 
         Raise Transient when the store is away.
         """

@@ -81,7 +81,7 @@ class ReceiveWebhook:
             try:
                 return await self._receive(route, route.source.webhook, post)
             except Problem as problem:
-                self._log_refusal(post, problem.code)
+                self._log_refusal(post, problem.code, cause=problem.cause)
                 raise
 
     async def _receive(self, route: Route, settings: WebhookSettings, post: Post) -> IngestResult | MessageReply:
@@ -110,9 +110,9 @@ class ReceiveWebhook:
             await self.log.add(LogEntry(event, (), digest))
         return reply
 
-    def _log_refusal(self, post: Post, reason: str, event_id: str = "") -> None:
+    def _log_refusal(self, post: Post, reason: str, event_id: str = "", *, cause: str = "") -> None:
         shown = (event_id or _named(post.headers))[:ID_SHOWN]
-        self.log.refused(Refusal(post.team, post.source, reason, self.clock(), post.request_id, shown))
+        self.log.refused(Refusal(post.team, post.source, reason, self.clock(), post.request_id, shown, cause))
 
 
 def _named(headers: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from validator.settings import Settings
 
 
 def real(settings: Settings, service: Service) -> Adapters:
-    patterns = PatternProcess(seconds=settings.pattern_seconds)
+    patterns = PatternProcess(seconds=settings.pattern_seconds, at_once=settings.checks_at_once)
     service.on_stop(patterns.close)
     return Adapters(
         outputs=Blobs(service.bus),

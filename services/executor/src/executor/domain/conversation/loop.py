@@ -6,6 +6,7 @@ from datetime import datetime
 
 from executor.domain.conversation.chat import ModelReply, Tool
 from rota_contracts.ids import derived_id
+from rota_contracts.json_values import same
 from rota_contracts.messages.conversation import Round, ToolStatus, ToolUse, Turn
 from rota_contracts.messages.text import Text
 
@@ -89,7 +90,7 @@ def _why_not(use: ToolUse, tool: Tool | None, before: Sequence[ToolUse], names: 
         return f"there is no tool {use.name}: expected one of {', '.join(names) or 'none'}"
     if len(before) >= MAX_CALLS:
         return f"at most {MAX_CALLS} tools can be called at once"
-    if any((use.name, use.arguments) == (other.name, other.arguments) for other in before):
+    if any(use.name == other.name and same(use.arguments, other.arguments) for other in before):
         return "the same call was made in this very answer already"
     return ""
 

@@ -1,0 +1,1 @@
+"""Attachments: files that go with results, within each team's share."""

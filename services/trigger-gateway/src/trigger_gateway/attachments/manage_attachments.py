@@ -1,0 +1,59 @@
+"""Stores and deletes attachments; a team's share is reserved before the first byte is stored."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from rota_common.clock import Clock
+from rota_contracts.messages.attachment import StoredAttachment
+from rota_contracts.streams import ATTACHMENTS_KEPT_S
+from trigger_gateway.attachments.ports import AttachmentRecords, Attachments
+from trigger_gateway.problems import NotFound
+from trigger_gateway.teams.shares import Share
+
+KEPT = timedelta(seconds=ATTACHMENTS_KEPT_S)
+UPLOAD = timedelta(hours=1)
+"""A reservation whose upload died with its replica ends after this."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManageAttachments:
+    """`limit`: bytes of one file, and what is reserved for one that doesn't announce its size."""
+
+    files: Attachments
+    records: AttachmentRecords
+    share: Share
+    limit: int
+    clock: Clock
+    new_id: Callable[[], str]
+
+    async def put(
+        self, team: str, name: str, content_type: str, chunks: AsyncIterator[bytes], *, announced: int | None
+    ) -> StoredAttachment:
+        """Raise ShareUsed before anything is stored."""
+        file_id, now = self.new_id().replace("-", ""), self.clock()
+        size = self.limit if announced is None else announced
+        await self.records.reserve(team, file_id, size, now=now, until=now + UPLOAD, allow=self.share.allow)
+        try:
+            stored = await self.files.put(team, name, content_type, chunks, at=now, file_id=file_id)
+            await self.records.settle(file_id, stored.size, until=now + KEPT)
+        except BaseException:
+            with contextlib.suppress(Exception):  # then both expire by themselves
+                await self.files.delete(team, file_id)
+                await self.records.release(file_id)
+            raise
+        return stored
+
+    async def find(self, team: str, file_id: str) -> StoredAttachment:
+        stored = await self.files.find(team, file_id)
+        if stored is None:
+            text = f"team {team} has no file {file_id}: it never existed, was deleted, or has expired"
+            raise NotFound("attachment_not_found", text)
+        return stored
+
+    async def delete(self, team: str, file_id: str) -> None:
+        """A result that names it can't be delivered with it any more."""
+        await self.find(team, file_id)
+        await self.files.delete(team, file_id)
+        await self.records.release(file_id)

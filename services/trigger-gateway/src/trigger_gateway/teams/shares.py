@@ -1,0 +1,76 @@
+"""Shares: what one team may keep of what all teams share. No I/O."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from trigger_gateway.problems import ShareUsed
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a team keeps: things, and their bytes."""
+
+    count: int = 0
+    bytes: int = 0
+
+    def __add__(self, more: "Usage") -> "Usage":
+        return Usage(self.count + more.count, self.bytes + more.bytes)
+
+
+Allow = Callable[[Usage], None]
+"""Takes what a team would keep after a write, in the transaction of that write. Raises what refuses it."""
+
+
+def allow_all(_: Usage) -> None: ...
+
+
+@dataclass(frozen=True)
+class Share:
+    """A team's share of `what`; 0: no limit. `settings` are the names of the two limits."""
+
+    what: str
+    settings: tuple[str, ...]
+    count: int = 0
+    bytes: int = 0
+
+    def allow(self, after: Usage) -> None:
+        """Raise ShareUsed for more than the share."""
+        if self.count and after.count > self.count:
+            raise self._used(f"{after.count - 1} of {self.count} {self.what}", self.settings[0])
+        if self.bytes and after.bytes > self.bytes:
+            text = f"{after.bytes} bytes of {self.what} with this one, and at most {self.bytes}"
+            raise self._used(text, self.settings[1])
+
+    def _used(self, text: str, setting: str) -> ShareUsed:
+        return ShareUsed("share_used", f"the team has {text}: delete some, or have the operator raise {setting}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shares:
+    """The shares of each team. `streams` are those that are open at one replica."""
+
+    robots: Share
+    sources: Share
+    databases: Share
+    attachments: Share
+    streams: int = 0
+
+
+@dataclass
+class OpenStreams:
+    """The live streams that are open at this replica, by team."""
+
+    limit: int
+    _open: dict[str, int] = field(init=False, default_factory=dict)
+
+    def enter(self, team: str) -> bool:
+        """False if the team has its share."""
+        if self.limit and self._open.get(team, 0) >= self.limit:
+            return False
+        self._open[team] = self._open.get(team, 0) + 1
+        return True
+
+    def leave(self, team: str) -> None:
+        self._open[team] -= 1
+        if not self._open[team]:
+            del self._open[team]

@@ -1,6 +1,5 @@
 """The composition root of the gateway."""
 
-import os
 from collections.abc import Mapping
 
 from rota_common.runtime.service import Runtime, Service
@@ -16,18 +15,20 @@ from trigger_gateway.settings import Settings
 from trigger_gateway.use_cases import UseCases
 
 NAME = "trigger-gateway"
+RESEAL_S = 3600.0
+"""At the start, and then every hour: by then every replica has the new key."""
 
 
 def build(
     settings: Settings,
     *,
     runtime: Runtime | None = None,
-    environ: Mapping[str, str] | None = None,
     adapters: Adapters | None = None,
+    team_secrets: Mapping[str, Mapping[str, str]] | None = None,
 ) -> App:
-    """`environ` holds the secrets that sources refer to: the process's environment, unless given."""
+    """`team_secrets` are given by the operator: team → name → value. The process's environment is nobody's secret."""
     service = Service.of(NAME, settings, runtime=runtime, outages=mongo.OUTAGES)
-    adapters = adapters or real(settings, service, environ=os.environ if environ is None else environ)
+    adapters = adapters or real(settings, service, team_secrets=team_secrets)
     use = UseCases.over(adapters, messaging(service), settings, service, outages=mongo.OUTAGES)
     service.include(build_handlers(use))
     service.every(settings.sweep_interval, use.sync_robots.sweep, name="sync robots")
@@ -35,6 +36,7 @@ def build(
     service.follow(
         [ROBOT_CHANGED, ROBOT_DELETED], lambda event: use.routes.forget(event.data.team_id), name="forget routes"
     )
+    service.every(RESEAL_S, use.reseal_secrets, name="reseal secrets")
     service.background("read databases", use.assign_databases.loop)
     run = lifespan(service, stop_timeout=settings.stop_timeout)
     return App(service, build_api(use, service=NAME, health=health_routes(service), lifespan=run))

@@ -1,6 +1,6 @@
 """All adapters of the gateway: `Adapters` are replaced in tests, `Messaging` runs over any bus."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -9,7 +9,9 @@ from rota_contracts.messages.attachment import StoredAttachment
 from trigger_gateway.databases.change_streams import Databases, StreamLeases
 from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords, RobotStates
 from trigger_gateway.runs.ports import Executions, Outcomes, Requests, Schedule, Triggers
-from trigger_gateway.sources.ports import SecretCipher, Sources
+from trigger_gateway.secrets.ports import OperatorSecrets, Secrets
+from trigger_gateway.secrets.sealing import SecretCipher
+from trigger_gateway.sources.ports import Sources
 from trigger_gateway.teams.ports import Keys, Teams
 from trigger_gateway.webhooks.ports import Agents, InboundLog, RateStore
 
@@ -32,7 +34,7 @@ class Attachments(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
-    """Stores and the outside world. `environ` holds the secrets that sources refer to."""
+    """Stores and the outside world."""
 
     teams: Teams
     keys: Keys
@@ -46,7 +48,8 @@ class Adapters:
     databases: Databases
     attachments: Attachments
     cipher: SecretCipher
-    environ: Mapping[str, str]
+    secrets: Secrets
+    operator_secrets: OperatorSecrets
 
 
 @dataclass(frozen=True, kw_only=True)

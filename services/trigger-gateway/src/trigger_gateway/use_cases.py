@@ -1,7 +1,7 @@
 """The use cases of the gateway."""
 
-import secrets
 from dataclasses import dataclass
+from secrets import token_bytes, token_urlsafe
 from typing import Self
 from uuid import uuid4
 
@@ -9,7 +9,9 @@ from rota_common.bus.connection import Bus
 from rota_common.bus.live import LiveEvents
 from rota_common.bus.rpc import Ask
 from rota_common.clock import Clock
+from rota_common.runtime.logs import logger
 from rota_common.runtime.service import Service
+from rota_common.team_secrets import CachedSecrets, TeamSecrets
 from rota_common.urls import Network, networks
 from trigger_gateway.databases.assign_databases import AssignDatabases
 from trigger_gateway.databases.change_streams import StreamLeases
@@ -24,7 +26,10 @@ from trigger_gateway.runs.control_executions import ControlExecutions
 from trigger_gateway.runs.control_robots import ControlRobots
 from trigger_gateway.runs.intervene_robot import InterveneRobot
 from trigger_gateway.runs.request_run import RequestRun
-from trigger_gateway.settings import Settings, own_variables
+from trigger_gateway.secrets.manage_secrets import ManageSecrets
+from trigger_gateway.secrets.read_secrets import ReadSecrets
+from trigger_gateway.secrets.reseal_secrets import ResealSecrets
+from trigger_gateway.settings import Settings
 from trigger_gateway.sources.manage_sources import ManageSources
 from trigger_gateway.sources.verify_sender import VerifySender
 from trigger_gateway.teams.authenticate import Authenticate
@@ -42,6 +47,9 @@ class UseCases:
 
     authenticate: Authenticate
     teams: ManageTeams
+    secrets: ManageSecrets
+    read_secrets: ReadSecrets
+    reseal_secrets: ResealSecrets
     sources: ManageSources
     view_robots: ViewRobots
     save_robot: SaveRobot
@@ -78,6 +86,11 @@ class UseCases:
     ) -> Self:
         """`outages`: the exceptions of the stores when they are away."""
         clock = service.runtime.clock
+        log = logger(service=service.name)
+        read_secrets = ReadSecrets(
+            secrets=adapters.secrets, operator=adapters.operator_secrets, cipher=adapters.cipher, log=log
+        )
+        cached_secrets = CachedSecrets(read_secrets.values)
         admin_key = settings.admin_key.get_secret_value() if settings.admin_key else None
         routes = Routes(sources=adapters.sources, robots=adapters.robots, clock=clock)
         rates = RateLimiter(
@@ -103,22 +116,35 @@ class UseCases:
                 keys=adapters.keys,
                 clock=clock,
                 new_id=_new_id,
-                new_secret=secrets.token_urlsafe,
+                new_secret=token_urlsafe,
+            ),
+            secrets=ManageSecrets(
+                secrets=adapters.secrets,
+                operator=adapters.operator_secrets,
+                cipher=adapters.cipher,
+                clock=clock,
+                on_change=cached_secrets.forget,
+            ),
+            read_secrets=read_secrets,
+            reseal_secrets=ResealSecrets(
+                secrets=adapters.secrets, sources=adapters.sources, cipher=adapters.cipher, log=log
             ),
             sources=ManageSources(
                 sources=adapters.sources,
                 on_change=routes.forget,
                 cipher=adapters.cipher,
                 clock=clock,
-                new_bytes=secrets.token_bytes,
-                forbidden=own_variables(),
+                new_bytes=token_bytes,
+                own_databases=settings.own_databases,
             ),
             view_robots=ViewRobots(records=adapters.robots, robot_states=messaging.robot_states),
             save_robot=save_robot,
             sync_robots=sync,
             robot_health=TrackRobotHealth(records=adapters.robots, sync=sync, clock=clock),
             routes=routes,
-            receive_webhook=_receive_webhook(adapters, messaging, settings, service, routes=routes, rates=rates),
+            receive_webhook=_receive_webhook(
+                adapters, messaging, settings, service, routes=routes, rates=rates, secrets=cached_secrets
+            ),
             request_run=request_run,
             intervene_robot=InterveneRobot(
                 robots=adapters.robots,
@@ -132,7 +158,7 @@ class UseCases:
             control_robots=ControlRobots(
                 robots=adapters.robots, teams=adapters.teams, save=save_robot, executions=control
             ),
-            assign_databases=_assign_databases(adapters, messaging, service, routes=routes, outages=outages),
+            assign_databases=_assign_databases(adapters, messaging, settings, service, routes=routes, outages=outages),
             inbound=adapters.inbound,
             stream_leases=adapters.stream_leases,
             rates=rates,
@@ -155,12 +181,13 @@ def _receive_webhook(
     *,
     routes: Routes,
     rates: RateLimiter,
+    secrets: TeamSecrets,
 ) -> ReceiveWebhook:
     clock, at_once = service.runtime.clock, settings.webhooks_at_once
     return ReceiveWebhook(
         routes=routes,
         rates=rates,
-        verify=VerifySender(environ=adapters.environ, cipher=adapters.cipher, clock=clock, service=service.name),
+        verify=VerifySender(secrets=secrets, cipher=adapters.cipher, clock=clock, service=service.name),
         ingest=IngestEvent(rates=rates, triggers=messaging.triggers, log=adapters.inbound),
         answer=AnswerMessage(robots=adapters.robots, agents=messaging.agents, requests=adapters.requests),
         log=adapters.inbound,
@@ -174,6 +201,7 @@ def _receive_webhook(
 def _assign_databases(
     adapters: Adapters,
     messaging: Messaging,
+    settings: Settings,
     service: Service,
     *,
     routes: Routes,
@@ -185,6 +213,8 @@ def _assign_databases(
         routes=routes,
         triggers=messaging.triggers,
         inbound=adapters.inbound,
+        secrets=adapters.operator_secrets,
+        own_databases=settings.own_databases,
         clock=service.runtime.clock,
         random=service.runtime.random,
         service=service.name,

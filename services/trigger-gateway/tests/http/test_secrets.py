@@ -187,3 +187,18 @@ def test_the_master_key_is_made_once_and_private(tmp_path: Path) -> None:
         load_key("", file)
     with pytest.raises(ValueError, match="ROTA_SECRETS_KEY_FILE"):
         load_key("", tmp_path / "nowhere" / "secrets.key")
+
+
+async def test_a_viewer_reads_a_robot_without_what_may_be_a_key(acme: Gateway) -> None:
+    url = "https://u:pw@hooks.slack.com/services/T0ABCDEFG/B0ABCDEFG/XxYyZz0123456789?key=k3y"
+    headers = {"Authorization": "Bearer t0ken", "X-Crm": "$SECRET.CRM_TOKEN"}
+    delivery = {"preferences": {"webhook": {"targets": [{"url": url, "headers": headers}]}}}
+    await acme.make_robot(delivery=delivery)
+    viewer = await acme.make_key("viewer")
+    member = await acme.make_key("member")
+    for path in (f"{TEAM}/robots", f"{TEAM}/robots/leader"):
+        seen = (await acme.call("GET", path, key=viewer)).text
+        assert [secret for secret in ("pw@", "XxYyZz0123456789", "T0ABCDEFG", "k3y", "t0ken") if secret in seen] == []
+        assert "https://hooks.slack.com/services/" in seen
+        assert "$SECRET.CRM_TOKEN" in seen
+        assert url in (await acme.call("GET", path, key=member)).text

@@ -17,6 +17,7 @@ from delivery_center.adapters.webhook_signing import signatures
 from delivery_center.domain.outgoing_message import OutgoingMessage
 from delivery_center.ports import Gone, NotAttempted, Rejected, Sent, TransientReply
 from rota_common.errors import Permanent, Transient
+from rota_common.shown import REDACTED
 from rota_common.team_secrets import MissingTeamSecret, TeamSecrets
 from rota_common.urls import Network, Resolver, Target, checked_target
 from rota_common.urls import resolve as system_resolver
@@ -26,7 +27,6 @@ EXCERPT_BYTES = 2048
 EXCERPT_S = 1.0
 """How long to wait for the body of a response: its status alone decides."""
 
-REDACTED = "[REDACTED]"
 GONE = 410
 RETRIED = frozenset({408, 425, 429})
 """The client errors that are retried; so is every 5xx."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from delivery_center.domain.delivery import Target
+from rota_common.shown import shown_url
 from rota_contracts.ids import derived_id
 from rota_contracts.messages.delivery import DeliveryType
 from rota_contracts.robots.preferences import (
@@ -43,7 +44,7 @@ def expand(preferences: DeliveryPreferences, *, request_id: str, team: str) -> l
             targets.append(
                 Target(
                     delivery_id=derived_id("delivery", request_id, *what, equal[what]),
-                    target_id=target_id(team, kind, label(config)),
+                    target_id=target_id(team, kind, place(config)),
                     type=kind,
                     label=label(config),
                     config=config.model_dump(mode="json"),
@@ -53,9 +54,9 @@ def expand(preferences: DeliveryPreferences, *, request_id: str, team: str) -> l
     return targets
 
 
-def target_id(team: str, kind: DeliveryType, label: str) -> str:
-    """The same for all deliveries of the team to one target, across robots."""
-    return derived_id("target", team, kind.value, label)
+def target_id(team: str, kind: DeliveryType, where: str) -> str:
+    """The same for all deliveries of the team to one target, across robots; it reveals nothing of its place."""
+    return derived_id("target", team, kind.value, where)
 
 
 def identity(config: TargetConfig) -> str:
@@ -68,7 +69,12 @@ def config_of(target: Target) -> TargetConfig:
 
 
 def label(config: TargetConfig) -> str:
-    """The display name of a target. A URL's query, fragment and userinfo are left out: they may hold keys."""
+    """The display name of a target: of a URL only what can't be a key."""
+    return shown_url(config.url) if isinstance(config, WebhookTarget) else place(config)
+
+
+def place(config: TargetConfig) -> str:
+    """Where a target's messages go. It may hold keys, so it is never shown."""
     match config:
         case EmailTarget():
             return ", ".join(config.to)

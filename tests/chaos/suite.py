@@ -42,7 +42,7 @@ LONGEST_POINT_S = 60.0
 FEW = 3
 PROGRESS_S = 10.0
 SHORT_ACCEPTED = 100
-CONNECTOR = "label: The model of the chaos suite\ntype: rehearsal\noptions:\n  host: {url}\n"
+CONNECTOR = "label: The model of the chaos suite\nteams: '*'\ntype: rehearsal\noptions:\n  host: {url}\n"
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Suite:
         for folder in (connectors, servers):
             folder.mkdir()
         (connectors / "chaos.yaml").write_text(CONNECTOR.format(url=model_url))
-        (servers / f"{SERVER}.yaml").write_text(f"label: The ledger\ntransport: http\nurl: {tools_url}\n")
+        (servers / f"{SERVER}.yaml").write_text(f"label: The ledger\nteams: '*'\ntransport: http\nurl: {tools_url}\n")
         return {
             "ROTA_CONNECTOR": "chaos",
             "ROTA_CONNECTORS_DIR": str(connectors),

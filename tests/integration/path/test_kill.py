@@ -28,6 +28,7 @@ from tests.integration.path.harness import LEAD, SOURCE, TEAM, example, new_secr
 pytestmark = pytest.mark.soak
 
 SLOW = """label: Rehearsal at a model's pace
+teams: ["*"]
 type: rehearsal
 options:
   parameters: {seconds: 0.7}

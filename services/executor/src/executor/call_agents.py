@@ -147,10 +147,12 @@ class CallAgents:
         run = await self._run(request)
         robot = run.robot if run else await self.find_robot(request.team_id, request.member_id)
         agent_id = request.assistant_id
-        agent = self.agents.find(agent_id)
+        agent = self.agents.find(agent_id, team=request.team_id)
         if agent is None:
             raise Permanent(f"there is no agent {agent_id}: add {agent_id}.md to ROTA_AGENTS_DIR")
-        model, connector = self.models.choose(_mode(run, robot), request.model or "", agent.connector)
+        model, connector = self.models.choose(
+            _mode(run, robot), request.model or "", agent.connector, team=request.team_id
+        )
         messages = [_system(request, agent, robot, run), *request.messages]
         known = _facts(request, run) if run else {"words": request.messages[-1].text()}
         prompt = Prompt(messages, connector, request.timeout, request.call_id, agent.options, known)

@@ -59,8 +59,9 @@ class Tools(Protocol):
         Raises Transient when a server can't be reached."""
         ...
 
-    async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
-        """Call `use.tool` of `use.server` once; returns its answer as text. Raises NotBegun, or ToolFailed."""
+    async def call(self, use: ToolUse, *, team: str, timeout: float | None = None) -> str:
+        """Call `use.tool` of `use.server` once, in the team's name; returns its answer as text. Raises NotBegun, or
+        ToolFailed, also for a server that isn't for this team."""
         ...
 
 

@@ -28,7 +28,7 @@ def in_memory(*robots: Robot, **given: Any) -> Adapters:
         "rehearsal": RehearsalModel(),
         "tools": ScriptedTools(),
         "processes": ScriptedProcesses(),
-        "recording_tools": RecordingTools(()),
+        "recording_tools": RecordingTools({}),
         "recording_processes": RecordingProcesses(),
     }
     return Adapters(**(made | given))
@@ -127,7 +127,7 @@ class ScriptedTools:
         mine = [tool for tool in mine if not allowed[tool.server] or tool.tool in allowed[tool.server]]
         return sorted(mine, key=lambda tool: tool.name)
 
-    async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
+    async def call(self, use: ToolUse, *, team: str, timeout: float | None = None) -> str:
         self.calls.append(use)
         return await self._answer(use) if self._answer else f"{use.tool} answered"
 

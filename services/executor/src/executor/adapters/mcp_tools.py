@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from executor.adapters.mcp_servers import Server
+from executor.agents.operator_files import allows
 from executor.domain.conversation.chat import Tool
 from executor.ports import ToolFailed
+from rota_common.team_secrets import TeamSecrets
 from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.robots.robot import Robot
 
@@ -28,16 +30,24 @@ UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class McpTools:
-    """One session per server, opened at its first use. The SDK is imported then: it takes 10 MB and 0.3 s."""
+    """One session per server and team, opened at its first use; one for all teams if the server is stateless. The SDK
+    is imported then: it takes 10 MB and 0.3 s."""
 
-    def __init__(self, servers: Mapping[str, Server], *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._servers, self._monotonic = servers, monotonic
-        self._links: dict[str, Link] = {}
+    def __init__(
+        self,
+        servers: Mapping[str, Server],
+        *,
+        secrets: TeamSecrets,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._servers, self._secrets, self._monotonic = servers, secrets, monotonic
+        self._links: dict[tuple[str, str], Link] = {}
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
         allowed = robot.allowed_servers()
-        ids = sorted(allowed.keys() & self._servers.keys())
-        links = [await self._link(server_id) for server_id in ids]
+        known = allowed.keys() & self._servers.keys()
+        ids = sorted(name for name in known if allows(self._servers[name].teams, robot.team_id))
+        links = [await self._link(server_id, robot.team_id) for server_id in ids]
         listed = await asyncio.gather(*(link.tools() for link in links))
         found = {
             (server_id, tool.name): tool
@@ -49,21 +59,29 @@ class McpTools:
         made = [_tool(name, self._servers[key[0]], found[key]) for key, name in names.items()]
         return sorted(made, key=lambda tool: tool.name)
 
-    async def call(self, use: ToolUse, *, timeout: float | None = None) -> str:
+    async def call(self, use: ToolUse, *, team: str, timeout: float | None = None) -> str:
         if use.server is None or use.server not in self._servers:
             raise ToolFailed(
                 f"there is no MCP server {use.server}: add {use.server}.yaml to the folder of ROTA_MCP_DIR"
             )
-        return await (await self._link(use.server)).call(use, timeout)
+        if not allows(self._servers[use.server].teams, team):
+            raise ToolFailed(f"MCP server {use.server} isn't for team {team}: its file names the teams that may use it")
+        return await (await self._link(use.server, team)).call(use, timeout)
 
     async def close(self) -> None:
         await asyncio.gather(*(link.close(CLOSE_S) for link in self._links.values()))
 
-    async def _link(self, server_id: str) -> "Link":
-        if server_id not in self._links:
+    async def _link(self, server_id: str, team: str) -> "Link":
+        server = self._servers[server_id]
+        key = server_id, "" if server.stateless else team
+        if key not in self._links:
             module: Any = await asyncio.to_thread(importlib.import_module, "executor.adapters.mcp_link")
-            self._links.setdefault(server_id, module.Link(self._servers[server_id], self._monotonic))
-        return self._links[server_id]
+
+            async def for_team() -> Server:
+                return server.for_team(await self._secrets.resolve(team, server.references))
+
+            self._links.setdefault(key, module.Link(server, self._monotonic, for_team))
+        return self._links[key]
 
 
 def _tool(name: str, server: Server, tool: "types.Tool") -> Tool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from time import monotonic
 
+from rota_common.testing.team_secrets import secrets_folder
 from tests.chaos import report
 from tests.chaos.bus_listener import BusListener, connect
 from tests.chaos.controller import Controller, Pace
@@ -19,7 +20,7 @@ from tests.chaos.external_systems.processes import TeamProcesses
 from tests.chaos.external_systems.receiver import receiver
 from tests.chaos.external_systems.tools import tools
 from tests.chaos.fault_points import FAULT_POINTS
-from tests.chaos.robots import SERVER
+from tests.chaos.robots import SERVER, TEAM
 from tests.chaos.scoreboard import Scoreboard
 from tests.chaos.sender import Demand, Sender
 from tests.chaos.stuck import stuck
@@ -138,8 +139,7 @@ class Suite:
             ends.push_async_callback(self._listener.close)
             settings = self._settings(model_url, tools_url) | {
                 "ROTA_SMTP_URL": smtp_url,
-                "CHAOS_IN_SECRET": incoming,
-                "CHAOS_OUT_SECRET": outgoing,
+                **secrets_folder(self._system.folder, TEAM, CHAOS_IN_SECRET=incoming, CHAOS_OUT_SECRET=outgoing),
             }
             await self._system.start(settings, receiver=hooks_url)
             demand = Demand(self._more, self._now)

@@ -1,6 +1,7 @@
 """Secrets of teams for tests: known values, for every team or for some."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 
 from rota_common.team_secrets import CachedSecrets
 
@@ -36,3 +37,12 @@ class InMemoryTeamSecrets:
             raise self.away
         known = self._by_team.get(team) or {}
         return {name: known[name] for name in names if name in known}
+
+
+def secrets_folder(folder: Path, team: str, **secrets: str) -> dict[str, str]:
+    """The setting of a gateway whose operator gives the team these secrets, as files."""
+    for name, value in secrets.items():
+        file = folder / "secrets" / team / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(value)
+    return {"ROTA_SECRETS_DIR": str(folder / "secrets")}

@@ -9,7 +9,7 @@ from rota_common.stores.mongo import Mongo
 from trigger_gateway.adapters.in_memory_secrets import InMemorySecrets
 from trigger_gateway.adapters.mongo_secrets import MongoSecrets
 from trigger_gateway.secrets.ports import Secrets, TeamSecret
-from trigger_gateway.secrets.sealing import EncryptedSecret
+from trigger_gateway.secrets.sealed_secret import EncryptedSecret
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from rota_common.stores.mongo import Mongo
 from rota_contracts.sources import SourceKind
 from trigger_gateway.adapters import in_memory_stores
 from trigger_gateway.adapters.mongo_sources import MongoSources
-from trigger_gateway.secrets.sealing import EncryptedSecret
+from trigger_gateway.secrets.sealed_secret import EncryptedSecret
 from trigger_gateway.sources.ports import Sources
 from trigger_gateway.sources.source import DatabaseSettings, Source, WebhookSettings
 

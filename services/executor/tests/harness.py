@@ -11,7 +11,7 @@ from executor.adapters.in_memory import InMemoryBlobs, ScriptedModel, ScriptedPr
 from executor.adapters.in_memory_runs import InMemoryRuns
 from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.agents.connectors import Connectors
-from executor.agents.operator_files import EVERYBODY
+from executor.agents.operator_files import ALL_TEAMS
 from executor.agents.prompt_files import Agent, Agents
 from executor.domain import journal, lifecycle
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
@@ -177,7 +177,7 @@ class StepHarness:
             calls=CallRunner(
                 blobs=self.blobs,
                 real=Toolset(self.tools, self.processes),
-                recording=Toolset(RecordingTools({"crm": EVERYBODY}), RecordingProcesses()),
+                recording=Toolset(RecordingTools({"crm": ALL_TEAMS}), RecordingProcesses()),
             ),
         )
 

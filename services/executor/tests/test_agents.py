@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.agents.operator_files import EVERYBODY
+from executor.agents.operator_files import ALL_TEAMS
 from executor.agents.prompt_files import AgentFileError, Agents, parse
 from executor.domain.conversation.chat import Tool
 from rota_contracts.robots.robot import ALL_PHASES
@@ -21,31 +21,31 @@ def test_the_front_matter_names_a_connector_and_options() -> None:  # CL-10
     agent = parse(
         "x",
         "---\nconnector: local.small\noptions: {temperature: 0.1}\n---\nYou are $role. That costs $5.",
-        teams=EVERYBODY,
+        teams=ALL_TEAMS,
     )
     assert (agent.id, agent.connector, agent.options) == ("x", "local.small", {"temperature": 0.1})
     assert agent.system_prompt({"role": "a clerk"}) == "You are a clerk. That costs $5."
 
 
 def test_the_front_matter_bounds_how_often_and_which_tools_are_used() -> None:  # EX-32
-    agent = parse("x", "---\nmax_iterations: 5\ntools: [time, web__search]\n---\nYou are a clerk.", teams=EVERYBODY)
+    agent = parse("x", "---\nmax_iterations: 5\ntools: [time, web__search]\n---\nYou are a clerk.", teams=ALL_TEAMS)
     tools = [Tool("time__now", "time", "now"), Tool("web__search", "web", "search"), Tool("web__send", "web", "send")]
     assert agent.max_iterations == 5
     assert [tool.name for tool in tools if agent.may_use(tool)] == ["time__now", "web__search"]
-    assert not any(parse("x", "---\ntools: []\n---\n", teams=EVERYBODY).may_use(tool) for tool in tools)
-    unbounded = parse("x", "You are a clerk.", teams=EVERYBODY)
+    assert not any(parse("x", "---\ntools: []\n---\n", teams=ALL_TEAMS).may_use(tool) for tool in tools)
+    unbounded = parse("x", "You are a clerk.", teams=ALL_TEAMS)
     assert unbounded.max_iterations is None
     assert all(unbounded.may_use(tool) for tool in tools)
 
 
 def test_a_prompt_needs_no_front_matter() -> None:
-    agent = parse("x", "You are a clerk.\n---\nBe kind.", teams=EVERYBODY)
+    agent = parse("x", "You are a clerk.\n---\nBe kind.", teams=ALL_TEAMS)
     assert (agent.connector, agent.options) == ("", {})
     assert agent.system_prompt({}) == "You are a clerk.\n---\nBe kind."
 
 
 def test_lines_and_tables_in_a_prompt_are_no_front_matter() -> None:
-    agent = parse("x", "---\nconnector: a---b\n---\n| a |\n|---|\n---\nthe end", teams=EVERYBODY)
+    agent = parse("x", "---\nconnector: a---b\n---\n| a |\n|---|\n---\nthe end", teams=ALL_TEAMS)
     assert agent.connector == "a---b"
     assert agent.system_prompt({}) == "| a |\n|---|\n---\nthe end"
 

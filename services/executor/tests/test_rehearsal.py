@@ -9,7 +9,7 @@ from executor.adapters.recording_tools import RecordingProcesses, RecordingTools
 from executor.adapters.rehearsal_answers import rehearse
 from executor.adapters.rehearsal_model import RehearsalModel
 from executor.agents.connectors import Connector
-from executor.agents.operator_files import EVERYBODY
+from executor.agents.operator_files import ALL_TEAMS
 from executor.domain.conversation.chat import ModelReply, Tool, ToolCall
 from executor.ports import Prompt
 from rota_common.testing.samples import TEAM, a_robot
@@ -90,7 +90,7 @@ async def test_recorded_tools_are_those_that_the_definition_names_on_servers_tha
         {"id": "away", "tools": ["a"]},
     ]
     robot = a_robot(config={"resources": {"mcp": named}})
-    tools = RecordingTools({"web": frozenset({TEAM}), "all": EVERYBODY, "other": frozenset({"globex"})})
+    tools = RecordingTools({"web": frozenset({TEAM}), "all": ALL_TEAMS, "other": frozenset({"globex"})})
     assert await tools.list(robot) == [
         Tool("web__a", "web", "a", idempotent=True),
         Tool("web__b_x", "web", "b.x", idempotent=True),

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import typer
 
+from rota.client import Api
 from rota.deleting import YesFlag, delete
 from rota.errors import CliError
 from rota.output import JsonFlag, say, say_json, table
@@ -64,8 +65,11 @@ def remove(name: Name, yes: YesFlag = False, json: JsonFlag = False) -> None:
     """Remove a secret. What refers to it fails from then on."""
     name = _plain(name)
 
+    async def remove_it(api: Api) -> None:
+        await api.of_team("DELETE", _path(name))
+
     delete(
-        lambda api: api.of_team("DELETE", _path(name)),
+        remove_it,
         named={"name": name},
         question=f"Remove the secret {name}?",
         yes=yes,

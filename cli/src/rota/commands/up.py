@@ -9,6 +9,13 @@ import typer
 from rota.extras import server_extra
 from rota.output import JsonFlag
 
+EnvFile = Annotated[
+    Path | None, typer.Option(help="Secrets of the team main: NAME=value, a line each. $SECRET.NAME refers to one.")
+]
+Secrets = Annotated[
+    list[str] | None, typer.Option(help="A variable of this shell that is a secret of the team main. Repeatable.")
+]
+
 
 def register(app: typer.Typer) -> None:
     app.command("up", epilog="Example: `rota up --data ~/rota-data --env-file .env.secrets`")(up)
@@ -33,12 +40,8 @@ def up(
     allow_private_targets: Annotated[
         str, typer.Option(envvar="ROTA_ALLOW_PRIVATE_TARGETS", help="Private networks webhooks may go to: CIDR,CIDR.")
     ] = "",
-    env_file: Annotated[
-        Path | None, typer.Option(help="Secrets of the team main: NAME=value, a line each. $SECRET.NAME refers to one.")
-    ] = None,
-    secret: Annotated[
-        list[str] | None, typer.Option(help="A variable of this shell that is a secret of the team main. Repeatable.")
-    ] = None,
+    env_file: EnvFile = None,
+    secret: Secrets = None,
     json: JsonFlag = False,
 ) -> None:
     """Start NATS, MongoDB and the seven services in one process. Ctrl+C stops everything."""

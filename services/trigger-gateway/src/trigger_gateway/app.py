@@ -26,7 +26,8 @@ def build(
     adapters: Adapters | None = None,
     team_secrets: Mapping[str, Mapping[str, str]] | None = None,
 ) -> App:
-    """`team_secrets` are given by the operator: team → name → value. The process's environment is nobody's secret."""
+    """`team_secrets` are given by the operator: team → name → value. Nothing is read from the
+    environment."""
     service = Service.of(NAME, settings, runtime=runtime, outages=mongo.OUTAGES)
     adapters = adapters or real(settings, service, team_secrets=team_secrets)
     use = UseCases.over(adapters, messaging(service), settings, service, outages=mongo.OUTAGES)

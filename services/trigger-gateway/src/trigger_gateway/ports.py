@@ -10,7 +10,7 @@ from trigger_gateway.databases.change_streams import Databases, StreamLeases
 from trigger_gateway.robots.ports import Definitions, RobotEvents, RobotRecords, RobotStates
 from trigger_gateway.runs.ports import Executions, Outcomes, Requests, Schedule, Triggers
 from trigger_gateway.secrets.ports import OperatorSecrets, Secrets
-from trigger_gateway.secrets.sealing import SecretCipher
+from trigger_gateway.secrets.sealed_secret import SecretCipher
 from trigger_gateway.sources.ports import Sources
 from trigger_gateway.teams.ports import Keys, Teams
 from trigger_gateway.webhooks.ports import Agents, InboundLog, RateStore

@@ -1,4 +1,4 @@
-"""Secrets of teams: set, listed, removed, and given to nobody but what acts in the team's name."""
+"""Secrets of teams: set, listed, removed, and given only to what acts in the team's name."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ from trigger_gateway.adapters.in_memory import in_memory
 from trigger_gateway.adapters.operator_secrets import OperatorFiles
 from trigger_gateway.adapters.secrets_key import load_key
 from trigger_gateway.secrets import manage_secrets
-from trigger_gateway.secrets.sealing import EncryptedSecret, of_source
+from trigger_gateway.secrets.sealed_secret import EncryptedSecret, of_source
 from trigger_gateway.sources.source import Source, WebhookSettings
 
 from .harness import HOOK, SECRET, SECRETS_KEY, TEAM, Gateway, error_of, fields_of, gateway, signed
@@ -98,7 +98,7 @@ async def test_a_secret_that_cannot_be_is_refused_with_the_reason_alone(
         assert error_of(await put(keyless)) == (409, "no_secrets_key")
 
 
-async def test_a_team_is_given_its_own_secrets_and_nobody_elses(acme: Gateway) -> None:  # TG-23 # DEC-44
+async def test_a_team_is_given_its_own_secrets_and_no_others(acme: Gateway) -> None:  # TG-23 # DEC-44
     acme_key, acme.key = acme.key, await acme.make_team("gamma")
     await acme.call("PUT", "/v1/teams/gamma/secrets/GAMMA_SIGNING", json={"value": "whsec_gamma"})
     acme.key = acme_key
@@ -146,7 +146,7 @@ async def test_the_operator_gives_secrets_as_files(tmp_path: Path) -> None:
 
 
 async def test_a_sealed_secret_opens_for_its_owner_alone(acme: Gateway) -> None:
-    """Whoever can write the database can't move it to a team or a source of their own."""
+    """Write access to the database isn't enough to move it to another team or source."""
     await put(acme)
     [mine] = await acme.adapters.secrets.of_team("acme")
     moved = mine.__class__("beta", mine.name, mine.secret, mine.set_at)

@@ -19,9 +19,11 @@ class Link:
     """`for_team` gives the server with the team's secrets in it; it raises Transient while they can't be read."""
 
     def __init__(
-        self, server: Server, monotonic: Callable[[], float], for_team: Callable[[], Awaitable[Server]]
+        self, server: Server, *, monotonic: Callable[[], float], for_team: Callable[[], Awaitable[Server]]
     ) -> None:
-        self._server, self._monotonic, self._for_team = server, monotonic, for_team
+        self._server = server
+        self._monotonic = monotonic
+        self._for_team = for_team
         self._session: Session | None = None
         self._opened_as = server
         self._closing: set[Session] = set()

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from executor.agents.operator_files import EVERYBODY, OperatorFile, Teams
+from executor.agents.operator_files import ALL_TEAMS, OperatorFile, Teams
 from rota_common.secrets import PREFIX, MissingSecret, resolve
 
 TIMEOUT_S = 60.0
@@ -80,7 +80,7 @@ class Server:
     timeout: float = TIMEOUT_S
     idempotent: bool | frozenset[str] | None = None
     problem: str = ""
-    teams: Teams = EVERYBODY
+    teams: Teams = ALL_TEAMS
     stateless: bool = False
 
     @property

@@ -40,7 +40,9 @@ class McpTools:
         secrets: TeamSecrets,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._servers, self._secrets, self._monotonic = servers, secrets, monotonic
+        self._servers = servers
+        self._secrets = secrets
+        self._monotonic = monotonic
         self._links: dict[tuple[str, str], Link] = {}
 
     async def list(self, robot: Robot) -> Sequence[Tool]:
@@ -80,7 +82,7 @@ class McpTools:
             async def for_team() -> Server:
                 return server.for_team(await self._secrets.resolve(team, server.references))
 
-            self._links.setdefault(key, module.Link(server, self._monotonic, for_team))
+            self._links.setdefault(key, module.Link(server, monotonic=self._monotonic, for_team=for_team))
         return self._links[key]
 
 

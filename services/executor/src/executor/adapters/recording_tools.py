@@ -10,7 +10,7 @@ from rota_contracts.messages.conversation import ToolUse
 from rota_contracts.messages.process import ProcessCall
 from rota_contracts.robots.robot import Robot
 
-NOBODY: Teams = frozenset()
+NO_TEAM: Teams = frozenset()
 
 
 class RecordingTools:
@@ -24,7 +24,7 @@ class RecordingTools:
         named = [
             (server, tool)
             for server, tools in robot.allowed_servers().items()
-            if allows(self._servers.get(server, NOBODY), robot.team_id)
+            if allows(self._servers.get(server, NO_TEAM), robot.team_id)
             for tool in tools
         ]
         made = [Tool(name, server, tool, idempotent=True) for (server, tool), name in model_names(named).items()]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from executor.agents.operator_files import EVERYBODY, OperatorFile, Teams, allows
+from executor.agents.operator_files import ALL_TEAMS, OperatorFile, Teams, allows
 from rota_common.errors import Permanent
 from rota_common.secrets import MissingSecret, resolve
 
@@ -51,7 +51,7 @@ class Connector:
     host: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     problem: str = ""
-    teams: Teams = EVERYBODY
+    teams: Teams = ALL_TEAMS
     capabilities: dict[str, bool | str] = field(default_factory=dict)
 
     def can(self, capability: str) -> bool:

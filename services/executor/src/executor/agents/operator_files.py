@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 EVERY_TEAM = "*"
 Teams = frozenset[str]
 
-EVERYBODY: Teams = frozenset({EVERY_TEAM})
+ALL_TEAMS: Teams = frozenset({EVERY_TEAM})
 EXPECTED = f'expected the teams that may use it, like teams: [acme, globex], or teams: ["{EVERY_TEAM}"] for every team'
 
 

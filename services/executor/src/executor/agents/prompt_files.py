@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from executor.agents.operator_files import EVERYBODY, Teams, allows, teams_of
+from executor.agents.operator_files import ALL_TEAMS, Teams, allows, teams_of
 from executor.domain.conversation.chat import Tool
 
 BUILT_IN = Path(__file__).parent
@@ -34,7 +34,7 @@ class Agent:
     options: dict[str, Any] = field(default_factory=dict)
     max_iterations: int | None = None
     tools: frozenset[str] | None = None
-    teams: Teams = EVERYBODY
+    teams: Teams = ALL_TEAMS
 
     def may_use(self, tool: Tool) -> bool:
         return self.tools is None or not self.tools.isdisjoint((tool.name, tool.server))
@@ -48,7 +48,7 @@ class Agents:
     """The built-in agents, and those of a folder, which come first for the teams that may use them: `<id>.md`."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._built_in = {agent.id: agent for agent in _load(BUILT_IN, teams=EVERYBODY)}
+        self._built_in = {agent.id: agent for agent in _load(BUILT_IN, teams=ALL_TEAMS)}
         self._own = {agent.id: agent for agent in _load(folder)} if folder is not None else {}
 
     def find(self, agent_id: str, *, team: str) -> Agent | None:

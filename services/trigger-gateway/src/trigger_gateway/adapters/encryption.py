@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from trigger_gateway.secrets.sealing import Binding, EncryptedSecret, NoEncryptionKey
+from trigger_gateway.secrets.sealed_secret import Binding, EncryptedSecret, NoEncryptionKey
 
 DECRYPTED_KEPT = 1024
 """Decrypted secrets kept in memory: each webhook needs one."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from trigger_gateway.secrets.ports import TeamSecret
-from trigger_gateway.secrets.sealing import EncryptedSecret
+from trigger_gateway.secrets.sealed_secret import EncryptedSecret
 
 
 class InMemorySecrets:
@@ -30,6 +30,8 @@ class InMemorySecrets:
     async def page(self, after: tuple[str, str], *, limit: int) -> Sequence[TeamSecret]:
         return [self._secrets[key] for key in sorted(self._secrets) if key > after][:limit]
 
-    async def reseal(self, secret: TeamSecret, sealed: EncryptedSecret) -> None:
-        if self._secrets.get((secret.team, secret.name)) == secret:
-            self._secrets[secret.team, secret.name] = replace(secret, secret=sealed)
+    async def reseal(self, stored: TeamSecret, sealed: EncryptedSecret) -> None:
+        key = stored.team, stored.name
+        kept = self._secrets.get(key)
+        if kept == stored:
+            self._secrets[key] = replace(stored, secret=sealed)

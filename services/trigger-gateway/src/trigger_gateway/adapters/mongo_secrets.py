@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from rota_common.stores.mongo import Database, Document
 from trigger_gateway.secrets.ports import TeamSecret
-from trigger_gateway.secrets.sealing import EncryptedSecret
+from trigger_gateway.secrets.sealed_secret import EncryptedSecret
 
 
 class MongoSecrets:
@@ -41,8 +41,8 @@ class MongoSecrets:
         cursor = self._secrets.find(behind).sort([("team", 1), ("name", 1)]).limit(limit)
         return [_secret(document) async for document in cursor]
 
-    async def reseal(self, secret: TeamSecret, sealed: EncryptedSecret) -> None:
-        unchanged = {"_id": _key(secret.team, secret.name), "sealed": secret.secret.sealed}
+    async def reseal(self, stored: TeamSecret, sealed: EncryptedSecret) -> None:
+        unchanged = {"_id": _key(stored.team, stored.name), "sealed": stored.secret.sealed}
         await self._secrets.update_one(unchanged, {"$set": {"sealed": sealed.sealed}})
 
 

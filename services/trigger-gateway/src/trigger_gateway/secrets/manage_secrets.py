@@ -8,7 +8,7 @@ from rota_common.clock import Clock
 from rota_contracts.messages.secrets import VALUE_LIMIT
 from trigger_gateway.problems import Conflict, FieldProblem, Invalid, NotFound
 from trigger_gateway.secrets.ports import OperatorSecrets, Secrets, TeamSecret
-from trigger_gateway.secrets.sealing import NoEncryptionKey, SecretCipher, of_team
+from trigger_gateway.secrets.sealed_secret import NoEncryptionKey, SecretCipher, of_team
 
 TEAM_LIMIT = 200
 """Secrets that a team may set."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from trigger_gateway.secrets.sealing import EncryptedSecret
+from trigger_gateway.secrets.sealed_secret import EncryptedSecret
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Secrets(Protocol):
         """Every team's, by team and name, from behind `after`."""
         ...
 
-    async def reseal(self, secret: TeamSecret, sealed: EncryptedSecret) -> None:
+    async def reseal(self, stored: TeamSecret, sealed: EncryptedSecret) -> None:
         """Replace how it is sealed, unless it was changed meanwhile."""
         ...
 

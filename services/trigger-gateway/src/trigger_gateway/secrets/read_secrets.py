@@ -7,7 +7,7 @@ from typing import Any
 from rota_contracts.messages.secrets import ReadSecrets as Request
 from rota_contracts.messages.secrets import SecretsReply, SecretValue
 from trigger_gateway.secrets.ports import OperatorSecrets, Secrets, TeamSecret
-from trigger_gateway.secrets.sealing import SecretCipher, of_team
+from trigger_gateway.secrets.sealed_secret import SecretCipher, of_team
 
 
 @dataclass(frozen=True, kw_only=True)

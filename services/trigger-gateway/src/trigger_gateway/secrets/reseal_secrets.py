@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trigger_gateway.secrets.ports import Secrets
-from trigger_gateway.secrets.sealing import Binding, EncryptedSecret, SecretCipher, of_source, of_team
+from trigger_gateway.secrets.sealed_secret import Binding, EncryptedSecret, SecretCipher, of_source, of_team
 from trigger_gateway.sources.ports import Sources
 from trigger_gateway.sources.source import Source, StoredSecret, WebhookSettings
 

@@ -12,7 +12,7 @@ from rota_contracts.secret_refs import is_reference
 from rota_contracts.sources import Scheme, SourceKind
 from trigger_gateway.problems import Conflict, FieldProblem, no_source
 from trigger_gateway.secrets.manage_secrets import NO_KEY
-from trigger_gateway.secrets.sealing import Binding, NoEncryptionKey, SecretCipher, of_source
+from trigger_gateway.secrets.sealed_secret import Binding, NoEncryptionKey, SecretCipher, of_source
 from trigger_gateway.sources.ports import Sources
 from trigger_gateway.sources.schemes import STANDARD_PREFIX
 from trigger_gateway.sources.source import DatabaseSettings, Source, StoredSecret, WebhookSettings

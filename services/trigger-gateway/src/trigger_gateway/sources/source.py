@@ -10,7 +10,7 @@ from rota_contracts.model import Name, Part
 from rota_contracts.robots.events import Conditions, Patterns
 from rota_contracts.secret_refs import SecretRef
 from rota_contracts.sources import OPERATIONS, SIGNATURE_HEADER, Operation, Scheme, SourceKind
-from trigger_gateway.secrets.sealing import EncryptedSecret
+from trigger_gateway.secrets.sealed_secret import EncryptedSecret
 
 FieldName = Annotated[str, Field(min_length=1, max_length=100)]
 StoredSecret = SecretRef | EncryptedSecret

@@ -10,7 +10,7 @@ from rota_common.runtime.logs import logger
 from rota_common.team_secrets import TeamSecrets
 from rota_contracts.sources import Scheme
 from trigger_gateway.problems import Forbidden, Unauthenticated
-from trigger_gateway.secrets.sealing import EncryptedSecret, SecretCipher, of_source
+from trigger_gateway.secrets.sealed_secret import EncryptedSecret, SecretCipher, of_source
 from trigger_gateway.sources.schemes import check_bearer, check_signature, key_of
 from trigger_gateway.sources.source import Source, StoredSecret
 

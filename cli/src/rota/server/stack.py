@@ -48,7 +48,7 @@ class Stack:
     smtp_url: str = ""
     allow_private_targets: str = ""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     runtime: Runtime = field(default_factory=lambda: Runtime(fetch_timeout=FETCH_TIMEOUT_S))
     progress: Progress = silent
     url: str = field(default="", init=False)

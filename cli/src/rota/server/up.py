@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from rota import context
@@ -35,7 +35,7 @@ class UpOptions:
     connector: str
     smtp_url: str
     allow_private_targets: str
-    secrets: Mapping[str, str]
+    secrets: Mapping[str, str] = field(repr=False)
     json: bool
 
     @property
